@@ -1,0 +1,58 @@
+# Two commands do everything: `make up` runs Tickwork, `make test` checks it.
+# They need Python 3.11 or newer, pip and make; all else goes into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help up test lint types layers unit chaos lock clean
+
+help:            ## say what there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 12
+
+up: $(VENV)/base ## run Tickwork with its own PostgreSQL; ARGS="tasks:app" adds a worker
+	@$(BIN)/tickwork up $(ARGS)
+
+test: lint types layers unit ## everything that must be green
+
+lint: $(VENV)/dev
+	@$(BIN)/ruff check src tests
+	@$(BIN)/ruff format --check src tests
+
+types: $(VENV)/dev
+	@$(BIN)/mypy
+
+layers: $(VENV)/dev
+	@$(BIN)/lint-imports
+
+unit: $(VENV)/dev
+	@$(BIN)/pytest $(ARGS)
+
+chaos: $(VENV)/dev ## the long form of the fault tests
+	@TICKWORK_CHAOS=long $(BIN)/pytest tests/chaos $(ARGS)
+
+lock: $(VENV)/dev ## pin the dependencies anew
+	@$(BIN)/pip install --quiet pip-tools
+	@for set in base build dev; do \
+	  $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header \
+	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
+	    -o requirements/$$set.txt requirements/$$set.in || exit 1; done
+
+clean:           ## forget the environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/base: requirements/base.txt requirements/build.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tickwork needs Python 3.11 or newer")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing Tickwork's dependencies into $(VENV) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/base.txt -r requirements/build.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/base requirements/dev.txt
+	@echo "Installing the test tools into $(VENV) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,41 @@
+"""Who is asking, and may they."""
+
+from tickwork.api.body import RawHeaders
+from tickwork.api.node import Keys
+from tickwork.api.problem import NOT_ALLOWED, UNAUTHENTICATED, Refusal
+from tickwork.model.tenancy import Caller, Scope
+
+NOBODY = Caller(tenant_id=0, tenant="", key_id=0, scopes=frozenset())  # owns nothing, may do nothing
+_LONGEST_KEY = 256
+_INCLUDED_IN = {
+    Scope.ADMIN: frozenset({Scope.ADMIN}),
+    Scope.WRITE: frozenset({Scope.WRITE, Scope.ADMIN}),
+    Scope.READ: frozenset({Scope.READ, Scope.WRITE, Scope.ADMIN}),
+    Scope.WORKER: frozenset({Scope.WORKER, Scope.ADMIN}),
+}
+
+
+async def authenticate(keys: Keys, headers: RawHeaders) -> Caller:
+    secret = _bearer(headers.get(b"authorization", b""))
+    if not secret:
+        raise _unauthenticated("send your API key as `Authorization: Bearer KEY`", 'Bearer realm="tickwork"')
+    caller = await keys.authenticate(secret) if len(secret) <= _LONGEST_KEY else None
+    if caller is None:
+        challenge = 'Bearer realm="tickwork", error="invalid_token"'
+        raise _unauthenticated("this API key is not known, has expired or was revoked", challenge)
+    return caller
+
+
+def require(caller: Caller, scope: Scope) -> None:
+    if _INCLUDED_IN[scope].isdisjoint(caller.scopes):
+        held = ", ".join(sorted(caller.scopes)) or "none"
+        raise Refusal(NOT_ALLOWED, f"this needs a key with the scope {scope}; yours has: {held}")
+
+
+def _bearer(header: bytes) -> str:
+    scheme, _, secret = header.decode("latin-1").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
+
+
+def _unauthenticated(detail: str, challenge: str) -> Refusal:
+    return Refusal(UNAUTHENTICATED, detail, headers={"www-authenticate": challenge})

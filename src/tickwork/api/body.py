@@ -1,0 +1,152 @@
+"""The body of a request: read up to a limit, decoded, checked."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.types import Receive
+
+from tickwork.api.problem import BROKEN_BODY, TOO_LARGE, WRONG_MEDIA, Refusal
+from tickwork.api.validate import faults, refuse_any
+from tickwork.model.errors import FieldError, Invalid
+
+MEBIBYTE = 1024 * 1024
+LIMIT_DEFAULT = MEBIBYTE
+DEEPEST = 32
+_NUL = "\x00"
+_ESCAPED_NUL = b"\\u0000"
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_BYTE = re.compile(r"^(?:JSON is malformed: )?(?P<what>.*) \(byte (?P<at>\d+)\)$")
+
+Body = TypeVar("Body", bound=msgspec.Struct)
+RawHeaders = Mapping[bytes, bytes]
+
+
+class Gone(Exception):
+    """The client went away before its request was complete."""
+
+
+async def read_body(receive: Receive, headers: RawHeaders, limit: int) -> bytes:
+    """The whole body; a larger one is refused unread."""
+    declared = headers.get(b"content-length", b"")
+    if declared.isdigit() and int(declared[:20]) > limit:
+        raise _too_large(limit)
+    chunks: list[bytes] = []
+    size = 0
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(limit)
+        chunks.append(chunk)
+        more = message.get("more_body", False)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def media_of(headers: RawHeaders) -> str:
+    return headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+
+
+def check_media(headers: RawHeaders, allowed: Collection[str]) -> None:
+    if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+        raise Refusal(WRONG_MEDIA, "send the body without compression")
+    media = media_of(headers)
+    if media not in allowed:
+        wanted = " or ".join(allowed)
+        detail = f"send {wanted}, not {media[:100]}" if media else f"send the header Content-Type: {wanted}"
+        raise Refusal(WRONG_MEDIA, detail, headers={"accept": ", ".join(allowed)})
+
+
+def decode(body: bytes, decoder: msgspec.json.Decoder[Body], line: int = 1) -> Body:
+    """The body as the decoder's struct. Its text starts on the given line of what the client sent."""
+    try:
+        value = decoder.decode(body)
+    except _UNREADABLE as error:
+        loose = decode_any(body, line)
+        refuse_any(chain(_unstorable(loose), faults(loose, decoder.type)))
+        raise Invalid.field("", str(error)) from None
+    if _may_be_deep(body) or _ESCAPED_NUL in body:
+        refuse_any(_unstorable(decode_any(body, line)))
+    return value
+
+
+def decode_any(body: bytes, line: int = 1) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except _UNREADABLE as error:
+        raise broken(body, error, line) from None
+
+
+def broken(body: bytes, error: Exception, line: int = 1) -> Refusal:
+    what, at = _mistake(body, error)
+    row = line + body.count(b"\n", 0, at)
+    column = at - body.rfind(b"\n", 0, at)
+    return Refusal(BROKEN_BODY, f"line {row}, column {column}: {what}")
+
+
+def _mistake(body: bytes, error: Exception) -> tuple[str, int]:
+    """What is wrong with the JSON, and at which byte."""
+    if not body.strip():
+        return "the body is empty; send JSON", 0
+    if isinstance(error, RecursionError):
+        return f"nested deeper than {DEEPEST} levels", 0
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8", _first_byte_that_is_not_utf8(body)
+    if match := _BYTE.match(str(error)):
+        return match["what"], int(match["at"])
+    return "the JSON ends too early", len(body)
+
+
+def _first_byte_that_is_not_utf8(body: bytes) -> int:
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return 0
+
+
+def _may_be_deep(body: bytes) -> bool:
+    return body.count(b"{") + body.count(b"[") > DEEPEST
+
+
+def _unstorable(value: object) -> Iterator[FieldError]:
+    """What JSON can say but is not kept: PostgreSQL has no NUL in text, and depth has its limit."""
+    fields = value.items() if isinstance(value, dict) else [("", value)]
+    for name, item in fields:
+        if _deeper_than(item, DEEPEST - 1):
+            yield FieldError(name, f"nested deeper than {DEEPEST} levels")
+        elif _NUL in name or _holds_nul(item):
+            yield FieldError(
+                name.replace(_NUL, "\\u0000"), "holds the character NUL (\\u0000)", "leave it out"
+            )
+
+
+def _deeper_than(value: object, limit: int) -> bool:
+    containers = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        containers = [
+            child for item in containers for child in _children(item) if isinstance(child, dict | list)
+        ]
+    return bool(containers)
+
+
+def _holds_nul(value: object) -> bool:
+    if isinstance(value, str):
+        return _NUL in value
+    if isinstance(value, dict):
+        return any(map(_holds_nul, value)) or any(map(_holds_nul, value.values()))
+    return isinstance(value, list) and any(map(_holds_nul, value))
+
+
+def _children(container: dict[str, Any] | list[Any]) -> Collection[Any]:
+    return container.values() if isinstance(container, dict) else container
+
+
+def _too_large(limit: int) -> Refusal:
+    return Refusal(TOO_LARGE, f"the body may hold at most {limit // MEBIBYTE} MiB")

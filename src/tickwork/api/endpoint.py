@@ -1,0 +1,95 @@
+"""All requests to one path, from the first byte to the last: the only place where HTTP meets a handler."""
+
+from asyncio import to_thread
+from collections.abc import Iterable
+from time import perf_counter
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+
+from tickwork.api.auth import NOBODY, authenticate, require
+from tickwork.api.body import LIMIT_DEFAULT, Gone, RawHeaders, check_media, media_of, read_body
+from tickwork.api.call import Call
+from tickwork.api.idempotency import KEY_HEADER, fingerprint, once
+from tickwork.api.metric import observe
+from tickwork.api.node import ServerNode
+from tickwork.api.problem import BROKEN_BODY, NOT_FOUND, WRONG_METHOD, Refusal, refusal_for
+from tickwork.api.query import parse_query
+from tickwork.api.reply import Reply, send_reply
+from tickwork.api.request_id import request_id_of
+from tickwork.api.route import Route
+from tickwork.model.tenancy import Caller
+
+_EMPTY_BODIES = (b"", b"{}")
+
+
+class Endpoint:
+    """An ASGI app for one path; with no routes, for every path that does not exist."""
+
+    def __init__(self, node: ServerNode, path: str, routes: Iterable[Route]) -> None:
+        self._node = node
+        self._path = path
+        self._routes = {route.method: route for route in routes}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = perf_counter()
+        headers: RawHeaders = dict(scope["headers"])
+        request_id = request_id_of(headers)
+        try:
+            reply = await self._reply(scope, headers, receive)
+        except Gone:
+            return
+        except Exception as error:  # noqa: BLE001 (a request must be answered, and must not stop the server)
+            refusal = refusal_for(error, request_id, method=scope["method"], route=self._path)
+            reply = refusal.reply(request_id)
+        await send_reply(send, reply, request_id)
+        observe(scope["method"], self._path, reply.status, perf_counter() - began)
+
+    async def _reply(self, scope: Scope, headers: RawHeaders, receive: Receive) -> Reply:
+        route = self._routes.get("GET" if scope["method"] == "HEAD" else scope["method"])
+        caller = await self._admitted(route, headers)
+        if route is None:
+            raise self._no_route(scope)
+        query = parse_query(scope["query_string"], route.query) if route.query else None
+        raw = await _raw_body(route, headers, receive)
+        body = await _body(route, raw, headers)
+        call = Call(self._node, caller, headers, scope["path_params"], query, body)
+        if route.method != "POST" or KEY_HEADER not in headers:
+            return await route.handler(call)
+        mark = fingerprint(route.method, scope["path"], scope["query_string"], raw)
+        return await once(call, mark, route.handler)
+
+    async def _admitted(self, route: Route | None, headers: RawHeaders) -> Caller:
+        """Without a key there is not even an answer to what exists."""
+        if route is not None and route.scope is None:
+            return NOBODY
+        caller = await authenticate(self._node.keys, headers)
+        if route is not None and route.scope is not None:
+            require(caller, route.scope)
+        return caller
+
+    def _no_route(self, scope: Scope) -> Refusal:
+        if not self._routes:
+            return Refusal(NOT_FOUND, f"there is nothing at {scope['path'][:200]}")
+        allowed = ", ".join(sorted(self._routes))
+        return Refusal(WRONG_METHOD, f"this path takes {allowed}", headers={"allow": allowed})
+
+
+async def _raw_body(route: Route, headers: RawHeaders, receive: Receive) -> bytes:
+    if route.body is None:
+        return await read_body(receive, headers, LIMIT_DEFAULT) if route.method == "POST" else b""
+    check_media(headers, route.body.media)
+    return await read_body(receive, headers, route.body.limit)
+
+
+async def _body(route: Route, raw: bytes, headers: RawHeaders) -> Any:
+    if route.body is None:
+        return _no_body(raw)
+    if len(raw) > LIMIT_DEFAULT:  # decoding so much would hold up every timer on this loop
+        return await to_thread(route.body.read, raw, media_of(headers))
+    return route.body.read(raw, media_of(headers))
+
+
+def _no_body(raw: bytes) -> None:
+    if raw not in _EMPTY_BODIES:
+        raise Refusal(BROKEN_BODY, "this request takes no body")

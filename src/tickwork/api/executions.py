@@ -1,0 +1,89 @@
+"""/executions: what ran, what runs, what will."""
+
+from tickwork.api.call import Call
+from tickwork.api.problem import CONFLICT
+from tickwork.api.query import JobId, PageQuery, Text, WorkerId
+from tickwork.api.reply import Reply, json_reply
+from tickwork.api.route import NoQuery, Route
+from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionStatus, ExecutionView
+from tickwork.model.ids import parse_execution_id, parse_job_id, parse_worker_id
+from tickwork.model.instant import Instant
+from tickwork.model.job import QueueName
+from tickwork.model.page import Page
+from tickwork.model.tenancy import Scope
+
+
+class HistoryQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    status: ExecutionStatus | None = None
+    task: Text | None = None
+    queue: QueueName | None = None
+    worker: WorkerId | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+    def filter(self, job: int | None) -> ExecutionFilter:
+        worker = parse_worker_id(self.worker) if self.worker else None
+        return ExecutionFilter(self.status, job, self.task, self.queue, worker, self.since, self.until)
+
+
+class ExecutionQuery(HistoryQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    job: JobId | None = None
+
+
+async def list_executions(call: Call[ExecutionQuery, None]) -> Reply:
+    """List executions, newest first."""
+    job = parse_job_id(call.query.job) if call.query.job else None
+    return await _page(call, call.query, job)
+
+
+async def list_job_executions(call: Call[HistoryQuery, None]) -> Reply:
+    """List the executions of one job, newest first."""
+    job = call.id(parse_job_id)
+    await call.node.jobs.get(call.tenant_id, job)  # no such job is not the same as no executions
+    return await _page(call, call.query, job)
+
+
+async def get_execution(call: Call[NoQuery, None]) -> Reply:
+    """Look at an execution."""
+    return json_reply(await call.node.history.get(call.tenant_id, *call.id(parse_execution_id)))
+
+
+async def list_attempts(call: Call[NoQuery, None]) -> Reply:
+    """List the tries at an execution, first to last."""
+    attempts = await call.node.history.attempts(call.tenant_id, *call.id(parse_execution_id))
+    return json_reply(Page(attempts))
+
+
+async def cancel_execution(call: Call[NoQuery, None]) -> Reply:
+    """Cancel an execution: one that waits never starts, one that runs is told to stop."""
+    return json_reply(await call.node.history.cancel(call.tenant_id, *call.id(parse_execution_id)))
+
+
+async def _page(
+    call: Call[HistoryQuery, None] | Call[ExecutionQuery, None], query: HistoryQuery, job: int | None
+) -> Reply:
+    history = call.node.history
+    return json_reply(await history.list(call.tenant_id, query.filter(job), query.limit, query.cursor))
+
+
+ROUTES = (
+    Route("GET", "/v1/executions", list_executions, Scope.READ, Page[ExecutionView], query=ExecutionQuery),
+    Route(
+        "GET",
+        "/v1/jobs/{id}/executions",
+        list_job_executions,
+        Scope.READ,
+        Page[ExecutionView],
+        query=HistoryQuery,
+    ),
+    Route("GET", "/v1/executions/{id}", get_execution, Scope.READ, ExecutionView),
+    Route("GET", "/v1/executions/{id}/attempts", list_attempts, Scope.READ, Page[AttemptView]),
+    Route(
+        "POST",
+        "/v1/executions/{id}/cancel",
+        cancel_execution,
+        Scope.WRITE,
+        ExecutionView,
+        problems=(CONFLICT,),
+    ),
+)

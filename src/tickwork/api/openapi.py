@@ -1,0 +1,176 @@
+"""The OpenAPI 3.1 document, made from the routes."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from inspect import getdoc
+from typing import Any
+
+import msgspec
+
+from tickwork.api import problem
+from tickwork.api.call import Call
+from tickwork.api.problem import Problem, ProblemType
+from tickwork.api.reply import JSON, Reply
+from tickwork.api.route import NoQuery, Route
+from tickwork.model.tenancy import Scope
+
+Schema = dict[str, Any]
+
+_REF = "#/components/schemas/{name}"
+_PATH_PARAMETER = re.compile(r"\{(\w+)\}")
+_TAGS = {
+    "jobs": "What to run, with which payload, when, and under which policies.",
+    "schedules": "What a schedule means, before anything is created.",
+    "executions": "One occurrence of a job each, with its tries.",
+    "workers": "The processes that run the work.",
+    "tasks": "The code that can be run.",
+    "keys": "Who may call.",
+    "node": "The state of this server.",
+}
+_INFO = {
+    "title": "Tickwork",
+    "version": "1",
+    "summary": "A distributed job scheduler.",
+    "description": (
+        "Times are RFC 3339. Durations are accepted as `90s`, `5m`, `1h30m`, ISO 8601 or seconds, and given "
+        "back as seconds. Unknown fields and parameters are errors. Errors are `application/problem+json`."
+    ),
+}
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "Makes it safe to repeat the request: for 24 hours or more it is answered as before",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+}
+_IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "The ETag of the job as you know it; the request is refused when it has changed since",
+    "schema": {"type": "string"},
+}
+
+
+def with_document(routes: Sequence[Route]) -> tuple[Route, ...]:
+    """The routes, and one more that describes them all."""
+
+    async def get_openapi(_call: Call[NoQuery, None]) -> Reply:
+        """Give this document."""
+        return Reply(200, encoded(), {"content-type": JSON})
+
+    @cache
+    def encoded() -> bytes:
+        return msgspec.json.encode(document(everything))
+
+    everything = (*routes, Route("GET", "/v1/openapi.json", get_openapi, Scope.READ, dict[str, Any]))
+    return everything
+
+
+def document(routes: Sequence[Route]) -> Schema:
+    types = list(dict.fromkeys(_types(routes)))
+    schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
+    schema_of = dict(zip(types, schemas, strict=True))
+    queries = {query.__name__: components.pop(query.__name__) for query in _queries(routes)}
+    paths: dict[str, Schema] = {}
+    for route in routes:
+        operation = _operation(route, schema_of, queries)
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": _INFO,
+        "servers": [{"url": "/"}],
+        "security": [{"key": []}],
+        "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(components.items())),
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key."}},
+        },
+    }
+
+
+def _types(routes: Sequence[Route]) -> Iterator[Any]:
+    yield Problem
+    yield from _queries(routes)
+    for route in routes:
+        if route.body:
+            yield route.body.type
+        if route.response:
+            yield route.response
+
+
+def _queries(routes: Sequence[Route]) -> set[type[msgspec.Struct]]:
+    return {route.query for route in routes if route.query}
+
+
+def _operation(route: Route, schema_of: dict[Any, Schema], queries: dict[str, Schema]) -> Schema:
+    summary, _, description = (getdoc(route.handler) or "").partition("\n\n")
+    needs = f"Needs a key with the scope `{route.scope}`." if route.scope else "Answers without a key."
+    operation: Schema = {
+        "operationId": route.handler.__name__,
+        "tags": [_tag(route)],
+        "summary": summary.rstrip("."),
+        "description": " ".join([*description.split(), needs]),
+        "parameters": [*_parameters(route, queries)],
+        "responses": {str(route.status): _success(route, schema_of), **_problems(route, schema_of)},
+    }
+    if route.scope is None:
+        operation["security"] = []
+    if route.body:
+        media = _media(schema_of[route.body.type], route.body.example)
+        operation["requestBody"] = {"required": True, "content": dict.fromkeys(route.body.media, media)}
+    return operation
+
+
+def _tag(route: Route) -> str:
+    words = [word for word in route.path.split("/") if word in _TAGS]
+    return words[-1] if words else "node"
+
+
+def _parameters(route: Route, queries: dict[str, Schema]) -> Iterator[Schema]:
+    for name in _PATH_PARAMETER.findall(route.path):
+        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+    if route.query:
+        for name, schema in queries[route.query.__name__]["properties"].items():
+            yield {"name": name, "in": "query", "schema": _never_null(schema)}
+    if route.method == "POST":
+        yield _IDEMPOTENCY_KEY
+    if problem.STALE in route.problems:
+        yield _IF_MATCH
+
+
+def _never_null(schema: Schema) -> Schema:
+    """A query has no way to say null: what is left out is left out."""
+    choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
+    return choices[0] if len(choices) == 1 else schema
+
+
+def _success(route: Route, schema_of: dict[Any, Schema]) -> Schema:
+    schema = schema_of[route.response] if route.response else {"type": "string"}
+    return {"description": "Done.", "content": {route.media: _media(schema)}}
+
+
+def _problems(route: Route, schema_of: dict[Any, Schema]) -> dict[str, Schema]:
+    titles: dict[str, list[str]] = {}
+    for kind in sorted({*_usual_problems(route), *route.problems}, key=lambda kind: kind.status):
+        titles.setdefault(str(kind.status), []).append(f"[{kind.title}]({kind.uri})")
+    content = {problem.MEDIA: _media(schema_of[Problem])}
+    return {
+        status: {"description": " or ".join(names), "content": content} for status, names in titles.items()
+    }
+
+
+def _usual_problems(route: Route) -> Iterator[ProblemType]:
+    yield problem.INTERNAL
+    if route.scope:
+        yield from (problem.UNAUTHENTICATED, problem.NOT_ALLOWED, problem.INVALID, problem.UNAVAILABLE)
+    if "{" in route.path:
+        yield problem.NOT_FOUND
+    if route.method == "POST":
+        yield from (problem.BROKEN_BODY, problem.TOO_LARGE, problem.CONFLICT, problem.KEY_REUSED)
+    if route.body:
+        yield from (problem.BROKEN_BODY, problem.TOO_LARGE, problem.WRONG_MEDIA)
+
+
+def _media(schema: Schema, example: Any = None) -> Schema:
+    return {"schema": schema} if example is None else {"schema": schema, "example": example}

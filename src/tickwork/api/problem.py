@@ -1,0 +1,216 @@
+"""Every way to say no, as RFC 9457 problem answers."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import structlog
+
+from tickwork.api.reply import Headers, Reply, json_reply
+from tickwork.model.errors import (
+    Conflict,
+    FieldError,
+    Invalid,
+    KeyReused,
+    NotAllowed,
+    NotFound,
+    Stale,
+    Unavailable,
+)
+
+MEDIA = "application/problem+json"
+TYPES_PATH = "/docs/problems"
+_RETRY_AFTER_SECONDS = "2"
+_UNAVAILABLE_DETAIL = "the server cannot reach its database just now"  # which and why is for its log
+_log = structlog.get_logger()
+
+
+class ProblemType(NamedTuple):
+    slug: str
+    status: int
+    title: str
+    explanation: str
+
+    @property
+    def uri(self) -> str:
+        return f"{TYPES_PATH}/{self.slug}"
+
+
+BROKEN_BODY = ProblemType(
+    "broken-body",
+    400,
+    "The body cannot be read",
+    "The body is not valid JSON, or there is one where none belongs. `detail` says where the mistake is.",
+)
+UNAUTHENTICATED = ProblemType(
+    "unauthenticated",
+    401,
+    "A valid API key is needed",
+    "Send `Authorization: Bearer KEY`. The key may be missing, mistyped, expired or revoked.",
+)
+NOT_ALLOWED = ProblemType(
+    "not-allowed",
+    403,
+    "The key may not do this",
+    "The key is valid but lacks the scope named in `detail`. `admin` includes every other scope, "
+    "`write` includes `read`.",
+)
+NOT_FOUND = ProblemType(
+    "not-found",
+    404,
+    "There is no such thing",
+    "Nothing of that id or path exists for the tenant of this key.",
+)
+WRONG_METHOD = ProblemType(
+    "wrong-method",
+    405,
+    "This path takes other methods",
+    "The `Allow` header lists the methods that this path takes.",
+)
+CONFLICT = ProblemType(
+    "conflict",
+    409,
+    "The current state does not allow this",
+    "What the request needs is not so: a job of that key exists, or it has ended, or the first request with "
+    "this `Idempotency-Key` is still being worked on. In the last case there is a `Retry-After` header.",
+)
+STALE = ProblemType(
+    "stale-version",
+    412,
+    "It was changed since you read it",
+    "`If-Match` names another version than the present one. Read the job again and repeat the change "
+    "with the new `ETag`.",
+)
+TOO_LARGE = ProblemType(
+    "body-too-large",
+    413,
+    "The body is too large",
+    "A request may hold 1 MiB, a batch of jobs 32 MiB. Put large data elsewhere, its address in the payload.",
+)
+WRONG_MEDIA = ProblemType(
+    "unsupported-media-type",
+    415,
+    "The body is of a kind that is not read here",
+    "Send JSON with `Content-Type: application/json`, not compressed. "
+    "A batch may also be `application/x-ndjson`, a patch `application/merge-patch+json`.",
+)
+INVALID = ProblemType(
+    "invalid-request",
+    422,
+    "The request is not valid",
+    "`errors` names every bad field with its path, what is wrong, and a hint what would be right.",
+)
+KEY_REUSED = ProblemType(
+    "idempotency-key-reused",
+    422,
+    "The idempotency key belongs to another request",
+    "The same `Idempotency-Key` came with another method, path or body before. Each request needs its own.",
+)
+INTERNAL = ProblemType(
+    "internal-error",
+    500,
+    "Something went wrong on the server",
+    "This is a fault of the server. Its log has the reason under the `request_id`.",
+)
+UNAVAILABLE = ProblemType(
+    "unavailable",
+    503,
+    "The server cannot answer just now",
+    "The database cannot be reached for the moment. Repeat the request after `Retry-After` seconds; with the "
+    "same `Idempotency-Key` it takes effect once, whether or not it did the first time.",
+)
+
+PROBLEM_TYPES = (
+    BROKEN_BODY,
+    UNAUTHENTICATED,
+    NOT_ALLOWED,
+    NOT_FOUND,
+    WRONG_METHOD,
+    CONFLICT,
+    STALE,
+    TOO_LARGE,
+    WRONG_MEDIA,
+    INVALID,
+    KEY_REUSED,
+    INTERNAL,
+    UNAVAILABLE,
+)
+
+
+_KINDS: dict[type[Exception], ProblemType] = {
+    NotFound: NOT_FOUND,
+    Stale: STALE,  # before the Conflict that it is, too
+    Conflict: CONFLICT,
+    NotAllowed: NOT_ALLOWED,
+}
+
+
+class BadField(msgspec.Struct, frozen=True):
+    """One bad field: where it is, what is wrong, and what would be right."""
+
+    path: str
+    message: str
+    hint: str | None
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """Why a request was not fulfilled (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[BadField]
+    request_id: str
+
+
+class Refusal(Exception):
+    """Stops the work on a request and becomes its answer."""
+
+    def __init__(
+        self,
+        kind: ProblemType,
+        detail: str,
+        errors: Sequence[FieldError] = (),
+        headers: Headers | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.kind, self.detail, self.errors, self.headers = kind, detail, errors, headers or {}
+
+    def reply(self, request_id: str) -> Reply:
+        problem = Problem(
+            type=self.kind.uri,
+            title=self.kind.title,
+            status=self.kind.status,
+            detail=self.detail,
+            errors=[BadField(*error) for error in self.errors],
+            request_id=request_id,
+        )
+        return json_reply(problem, self.kind.status, {**self.headers, "content-type": MEDIA})
+
+
+def refusal_for(error: Exception, request_id: str, **place: str) -> Refusal:
+    """The answer to an error. Of one that nobody foresaw, the client gets only the name it has in the log."""
+    refusal = _foreseen(error)
+    if refusal is None:
+        _log.error("request failed", request_id=request_id, **place, exc_info=error)
+        refusal = Refusal(INTERNAL, "the server's log has the reason under this request_id")
+    return refusal
+
+
+def _foreseen(error: Exception) -> Refusal | None:
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, Invalid):
+        kind = KEY_REUSED if isinstance(error, KeyReused) else INVALID
+        return Refusal(kind, _summary(error.errors), error.errors)
+    if isinstance(error, Unavailable):
+        return Refusal(UNAVAILABLE, _UNAVAILABLE_DETAIL, headers={"retry-after": _RETRY_AFTER_SECONDS})
+    kinds = (kind for errors, kind in _KINDS.items() if isinstance(error, errors))
+    return next((Refusal(kind, str(error)) for kind in kinds), None)
+
+
+def _summary(errors: Sequence[FieldError]) -> str:
+    if len(errors) == 1:
+        return f"{errors[0].path}: {errors[0].message}" if errors[0].path else errors[0].message
+    return f"{len(errors)} fields are wrong; `errors` names them"

@@ -1,0 +1,13 @@
+"""The name of a request in answers and logs: the client's own, or a new one."""
+
+import re
+from secrets import token_hex
+
+from tickwork.api.body import RawHeaders
+
+_VISIBLE = re.compile(rb"[\x21-\x7e]{1,128}")
+
+
+def request_id_of(headers: RawHeaders) -> str:
+    given = headers.get(b"x-request-id", b"")
+    return given.decode("ascii") if _VISIBLE.fullmatch(given) else token_hex(12)

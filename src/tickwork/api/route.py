@@ -1,0 +1,53 @@
+"""One line of the API: what is asked, who may ask, what comes back. Routing and the OpenAPI document are
+both made from these, so they cannot differ."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, NamedTuple, Protocol
+
+import msgspec
+
+from tickwork.api.body import LIMIT_DEFAULT, decode
+from tickwork.api.call import Call
+from tickwork.api.problem import ProblemType
+from tickwork.api.reply import JSON, Reply
+from tickwork.model.tenancy import Scope
+
+
+class Handler(Protocol):
+    __name__: str
+
+    def __call__(self, call: Call[Any, Any], /) -> Awaitable[Reply]: ...
+
+
+class Content(NamedTuple):
+    """The body that a request has, and how to read it."""
+
+    type: Any  # as the OpenAPI document shows it
+    read: Callable[[bytes, str], Any]  # from the bytes and their media type
+    media: tuple[str, ...] = (JSON,)
+    limit: int = LIMIT_DEFAULT
+    example: Any = None
+
+
+def json_content(
+    struct: type[msgspec.Struct], media: tuple[str, ...] = (JSON,), example: Any = None
+) -> Content:
+    decoder = msgspec.json.Decoder(struct)
+    return Content(struct, lambda raw, _media: decode(raw, decoder), media, example=example)
+
+
+class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class Route(NamedTuple):
+    method: Literal["GET", "POST", "PATCH", "DELETE"]
+    path: str
+    handler: Handler  # its name and docstring are those of the operation
+    scope: Scope | None  # None: answers without a key
+    response: Any  # a type, or None for what is not JSON
+    status: int = 200
+    query: type[msgspec.Struct] | None = NoQuery  # None: whatever is there is ignored
+    body: Content | None = None
+    problems: tuple[ProblemType, ...] = ()  # beyond those that follow from the rest
+    media: str = JSON

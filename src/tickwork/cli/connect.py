@@ -1,0 +1,37 @@
+"""A command's settings, and its way to the server."""
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+from tickwork.client.address import Address, find_server
+from tickwork.client.sync import Client
+from tickwork.config import CONFIG_FILE, Settings, Sources, load_settings
+
+_RETRIES = 1  # somebody waits at the terminal
+
+
+def read_settings(**flags: object) -> tuple[Settings, Sources]:
+    return load_settings(flags, os.environ, CONFIG_FILE if CONFIG_FILE.exists() else None)
+
+
+def find_address(settings: Settings) -> Address:
+    return find_server(settings.url, settings.api_key, settings.data_dir)
+
+
+def with_client(command: Callable[..., None]) -> Callable[..., None]:
+    """Add --server to a command, and hand it a client as its first argument."""
+
+    @click.option(
+        "--server", metavar="URL", help="The server to ask; else TICKWORK_URL, or `tickwork up` here."
+    )
+    @wraps(command)
+    def connected(*args: Any, server: str | None, **kwargs: Any) -> None:
+        address = find_address(read_settings(url=server)[0])
+        with Client(*address, retries=_RETRIES) as client:
+            command(client, *args, **kwargs)
+
+    return connected

@@ -1,0 +1,52 @@
+"""The data folder of `tickwork up`: where clients on this machine find the server and its key."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from tickwork.client.address import KEY_FILE, SERVER_FILE, LocalServer
+from tickwork.model.errors import TickworkError
+
+
+def make_folder(folder: Path) -> None:
+    """Nobody else may look inside, and it never ends up in a repository."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n")
+    except OSError as error:
+        raise TickworkError(
+            f"cannot write to the data folder {folder} ({error.strerror}); choose another with --data-dir"
+        ) from None
+
+
+def keep_key(folder: Path, key: str) -> Path:
+    """For the owner's eyes from the first byte on. The key of another database is put aside, not lost."""
+    file = folder / KEY_FILE
+    if file.exists():
+        file.replace(folder / f"{KEY_FILE}.old")
+    with open(file, "x", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
+        out.write(key + "\n")
+    return file
+
+
+def read_key(folder: Path) -> str:
+    file = folder / KEY_FILE
+    try:
+        return file.read_text("ascii").strip()
+    except (OSError, ValueError):
+        raise TickworkError(f"the admin key cannot be read from {file}; put it back there") from None
+
+
+@contextmanager
+def announced(folder: Path, url: str) -> Iterator[None]:
+    """Let clients on this machine find the server while it runs."""
+    file, draft = folder / SERVER_FILE, folder / f"{SERVER_FILE}.new"
+    draft.write_bytes(msgspec.json.encode(LocalServer(url, os.getpid())))
+    draft.replace(file)
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)

@@ -1,0 +1,164 @@
+"""Look at what ran, runs and waits."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import click
+
+from tickwork.cli.connect import with_client
+from tickwork.cli.failure import FAILED
+from tickwork.cli.output import Columns, output_option, page_options, say, show_item, show_page
+from tickwork.cli.text import as_json
+from tickwork.cli.value import duration, past
+from tickwork.client.sync import Client
+from tickwork.model.duration import format_duration
+from tickwork.model.execution import AttemptView, ExecutionStatus, ExecutionView
+
+_BRIEFEST = timedelta(milliseconds=1)
+
+
+def _took(started_at: datetime | None, finished_at: datetime | None) -> str | None:
+    if not (started_at and finished_at):
+        return None
+    return format_duration(max(finished_at - started_at, _BRIEFEST))
+
+
+def _note(execution: ExecutionView) -> str | None:
+    if execution.status is ExecutionStatus.PENDING and execution.waiting_for:
+        return f"waits for {execution.waiting_for}"
+    if execution.error:
+        return f"{execution.error.type}: {execution.error.message}"
+    return execution.reason or _progress(execution)
+
+
+def _progress(execution: ExecutionView) -> str | None:
+    progress = execution.progress
+    return f"{progress.fraction:.0%} {progress.message or ''}".rstrip() if progress else None
+
+
+def _error(execution: ExecutionView) -> str | None:
+    if execution.error is None:
+        return None
+    return execution.error.traceback or f"{execution.error.type}: {execution.error.message}"
+
+
+_COLUMNS: Columns[ExecutionView] = {
+    "id": lambda execution: execution.id,
+    "task": lambda execution: execution.task,
+    "status": lambda execution: execution.status,
+    "due": lambda execution: execution.due_at,
+    "took": lambda execution: _took(execution.started_at, execution.finished_at),
+    "attempt": lambda execution: f"{execution.attempt}/{execution.max_attempts}",
+    "note": _note,
+}
+_FIELDS: Columns[ExecutionView] = {
+    "id": lambda execution: execution.id,
+    "job": lambda execution: execution.job_id,
+    "task": lambda execution: execution.task,
+    "status": lambda execution: execution.status,
+    "waiting for": lambda execution: execution.waiting_for,
+    "reason": lambda execution: execution.reason,
+    "trigger": lambda execution: execution.trigger,
+    "scheduled for": lambda execution: execution.scheduled_for,
+    "due": lambda execution: execution.due_at,
+    "started": lambda execution: execution.started_at,
+    "finished": lambda execution: execution.finished_at,
+    "took": lambda execution: _took(execution.started_at, execution.finished_at),
+    "attempt": lambda execution: f"{execution.attempt} of {execution.max_attempts}",
+    "worker": lambda execution: execution.worker,
+    "progress": _progress,
+    "result": lambda execution: as_json(execution.result),
+    "error": _error,
+}
+_ATTEMPT_COLUMNS: Columns[AttemptView] = {
+    "attempt": lambda attempt: attempt.attempt,
+    "outcome": lambda attempt: attempt.outcome or "running",
+    "worker": lambda attempt: attempt.worker,
+    "started": lambda attempt: attempt.started_at,
+    "took": lambda attempt: _took(attempt.started_at, attempt.finished_at),
+    "error": lambda attempt: f"{attempt.error.type}: {attempt.error.message}" if attempt.error else None,
+}
+
+
+@click.group()
+def command() -> None:
+    """Look at what ran, runs and waits."""
+
+
+@command.command("list")
+@click.option("--job", metavar="ID")
+@click.option("--status", type=click.Choice([status.value for status in ExecutionStatus]))
+@click.option("--task")
+@click.option("--queue")
+@click.option("--worker", metavar="ID")
+@click.option(
+    "--since", type=past, metavar="TIME|AGE", help="Due no earlier than: 2026-01-31T09:00, or 2h (ago)."
+)
+@click.option("--until", type=past, metavar="TIME|AGE", help="Due before.")
+@page_options
+@output_option
+@with_client
+def list_(client: Client, output: str, **filters: Any) -> None:
+    """Executions, newest first."""
+    show_page(client.list_executions(**filters), _COLUMNS, output)
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@output_option
+@with_client
+def get(client: Client, execution_id: str, output: str) -> None:
+    """One execution with its result or error."""
+    show_item(client.get_execution(execution_id), _FIELDS, output)
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@output_option
+@with_client
+def attempts(client: Client, execution_id: str, output: str) -> None:
+    """The tries at an execution."""
+    show_page(client.list_attempts(execution_id), _ATTEMPT_COLUMNS, output)
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@output_option
+@with_client
+def cancel(client: Client, execution_id: str, output: str) -> None:
+    """Stop an execution, also one that runs."""
+    show_item(client.cancel_execution(execution_id), _FIELDS, output)
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@click.option(
+    "--timeout", type=duration, metavar="DURATION", help="Give up after this long, with exit code 124."
+)
+@output_option
+@with_client
+def wait(client: Client, execution_id: str, timeout: timedelta | None, output: str) -> None:
+    """Wait until an execution has ended, print its result, and exit with its outcome."""
+    finish_with(client.wait_for_execution(execution_id, seconds(timeout)), output)
+
+
+def finish_with(execution: ExecutionView, output: str) -> None:
+    """The result of an ended execution on stdout, how it went on stderr and as the exit code."""
+    if output != "table":
+        show_item(execution, _FIELDS, output)
+    elif execution.result is not None:
+        click.echo(as_json(execution.result))
+    completed = execution.status is ExecutionStatus.COMPLETED
+    took = _took(execution.started_at, execution.finished_at)
+    say(f"{execution.id} {execution.status}" + (f" in {took}" if took else ""))
+    if not completed:
+        say(_error(execution) or execution.reason or "")
+        raise click.exceptions.Exit(FAILED)
+
+
+def show_started(execution: ExecutionView, output: str) -> None:
+    show_item(execution, _FIELDS, output)
+
+
+def seconds(timeout: timedelta | None) -> float | None:
+    return None if timeout is None else timeout.total_seconds()

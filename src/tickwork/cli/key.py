@@ -1,0 +1,68 @@
+"""Create, list and revoke API keys."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+
+from tickwork.cli.connect import with_client
+from tickwork.cli.output import Columns, output_option, say, show_item, show_page
+from tickwork.cli.value import duration
+from tickwork.client.sync import Client
+from tickwork.model.tenancy import KeyView, Scope
+
+_COLUMNS: Columns[KeyView] = {
+    "id": lambda key: key.id,
+    "name": lambda key: key.name,
+    "tenant": lambda key: key.tenant,
+    "begins": lambda key: key.prefix,
+    "scopes": lambda key: key.scopes,
+    "created": lambda key: key.created_at,
+    "last used": lambda key: key.last_used_at,
+    "expires": lambda key: key.expires_at,
+    "revoked": lambda key: key.revoked_at,
+}
+
+
+@click.group()
+def command() -> None:
+    """Create, list and revoke API keys."""
+
+
+@command.command()
+@click.argument("name")
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice([scope.value for scope in Scope]),
+    multiple=True,
+    required=True,
+    help="What it may do; may be given several times.",
+)
+@click.option("--tenant", help="Whose key it is; your own tenant's without it.")
+@click.option("--expires-in", type=duration, metavar="DURATION", help="When it stops working, such as 90d.")
+@output_option
+@with_client
+def create(client: Client, expires_in: timedelta | None, output: str, **request: Any) -> None:
+    """Make a key. Its secret is printed once and kept nowhere."""
+    expires_at = datetime.now(UTC) + expires_in if expires_in else None
+    key = client.create_key(**request, expires_at=expires_at)
+    show_item(key, {**_COLUMNS, "secret": lambda key: key.secret}, output)
+    say("keep the secret: it cannot be shown again")
+
+
+@command.command("list")
+@output_option
+@with_client
+def list_(client: Client, output: str) -> None:
+    """Keys, without their secrets."""
+    show_page(client.list_keys(), _COLUMNS, output)
+
+
+@command.command()
+@click.argument("key_id", metavar="ID")
+@output_option
+@with_client
+def revoke(client: Client, key_id: str, output: str) -> None:
+    """Stop a key from working, at once."""
+    show_item(client.revoke_key(key_id), _COLUMNS, output)

@@ -1,0 +1,97 @@
+"""Data on stdout as a table, JSON or JSON lines; messages on stderr."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
+from typing import TypeVar
+
+import click
+import msgspec
+from rich.cells import cell_len
+
+from tickwork.cli.text import brief, full
+from tickwork.model.page import Page
+
+Item = TypeVar("Item")
+Command = TypeVar("Command", bound=Callable[..., object])
+Columns = Mapping[str, Callable[[Item], object]]  # what each is called, and how to read it from an item
+
+_COLOURS = {
+    **dict.fromkeys(("active", "completed", "online", "ok"), "green"),
+    **dict.fromkeys(("pending", "running", "retry"), "cyan"),
+    **dict.fromkeys(("paused", "draining", "skipped", "warn"), "yellow"),
+    **dict.fromkeys(("failed", "lost", "fail"), "red"),
+    **dict.fromkeys(("cancelled", "offline"), "bright_black"),
+}
+_GAP = "  "
+
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json", "jsonl"]),
+    default="table",
+    show_default=True,
+    help="How to print it.",
+)
+
+
+def page_options(command: Command) -> Command:
+    limit = click.option("--limit", type=click.IntRange(1, 500), help="How many at most.")
+    cursor = click.option("--cursor", help="Go on where an earlier page ended.")
+    return limit(cursor(command))
+
+
+def say(message: str) -> None:
+    click.echo(message, err=True)
+
+
+def show_page(page: Page[Item], columns: Columns[Item], output: str) -> None:
+    if output != "table":
+        return _print_json(page.items if output == "jsonl" else [page], output)
+    print_table(page.items, columns)
+    if page.next_cursor:
+        say(f"more follow: add --cursor {page.next_cursor}")
+    return None
+
+
+def show_item(item: Item, fields: Columns[Item], output: str) -> None:
+    if output != "table":
+        return _print_json([item], output)
+    return print_fields({name: read(item) for name, read in fields.items()})
+
+
+def print_table(items: Sequence[Item], columns: Columns[Item]) -> None:
+    if not items:
+        return say("nothing found")
+    rows = [[brief(read(item)) for read in columns.values()] for item in items]
+    heads = [name.upper() for name in columns]
+    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
+    click.echo(click.style(_aligned(heads, widths), bold=True))
+    for row in rows:
+        click.echo(_aligned(row, widths))
+    return None
+
+
+def print_fields(fields: Mapping[str, object]) -> None:
+    """A name and its value to each line. What is not there is left out."""
+    texts = {name: full(value) for name, value in fields.items()}
+    width = max(map(len, texts))
+    for name, text in texts.items():
+        for label, line in zip_longest([name], text.splitlines(), fillvalue="") if text else ():
+            click.echo(click.style(label.ljust(width), dim=True) + _GAP + _coloured(line))
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (
+        _coloured(cell) + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)
+    )
+    return _GAP.join(padded).rstrip()
+
+
+def _coloured(text: str) -> str:
+    return click.style(text, fg=_COLOURS[text]) if text in _COLOURS else text
+
+
+def _print_json(items: Iterable[object], output: str) -> None:
+    for item in items:
+        encoded = msgspec.json.encode(item)
+        click.echo(encoded if output == "jsonl" else msgspec.json.format(encoded, indent=2))

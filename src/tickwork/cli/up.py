@@ -1,0 +1,80 @@
+"""Run everything here: PostgreSQL, a server and a worker."""
+
+import socket
+from contextlib import AsyncExitStack
+
+import click
+
+from tickwork.app import Node
+from tickwork.cli.child import child_worker
+from tickwork.cli.connect import read_settings
+from tickwork.cli.data import announced, keep_key, make_folder, read_key
+from tickwork.cli.loop import Stop, run_loop
+from tickwork.cli.output import say
+from tickwork.cli.serving import PortTaken, answering, listen, url_of, working
+from tickwork.client.address import KEY_FILE, Address
+from tickwork.config import Settings
+from tickwork.logs import configure_logs
+
+_PORTS_TO_TRY = 50
+
+
+@click.command()
+@click.argument("app", required=False, metavar="[MODULE:APP]")
+@click.option("--data-dir", metavar="FOLDER", help="Where everything is kept.  [default: .tickwork]")
+@click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", type=int, help="[default: 8080, or the next free one]")
+def command(app: str | None, **flags: object) -> None:
+    """Run everything here: PostgreSQL, a server and a worker.
+
+    \b
+    tickwork up              the server alone: HTTP jobs run, tasks wait for a worker
+    tickwork up tasks:app    with a worker for the tasks of `app` in tasks.py
+    """
+    settings, _ = read_settings(**flags, http_allow_loopback=True)
+    configure_logs(settings.log_format, settings.log_level)
+    make_folder(settings.data_dir)
+    run_loop(_up(settings, app))
+
+
+async def _up(settings: Settings, app: str | None) -> None:
+    stop = Stop()
+    stop.listen()
+    async with AsyncExitStack() as stack:
+        listener = stack.enter_context(_listen_nearby(settings.host, settings.port))
+        node = await stack.enter_async_context(working(settings))
+        await stack.enter_async_context(answering(node, listener))
+        address = Address(url_of(listener), _admin_key(settings, node))
+        worker = await stack.enter_async_context(child_worker(app, address)) if app else None
+        if worker:
+            await worker.until_connected(address, stop)
+        stack.enter_context(announced(settings.data_dir, address.url))
+        _say_where(settings, address.url, app)
+        await (worker.until(stop) if worker else stop.asked.wait())
+        say("stopping")
+
+
+def _listen_nearby(host: str, port: int) -> socket.socket:
+    for candidate in range(port, min(port + _PORTS_TO_TRY, 65_536)):
+        try:
+            listener = listen(host, candidate)
+        except PortTaken:
+            continue
+        if candidate != port:
+            say(f"port {port} is taken; using {candidate}")
+        return listener
+    raise PortTaken(f"port {port} and the {_PORTS_TO_TRY - 1} after it are taken; choose one with --port")
+
+
+def _admin_key(settings: Settings, node: Node) -> str:
+    if node.first_key:
+        keep_key(settings.data_dir, node.first_key)
+    return read_key(settings.data_dir)
+
+
+def _say_where(settings: Settings, url: str, app: str | None) -> None:
+    say("Tickwork is up. Ctrl-C stops it.")
+    say(f"  API     {url}/v1")
+    say(f"  docs    {url}/docs")
+    say(f"  data    {settings.data_dir.absolute()} (the admin key is in {KEY_FILE})")
+    say(f"  worker  {app or 'none yet; start one with `tickwork worker MODULE:APP`'}")

@@ -1,0 +1,75 @@
+"""What options take besides plain words: durations, times, JSON, headers."""
+
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from tickwork.model.duration import parse_duration
+
+
+def duration(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def instant(text: str) -> datetime:
+    """A time; in the zone of this machine when it names none."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a time such as 2026-01-31T09:00 or …T09:00Z") from None
+
+
+def past(text: str) -> datetime:
+    """A time, or how long ago."""
+    try:
+        return datetime.now(UTC) - parse_duration(text)
+    except ValueError:
+        pass
+    try:
+        return instant(text)
+    except click.BadParameter:
+        raise click.BadParameter(
+            f"{text!r} is no time such as 2026-01-31T09:00, nor an age such as 2h"
+        ) from None
+
+
+def json_value(text: str) -> Any:
+    """JSON, or @FILE or - to read it from there."""
+    content = _content(text)
+    try:
+        return msgspec.json.decode(content)
+    except msgspec.DecodeError as error:
+        example = """'{"to": "a@b.c"}'"""
+        raise click.BadParameter(f"not JSON: {error}; quote it for the shell, as in {example}") from None
+
+
+def header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not (colon and name.strip()):
+        raise click.BadParameter(f"{text!r} is not a header; write 'Name: value'")
+    return name.strip(), value.strip()
+
+
+def label(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (equals and name and value):
+        raise click.BadParameter(f"{text!r} is not a label; write NAME=VALUE")
+    return name, value
+
+
+def _content(text: str) -> bytes | str:
+    if text == "-":
+        return sys.stdin.buffer.read()
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_bytes()
+    except OSError as error:
+        raise click.BadParameter(f"{text[1:]} cannot be read: {error.strerror}") from None

@@ -1,0 +1,42 @@
+"""Creating many jobs: as few requests as the server's limits allow."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from tickwork.client import call
+from tickwork.client.answer import CreatedJob
+from tickwork.client.call import Fields
+from tickwork.client.exchange import Steps
+from tickwork.model.job import JobRequest
+
+LARGEST_BATCH = 10_000
+_LARGEST_BODY = 32_000_000
+
+
+def create_jobs(jobs: Iterable[JobRequest | Fields]) -> Steps[list[CreatedJob]]:
+    """Create many jobs, up to 10,000 in a request. Each request is all or nothing: when one fails, those
+    before it stand, and the error names the job by its place in the failed one."""
+    created: list[CreatedJob] = []
+    for body in _bodies(map(msgspec.json.encode, jobs)):
+        page = yield call.create_job_batch(body)
+        created += page.items
+    return created
+
+
+def _bodies(encoded: Iterable[bytes]) -> Iterator[bytes]:
+    """JSON arrays within the limits."""
+    items: list[bytes] = []
+    size = 0
+    for item in encoded:
+        if len(items) == LARGEST_BATCH or (items and size + len(item) > _LARGEST_BODY):
+            yield _array(items)
+            items, size = [], 0
+        items.append(item)
+        size += len(item) + 1
+    if items:
+        yield _array(items)
+
+
+def _array(items: list[bytes]) -> bytes:
+    return b"[" + b",".join(items) + b"]"

@@ -1,0 +1,179 @@
+"""Every request of the REST API as a plain value, written once for the sync and the async client."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
+
+from tickwork.client.answer import CreatedJob, NewKey
+from tickwork.model.execution import AttemptView, ExecutionView
+from tickwork.model.job import JobRequest, JobView, Priority
+from tickwork.model.page import Page
+from tickwork.model.preview import Preview
+from tickwork.model.tenancy import KeyView, Scope
+from tickwork.model.worker import TaskView, WorkerView
+
+Answer = TypeVar("Answer")
+Fields = Mapping[str, Any]
+
+
+class Call(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True):
+    method: Literal["GET", "POST", "PATCH", "DELETE"]
+    path: tuple[str, ...]  # under /v1, each part as it is meant: quoting is for the transport
+    answer: type[Answer]
+    query: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    body: bytes | None = None
+    repeatable: bool = True  # sending it again after a lost answer gives the same answer
+
+
+def create_job(request: JobRequest | None = None, **fields: Any) -> Call[JobView]:
+    """Create a job from a JobRequest or from its fields: task="report", payload={…}, schedule="0 9 * * *"."""
+    if request is not None and fields:
+        raise TypeError("give a JobRequest or its fields, not both")
+    return _post("jobs", answer=JobView, body=fields if request is None else request)
+
+
+def create_job_batch(body: bytes) -> Call[Page[CreatedJob]]:
+    return Call(method="POST", path=("jobs", "batch"), answer=Page[CreatedJob], body=body)
+
+
+def get_job(job_id: str) -> Call[JobView]:
+    return _get("jobs", job_id, answer=JobView)
+
+
+def list_jobs(
+    *,
+    status: str | None = None,
+    task: str | None = None,
+    queue: str | None = None,
+    priority: Priority | None = None,
+    tag: str | None = None,
+    q: str | None = None,
+    due_before: datetime | None = None,
+    due_after: datetime | None = None,
+    sort: Literal["-created_at", "created_at"] | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Page[JobView]]:
+    return _get("jobs", answer=Page[JobView], query=locals())
+
+
+def edit_job(job_id: str, patch: Fields, *, if_match: int | None = None) -> Call[JobView]:
+    """Change the fields in `patch`; None removes one. With `if_match`, only if that is still its version."""
+    return Call(
+        method="PATCH",
+        path=("jobs", job_id),
+        answer=JobView,
+        headers={} if if_match is None else {"If-Match": f'"{if_match}"'},
+        body=msgspec.json.encode(patch),
+        repeatable=if_match is None,
+    )
+
+
+def cancel_job(job_id: str) -> Call[JobView]:
+    """No further executions of this job."""
+    return Call(method="DELETE", path=("jobs", job_id), answer=JobView)
+
+
+def run_job(job_id: str) -> Call[ExecutionView]:
+    """Run the job now, whatever its schedule."""
+    return _post("jobs", job_id, "run", answer=ExecutionView)
+
+
+def pause_job(job_id: str) -> Call[JobView]:
+    return _post("jobs", job_id, "pause", answer=JobView)
+
+
+def resume_job(job_id: str) -> Call[JobView]:
+    return _post("jobs", job_id, "resume", answer=JobView)
+
+
+def preview(
+    schedule: str | Fields,
+    *,
+    timezone: str | None = None,
+    after: datetime | None = None,
+    count: int | None = None,
+    viewer_timezone: str | None = None,
+) -> Call[Preview]:
+    """What a schedule means and when it would be due, without creating anything."""
+    return _post("schedules", "preview", answer=Preview, body=_given(locals()))
+
+
+def list_executions(
+    *,
+    status: str | None = None,
+    job: str | None = None,
+    task: str | None = None,
+    queue: str | None = None,
+    worker: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Page[ExecutionView]]:
+    """Newest first."""
+    return _get("executions", answer=Page[ExecutionView], query=locals())
+
+
+def get_execution(execution_id: str) -> Call[ExecutionView]:
+    return _get("executions", execution_id, answer=ExecutionView)
+
+
+def list_attempts(execution_id: str) -> Call[Page[AttemptView]]:
+    return _get("executions", execution_id, "attempts", answer=Page[AttemptView])
+
+
+def cancel_execution(execution_id: str) -> Call[ExecutionView]:
+    return _post("executions", execution_id, "cancel", answer=ExecutionView)
+
+
+def list_workers(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[WorkerView]]:
+    return _get("workers", answer=Page[WorkerView], query=locals())
+
+
+def get_worker(worker_id: str) -> Call[WorkerView]:
+    return _get("workers", worker_id, answer=WorkerView)
+
+
+def list_tasks() -> Call[Page[TaskView]]:
+    return _get("tasks", answer=Page[TaskView])
+
+
+def create_key(
+    name: str,
+    *,
+    scopes: Sequence[Scope | str],
+    tenant: str | None = None,
+    expires_at: datetime | None = None,
+) -> Call[NewKey]:
+    """The answer holds the secret; it cannot be asked for again."""
+    return _post("keys", answer=NewKey, body=_given(locals()), repeatable=False)
+
+
+def list_keys() -> Call[Page[KeyView]]:
+    return _get("keys", answer=Page[KeyView])
+
+
+def revoke_key(key_id: str) -> Call[KeyView]:
+    return Call(method="DELETE", path=("keys", key_id), answer=KeyView)
+
+
+def _get(*path: str, answer: type[Answer], query: Fields | None = None) -> Call[Answer]:
+    words = {name: _word(value) for name, value in _given(query or {}).items()}
+    return Call(method="GET", path=path, answer=answer, query=words)
+
+
+def _post(*path: str, answer: type[Answer], body: object = None, repeatable: bool = True) -> Call[Answer]:
+    encoded = None if body is None else msgspec.json.encode(body)
+    return Call(method="POST", path=path, answer=answer, body=encoded, repeatable=repeatable)
+
+
+def _given(fields: Fields) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _word(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -1,0 +1,121 @@
+"""The client for ordinary code."""
+
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+import httpx2
+
+from tickwork.client import batch, call, wait
+from tickwork.client.address import find_server
+from tickwork.client.call import Answer, Call
+from tickwork.client.connection import TIMEOUT_DEFAULT, connection_options, take_signature
+from tickwork.client.exchange import RETRIES_DEFAULT, Pause, Reply, Sending, Steps, exchange
+from tickwork.model.job import JobView
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+def _sends(describe: Callable[P, Call[Answer]]) -> "Callable[Concatenate[Client, P], Answer]":
+    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        return self._follow(exchange(describe(*args, **kwargs), self._retries))
+
+    take_signature(method, describe)
+    return method
+
+
+def _follows(describe: Callable[P, Steps[Result]]) -> "Callable[Concatenate[Client, P], Result]":
+    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        return self._follow(describe(*args, **kwargs))
+
+    take_signature(method, describe)
+    return method
+
+
+class Client:
+    """A Tickwork server. Without arguments, the one of TICKWORK_URL and TICKWORK_API_KEY, else the one that
+    `tickwork up` runs in this folder. May be shared between threads."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = TIMEOUT_DEFAULT,
+        retries: int = RETRIES_DEFAULT,
+    ) -> None:
+        self._http = httpx2.Client(**connection_options(find_server(url, api_key), timeout))
+        self._retries = retries
+
+    create_job = _sends(call.create_job)
+    create_jobs = _follows(batch.create_jobs)
+    get_job = _sends(call.get_job)
+    list_jobs = _sends(call.list_jobs)
+    edit_job = _sends(call.edit_job)
+    cancel_job = _sends(call.cancel_job)
+    run_job = _sends(call.run_job)
+    pause_job = _sends(call.pause_job)
+    resume_job = _sends(call.resume_job)
+    wait_for_job = _follows(wait.wait_for_job)
+    preview = _sends(call.preview)
+
+    list_executions = _sends(call.list_executions)
+    get_execution = _sends(call.get_execution)
+    list_attempts = _sends(call.list_attempts)
+    cancel_execution = _sends(call.cancel_execution)
+    wait_for_execution = _follows(wait.wait_for_execution)
+
+    list_workers = _sends(call.list_workers)
+    get_worker = _sends(call.get_worker)
+    list_tasks = _sends(call.list_tasks)
+
+    create_key = _sends(call.create_key)
+    list_keys = _sends(call.list_keys)
+    revoke_key = _sends(call.revoke_key)
+
+    def iter_jobs(self, **filters: Any) -> Iterator[JobView]:
+        """Every job that the filters of list_jobs let through, page by page."""
+        cursor: str | None = None
+        while True:
+            page = self.list_jobs(**filters, cursor=cursor)
+            yield from page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _follow(self, steps: Steps[Result]) -> Result:
+        outcome: Any = None
+        while True:
+            try:
+                step = steps.send(outcome)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            outcome = self._do(step)
+
+    def _do(self, step: Pause | Sending | Call[Any]) -> Any:
+        match step:
+            case Pause(seconds):
+                return time.sleep(seconds)
+            case Sending():
+                return self._send(step)
+            case Call():
+                return self._follow(exchange(step, self._retries))
+
+    def _send(self, sending: Sending) -> Reply:
+        try:
+            return self._http.request(**sending._asdict())
+        except httpx2.TransportError as error:
+            return error

@@ -1,0 +1,176 @@
+"""One frozen Settings: a flag, else a TICKWORK_* variable, else tickwork.toml, else the default."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+from tickwork.model.errors import FieldError, Invalid
+
+CONFIG_FILE = Path("tickwork.toml")
+PREFIX = "TICKWORK_"
+DEFAULT = "default"
+_SECRETS = frozenset({"admin_key", "api_key"})
+_MASK = "********"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    database_url: Annotated[str, Meta(pattern=r"^postgres(ql)?://")] | None = None
+    data_dir: Path = Path(".tickwork")
+    host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
+    http: bool = True
+    http_allow: tuple[str, ...] = ()
+    http_allow_loopback: bool = False
+    admin_key: Annotated[str, Meta(min_length=24)] | None = None
+    url: Annotated[str, Meta(pattern=r"^https?://")] | None = None
+    api_key: str | None = None
+    log_format: Literal["auto", "json", "console"] = "auto"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    history_days: Annotated[int, Meta(ge=1, le=3650)] = 30
+    slots: Annotated[int, Meta(ge=1, le=100_000)] = 100
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={shown(name, getattr(self, name))}" for name in self.__struct_fields__)
+        return f"Settings({values})"
+
+
+MEANINGS = {  # what each setting must be, to complete the sentence "this must be …"
+    "database_url": "an address such as postgresql://user:password@host/name",
+    "data_dir": "a folder",
+    "host": "an address to listen on, such as 127.0.0.1",
+    "port": "a port from 0 (any free one) to 65535",
+    "http": "true (run HTTP jobs) or false",
+    "http_allow": "the private networks that HTTP jobs may call, such as 10.0.0.0/8",
+    "http_allow_loopback": "true (HTTP jobs may call this machine) or false",
+    "admin_key": "a secret of 24 characters or more",
+    "url": "the address of a server, such as http://127.0.0.1:8080",
+    "api_key": "an API key",
+    "log_format": "auto, json or console",
+    "log_level": "debug, info, warning or error",
+    "history_days": "a number of days from 1 to 3650",
+    "slots": "a number from 1 to 100000",
+}
+
+Sources = Mapping[str, str]
+
+
+class _Given(NamedTuple):
+    value: object
+    source: str
+    typed: bool  # False for a variable, which is always text
+
+
+def load_settings(
+    flags: Mapping[str, object], env: Mapping[str, str], file: Path | None
+) -> tuple[Settings, Sources]:
+    """The settings, and where each value came from. Invalid names every bad one and its source."""
+    given = _from_file(file) | _from_environment(env) | _from_flags(flags)
+    values, errors = {}, []
+    for name, item in given.items():
+        try:
+            values[name] = _read(name, item)
+        except ValueError:
+            errors.append(_bad_value(name, item))
+    if errors:
+        raise Invalid(errors)
+    sources = {name: given[name].source if name in given else DEFAULT for name in Settings.__struct_fields__}
+    return Settings(**values), sources
+
+
+def variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def shown(name: str, value: object) -> str:
+    """A value as it may be printed: no secret, no password."""
+    if value is None:
+        return ""
+    if name in _SECRETS:
+        return _MASK
+    if name == "database_url":
+        return _without_password(str(value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def unknown_variables(env: Mapping[str, str]) -> list[str]:
+    """Variables that look like settings and are none. Kubernetes adds some for a service called tickwork, so
+    these are only ever a warning."""
+    known = {variable(name) for name in Settings.__struct_fields__}
+    return sorted(name for name in env if name.startswith(PREFIX) and name not in known)
+
+
+def did_you_mean(word: str, known: list[str] | tuple[str, ...]) -> str | None:
+    close = get_close_matches(word, known, n=1)
+    return f"did you mean {close[0]}?" if close else None
+
+
+def _from_flags(flags: Mapping[str, object]) -> dict[str, _Given]:
+    return {name: _Given(value, flag(name), typed=True) for name, value in flags.items() if value is not None}
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, _Given]:
+    given = {name: env.get(variable(name), "").strip() for name in Settings.__struct_fields__}
+    if given["port"].startswith("tcp://"):
+        del given["port"]  # not ours: Kubernetes sets TICKWORK_PORT for a service called tickwork
+    return {name: _Given(text, variable(name), typed=False) for name, text in given.items() if text}
+
+
+def _from_file(file: Path | None) -> dict[str, _Given]:
+    if file is None:
+        return {}
+    try:
+        table = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise Invalid.field(str(file), f"cannot be read: {error}") from None
+    known = Settings.__struct_fields__
+    unknown = [name for name in table if name not in known]
+    if unknown:
+        raise Invalid([_unknown_setting(file, name, known) for name in unknown])
+    return {name: _Given(value, str(file), typed=True) for name, value in table.items()}
+
+
+def _unknown_setting(file: Path, name: str, known: tuple[str, ...]) -> FieldError:
+    hint = did_you_mean(name, known) or f"the settings are {', '.join(known)}"
+    return FieldError(name, f"is not a setting, but stands in {file}", hint)
+
+
+def _read(name: str, given: _Given) -> Any:
+    value = given.value
+    if name == "http_allow" and isinstance(value, str):
+        value = [network.strip() for network in value.split(",") if network.strip()]
+    read = msgspec.convert(value, _TYPES[name], strict=given.typed, dec_hook=_to_path)
+    if name == "http_allow":
+        for network in read:
+            ip_network(network)
+    return read
+
+
+def _to_path(kind: type, value: object) -> object:
+    return kind(value) if isinstance(value, str) and value else value
+
+
+def _bad_value(name: str, given: _Given) -> FieldError:
+    may_hold_secret = name in _SECRETS or name == "database_url"
+    value = "what is set" if may_hold_secret else repr(shown(name, given.value))
+    return FieldError(name, f"{value} in {given.source} must be {MEANINGS[name]}", f"correct {given.source}")
+
+
+def _without_password(address: str) -> str:
+    address = re.sub(r"(?<=[?&]password=)[^&]*", _MASK, address)
+    return re.sub(r"(?<=://)([^/@:]*):[^/]*@", rf"\1:{_MASK}@", address)
+
+
+_TYPES = get_type_hints(Settings, include_extras=True)

@@ -1,0 +1,1 @@
+"""Code, file or API call → stored job."""

@@ -1,0 +1,127 @@
+"""A job as users write it → a job that is understood, with every mistake named at once."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import UNSET
+
+from tickwork.model.duration import parse_duration
+from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.job import HTTP_TASK, PRIORITIES, JobRequest, JobSpec
+from tickwork.model.retry import RetryPolicy
+from tickwork.model.schedule import Once, Recurring, Schedule
+from tickwork.model.target import target_errors
+
+_LONGEST_PAYLOAD = 512 * 1024
+_LONGEST_TIMEOUT = timedelta(days=7)
+_NOTHING = Once(None, "")
+
+
+class ParseSchedule(Protocol):
+    def __call__(
+        self, schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str
+    ) -> Schedule: ...
+
+
+def compile_job(request: JobRequest, parse_schedule: ParseSchedule, now: datetime) -> JobSpec:
+    """Invalid names every field that cannot be understood."""
+    errors = [*_errors_of_handler(request), *_errors_of_policies(request)]
+    schedule = _schedule(request, parse_schedule, now, errors)
+    payload = _payload(request, errors)
+    timeout = _seconds(
+        "timeout", request.timeout, errors, least=timedelta(milliseconds=1), most=_LONGEST_TIMEOUT
+    )
+    retry = _retry(request, errors)
+    if errors:
+        raise Invalid(errors)
+    return JobSpec(
+        request=request,
+        task=request.task or HTTP_TASK,
+        queue=request.queue,
+        priority=PRIORITIES.index(request.priority),
+        payload=payload,
+        target=msgspec.json.encode(request.http) if request.http else None,
+        timeout=timeout,
+        retry=retry,
+        catch_up=request.catch_up,
+        schedule=schedule,
+    )
+
+
+def _errors_of_handler(request: JobRequest) -> Iterator[FieldError]:
+    if (request.task is None) == (request.http is None):
+        yield FieldError("task", "give exactly one of task and http", "a Python task's name, or an HTTP call")
+    if request.task == HTTP_TASK:
+        yield FieldError(
+            "task", f"{HTTP_TASK!r} is the name of the built-in task", "use the field http for HTTP calls"
+        )
+    if request.http:
+        yield from target_errors(request.http)
+
+
+def _errors_of_policies(request: JobRequest) -> Iterator[FieldError]:
+    """What the contract names and this version cannot do yet is refused, never ignored."""
+    if request.overlap in ("queue", "replace"):
+        yield FieldError("overlap", f"{request.overlap!r} is not available yet", "use skip or allow")
+    if request.catch_up.policy == "all":
+        yield FieldError("catch_up.policy", "'all' is not available yet", "use latest or skip")
+
+
+def _schedule(
+    request: JobRequest, parse_schedule: ParseSchedule, now: datetime, errors: list[FieldError]
+) -> Schedule:
+    try:
+        schedule = parse_schedule(
+            request.schedule, request.timezone, now=now, seed=request.key or request.name or ""
+        )
+    except Invalid as invalid:
+        errors.extend(invalid.errors)
+        return _NOTHING
+    if isinstance(schedule, Recurring):
+        errors.extend(
+            FieldError(f"schedule.{option}", "is not available yet", "leave it out")
+            for option in ("max_runs", "jitter")
+            if option in schedule.timing.canonical
+        )
+    return schedule
+
+
+def _payload(request: JobRequest, errors: list[FieldError]) -> bytes:
+    if request.payload is UNSET:
+        return b"{}" if request.task else b"null"
+    payload = msgspec.json.encode(request.payload)
+    if len(payload) > _LONGEST_PAYLOAD:
+        errors.append(
+            FieldError(
+                "payload", f"is {len(payload)} bytes long; {_LONGEST_PAYLOAD} at most", "pass a reference"
+            )
+        )
+    return payload
+
+
+def _retry(request: JobRequest, errors: list[FieldError]) -> RetryPolicy:
+    before = len(errors)
+    _seconds("retry.initial", request.retry.initial, errors)
+    _seconds("retry.max", request.retry.max, errors)
+    _seconds("catch_up.within", request.catch_up.within, errors)
+    return request.retry.policy() if len(errors) == before else RetryPolicy()
+
+
+def _seconds(
+    path: str,
+    value: str | float,
+    errors: list[FieldError],
+    *,
+    least: timedelta = timedelta(0),
+    most: timedelta = timedelta.max,
+) -> float:
+    try:
+        duration = parse_duration(value)
+    except ValueError as error:
+        errors.append(FieldError(path, str(error)))
+        return 0
+    if not least <= duration <= most:
+        errors.append(FieldError(path, f"is between {least.total_seconds():g} s and {most.days} days"))
+    return duration.total_seconds()

@@ -1,0 +1,62 @@
+"""A submitted job, to be asked how it went."""
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from tickwork.define.connection import Connections
+from tickwork.model.errors import TickworkError
+from tickwork.model.execution import ExecutionStatus, ExecutionView
+
+Result = TypeVar("Result")
+
+
+class ExecutionFailed(TickworkError):
+    """The execution did not complete."""
+
+    def __init__(self, execution: ExecutionView) -> None:
+        self.execution = execution
+        self.error = execution.error
+        why = f"{execution.error.type}: {execution.error.message}" if execution.error else execution.reason
+        super().__init__(
+            f"execution {execution.id} ended as {execution.status}" + (f" ({why})" if why else "")
+        )
+
+
+class Handle(Generic[Result]):
+    def __init__(self, job_id: str, result_type: Any, connections: Connections) -> None:
+        self.id = job_id
+        self._result_type = result_type
+        self._connections = connections
+
+    def status(self) -> ExecutionStatus:
+        """Of its latest execution; pending while there is none."""
+        return _latest(self._connections.client.list_executions(job=self.id, limit=1).items)
+
+    async def status_async(self) -> ExecutionStatus:
+        return _latest((await self._connections.async_client.list_executions(job=self.id, limit=1)).items)
+
+    def result(self, timeout: float | None = None) -> Result:
+        """What the task returned. Waits for it: TimeoutError after so many seconds, ExecutionFailed if it did
+        not complete."""
+        return self._result_of(self._connections.client.wait_for_job(self.id, timeout))
+
+    async def result_async(self, timeout: float | None = None) -> Result:  # noqa: ASYNC109 (as `result`)
+        return self._result_of(await self._connections.async_client.wait_for_job(self.id, timeout))
+
+    def cancel(self) -> None:
+        self._connections.client.cancel_job(self.id)
+
+    async def cancel_async(self) -> None:
+        await self._connections.async_client.cancel_job(self.id)
+
+    def _result_of(self, execution: ExecutionView) -> Result:
+        if execution.status is not ExecutionStatus.COMPLETED:
+            raise ExecutionFailed(execution)
+        if execution.result is None:
+            return None  # type: ignore[return-value]  # then Result is None
+        return msgspec.convert(execution.result, self._result_type, str_keys=True)  # type: ignore[no-any-return]
+
+
+def _latest(executions: list[ExecutionView]) -> ExecutionStatus:
+    return executions[0].status if executions else ExecutionStatus.PENDING

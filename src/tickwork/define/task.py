@@ -1,0 +1,154 @@
+"""A function that can be submitted as a job."""
+
+from collections.abc import Callable, Coroutine
+from copy import copy
+from datetime import datetime
+from functools import cached_property, update_wrapper
+from inspect import BoundArguments, Parameter, getdoc, iscoroutinefunction
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
+
+import msgspec
+
+from tickwork.define.connection import Connections
+from tickwork.define.handle import Handle
+from tickwork.define.option import as_invalid, with_options
+from tickwork.define.signature import TaskSignature, read_signature
+from tickwork.model.errors import Invalid
+from tickwork.model.job import Duration, JobRequest, JobView, Priority
+from tickwork.model.task import Runner, TaskDefinition
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Awaited = TypeVar("Awaited")
+
+Schedule = str | dict[str, Any]
+IfExists = Literal["error", "keep", "replace"]
+
+
+class Task(Generic[P, R]):
+    """Called, it is the plain function. Submitted, it becomes a job with these options."""
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        request: JobRequest,
+        connections: Connections,
+        *,
+        process: bool = False,
+        declared: JobRequest | None = None,
+    ) -> None:
+        self.function = function
+        self.request = request
+        self.declared = declared
+        self._connections = connections
+        self._process = process
+        update_wrapper(self, function)
+
+    @property
+    def name(self) -> str:
+        return self.request.task or ""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+    def at(self, when: datetime) -> "Task[P, R]":
+        if when.tzinfo is None:
+            raise Invalid.field("when", "has no time zone", "such as datetime.now(UTC) + timedelta(hours=1)")
+        return self._changed(schedule={"at": when.isoformat()})
+
+    def on(self, schedule: Schedule, *, timezone: str | None = None, key: str | None = None) -> "Task[P, R]":
+        return self._changed(schedule=schedule, timezone=timezone, key=key)
+
+    def options(
+        self,
+        *,
+        name: str | None = None,
+        key: str | None = None,
+        if_exists: IfExists | None = None,
+        retries: int | None = None,
+        timeout: Duration | None = None,
+        queue: str | None = None,
+        priority: Priority | None = None,
+        tags: list[str] | None = None,
+    ) -> "Task[P, R]":
+        """The same task, to be submitted with other options."""
+        return self._changed(
+            name=name,
+            key=key,
+            if_exists=if_exists,
+            retries=retries,
+            timeout=timeout,
+            queue=queue,
+            priority=priority,
+            tags=tags,
+        )
+
+    @overload
+    def submit(
+        self: "Task[P, Coroutine[Any, Any, Awaited]]", *args: P.args, **kwargs: P.kwargs
+    ) -> Handle[Awaited]: ...
+    @overload
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]: ...
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[Any]:
+        request = self.request_for(*args, **kwargs)
+        return self._handle(self._connections.client.create_job(request))
+
+    @overload
+    async def submit_async(
+        self: "Task[P, Coroutine[Any, Any, Awaited]]", *args: P.args, **kwargs: P.kwargs
+    ) -> Handle[Awaited]: ...
+    @overload
+    async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]: ...
+    async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[Any]:
+        request = self.request_for(*args, **kwargs)
+        return self._handle(await self._connections.async_client.create_job(request))
+
+    def request_for(self, *args: P.args, **kwargs: P.kwargs) -> JobRequest:
+        """The job as it will be submitted. The arguments are read as the worker will read them: TypeError or
+        Invalid if they do not fit."""
+        arguments = self._signature.arguments.bind(*args, **kwargs)
+        payload = msgspec.json.encode(_by_name(arguments))
+        try:
+            self._signature.decode(payload)
+        except ValueError as error:
+            raise as_invalid(error, "payload") from None
+        return msgspec.structs.replace(self.request, payload=msgspec.json.decode(payload))
+
+    @cached_property
+    def definition(self) -> TaskDefinition:
+        return TaskDefinition(
+            name=self.name,
+            function=self.function,
+            runner=self._runner,
+            decode=self._signature.decode,
+            parameters=self._signature.schema,
+            context_parameter=self._signature.context_parameter,
+            description=(getdoc(self.function) or "").partition("\n")[0] or None,
+        )
+
+    @property
+    def _signature(self) -> TaskSignature:
+        """Read late, as its annotations may name what the module defines further down."""
+        return read_signature(self.function)
+
+    @property
+    def _runner(self) -> Runner:
+        if self._process:
+            return Runner.PROCESS
+        return Runner.COROUTINE if iscoroutinefunction(self.function) else Runner.THREAD
+
+    def _changed(self, **options: Any) -> "Task[P, R]":
+        changed = copy(self)
+        changed.request = with_options(self.request, **options)
+        return changed
+
+    def _handle(self, job: JobView) -> Handle[Any]:
+        return Handle(job.id, self._signature.result, self._connections)
+
+
+def _by_name(arguments: BoundArguments) -> dict[str, Any]:
+    named = dict(arguments.arguments)
+    for name, parameter in arguments.signature.parameters.items():
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            named |= named.pop(name, {})
+    return named

@@ -1,0 +1,26 @@
+"""Who works here and what they offer, as users see it."""
+
+import builtins
+
+from tickwork.model.page import Page
+from tickwork.model.worker import TaskView, WorkerView
+from tickwork.store.port import ReadStore
+
+
+class Workers:
+    def __init__(self, read: ReadStore) -> None:
+        self._read = read
+
+    async def list(self, tenant_id: int, limit: int, cursor: str | None = None) -> Page[WorkerView]:
+        return await self._read.workers(tenant_id, limit, cursor)
+
+    async def get(self, tenant_id: int, worker: int) -> WorkerView:
+        return await self._read.worker(tenant_id, worker)
+
+
+class Tasks:
+    def __init__(self, read: ReadStore) -> None:
+        self._read = read
+
+    async def list(self, tenant_id: int) -> builtins.list[TaskView]:
+        return await self._read.tasks(tenant_id)

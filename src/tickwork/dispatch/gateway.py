@@ -1,0 +1,242 @@
+"""Where workers come in: one session per connection, from Hello to the end of the connection."""
+
+import asyncio
+import hashlib
+import secrets
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from tickwork.dispatch.lease import Renewer
+from tickwork.dispatch.member import Member
+from tickwork.dispatch.reconcile import compare
+from tickwork.dispatch.roster import Roster
+from tickwork.model.execution import ExecutionKey
+from tickwork.model.ids import from_micros
+from tickwork.model.job import HTTP_TASK
+from tickwork.model.protocol import (
+    Ack, Beat, Claim, Drain, FromServer, FromWorker, Hello, Micros, Outcome, Outcomes, Refused, Welcome,
+)  # fmt: skip
+from tickwork.model.tenancy import Caller
+from tickwork.model.worker import LEASE
+from tickwork.store.port import Claimed, DispatchStore, Registration, Seat
+
+_log = structlog.get_logger("tickwork.gateway")
+_HELLO_WITHIN = 10.0
+_LATEST = 2**53  # micros beyond any real date: a worker's clock is not to be trusted blindly
+
+
+class Socket(Protocol):
+    async def receive(self) -> bytes | None:
+        """The next message; None when the connection is closed."""
+
+    async def send(self, message: bytes) -> None: ...
+
+    async def close(self, code: int, reason: str) -> None: ...
+
+
+class Recorder(Protocol):
+    """Takes outcomes and says when they are safe."""
+
+    def submit(
+        self, worker_id: int, outcomes: Sequence[Outcome], leases: Sequence[int], recorded: Callable[[], None]
+    ) -> None: ...
+
+    def submit_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None: ...
+
+
+class Gateway:
+    def __init__(
+        self,
+        store: DispatchStore,
+        roster: Roster,
+        renewer: Renewer,
+        recorder: Recorder,
+        *,
+        now: Callable[[], Micros],
+        room_opened: Callable[[], None],
+        beat_heard: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._roster = roster
+        self._renewer = renewer
+        self._recorder = recorder
+        self._now = now
+        self._room_opened = room_opened
+        self._beat_heard = beat_heard
+        self._sessions: set[_Session] = set()
+
+    async def attend(self, caller: Caller | None, socket: Socket) -> None:
+        """Serve one worker until its connection ends. Nobody's worker is the built-in one, for all tenants."""
+        session = _Session(socket)
+        self._sessions.add(session)
+        try:
+            await self._serve(caller.tenant_id if caller else None, session)
+        except msgspec.DecodeError as error:
+            await socket.close(1003, f"not a message of this protocol: {error}"[:120])
+        finally:
+            self._sessions.discard(session)
+            await session.end()
+
+    async def close(self) -> None:
+        """End all connections; the workers go to another node."""
+        for session in list(self._sessions):
+            await session.socket.close(1012, "this server is stopping")
+
+    async def _serve(self, tenant_id: int | None, session: "_Session") -> None:
+        async with asyncio.timeout(_HELLO_WITHIN):
+            hello = await session.receive()
+        if not isinstance(hello, Hello):
+            await session.socket.close(1002, "the first message is Hello")
+            return
+        member = await self._admit(tenant_id, hello, session)
+        if member is None:
+            return
+        try:
+            while message := await session.receive():
+                await self._handle(member, message)
+        finally:
+            self._roster.leave(member)
+            await self._farewell(member)
+
+    async def _admit(self, tenant_id: int | None, hello: Hello, session: "_Session") -> Member | None:
+        problem = _objection(tenant_id, hello)
+        if problem:
+            await session.socket.close(1008, problem)
+            return None
+        token = hello.resume or secrets.token_urlsafe(32)
+        registration = await self._register(tenant_id, hello, token)
+        if registration is None:
+            await session.send_last(Refused("the lease ran out and the work was given to others"))
+            return None
+        seat = Seat(registration.worker_id, registration.connection)
+        member = Member(seat, tenant_id, hello, session.send)
+        self._roster.join(member)
+        held = await self._store.held_by(seat.worker_id) if hello.resume else []
+        session.hold_back()
+        forget = compare(member, held, hello.holding)
+        session.send_first(
+            Welcome(
+                worker=seat.worker_id,
+                token=token,
+                lease=LEASE.total_seconds(),
+                now=self._now(),
+                forget=forget,
+            )
+        )
+        _log.info("worker connected", worker=seat.worker_id, name=hello.name, resumed=bool(hello.resume))
+        self._room_opened()
+        return member
+
+    async def _register(self, tenant_id: int | None, hello: Hello, token: str) -> Registration | None:
+        digest = hashlib.sha256(token.encode()).digest()
+        if hello.resume:
+            return await self._store.resume(tenant_id, digest, LEASE)
+        return await self._store.register(tenant_id, hello, digest, LEASE)
+
+    async def _handle(self, member: Member, message: FromWorker) -> None:
+        match message:
+            case Outcomes():
+                self._take_outcomes(member, message)
+            case Beat():
+                self._take_beat(member, message)
+            case Drain():
+                member.draining = True
+                await self._store.drain(member.seat.worker_id)
+            case Hello():
+                raise msgspec.ValidationError("Hello comes once")
+
+    def _take_outcomes(self, member: Member, message: Outcomes) -> None:
+        """Only what this worker holds counts; the rest is stale, and acknowledged so that it is not repeated."""
+        ours = [outcome for outcome in message.items if _in_hand(member, outcome)]
+        leases = [lease for outcome in ours if (lease := member.put_down(_key(outcome))) is not None]
+        if len(ours) < len(message.items):
+            _log.info(
+                "stale outcomes refused", worker=member.seat.worker_id, count=len(message.items) - len(ours)
+            )
+        self._recorder.submit(
+            member.seat.worker_id, ours, leases, recorded=lambda: member.send(Ack(message.number))
+        )
+        self._room_opened()
+
+    def _take_beat(self, member: Member, message: Beat) -> None:
+        member.credit = message.credit
+        self._renewer.hear(member, message.sent)
+        self._beat_heard()
+        started = [
+            (Claimed(_key(claim), member.seat.worker_id, claim.attempt), from_micros(at))
+            for claim, at in message.running
+            if _in_hand(member, claim) and 0 < at < _LATEST
+        ]
+        if started:
+            self._recorder.submit_started(started)
+
+    async def _farewell(self, member: Member) -> None:
+        """A drained worker that holds nothing has left for good; any other may come back on another node."""
+        if member.draining and not member.holding:
+            await self._store.leave(member.seat.worker_id)
+
+
+class _Session:
+    """One connection: messages in order, sent by a task of its own so that nobody waits for a slow worker."""
+
+    def __init__(self, socket: Socket) -> None:
+        self.socket = socket
+        self._decoder = msgspec.msgpack.Decoder(FromWorker)
+        self._encoder = msgspec.msgpack.Encoder()
+        self._outbox: deque[FromServer] = deque()
+        self._held_back = False
+        self._filled = asyncio.Event()
+        self._sender = asyncio.create_task(self._send_all())
+
+    def send(self, message: FromServer) -> None:
+        self._outbox.append(message)
+        if not self._held_back:
+            self._filled.set()
+
+    def hold_back(self) -> None:
+        """Until `send_first`: nothing may overtake the Welcome."""
+        self._held_back = True
+
+    def send_first(self, message: FromServer) -> None:
+        self._outbox.appendleft(message)
+        self._held_back = False
+        self._filled.set()
+
+    async def receive(self) -> FromWorker | None:
+        message = await self.socket.receive()
+        return None if message is None else self._decoder.decode(message)
+
+    async def send_last(self, message: FromServer) -> None:
+        await self.socket.send(self._encoder.encode(message))
+
+    async def end(self) -> None:
+        self._sender.cancel()
+        await asyncio.gather(self._sender, return_exceptions=True)
+
+    async def _send_all(self) -> None:
+        while True:
+            await self._filled.wait()
+            self._filled.clear()
+            while self._outbox and not self._held_back:
+                await self.socket.send(self._encoder.encode(self._outbox.popleft()))
+
+
+def _objection(tenant_id: int | None, hello: Hello) -> str | None:
+    if hello.slots < 1 or hello.credit < 1:
+        return "slots and credit are at least 1"
+    if tenant_id is not None and any(offer.name == HTTP_TASK for offer in hello.tasks):
+        return f"{HTTP_TASK!r} is the name of the built-in task: choose another"
+    return None
+
+
+def _key(claim: Claim | Outcome) -> ExecutionKey:
+    return ExecutionKey(claim.tenant, from_micros(claim.at), claim.job)
+
+
+def _in_hand(member: Member, claim: Claim | Outcome) -> bool:
+    return 0 < claim.at < _LATEST and member.attempt_in_hand(_key(claim)) == claim.attempt

@@ -1,0 +1,33 @@
+"""Workers that were heard of keep what they hold: one statement for all of them, however much that is."""
+
+from collections.abc import Callable
+
+from tickwork.dispatch.member import Member
+from tickwork.model.protocol import Micros, Refused, Renewed
+from tickwork.model.worker import LEASE
+from tickwork.store.port import DispatchStore
+
+
+class Renewer:
+    def __init__(self, store: DispatchStore, now: Callable[[], Micros]) -> None:
+        self._store = store
+        self._now = now
+        self._heard: dict[Member, float] = {}
+
+    def hear(self, member: Member, sent: float) -> None:
+        self._heard[member] = sent
+
+    async def renew(self) -> bool:
+        """Renew for all that were heard of since the last time."""
+        if not self._heard:
+            return False
+        heard = dict(self._heard)
+        alive = await self._store.renew([member.seat.worker_id for member in heard], LEASE)
+        for member, sent in heard.items():
+            if self._heard.get(member) == sent:
+                del self._heard[member]
+            if member.seat.worker_id in alive:
+                member.send(Renewed(sent, self._now()))
+            else:
+                member.send(Refused("the lease ran out and the work was given to others"))
+        return bool(self._heard)

@@ -1,0 +1,68 @@
+"""One attempt in the worker's hands."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
+
+from tickwork.execute.ending import Ending
+from tickwork.model.context import Context
+from tickwork.model.ids import execution_id, from_micros, job_id
+from tickwork.model.protocol import Claim, Micros, Outcome, Run
+
+Slot = asyncio.Task[None]
+Key = tuple[int, Micros, int, int]  # tenant, at, job, attempt: as in every message
+
+
+class Handler(NamedTuple):
+    """How the attempts of one task are run."""
+
+    begin: "Callable[[Attempt], Coroutine[Any, Any, Any]]"
+    conclude: Callable[[Any], Ending]  # what the coroutine returned -> how the attempt ended
+
+
+class Attempt:
+    __slots__ = ("context", "handler", "key", "run", "settled", "slot", "started", "stopped_as", "told")
+
+    def __init__(self, key: Key, run: Run, handler: Handler) -> None:
+        self.key = key
+        self.run = run
+        self.handler = handler
+        self.started: Micros = 0  # 0: not begun
+        self.slot: Slot | None = None  # the slot that waits for it
+        self.context: Context | None = None
+        self.stopped_as: Ending | None = None  # how it ends, whatever its code still does
+        self.settled = False  # its outcome is written down, or nobody wants it
+        self.told = False  # the server knows that it runs
+
+    @property
+    def execution_id(self) -> str:
+        return execution_id(self.run.job, from_micros(self.run.at))
+
+    def make_context(self) -> Context:
+        self.context = context_of(self.run)
+        return self.context
+
+    def outcome(self, ending: Ending, finished: Micros) -> Outcome:
+        return Outcome(
+            *self.key,
+            ending.kind,
+            self.started or finished,
+            max(self.started, finished),  # the database's clock may have been set back meanwhile
+            ending.result,
+            ending.failure,
+            ending.snooze,
+            ending.reason,
+        )
+
+    def claim(self) -> Claim:
+        return Claim(*self.key)
+
+
+def context_of(run: Run) -> Context:
+    scheduled_for = from_micros(run.at)
+    return Context(
+        attempt=run.attempt,
+        execution_id=execution_id(run.job, scheduled_for),
+        job_id=job_id(run.job),
+        scheduled_for=scheduled_for,
+    )

@@ -1,0 +1,102 @@
+"""How an attempt ends: what it returned or raised, as a value that can travel."""
+
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from tickwork.execute.failure import AttemptFailed
+from tickwork.model.execution import AttemptOutcome
+from tickwork.model.protocol import Failure
+from tickwork.model.steering import Cancel, NoRetry, Snooze
+
+RESULT_LIMIT = 256 * 1024
+_MESSAGE_LIMIT = 4_000
+_TRACEBACK_LIMIT = 16_000
+_encode = msgspec.json.Encoder().encode
+
+
+class Ending(msgspec.Struct, array_like=True, frozen=True):
+    kind: AttemptOutcome
+    result: bytes | None = None
+    failure: Failure | None = None
+    snooze: float = 0.0
+    reason: str | None = None
+
+
+_COMPLETED = Ending(AttemptOutcome.COMPLETED)
+
+
+def returned_value(value: Any) -> Ending:
+    """Completed with a Python value."""
+    if value is None:
+        return _COMPLETED
+    try:
+        return returned_json(_encode(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        return failed("BadResult", f"the result cannot be written as JSON: {error}", retry=False)
+
+
+def returned_json(result: bytes | None) -> Ending:
+    if result is not None and len(result) > RESULT_LIMIT:
+        size = f"{len(result)} bytes of JSON; the limit is {RESULT_LIMIT}"
+        return failed(
+            "ResultTooLarge", f"the result has {size}: store it elsewhere and return where", retry=False
+        )
+    return Ending(AttemptOutcome.COMPLETED, result)
+
+
+def raised(error: BaseException) -> Ending:
+    match error:
+        case Snooze():
+            return Ending(AttemptOutcome.SNOOZED, snooze=error.seconds)
+        case Cancel():
+            return cancelled(_message(error) or "the task cancelled itself")
+        case AttemptFailed():
+            return Ending(AttemptOutcome.FAILED, failure=error.failure)
+    failure = Failure(_name(error), _message(error), _trace(error), retry=not isinstance(error, NoRetry))
+    return Ending(AttemptOutcome.FAILED, failure=failure)
+
+
+def ending_of_call(call: Callable[[], Any]) -> Ending:
+    try:
+        return returned_value(call())
+    except BaseException as error:  # noqa: BLE001 (even SystemExit is only the end of this attempt)
+        return raised(error)
+
+
+def as_it_is(ending: Ending) -> Ending:
+    return ending
+
+
+def failed(kind: str, message: str, *, retry: bool = True) -> Ending:
+    return Ending(AttemptOutcome.FAILED, failure=Failure(kind, message, retry=retry))
+
+
+def timed_out(seconds: float) -> Ending:
+    return failed("Timeout", f"did not end within its {seconds:g} seconds")
+
+
+def cancelled(reason: str) -> Ending:
+    return Ending(AttemptOutcome.CANCELLED, reason=reason)
+
+
+def _name(error: BaseException) -> str:
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:_MESSAGE_LIMIT]
+    except Exception as unprintable:  # noqa: BLE001 (whatever a user's __str__ raises)
+        return f"its message cannot be shown: {type(unprintable).__name__}"
+
+
+def _trace(error: BaseException) -> str:
+    """From the task's own code on, and the end of it if it is long, as that is where the cause is."""
+    trace = error.__traceback__
+    while trace and trace.tb_next and trace.tb_frame.f_globals.get("__name__", "").startswith(__package__):
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace))[-_TRACEBACK_LIMIT:]

@@ -1,0 +1,152 @@
+"""What is in the worker's hands: waiting for its time or a slot, running, or ended but not yet recorded."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from tickwork.execute.agenda import Agenda
+from tickwork.execute.attempt import Attempt, Handler, Key
+from tickwork.execute.clock import DatabaseClock
+from tickwork.execute.ending import Ending, as_it_is, cancelled, failed
+from tickwork.execute.lease import Lease
+from tickwork.execute.outbox import Outbox, key_of
+from tickwork.execute.pace import Pace
+from tickwork.execute.slot import Slots
+from tickwork.model.execution import AttemptOutcome
+from tickwork.model.protocol import Claim, Micros, Outcomes, Run
+
+_LONG = 1_000_000  # microseconds: an attempt that runs for longer is shown as running
+
+_RETURNED = Ending(AttemptOutcome.RETURNED)
+_UNWANTED = cancelled("no longer this worker's")
+
+
+class Holding:
+    def __init__(
+        self,
+        slots: int,
+        handlers: Mapping[str, Handler],
+        clock: DatabaseClock,
+        lease: Lease,
+        *,
+        outcome_ready: Callable[[], None],
+        lease_over: Callable[[], None],
+    ) -> None:
+        self._outbox = Outbox(outcome_ready)
+        self._handlers = handlers
+        self._clock = clock
+        self._held: dict[Key, Attempt] = {}
+        self._slots = Slots(slots, clock, lease, finish=self._settle, lease_over=lease_over)
+        self._agenda = Agenda(clock, self._slots.put)
+        self._pace = Pace(clock.elapsed)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def credit(self) -> int:
+        """How many attempts it makes sense to hold."""
+        return self._slots.usable + self._pace.ahead()
+
+    def claims(self) -> list[Claim]:
+        return [attempt.claim() for attempt in self._held.values()]
+
+    def take(self, runs: Iterable[Run]) -> None:
+        now = self._clock.now()
+        ready = []
+        for run in runs:
+            key = (run.tenant, run.at, run.job, run.attempt)
+            if key in self._held:
+                continue  # told twice, by two servers
+            attempt = self._held[key] = Attempt(key, run, self._handlers.get(run.task, _UNKNOWN))
+            if run.not_before > now:
+                self._agenda.put(attempt)
+            else:
+                ready.append(attempt)
+        self._agenda.start_due()
+        self._slots.put(ready)
+
+    def start_due(self) -> None:
+        self._agenda.start_due()
+        self._slots.wake()
+
+    def revoke(self, claims: Iterable[Claim], reason: str) -> None:
+        for attempt in self._find(claims):
+            self._end(attempt, cancelled(reason))
+
+    def acknowledge(self, number: int) -> None:
+        for outcome in self._outbox.acknowledge(number):
+            self._held.pop(key_of(outcome), None)
+
+    def forget(self, claims: Iterable[Claim]) -> None:
+        """Stop these and say nothing of them."""
+        for attempt in self._find(claims):
+            self._abandon(attempt)
+            self._held.pop(attempt.key, None)
+
+    def forget_all(self) -> None:
+        for attempt in self._held.values():
+            self._abandon(attempt)
+        self._held.clear()
+        self._agenda.clear()
+        self._slots.clear()
+        self._outbox.clear()
+
+    def give_back(self) -> None:
+        """Hand back what was not begun."""
+        self._agenda.clear()
+        self._slots.clear()
+        for attempt in self._held.values():
+            if not attempt.started:
+                self._settle(attempt, _RETURNED)
+
+    def next_report(self) -> Outcomes | None:
+        report = self._outbox.next_batch()
+        if report:
+            self._pace.count(len(report.items))
+        return report
+
+    def tell_again(self) -> None:
+        """To a server that may not have heard it: which attempts ended, and which are running."""
+        self._outbox.resend(only=self._held)
+        for attempt in self._slots.running:
+            attempt.told = False
+
+    def newly_long_running(self) -> list[tuple[Claim, Micros]]:
+        """Those that the server has not yet been told of."""
+        begun_before = self._clock.now() - _LONG
+        found = [
+            attempt
+            for attempt in self._slots.running
+            if not attempt.told and not attempt.settled and attempt.started < begun_before
+        ]
+        for attempt in found:
+            attempt.told = True
+        return [(attempt.claim(), attempt.started) for attempt in found]
+
+    async def close(self) -> None:
+        self.forget_all()
+        await self._slots.close()
+
+    def _find(self, claims: Iterable[Claim]) -> list[Attempt]:
+        keys = [(claim.tenant, claim.at, claim.job, claim.attempt) for claim in claims]
+        return [self._held[key] for key in keys if key in self._held]
+
+    def _end(self, attempt: Attempt, ending: Ending) -> None:
+        if attempt.started:
+            self._slots.stop(attempt, ending)
+        else:
+            self._settle(attempt, ending)
+
+    def _abandon(self, attempt: Attempt) -> None:
+        attempt.settled = True
+        self._slots.stop(attempt, _UNWANTED)
+
+    def _settle(self, attempt: Attempt, ending: Ending) -> None:
+        if not attempt.settled:
+            attempt.settled = True
+            self._outbox.add(attempt.outcome(ending, self._clock.now()))
+
+
+async def _no_such_task(attempt: Attempt) -> Ending:
+    return failed("UnknownTask", f"this worker offers no task {attempt.run.task!r}")
+
+
+_UNKNOWN = Handler(_no_such_task, as_it_is)

@@ -1,0 +1,149 @@
+"""Runs HTTP jobs: one attempt is one request, and its outcome is what the target answers."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.metadata import version
+from typing import NamedTuple
+
+from aiohttp import (
+    ClientConnectionError,
+    ClientConnectorDNSError,
+    ClientConnectorError,
+    ClientError,
+    ClientHandlerType,
+    ClientOSError,
+    ClientRequest,
+    ClientResponse,
+    ClientSession,
+    ClientSSLError,
+    ClientTimeout,
+    ConnectionTimeoutError,
+    DummyCookieJar,
+    ServerDisconnectedError,
+    TCPConnector,
+)
+
+from tickwork.execute.failure import AttemptFailed
+from tickwork.execute.runners.address import AddressDenied, AddressPolicy
+from tickwork.execute.runners.answer import failure_of, header_bytes, result_of, too_large
+from tickwork.execute.runners.guard import AddressGuard
+from tickwork.execute.runners.request import Call, content_of, headers_of, read_call
+from tickwork.model.protocol import Failure, Run
+
+SecretsOf = Callable[[int], Awaitable[Sequence[str]]]
+
+# Common servers drop an idle connection after 5 seconds; a request must not cross with that.
+_KEEP_ALIVE = 4.0
+_LONGEST_REASON = 500
+
+
+class HttpLimits(NamedTuple):
+    connect: float = 5.0  # seconds to look up the name, and seconds to connect with TLS
+    header_bytes: int = 64 * 1024
+    body_bytes: int = 1024 * 1024
+    connections: int = 1000
+    connections_per_host: int = 100
+
+
+LIMITS_DEFAULT = HttpLimits()
+
+
+class HttpRunner:
+    """Make it inside the running loop. `secrets_of` gives a tenant's signing secrets: none, one, or the old
+    and the new one while they are being changed; it is awaited for every attempt, so it should remember."""
+
+    def __init__(
+        self,
+        policy: AddressPolicy,
+        secrets_of: SecretsOf,
+        limits: HttpLimits = LIMITS_DEFAULT,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._secrets_of = secrets_of
+        self._limits = limits
+        self._now = now
+        self._guard = AddressGuard(policy, limits.connect)
+        self._session = _open_session(self._guard, limits)
+
+    async def __call__(self, run: Run) -> bytes:
+        call = read_call(run.target or b"")
+        try:
+            async with asyncio.timeout(run.timeout):
+                return await self._request(call, run)
+        except AddressDenied as denied:
+            raise AttemptFailed(Failure("AddressDenied", str(denied), retry=False)) from denied
+        except ClientError as error:
+            raise AttemptFailed(_fault(error, call.host)) from error
+        except TimeoutError as error:
+            told = f"{call.host} did not answer completely within {run.timeout:g} s"
+            raise AttemptFailed(Failure("Timeout", told)) from error
+
+    async def close(self) -> None:
+        await self._session.close()
+        await self._guard.close()
+
+    async def _request(self, call: Call, run: Run) -> bytes:
+        secrets = await self._secrets_of(run.tenant)
+        headers = headers_of(call, run, secrets, int(self._now()))
+        content = content_of(call, run) or None
+        async with self._session.request(
+            call.method, call.url, data=content, headers=headers, allow_redirects=False
+        ) as response:
+            return await self._judge(response)
+
+    async def _judge(self, response: ClientResponse) -> bytes:
+        if header_bytes(response) > self._limits.header_bytes:
+            raise AttemptFailed(too_large(response, f"{self._limits.header_bytes} bytes of headers"))
+        if not 200 <= response.status < 300:  # noqa: PLR2004 (2xx is what it is)
+            raise AttemptFailed(await failure_of(response, self._now()))
+        return await result_of(response, self._limits.body_bytes)
+
+
+def _open_session(guard: AddressGuard, limits: HttpLimits) -> ClientSession:
+    connector = TCPConnector(
+        resolver=guard,
+        socket_factory=guard.open_socket,
+        limit=limits.connections,
+        limit_per_host=limits.connections_per_host,
+        keepalive_timeout=_KEEP_ALIVE,
+    )
+    return ClientSession(
+        connector=connector,
+        cookie_jar=DummyCookieJar(),  # what one tenant's target sets must not reach another's
+        headers={"User-Agent": f"tickwork/{version('tickwork')}", "Accept-Encoding": "identity"},
+        timeout=ClientTimeout(total=None, sock_connect=limits.connect),
+        auto_decompress=False,
+        trust_env=False,
+        middlewares=[_send_once],
+    )
+
+
+async def _send_once(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
+    """aiohttp quietly repeats a GET, PUT or DELETE that lost its connection; an attempt is one request."""
+    try:
+        return await send(request)
+    except ClientConnectorError:
+        raise
+    except (ClientOSError, ServerDisconnectedError) as error:
+        raise ClientConnectionError(*error.args) from error
+
+
+_FAULTS: tuple[tuple[type[ClientError], str, str], ...] = (  # the first that fits
+    (ConnectionTimeoutError, "ConnectTimeout", "{host} did not accept a connection in time"),
+    (ClientConnectorDNSError, "DnsError", "{host} could not be looked up: {reason}"),
+    (ClientSSLError, "TlsError", "{host} offered no safe connection: {reason}"),
+    (ClientConnectorError, "ConnectError", "{host} could not be connected to: {reason}"),
+    (ClientConnectionError, "ConnectionLost", "{host} closed the connection before it had answered"),
+    (ClientError, "BadResponse", "{host} answered with broken HTTP: {reason}"),
+)
+
+
+def _fault(error: ClientError, host: str) -> Failure:
+    kind, words = next((kind, words) for fits, kind, words in _FAULTS if isinstance(error, fits))
+    return Failure(kind, words.format(host=host, reason=_reason(error)))
+
+
+def _reason(error: ClientError) -> str:
+    cause = error.__cause__ or error
+    return str(getattr(cause, "strerror", None) or getattr(cause, "message", None) or cause)[:_LONGEST_REASON]

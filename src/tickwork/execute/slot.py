@@ -1,0 +1,189 @@
+"""Runs attempts, as many at once as there are slots.
+
+A slot is a long-lived asyncio task that takes an attempt, runs it to its end and takes the next. Slots are
+made when needed. Only one is woken for new attempts; it wakes the next when it has to wait, so attempts
+that never wait are run in a row by one slot.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
+from contextvars import Context as Variables
+from contextvars import copy_context
+from typing import Any, NamedTuple
+
+import structlog
+
+from tickwork.execute.attempt import Attempt, Slot
+from tickwork.execute.clock import DatabaseClock
+from tickwork.execute.drive import remaining_steps
+from tickwork.execute.ending import Ending, cancelled, raised, timed_out
+from tickwork.execute.lease import Lease
+
+_TURN = 0.005  # seconds a slot may run attempts that never wait before it lets others have the loop
+_GRACE = 1.0  # seconds for code that was told to stop; after that its end is no longer waited for
+_RAISED = (Exception, SystemExit, asyncio.CancelledError)
+
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
+
+
+class _Begun(NamedTuple):
+    work: Coroutine[Any, Any, Any]
+    variables: Variables
+    awaited: Any
+
+
+class Slots:
+    def __init__(
+        self,
+        count: int,
+        clock: DatabaseClock,
+        lease: Lease,
+        *,
+        finish: Callable[[Attempt, Ending], None],
+        lease_over: Callable[[], None],
+    ) -> None:
+        self.running: dict[Attempt, None] = {}  # oldest first; only those that have had to wait
+        self._count = count
+        self._clock = clock
+        self._lease = lease
+        self._finish = finish
+        self._lease_over = lease_over
+        self._ready: deque[Attempt] = deque()
+        self._tasks: set[Slot] = set()
+        self._resting: list[asyncio.Future[None]] = []
+        self._stopping: set[Attempt] = set()
+        self._closed = False
+
+    @property
+    def usable(self) -> int:
+        return self._count - len(self._stopping)
+
+    def put(self, attempts: Iterable[Attempt]) -> None:
+        self._ready.extend(attempts)
+        self.wake()
+
+    def wake(self) -> None:
+        if not self._ready:
+            return
+        while self._resting:
+            rest = self._resting.pop()
+            if not rest.done():
+                rest.set_result(None)
+                return
+        if len(self._tasks) < self._count:
+            slot = asyncio.create_task(self._serve(), name="tickwork slot")
+            slot.add_done_callback(self._tasks.discard)
+            self._tasks.add(slot)
+
+    def stop(self, attempt: Attempt, ending: Ending) -> None:
+        """End a running attempt in this way, whatever its code still does."""
+        if attempt.slot is None or attempt.stopped_as is not None:
+            return
+        attempt.stopped_as = ending
+        if attempt.context:
+            attempt.context.cancel()
+        attempt.slot.cancel()
+        self._stopping.add(attempt)
+        asyncio.get_running_loop().call_later(_GRACE, self._leave_behind, attempt)
+
+    def clear(self) -> None:
+        """Start none of those that are ready."""
+        self._ready.clear()
+
+    async def close(self) -> None:
+        self._closed = True
+        self.clear()
+        for rest in self._resting:
+            rest.cancel()
+        for attempt in list(self.running):
+            self.stop(attempt, cancelled("the worker was stopped"))
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_GRACE)
+        for slot in self._tasks:
+            slot.cancel()
+
+    async def _serve(self) -> None:
+        slot = asyncio.current_task()
+        assert slot  # noqa: S101 (for the type checker)
+        while not self._closed:
+            if not self._ready:
+                await self._rest()
+            elif self._clock.elapsed() > self._lease.deadline:
+                self._lease_over()
+                await self._rest()
+            else:
+                await self._take_turn(slot)
+
+    async def _rest(self) -> None:
+        rest = asyncio.get_running_loop().create_future()
+        self._resting.append(rest)
+        await rest
+
+    async def _take_turn(self, slot: Slot) -> None:
+        """Run what is ready, up to an attempt that has to wait or until others must have the loop."""
+        now = self._clock.elapsed()
+        turn_ends = min(now + _TURN, self._lease.deadline)
+        begun = None
+        while self._ready and not begun and now <= turn_ends:
+            attempt = self._ready.popleft()
+            if not attempt.settled:
+                begun = self._begin(attempt, now)
+                if begun:
+                    await self._see_through(attempt, begun, slot)
+                if slot.cancelling():
+                    await _absorb_cancellation(slot)
+            now = self._clock.elapsed()
+        if not begun:
+            await asyncio.sleep(0)
+
+    def _begin(self, attempt: Attempt, now: float) -> _Begun | None:
+        """Run the attempt up to where it has to wait; many never do."""
+        # The clock may have been corrected since the attempt was found to be due.
+        attempt.started = max(self._clock.at(now), attempt.run.not_before)
+        try:
+            work = attempt.handler.begin(attempt)
+            variables = copy_context()
+            return _Begun(work, variables, variables.run(work.send, None))
+        except StopIteration as end:
+            ending = attempt.handler.conclude(end.value)
+        except _RAISED as error:
+            ending = raised(error)
+        self._finish(attempt, ending)
+        return None
+
+    async def _see_through(self, attempt: Attempt, begun: _Begun, slot: Slot) -> None:
+        attempt.slot = slot
+        self.running[attempt] = None
+        self.wake()
+        timer = asyncio.get_running_loop().call_later(attempt.run.timeout, self._time_out, attempt)
+        try:
+            ending = attempt.handler.conclude(await remaining_steps(*begun))
+        except _RAISED as error:
+            ending = raised(error)
+        finally:
+            timer.cancel()
+            del self.running[attempt]
+            self._stopping.discard(attempt)
+        self._finish(attempt, attempt.stopped_as or ending)
+
+    def _time_out(self, attempt: Attempt) -> None:
+        self.stop(attempt, timed_out(attempt.run.timeout))
+
+    def _leave_behind(self, attempt: Attempt) -> None:
+        if attempt in self.running and attempt.stopped_as and not self._closed:
+            self._finish(attempt, attempt.stopped_as)
+            _log.warning(
+                "a task was told to stop and goes on; its slot stays taken until it ends",
+                task=attempt.run.task,
+                execution=attempt.execution_id,
+            )
+
+
+async def _absorb_cancellation(slot: Slot) -> None:
+    """A cancellation that was meant for one attempt must not hit the next."""
+    while slot.uncancel():
+        pass
+    with suppress(asyncio.CancelledError):
+        await asyncio.sleep(0)

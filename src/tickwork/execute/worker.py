@@ -1,0 +1,288 @@
+"""A worker: takes attempts from a server, runs them on time and reports what became of them.
+
+It talks to one server at a time. When that is lost, it goes on with what it holds and turns to the next.
+When its lease runs out, it stops everything and starts anew as another worker.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
+from random import uniform
+from typing import Any, NoReturn
+
+import structlog
+
+from tickwork import __version__
+from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
+from tickwork.execute.holding import Holding
+from tickwork.execute.lease import Lease, LeaseLost
+from tickwork.execute.link import Connection, Link
+from tickwork.execute.toolbox import Toolbox
+from tickwork.model import protocol
+from tickwork.model.ids import worker_id
+from tickwork.model.job import DEFAULT_QUEUE
+from tickwork.model.protocol import Beat, Drain, Hello, TaskOffer, Welcome
+from tickwork.model.task import TaskDefinition
+from tickwork.model.worker import BEAT
+
+SLOTS_DEFAULT = 100
+
+_BEAT = BEAT.total_seconds()
+_SILENCE = 2 * _BEAT + 1  # seconds without a word, after which a server counts as lost
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between tries to connect
+_BETWEEN_REPORTS = 0.002  # seconds in which outcomes gather
+_LATE_BEAT = 1.0  # seconds
+
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
+
+
+class Worker:
+    def __init__(
+        self,
+        link: Link,
+        tasks: Iterable[TaskDefinition],
+        *,
+        name: str | None = None,
+        slots: int = SLOTS_DEFAULT,
+        queues: Sequence[str] = (DEFAULT_QUEUE,),
+        labels: Mapping[str, str] | None = None,
+        app: str | None = None,
+        measure: Elapsed = elapsed,
+    ) -> None:
+        """`app` tells child processes where to import the tasks from: "module:app"."""
+        tasks = list(tasks)
+        self._link = link
+        self._name = name or f"{socket.gethostname()}-{os.getpid()}"
+        self._slots = slots
+        self._queues = list(queues)
+        self._labels = dict(labels or {})
+        self._offers = [TaskOffer(task.name, task.parameters, task.description) for task in tasks]
+        self._clock = DatabaseClock(measure)
+        self._lease = Lease()
+        self._toolbox = Toolbox(tasks, app)
+        self._alarm = asyncio.Event()  # the guard should look at once
+        self._news = asyncio.Event()  # there is something to report
+        self._holding = Holding(
+            slots,
+            self._toolbox.handlers,
+            self._clock,
+            self._lease,
+            outcome_ready=self._news.set,
+            lease_over=self._alarm.set,
+        )
+        self._heard = 0.0
+        self._told_credit = 0
+        self._tries = 0
+        self._welcomed = False
+        self._draining = False
+        self._drain_told = False  # on this connection
+        self._stopped = False
+
+    async def run(self) -> None:
+        """Work until drained or stopped."""
+        try:
+            while not self._finished:
+                await self._keep_in_touch()
+        finally:
+            await self._holding.close()
+            await self._toolbox.close()
+
+    def drain(self) -> None:
+        """Take nothing new and hand back what was not begun; `run` ends once the rest is recorded."""
+        self._draining = True
+        self._holding.give_back()
+        self._news.set()
+        self._alarm.set()
+
+    def stop_now(self) -> None:
+        """Break off everything; the server finds out by the lease."""
+        self._stopped = True
+        self._alarm.set()
+
+    @property
+    def _finished(self) -> bool:
+        return self._stopped or (self._draining and not self._holding)
+
+    @property
+    def _may_leave(self) -> bool:
+        """Finished, and a server that it talks to knows why."""
+        return self._finished and (self._stopped or self._drain_told or not self._welcomed)
+
+    # One connection, from the first try to its end
+
+    async def _keep_in_touch(self) -> None:
+        self._heard = self._clock.elapsed()
+        try:
+            await _until_one_ends(self._guard(), self._talk())
+        except LeaseLost:
+            self._holding.forget_all()  # again: something may have come before the connection was closed
+        except OSError as error:
+            _log.warning("no connection to a server", error=str(error) or type(error).__name__)
+        if not self._finished:
+            await self._pause()
+
+    async def _guard(self) -> None:
+        """Ends when the worker is finished, and else only with an error."""
+        while not self._may_leave:
+            self._check_lease()
+            silent = self._clock.elapsed() - self._heard
+            if silent > _SILENCE:
+                raise ConnectionError(f"the server has been silent for {silent:.0f} seconds")
+            await self._wait_for_alarm(self._until_lease_ends(_SILENCE - silent))
+
+    async def _talk(self) -> None:
+        connection = await self._link.connect()
+        try:
+            await self._greet(connection)
+            await _until_one_ends(self._listen(connection), self._beat(connection), self._report(connection))
+        finally:
+            self._welcomed = False
+            await connection.close()
+
+    async def _greet(self, connection: Connection) -> None:
+        sent = self._clock.elapsed()
+        await connection.send(self._hello())
+        match await connection.receive():
+            case Welcome() as welcome:
+                self._check_lease()
+                self._settle_in(welcome, sent)
+            case protocol.Refused(reason):
+                self._lose_lease(reason)
+            case answer:
+                raise ConnectionError(f"the server answers a Hello with {type(answer).__name__}")
+
+    def _hello(self) -> Hello:
+        self._told_credit = self._credit()
+        return Hello(
+            name=self._name,
+            host=socket.gethostname(),
+            version=__version__,
+            slots=self._slots,
+            credit=self._told_credit,
+            tasks=self._offers,
+            queues=self._queues,
+            labels=self._labels,
+            resume=self._lease.token,
+            holding=self._holding.claims(),
+        )
+
+    def _settle_in(self, welcome: Welcome, sent: float) -> None:
+        self._lease.grant(welcome.token, sent=sent, seconds=welcome.lease)
+        self._clock.learn(sent=sent, database=welcome.now)
+        self._holding.forget(welcome.forget)
+        self._holding.tell_again()
+        self._heard = self._clock.elapsed()
+        self._welcomed = True
+        self._drain_told = False
+        self._tries = 0
+        self._news.set()
+        _log.info("connected", worker=worker_id(welcome.worker))
+
+    async def _pause(self) -> None:
+        longest = min(_FIRST_PAUSE * 2**self._tries, _LONGEST_PAUSE)
+        self._tries = min(self._tries + 1, 10)
+        await self._wait_for_alarm(self._until_lease_ends(uniform(longest / 2, longest)))  # noqa: S311 (spread)
+        with suppress(LeaseLost):
+            self._check_lease()
+
+    # What it does while it is connected
+
+    async def _listen(self, connection: Connection) -> None:
+        while True:
+            message = await connection.receive()
+            self._heard = self._clock.elapsed()
+            self._hear(message)
+
+    def _hear(self, message: protocol.FromServer) -> None:
+        match message:
+            case protocol.Runs(runs):
+                self._holding.take(runs)
+                if self._draining:
+                    self._holding.give_back()
+            case protocol.Ack(number):
+                self._holding.acknowledge(number)
+                if self._finished:
+                    self._alarm.set()
+            case protocol.Renewed(sent, now):
+                self._lease.renew(sent=sent)
+                self._clock.learn(sent=sent, database=now)
+            case protocol.Revoke(claims, reason):
+                self._holding.revoke(claims, reason)
+            case protocol.Refused(reason):
+                self._lose_lease(reason)
+
+    async def _beat(self, connection: Connection) -> None:
+        while True:
+            due = self._clock.elapsed() + _BEAT
+            await asyncio.sleep(_BEAT)
+            late = self._clock.elapsed() - due
+            if late > _LATE_BEAT:
+                _log.warning(
+                    "something blocked the event loop: a task that never awaits?", seconds=round(late, 1)
+                )
+            self._holding.start_due()
+            await self._send_beat(connection)
+
+    async def _send_beat(self, connection: Connection) -> None:
+        self._told_credit = self._credit()
+        running = self._holding.newly_long_running()
+        await connection.send(Beat(sent=self._clock.elapsed(), credit=self._told_credit, running=running))
+
+    async def _report(self, connection: Connection) -> None:
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            if self._draining and not self._drain_told:
+                await connection.send(Drain())
+                self._drain_told = True
+                self._alarm.set()
+            await self._send_outcomes(connection)
+            if not self._told_credit / 2 <= self._credit() <= self._told_credit * 2:
+                await self._send_beat(connection)
+            await asyncio.sleep(_BETWEEN_REPORTS)
+
+    async def _send_outcomes(self, connection: Connection) -> None:
+        while outcomes := self._holding.next_report():
+            self._check_lease()
+            await connection.send(outcomes)
+
+    # What time and room are left
+
+    def _credit(self) -> int:
+        return 0 if self._draining else self._holding.credit()
+
+    def _check_lease(self) -> None:
+        if self._lease.ran_out(self._clock.elapsed()):
+            self._lose_lease("it was not renewed in time")
+
+    def _lose_lease(self, reason: str) -> NoReturn:
+        """Stop all work first: everything else can wait."""
+        _log.warning("the lease is lost; starting anew", reason=reason, dropped=len(self._holding))
+        self._lease.drop()
+        self._holding.forget_all()
+        raise LeaseLost(reason)
+
+    def _until_lease_ends(self, at_most: float) -> float:
+        if self._lease.token is None:
+            return at_most
+        return max(min(at_most, self._lease.deadline - self._clock.elapsed()), 0.0)
+
+    async def _wait_for_alarm(self, at_most: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(at_most):
+                await self._alarm.wait()
+        self._alarm.clear()
+
+
+async def _until_one_ends(*duties: Coroutine[Any, Any, None]) -> None:
+    tasks = [asyncio.create_task(duty) for duty in duties]
+    try:
+        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,65 @@
+"""Logs on stderr: for eyes on a terminal, else JSON lines. No locals in tracebacks: they hold secrets."""
+
+import logging
+import sys
+from typing import Any, Literal
+
+import structlog
+
+LogFormat = Literal["auto", "json", "console"]
+
+_SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.PositionalArgumentsFormatter(),
+    structlog.processors.StackInfoRenderer(),
+]
+_QUIET = ("asyncio", "httpx2", "httpcore2", "uvicorn", "websockets")
+
+
+def configure_logs(log_format: LogFormat, level: str) -> None:
+    """Send our own logs and those of the libraries the same way."""
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *_SHARED,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_formatter(console=_wants_console(log_format)))
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _wants_console(log_format: LogFormat) -> bool:
+    return sys.stderr.isatty() if log_format == "auto" else log_format == "console"
+
+
+def _formatter(*, console: bool) -> logging.Formatter:
+    render = _for_eyes() if console else _for_machines()
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_SHARED,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
+    )
+
+
+def _for_eyes() -> list[Any]:
+    return [
+        structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+        structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
+        ),
+    ]
+
+
+def _for_machines() -> list[Any]:
+    return [
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(),
+    ]

@@ -1,0 +1,1 @@
+"""The words of Tickwork as frozen values. Nothing here does any I/O."""

@@ -1,0 +1,45 @@
+"""What a task may ask about the attempt it is part of."""
+
+from datetime import UTC, datetime
+
+import structlog
+
+from tickwork.model.execution import Progress
+
+
+class Context:
+    """Given to a task that has a parameter `ctx: Context`."""
+
+    def __init__(
+        self,
+        *,
+        attempt: int = 1,
+        execution_id: str = "e0-0",
+        job_id: str = "j0",
+        scheduled_for: datetime | None = None,
+    ) -> None:
+        self.attempt = attempt
+        self.execution_id = execution_id
+        self.job_id = job_id
+        self.scheduled_for = scheduled_for or datetime.now(UTC)
+        self.latest_progress: Progress | None = None
+        self._cancelled = False
+
+    @property
+    def log(self) -> structlog.stdlib.BoundLogger:
+        logger: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.task")
+        return logger.bind(execution=self.execution_id, attempt=self.attempt)
+
+    @property
+    def cancelled(self) -> bool:
+        """True once this attempt was cancelled or ran out of time. A task in a thread cannot be stopped from
+        outside: one that runs for long should look here now and then."""
+        return self._cancelled
+
+    def cancel(self) -> None:
+        self._cancelled = True
+
+    def progress(self, fraction: float, message: str | None = None) -> None:
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"progress is a fraction between 0 and 1, not {fraction}")
+        self.latest_progress = Progress(fraction, message)

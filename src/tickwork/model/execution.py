@@ -1,0 +1,112 @@
+"""One occurrence of a job, and the tries at it."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import msgspec
+
+from tickwork.model.instant import Instant
+
+
+class ExecutionStatus(StrEnum):
+    PENDING = "pending"  # -> running, cancelled, skipped
+    RUNNING = "running"  # -> completed, failed, cancelled; back to pending for another attempt
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+    @property
+    def ended(self) -> bool:
+        return self not in (ExecutionStatus.PENDING, ExecutionStatus.RUNNING)
+
+
+class Trigger(StrEnum):
+    SCHEDULE = "schedule"
+    MANUAL = "manual"
+    BACKFILL = "backfill"
+    RETRY = "retry"
+
+
+class AttemptOutcome(StrEnum):
+    COMPLETED = "completed"
+    FAILED = "failed"  # the code raised, timed out, or the target answered badly
+    LOST = "lost"  # the worker died while holding it
+    SNOOZED = "snoozed"  # the code asked to be run later; uses no attempt
+    RETURNED = "returned"  # handed back by a draining worker before it began; uses no attempt
+    CANCELLED = "cancelled"
+
+
+class ExecutionKey(NamedTuple):
+    """The identity of an execution. A job belongs to one tenant, so (job, scheduled_for) alone is unique;
+    the tenant leads because every question is asked by one."""
+
+    tenant_id: int
+    scheduled_for: datetime
+    job_id: int
+
+
+class WaitingFor(StrEnum):
+    DUE = "due"
+    WORKER = "worker"
+    LIMIT = "limit"
+    DEPENDENCY = "dependency"
+    RETRY = "retry"
+    PAUSED = "paused"
+
+
+class AttemptError(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why an attempt failed, as text: never a pickled exception."""
+
+    type: str
+    message: str
+    traceback: str | None = None
+
+
+class Progress(msgspec.Struct, frozen=True):
+    fraction: float
+    message: str | None = None
+
+
+class ExecutionView(msgspec.Struct, frozen=True, kw_only=True):
+    """An execution as shown to users."""
+
+    id: str
+    job_id: str
+    task: str
+    status: ExecutionStatus
+    waiting_for: WaitingFor | None
+    trigger: Trigger
+    scheduled_for: Instant
+    due_at: Instant
+    started_at: Instant | None
+    finished_at: Instant | None
+    attempt: int
+    max_attempts: int
+    worker: str | None
+    progress: Progress | None
+    result: Any  # JSON; a server writes it as msgspec.Raw, unread
+    error: AttemptError | None
+    reason: str | None
+
+
+class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
+    """One try at an execution as shown to users."""
+
+    attempt: int
+    outcome: AttemptOutcome | None  # None while it runs
+    worker: str | None
+    started_at: Instant | None
+    finished_at: Instant | None
+    error: AttemptError | None
+
+
+class ExecutionFilter(NamedTuple):
+    status: ExecutionStatus | None = None
+    job: int | None = None
+    task: str | None = None
+    queue: str | None = None
+    worker: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None

@@ -1,0 +1,156 @@
+"""A job: what to run, with which payload, when, and under which policies."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tickwork.model.instant import Instant
+from tickwork.model.duration import parse_duration
+from tickwork.model.retry import Backoff, RetryPolicy
+from tickwork.model.schedule import Schedule
+
+HTTP_TASK = "http"  # the task that the built-in worker offers to every tenant
+DEFAULT_QUEUE = "default"
+DEFAULT_TIMEOUT = timedelta(minutes=5)
+
+# As written by people; model.duration reads it.
+Duration = Annotated[
+    str | float,
+    Meta(description='a duration: "90s", "5m", "1h30m", "PT5M" or seconds', extra={"kind": "duration"}),
+]
+QueueName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
+        description="up to 100 letters, digits, dots, dashes and underscores; a letter or digit first",
+    ),
+]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Priority = Literal["critical", "high", "normal", "low"]
+PRIORITIES: tuple[Priority, ...] = ("critical", "high", "normal", "low")  # stored as the position in here
+Overlap = Literal["skip", "queue", "allow", "replace"]
+OnWorkerLost = Literal["retry", "fail"]
+Sort = Literal["-created_at", "created_at"]
+
+
+class JobStatus(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class HttpTarget(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    url: Annotated[str, Meta(max_length=2048)]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
+    headers: dict[str, str] = {}
+
+
+class RetryRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    max_attempts: Annotated[int, Meta(ge=1, le=100)] = 4
+    backoff: Backoff = "exponential"
+    initial: Duration = "1s"
+    factor: Annotated[float, Meta(ge=1, le=100)] = 2.0
+    max: Duration = "1h"
+    jitter: Annotated[float, Meta(ge=0, le=1)] = 0.2
+
+    def policy(self) -> RetryPolicy:
+        return RetryPolicy(
+            max_attempts=self.max_attempts,
+            backoff=self.backoff,
+            initial=parse_duration(self.initial).total_seconds(),
+            factor=self.factor,
+            max=parse_duration(self.max).total_seconds(),
+            jitter=self.jitter,
+        )
+
+
+class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What to do about due times that passed while nothing could fire them."""
+
+    policy: Literal["latest", "skip", "all"] = "latest"
+    within: Duration = "1h"
+    max: Annotated[int, Meta(ge=1, le=10_000)] = 100
+
+    def text(self) -> str:
+        """One text for one policy, so that jobs with the same one share a rule."""
+        within = parse_duration(self.within).total_seconds()
+        return msgspec.json.encode(msgspec.structs.replace(self, within=within), order="deterministic").decode()
+
+
+class JobRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A job as users write it: the body of POST /jobs."""
+
+    name: Name | None = None
+    key: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    if_exists: Literal["error", "keep", "replace"] = "error"
+    task: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    http: HttpTarget | None = None
+    payload: Any | UnsetType = UNSET
+    schedule: str | dict[str, Any] | None = None
+    timezone: Annotated[str, Meta(max_length=64)] | None = None
+    priority: Priority = "normal"
+    queue: QueueName = DEFAULT_QUEUE
+    retry: RetryRequest = RetryRequest()
+    timeout: Duration = "5m"
+    on_worker_lost: OnWorkerLost = "retry"
+    overlap: Overlap = "skip"
+    catch_up: CatchUp = CatchUp()
+    tags: Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=50)] = []
+
+
+class JobSpec(NamedTuple):
+    """A job that was understood and checked: ready to be stored."""
+
+    request: JobRequest
+    task: str
+    queue: str
+    priority: int
+    payload: bytes
+    target: bytes | None  # the HTTP call as JSON
+    timeout: float
+    retry: RetryPolicy
+    catch_up: CatchUp
+    schedule: Schedule
+
+
+class JobView(msgspec.Struct, frozen=True, kw_only=True):
+    """A job as shown to users."""
+
+    id: str
+    name: str | None
+    key: str | None
+    status: JobStatus
+    task: str | None
+    http: HttpTarget | None
+    payload: Any  # JSON; a server writes it as msgspec.Raw, unread
+    schedule: dict[str, Any]  # the canonical form: give it back as `schedule` and get the same times
+    schedule_words: str
+    next_run_at: Instant | None
+    priority: Priority
+    queue: str
+    retry: RetryPolicy
+    timeout: float
+    on_worker_lost: OnWorkerLost
+    overlap: Overlap
+    catch_up: CatchUp
+    tags: list[str]
+    version: int
+    created_at: Instant
+    updated_at: Instant
+
+
+class JobFilter(NamedTuple):
+    status: JobStatus | None = None
+    task: str | None = None
+    queue: str | None = None
+    priority: Priority | None = None
+    tag: str | None = None
+    q: str | None = None  # part of the name, key or task
+    due_before: datetime | None = None
+    due_after: datetime | None = None
+    sort: Sort = "-created_at"

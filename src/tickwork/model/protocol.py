@@ -1,0 +1,141 @@
+"""What a worker and a server say to each other over their WebSocket: msgpack, batches both ways.
+
+    worker                         server
+    Hello        ──────────────▶            who I am, what I offer, what I still hold
+                 ◀──────────────   Welcome  your id and lease; what I hold that you do not: run it
+                 ◀──────────────   Runs     start these, each not before its time
+    Outcomes     ──────────────▶            what became of them
+                 ◀──────────────   Ack      recorded: forget them
+    Beat         ──────────────▶            I live; these have been running for a while
+                 ◀──────────────   Renewed  your lease counts from when you sent that beat
+                 ◀──────────────   Revoke   stop these
+    Drain        ──────────────▶            give me nothing new
+
+Times are microseconds since 1970 by the database's clock; a worker maps them to its own monotonic clock.
+A worker repeats Outcomes until they are acknowledged, on any server; repeating changes nothing.
+"""
+
+from typing import Any
+
+import msgspec
+
+from tickwork.model.execution import AttemptOutcome
+
+Micros = int
+
+
+class Claim(msgspec.Struct, array_like=True, frozen=True):
+    """One attempt in somebody's hands. The attempt number fences it."""
+
+    tenant: int
+    at: Micros
+    job: int
+    attempt: int
+
+
+class Run(msgspec.Struct, array_like=True, frozen=True):
+    """Everything needed to run one attempt."""
+
+    tenant: int
+    at: Micros
+    job: int
+    attempt: int
+    task: str
+    payload: bytes  # JSON
+    timeout: float
+    not_before: Micros
+    target: bytes | None = None  # the HTTP call as JSON, for the built-in worker
+
+
+class Failure(msgspec.Struct, array_like=True, frozen=True):
+    type: str
+    message: str
+    traceback: str | None = None
+    retry: bool = True  # False: trying again is useless
+    retry_after: float = 0.0  # not sooner than this many seconds
+
+
+class Outcome(msgspec.Struct, array_like=True, frozen=True):
+    """How one attempt ended."""
+
+    tenant: int
+    at: Micros
+    job: int
+    attempt: int
+    kind: AttemptOutcome
+    started: Micros
+    finished: Micros
+    result: bytes | None = None  # JSON
+    failure: Failure | None = None
+    snooze: float = 0.0  # seconds, for a snoozed one
+    reason: str | None = None  # for a cancelled one
+
+
+class TaskOffer(msgspec.Struct, array_like=True, frozen=True):
+    name: str
+    parameters: dict[str, Any]  # JSON Schema of the payload
+    description: str | None = None
+
+
+class Hello(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+    name: str
+    host: str
+    version: str
+    slots: int
+    credit: int  # how many attempts it will take into its hands at once
+    tasks: list[TaskOffer]
+    queues: list[str] = []  # none named: all of them
+    labels: dict[str, str] = {}
+    resume: str | None = None  # the token of an earlier Welcome
+    holding: list[Claim] = []
+
+
+class Welcome(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+    worker: int
+    token: str
+    lease: float  # seconds from when the Hello was sent
+    now: Micros
+    forget: list[Claim] = []  # held by the worker, but no longer its own
+
+
+class Refused(msgspec.Struct, tag=True, frozen=True):
+    """The lease is gone: drop everything and start anew as another worker."""
+
+    reason: str
+
+
+class Runs(msgspec.Struct, tag=True, frozen=True):
+    items: list[Run]
+
+
+class Outcomes(msgspec.Struct, tag=True, frozen=True):
+    number: int
+    items: list[Outcome]
+
+
+class Ack(msgspec.Struct, tag=True, frozen=True):
+    number: int
+
+
+class Beat(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+    sent: float  # the worker's monotonic clock
+    credit: int
+    running: list[tuple[Claim, Micros]] = []  # started, not yet told, and still running
+
+
+class Renewed(msgspec.Struct, tag=True, frozen=True):
+    sent: float  # of the beat that this answers
+    now: Micros
+
+
+class Revoke(msgspec.Struct, tag=True, frozen=True):
+    items: list[Claim]
+    reason: str
+
+
+class Drain(msgspec.Struct, tag=True, frozen=True):
+    pass
+
+
+FromWorker = Hello | Outcomes | Beat | Drain
+FromServer = Welcome | Refused | Runs | Ack | Renewed | Revoke

@@ -1,0 +1,37 @@
+"""When: every way of saying it is compiled to one canonical form."""
+
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+
+class Timing(Protocol):
+    """The due times of one recurring schedule."""
+
+    @property
+    def canonical(self) -> dict[str, Any]:
+        """A schedule object with exactly one kind and every option that is not the default. Parsing it
+        gives the same timing; two schedules that mean the same have the same canonical form."""
+
+    @property
+    def words(self) -> str:
+        """The schedule in plain English, such as "every weekday at 09:00 (Europe/Paris)"."""
+
+    def next_after(self, after: datetime) -> datetime | None:
+        """The first due time strictly after the given instant, in UTC; None when there is none."""
+
+
+class Once(NamedTuple):
+    """Due one time: at the given instant, or at once when that is None."""
+
+    at: datetime | None
+    words: str
+
+
+class Recurring(NamedTuple):
+    """Due again and again. The text is the canonical form as JSON with sorted keys: it names the rule."""
+
+    text: str
+    timing: Timing
+
+
+Schedule = Once | Recurring

@@ -1,0 +1,42 @@
+"""Who may do what: tenants, keys and scopes."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from tickwork.model.instant import Instant
+
+DEFAULT_TENANT = "default"
+
+
+class Scope(StrEnum):
+    """Each scope includes those below it, except that only `worker` and `admin` may run work."""
+
+    ADMIN = "admin"
+    WRITE = "write"
+    READ = "read"
+    WORKER = "worker"
+
+
+class Caller(NamedTuple):
+    """Whoever holds the key of a request."""
+
+    tenant_id: int
+    tenant: str
+    key_id: int
+    scopes: frozenset[Scope]
+
+
+class KeyView(msgspec.Struct, frozen=True, kw_only=True):
+    """An API key as shown to users: never the secret."""
+
+    id: str
+    tenant: str
+    name: str
+    prefix: str
+    scopes: list[Scope]
+    created_at: Instant
+    expires_at: Instant | None
+    last_used_at: Instant | None
+    revoked_at: Instant | None

@@ -1,0 +1,42 @@
+"""A worker: a process that runs attempts, alive as long as its lease is renewed."""
+
+from datetime import timedelta
+from typing import Any, Literal
+
+import msgspec
+
+from tickwork.model.instant import Instant
+
+LEASE = timedelta(seconds=15)  # a worker not heard of for this long has lost what it held
+BEAT = timedelta(seconds=3)  # how often a worker says that it lives
+MARGIN = timedelta(seconds=3)  # a worker stops its work this much before its lease may end
+MAX_LOSSES = 3  # workers one execution may take down before it is set aside
+
+WorkerStatus = Literal["online", "draining", "offline"]
+
+
+class TaskView(msgspec.Struct, frozen=True, kw_only=True):
+    """A task as shown to users."""
+
+    name: str
+    parameters: dict[str, Any]  # JSON Schema of the payload
+    description: str | None
+    workers: list[str]
+
+
+class WorkerView(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker as shown to users."""
+
+    id: str
+    name: str
+    status: WorkerStatus
+    host: str
+    version: str
+    tasks: list[str]
+    queues: list[str]
+    slots: int
+    holding: int
+    labels: dict[str, str]
+    started_at: Instant
+    lease_until: Instant
+    ended_at: Instant | None

@@ -1,0 +1,1 @@
+"""Outcome → transition, history, news."""

@@ -1,0 +1,35 @@
+"""What ran, what runs, what will: looked at, and stopped."""
+
+import builtins
+from collections.abc import Callable
+from datetime import datetime
+
+from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView
+from tickwork.model.page import Page
+from tickwork.store.port import ReadStore, RecordStore
+
+
+class History:
+    def __init__(self, store: RecordStore, read: ReadStore, revoked: Callable[[], None]) -> None:
+        self._store = store
+        self._read = read
+        self._revoked = revoked
+
+    async def list(
+        self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None = None
+    ) -> Page[ExecutionView]:
+        if wanted.job is not None:
+            await self._read.jobs_by_id(tenant_id, [wanted.job])
+        return await self._read.executions(tenant_id, wanted, limit, cursor)
+
+    async def get(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
+        return await self._read.execution(tenant_id, job, scheduled_for)
+
+    async def attempts(self, tenant_id: int, job: int, scheduled_for: datetime) -> builtins.list[AttemptView]:
+        return await self._read.attempts(tenant_id, job, scheduled_for)
+
+    async def cancel(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
+        """It ends now; a worker that holds it is told to stop, and whatever it still says is refused."""
+        await self._store.cancel(ExecutionKey(tenant_id, scheduled_for, job), "cancelled by request")
+        self._revoked()
+        return await self._read.execution(tenant_id, job, scheduled_for)

@@ -1,0 +1,64 @@
+"""The start/stop contract of every loop of a server node."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import structlog
+
+from tickwork.model.errors import Unavailable
+
+_log = structlog.get_logger("tickwork")
+_PAUSE_WHEN_UNAVAILABLE = 0.25
+_PAUSE_AFTER_ERROR = 1.0
+
+
+class Loop:
+    """Does a step again and again: at once while a step says there is more, else after a pause or when woken.
+
+    Nothing ends it but `stop`: a database that is away is waited for, and an error is logged and survived.
+    """
+
+    def __init__(self, name: str, step: Callable[[], Awaitable[bool]], *, every: float) -> None:
+        self.name = name
+        self.step = step
+        self._every = every
+        self._woken = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._run(), name=self.name)
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def stop(self) -> None:
+        """Let the step that is under way finish, then end."""
+        self._stopping = True
+        self._woken.set()
+        if self._task:
+            await self._task
+
+    async def _run(self) -> None:
+        while not self._stopping:
+            self._woken.clear()
+            pause = await self._one_step()
+            if pause:
+                await self._wait(pause)
+
+    async def _one_step(self) -> float:
+        try:
+            more = await self.step()
+        except Unavailable as error:
+            _log.warning("database unavailable", loop=self.name, error=str(error))
+            return _PAUSE_WHEN_UNAVAILABLE
+        except Exception:
+            _log.exception("step failed", loop=self.name)
+            return _PAUSE_AFTER_ERROR
+        return 0 if more else self._every
+
+    async def _wait(self, pause: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await self._woken.wait()

@@ -1,0 +1,1 @@
+"""The only SQL: one store, PostgreSQL, embedded or given by URL."""

@@ -1,0 +1,128 @@
+"""Handing out, leases and rescue: the SQL behind the dispatch stage."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import asyncpg
+import msgspec
+
+from tickwork.model.execution import ExecutionKey
+from tickwork.model.protocol import Hello
+from tickwork.store.handing import PostgresHanding, keys_of
+from tickwork.store.pool import Connection, Database
+from tickwork.store.port import Claimed, HeldWork, Lane, Registration, Revocation, Work
+from tickwork.store.query import queries
+from tickwork.store.settling import PostgresSettling
+
+
+class PostgresDispatchStore:
+    def __init__(self, database: Database, vital: Database) -> None:
+        """Leases renew on connections of their own, so that no load can make living workers look dead."""
+        self._database = database
+        self._vital = vital
+        self._sql = queries("dispatch")
+
+    async def lanes_after(self, lane_id: int) -> list[Lane]:
+        return [Lane(*row) for row in await self._database.fetch(self._sql["new_lanes"], lane_id)]
+
+    @asynccontextmanager
+    async def claiming(self) -> AsyncIterator["PostgresClaiming"]:
+        async with self._database.transaction() as connection:
+            yield PostgresClaiming(connection)
+
+    @asynccontextmanager
+    async def rescuing(self) -> AsyncIterator["PostgresRescuing"]:
+        async with self._vital.transaction() as connection:
+            yield PostgresRescuing(connection)
+
+    async def register(
+        self, tenant_id: int | None, hello: Hello, token: bytes, lease: timedelta
+    ) -> Registration:
+        async with self._vital.transaction() as connection:
+            if tenant_id is not None:
+                await self._offer(connection, tenant_id, hello)
+            row = await connection.fetchrow(
+                self._sql["register_worker"],
+                tenant_id, token, hello.name, hello.host, hello.version, [offer.name for offer in hello.tasks],
+                hello.queues, hello.slots, msgspec.json.encode(hello.labels).decode(), lease,
+            )  # fmt: skip
+        assert row is not None  # noqa: S101 (an INSERT … RETURNING gives its row)
+        return Registration(row["id"], row["connection"])
+
+    async def _offer(self, connection: Connection, tenant_id: int, hello: Hello) -> None:
+        offers = sorted(hello.tasks, key=lambda offer: offer.name)  # one order for all, so that none deadlock
+        await connection.execute(
+            self._sql["offer_tasks"],
+            tenant_id,
+            [offer.name for offer in offers],
+            [msgspec.json.encode(offer.parameters).decode() for offer in offers],
+            [offer.description for offer in offers],
+        )
+
+    async def resume(self, tenant_id: int | None, token: bytes, lease: timedelta) -> Registration | None:
+        async with self._vital.transaction() as connection:
+            row = await connection.fetchrow(self._sql["resume_worker"], token, tenant_id, lease)
+        return Registration(row["id"], row["connection"]) if row else None
+
+    async def held_by(self, worker_id: int) -> list[HeldWork]:
+        rows = await self._vital.fetch(self._sql["held_by"], worker_id)
+        return [HeldWork(row[0], Work(*row[1:])) for row in map(tuple, rows)]
+
+    async def renew(self, workers: Sequence[int], lease: timedelta) -> set[int]:
+        async with self._vital.transaction() as connection:
+            rows = await connection.fetch(self._sql["renew_leases"], list(workers), lease)
+        return {row["id"] for row in rows}
+
+    async def drain(self, worker_id: int) -> None:
+        async with self._vital.transaction() as connection:
+            await connection.execute(self._sql["drain_worker"], worker_id)
+
+    async def leave(self, worker_id: int) -> None:
+        async with self._vital.transaction() as connection:
+            await connection.execute(self._sql["end_worker"], worker_id)
+
+    async def take_revocations(self, workers: Sequence[int]) -> list[Revocation]:
+        async with self._vital.transaction() as connection:
+            rows = await connection.fetch(self._sql["take_revocations"], list(workers))
+        return [_revocation(row) for row in rows]
+
+
+class PostgresClaiming(PostgresHanding):
+    async def pick(self, rooms: dict[int, int], lead: timedelta) -> list[Work]:
+        rows = await self._connection.fetch(
+            self._dispatch["pick_ready"], list(rooms), list(rooms.values()), lead
+        )
+        return [Work(*row) for row in rows]
+
+    async def claim(self, works: Sequence[Work], workers: Sequence[int]) -> None:
+        times = [work.scheduled_for for work in works]
+        await self._connection.execute(
+            self._dispatch["claim"], *keys_of(works), list(workers), min(times), max(times)
+        )
+
+
+class PostgresRescuing(PostgresSettling):
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._dispatch = queries("dispatch")
+
+    async def take_dead(self, limit: int) -> list[int]:
+        return [row["id"] for row in await self._connection.fetch(self._dispatch["take_dead_workers"], limit)]
+
+    async def take_leases(self, workers: Sequence[int], limit: int) -> list[Claimed]:
+        rows = await self._connection.fetch(self._dispatch["take_leases"], list(workers), limit)
+        return [claim for row in rows for claim in _claims(row)]
+
+    async def end(self, workers: Sequence[int]) -> None:
+        await self._connection.execute(self._dispatch["end_dead_workers"], list(workers))
+
+
+def _claims(row: asyncpg.Record) -> list[Claimed]:
+    keys = zip(row["tenant_ids"], row["scheduled_fors"], row["job_ids"], strict=True)
+    return [Claimed(ExecutionKey(*key), row["worker_id"], None) for key in keys]
+
+
+def _revocation(row: asyncpg.Record) -> Revocation:
+    key = ExecutionKey(row["tenant_id"], row["scheduled_for"], row["job_id"])
+    return Revocation(row["worker_id"], key, row["attempt"], row["reason"])

@@ -1,0 +1,76 @@
+"""Partitions of executions and their attempts, one per day: made ahead of time, dropped when old."""
+
+from datetime import UTC, date, datetime, time, timedelta
+
+from tickwork.store.pool import Connection, Database
+from tickwork.store.query import queries
+
+_AHEAD = 8  # days
+_DAY = timedelta(days=1)
+_TABLES = ("execution", "attempt")
+# Half of each page stays free, so that finishing an execution finds room beside it and touches no index (HOT).
+_STORAGE = {
+    "execution": "fillfactor = 45, autovacuum_vacuum_insert_threshold = 200000",
+    "attempt": "fillfactor = 100",
+}
+
+
+class Partitions:
+    def __init__(self, database: Database, history_days: int) -> None:
+        self._database = database
+        self._history = timedelta(days=history_days)
+        self._sql = queries("upkeep")
+        self._end = datetime.min.replace(tzinfo=UTC)
+
+    def horizon(self) -> datetime:
+        """Executions due before this have a partition."""
+        return self._end
+
+    async def keep_up(self) -> bool:
+        """Make what is coming, drop what is old and settled."""
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["lock_partitions"])
+            today: datetime = await connection.fetchval("SELECT tickwork.clock()")
+            days = {row["day"] for row in await connection.fetch(self._sql["partitions"])}
+            for offset in range(-1, _AHEAD):
+                day = (today + offset * _DAY).date()
+                if day not in days:
+                    await _make(connection, day)
+            await self._drop_old(connection, sorted(days), today)
+        self._end = _midnight((today + _AHEAD * _DAY).date())
+        return False
+
+    async def _drop_old(self, connection: Connection, days: list[date], today: datetime) -> None:
+        oldest_kept = (today - self._history).date()
+        for day in days:
+            if day >= oldest_kept:
+                break
+            settled = await connection.fetchval(
+                self._sql["is_settled"], _midnight(day), _midnight(day + _DAY)
+            )
+            if not settled:
+                break
+            await _drop(connection, day)
+            await connection.execute(self._sql["forget_rounds"], _midnight(day + _DAY))
+            await connection.execute(self._sql["forget_extras"], _midnight(day + _DAY))
+
+
+async def _make(connection: Connection, day: date) -> None:
+    """Made apart and then attached: attaching does not wait for readers and writers of the other days."""
+    begin, end = _midnight(day).isoformat(), _midnight(day + _DAY).isoformat()
+    for table in _TABLES:
+        name = f"tickwork.{table}_{day:%Y%m%d}"
+        await connection.execute(
+            f"""CREATE TABLE {name} (LIKE tickwork.{table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)
+                WITH ({_STORAGE[table]});
+                ALTER TABLE tickwork.{table} ATTACH PARTITION {name} FOR VALUES FROM ('{begin}') TO ('{end}')"""
+        )
+
+
+async def _drop(connection: Connection, day: date) -> None:
+    for table in _TABLES:
+        await connection.execute(f"DROP TABLE IF EXISTS tickwork.{table}_{day:%Y%m%d}")
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)

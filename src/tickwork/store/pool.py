@@ -1,0 +1,170 @@
+"""Connections and transactions.
+
+A transaction is ambient: whatever the store does inside `async with database.transaction()` belongs to it, so that
+an API call and the answer kept for its Idempotency-Key commit together or not at all.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import Any, TypeAlias
+
+import asyncpg
+
+from tickwork.model.errors import Unavailable
+
+Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
+
+_CONNECT_TIMEOUT = 5.0
+_STATEMENT_TIMEOUT = 60.0
+# A node that stops in the middle of a transaction must not hold its locks: the server ends it.
+_LIMITS = {
+    "idle_in_transaction_session_timeout": "10s",
+    "lock_timeout": "10s",
+    "application_name": "tickwork",
+}
+_LOST = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.OperatorInterventionError,  # shut down, or terminated by somebody
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.ReadOnlySQLTransactionError,  # a primary that was demoted
+    asyncpg.IdleInTransactionSessionTimeoutError,
+)
+
+
+class Database:
+    def __init__(self, url: str, *, size: int = 8) -> None:
+        self._url = url
+        self._size = size
+        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._begin = "BEGIN"
+        self.reachable = False
+        self._ambient: ContextVar[Connection | None] = ContextVar("connection", default=None)
+
+    async def open(self) -> None:
+        pooled = await _is_pooled(self._url)
+        if pooled:
+            # Behind PgBouncer in transaction mode nothing outlives a transaction: neither prepared statements
+            # nor settings.
+            self._begin = "BEGIN;" + ";".join(
+                f"SET LOCAL {name} = '{value}'" for name, value in _LIMITS.items()
+            )
+        self._pool = await asyncpg.create_pool(
+            self._url,
+            min_size=1,
+            max_size=self._size,
+            timeout=_CONNECT_TIMEOUT,
+            command_timeout=_STATEMENT_TIMEOUT,
+            max_inactive_connection_lifetime=0,
+            reset=_nothing_to_reset,
+            **({"statement_cache_size": 0} if pooled else {"server_settings": _LIMITS}),
+        )
+
+    async def close(self) -> None:
+        if self._pool:
+            try:
+                await asyncio.wait_for(self._pool.close(), 5)
+            except TimeoutError:
+                self._pool.terminate()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """One transaction; a savepoint when one is open already. Unavailable when the database is."""
+        outer = self._ambient.get()
+        if outer is not None:
+            async with self._savepoint(outer):
+                yield outer
+            return
+        with _as_unavailable(self):
+            async with self._acquire() as connection:
+                token = self._ambient.set(connection)
+                try:
+                    await connection.execute(self._begin)
+                    try:
+                        yield connection
+                    except BaseException:
+                        await _roll_back(connection)
+                        raise
+                    await connection.execute("COMMIT")
+                finally:
+                    self._ambient.reset(token)
+
+    @asynccontextmanager
+    async def _savepoint(self, connection: Connection) -> AsyncIterator[None]:
+        await connection.execute("SAVEPOINT inner_step")
+        try:
+            yield
+        except Exception:
+            await connection.execute("ROLLBACK TO SAVEPOINT inner_step")
+            raise
+        await connection.execute("RELEASE SAVEPOINT inner_step")
+
+    @asynccontextmanager
+    async def _acquire(self) -> AsyncIterator[Connection]:
+        if self._pool is None:
+            raise Unavailable("the database is not open")
+        async with self._pool.acquire(timeout=_CONNECT_TIMEOUT) as connection:
+            yield connection
+
+    async def fetch(self, query: str, *arguments: Any) -> list[asyncpg.Record]:
+        """Read with one statement; no transaction around it unless the connection is pooled or one is open."""
+        connection = self._ambient.get()
+        if connection is not None:
+            return await connection.fetch(query, *arguments)
+        if self._begin != "BEGIN":
+            async with self.transaction() as connection:
+                return await connection.fetch(query, *arguments)
+        with _as_unavailable(self):
+            async with self._acquire() as connection:
+                return await connection.fetch(query, *arguments)
+
+    async def fetchrow(self, query: str, *arguments: Any) -> asyncpg.Record | None:
+        rows = await self.fetch(query, *arguments)
+        return rows[0] if rows else None
+
+    async def renew(self) -> None:
+        """Leave connections behind that may lead to a server which is no longer the primary."""
+        if self._pool:
+            await self._pool.expire_connections()
+
+
+class _as_unavailable:  # noqa: N801 (reads as a word in the with statement)
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        self._database.reachable = not isinstance(error, _LOST)
+        if isinstance(error, _LOST):
+            raise Unavailable(f"the database cannot be reached: {error}") from error
+
+
+async def _roll_back(connection: Connection) -> None:
+    try:
+        await connection.execute("ROLLBACK")
+    except _LOST:
+        connection.terminate()
+
+
+async def _nothing_to_reset(_: object) -> None:
+    """Every transaction ends before its connection goes back, and sessions carry no state."""
+
+
+async def _is_pooled(url: str) -> bool:
+    """A pooler in between shows a process number of its own."""
+    try:
+        connection = await asyncpg.connect(url, timeout=_CONNECT_TIMEOUT, statement_cache_size=0)
+    except _LOST as error:
+        raise Unavailable(f"the database cannot be reached: {error}") from error
+    try:
+        async with connection.transaction():
+            return bool(await connection.fetchval("SELECT pg_backend_pid()") != connection.get_server_pid())
+    finally:
+        await connection.close(timeout=_CONNECT_TIMEOUT)

@@ -1,0 +1,140 @@
+-- name: ensure_lanes
+-- Makes the lanes that do not exist yet.
+INSERT INTO tickwork.lane (tenant_id, queue, task)
+SELECT $1, * FROM unnest($2::text[], $3::text[]) AS l (queue, task)
+ORDER BY 2, 3
+ON CONFLICT DO NOTHING;
+
+-- name: find_lanes
+-- The lanes of these queues and tasks.
+SELECT l.id, l.queue, l.task FROM tickwork.lane l
+JOIN unnest($2::text[], $3::text[]) AS wanted (queue, task) ON wanted.queue = l.queue AND wanted.task = l.task
+WHERE l.tenant_id = $1;
+
+-- name: ensure_rules
+-- Makes the rules that do not exist yet.
+INSERT INTO tickwork.rule (tenant_id, timing, catch_up)
+SELECT $1, * FROM unnest($2::text[], $3::text[]) AS r (timing, catch_up)
+ORDER BY 2, 3
+ON CONFLICT DO NOTHING;
+
+-- name: lock_rules_by_timing
+-- Locks rules, in one order for all, before anything is decided about their jobs.
+SELECT r.id, r.timing, r.catch_up, r.next_at, r.last_at, r.cursor_priority, r.cursor_job
+FROM tickwork.rule r
+JOIN unnest($2::text[], $3::text[]) AS wanted (timing, catch_up)
+    ON wanted.timing = r.timing AND wanted.catch_up = r.catch_up
+WHERE r.tenant_id = $1
+ORDER BY r.id
+FOR UPDATE OF r;
+
+-- name: lock_rule
+-- Locks one rule.
+SELECT id, timing, catch_up, next_at, last_at, cursor_priority, cursor_job
+FROM tickwork.rule WHERE tenant_id = $1 AND id = $2
+FOR UPDATE;
+
+-- name: arm_rule
+-- Wakes a rule that slept because no job needed it.
+UPDATE tickwork.rule SET next_at = $2 WHERE id = $1 AND next_at IS NULL;
+
+-- name: new_job_ids
+-- Numbers for new jobs.
+SELECT nextval('tickwork.job_id') AS id FROM generate_series(1, $1);
+
+-- name: lock_jobs_by_key
+-- Locks the jobs that have these keys.
+SELECT id, key FROM tickwork.job
+WHERE tenant_id = $1 AND key = ANY($2::text[]) AND key IS NOT NULL AND status <> 'cancelled'
+ORDER BY id
+FOR UPDATE;
+
+-- name: rule_of_job
+-- The rule to lock before the job itself may be looked at.
+SELECT rule_id FROM tickwork.job WHERE tenant_id = $1 AND id = $2;
+
+-- name: lock_job
+-- Locks a job to change it.
+SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, payload, definition
+FROM tickwork.job WHERE tenant_id = $1 AND id = $2
+FOR UPDATE;
+
+-- name: set_job_status
+-- Pauses, resumes or cancels; going on counts from now.
+UPDATE tickwork.job
+SET status = $3::tickwork.job_status, version = version + 1, updated_at = tickwork.clock(),
+    active_from = CASE WHEN $3::tickwork.job_status = 'active' THEN tickwork.clock() ELSE active_from END
+WHERE tenant_id = $1 AND id = $2;
+
+-- name: change_job
+-- Gives a job a new definition.
+UPDATE tickwork.job
+SET rule_id = $3, scheduled_for = $4, lane_id = $5, priority = $6, task = $7, payload = $8, target = $9,
+    timeout = $10, overlap = $11, on_worker_lost = $12, name = $13, key = $14, tags = $15, definition = $16,
+    held = $17, active_from = CASE WHEN $18 THEN tickwork.clock() ELSE active_from END,
+    version = version + 1, updated_at = tickwork.clock(), status = $19
+WHERE tenant_id = $1 AND id = $2;
+
+-- name: note_past_rule
+-- Remembers which rule a job belonged to, for its history.
+INSERT INTO tickwork.job_past (job_id, rule_id, until) VALUES ($1, $2, tickwork.clock()) ON CONFLICT DO NOTHING;
+
+-- name: note_extra
+-- Remembers an execution that no rule made.
+INSERT INTO tickwork.extra (job_id, scheduled_for) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+
+-- name: insert_execution
+-- One execution that waits for a worker.
+INSERT INTO tickwork.execution (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)
+VALUES ($1, $2, $3, $4, $5, $6, 'pending', $2)
+ON CONFLICT DO NOTHING
+RETURNING job_id;
+
+-- name: revive_execution
+-- An execution that was stopped before its time came goes on after all, fenced off from whoever had it.
+UPDATE tickwork.execution
+SET status = 'pending', ready_at = scheduled_for, finished_at = NULL, reason = NULL, worker_id = NULL,
+    attempt = attempt + 1, lane_id = $4, priority = $5
+WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
+    AND status = 'skipped' AND reason IN ('paused', 'rescheduled') AND scheduled_for > tickwork.clock();
+
+-- name: stop_ahead
+-- Ends executions that were fired ahead of a time that has not come yet.
+UPDATE tickwork.execution
+SET status = $4, ready_at = NULL, finished_at = tickwork.clock(), reason = $5
+WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = ANY($3::timestamptz[])
+    AND scheduled_for > tickwork.clock() AND finished_at IS NULL
+RETURNING scheduled_for, attempt, worker_id;
+
+-- name: hold_waiting
+-- Lets the waiting executions of a job wait until it is resumed.
+UPDATE tickwork.execution SET ready_at = 'infinity'
+WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL;
+
+-- name: unhold_waiting
+-- Lets the waiting executions of a job go on.
+UPDATE tickwork.execution SET ready_at = greatest(scheduled_for, tickwork.clock())
+WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at = 'infinity';
+
+-- name: cancel_waiting
+-- Ends the waiting executions of a job.
+UPDATE tickwork.execution
+SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reason = $4
+WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL;
+
+-- name: move_waiting
+-- Moves the waiting executions of a job to another lane or priority.
+UPDATE tickwork.execution SET lane_id = $4, priority = $5
+WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL;
+
+-- name: find_tasks
+-- What workers said these tasks' payloads must look like.
+SELECT name, parameters FROM tickwork.task WHERE tenant_id = $1 AND name = ANY($2::text[]);
+
+-- name: task_names
+-- All tasks a tenant's workers have offered.
+SELECT name FROM tickwork.task WHERE tenant_id = $1 ORDER BY name LIMIT 1000;
+
+-- name: definition
+-- A job as it was defined.
+SELECT definition, payload, version FROM tickwork.job WHERE tenant_id = $1 AND id = $2;

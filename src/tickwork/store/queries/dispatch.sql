@@ -1,0 +1,120 @@
+-- name: new_lanes
+-- Lanes that were made since the last look.
+SELECT id, tenant_id, queue, task FROM tickwork.lane WHERE id > $1 ORDER BY id;
+
+-- name: pick_ready
+-- Locks waiting executions, lane by lane, by priority and then by time, as many as there is room for.
+SELECT e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt, e.ready_at,
+    j.task, j.payload, j.target, j.timeout
+FROM unnest($1::int[], $2::int[]) AS lane (id, room)
+CROSS JOIN LATERAL (
+    SELECT waiting.*
+    FROM (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
+    CROSS JOIN LATERAL (
+        SELECT tenant_id, scheduled_for, job_id, lane_id, attempt, ready_at
+        FROM tickwork.execution
+        WHERE lane_id = lane.id AND priority = level.priority AND ready_at <= tickwork.clock() + $3::interval
+        ORDER BY ready_at
+        LIMIT lane.room
+        FOR UPDATE SKIP LOCKED
+    ) waiting
+    LIMIT lane.room
+) e
+JOIN tickwork.job j ON j.id = e.job_id;
+
+-- name: hold_workers
+-- Of the given workers, those that may still be handed work on this connection; they stay so until the commit.
+SELECT w.id
+FROM tickwork.worker w
+JOIN unnest($1::int[], $2::int[]) AS mine (id, connection) ON mine.id = w.id AND mine.connection = w.connection
+WHERE w.ended_at IS NULL AND NOT w.draining AND w.lease_until > tickwork.clock()
+FOR KEY SHARE OF w;
+
+-- name: claim
+-- Puts waiting executions into the hands of workers.
+UPDATE tickwork.execution e
+SET status = 'running', worker_id = c.worker_id, ready_at = NULL
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[]) AS c (tenant_id, scheduled_for, job_id, worker_id)
+WHERE e.tenant_id = c.tenant_id AND e.scheduled_for = c.scheduled_for AND e.job_id = c.job_id
+    AND e.scheduled_for BETWEEN $5 AND $6 AND e.status = 'pending';
+
+-- name: write_leases
+-- Notes what each worker was handed, in one row each.
+INSERT INTO tickwork.lease (worker_id, tenant_ids, scheduled_fors, job_ids)
+SELECT worker_id, array_agg(tenant_id), array_agg(scheduled_for), array_agg(job_id)
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[]) AS c (tenant_id, scheduled_for, job_id, worker_id)
+WHERE worker_id IS NOT NULL
+GROUP BY worker_id
+RETURNING worker_id, id;
+
+-- name: register_worker
+-- A new worker with a lease.
+INSERT INTO tickwork.worker (tenant_id, token, name, host, version, tasks, queues, slots, labels, lease_until)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, tickwork.clock() + $10::interval)
+RETURNING id, connection;
+
+-- name: offer_tasks
+-- The tasks a worker brings, with what their payloads must look like.
+INSERT INTO tickwork.task (tenant_id, name, parameters, description)
+SELECT $1, * FROM unnest($2::text[], $3::jsonb[], $4::text[])
+ON CONFLICT (tenant_id, name) DO UPDATE
+SET parameters = excluded.parameters, description = excluded.description, offered_at = tickwork.clock()
+WHERE (task.parameters, task.description) IS DISTINCT FROM (excluded.parameters, excluded.description);
+
+-- name: resume_worker
+-- A worker comes back on another connection; what was handed to it on earlier ones is settled by then.
+UPDATE tickwork.worker
+SET connection = connection + 1, lease_until = tickwork.clock() + $3::interval
+WHERE id = (SELECT id FROM tickwork.worker
+            WHERE token = $1 AND tenant_id IS NOT DISTINCT FROM $2 AND ended_at IS NULL FOR UPDATE)
+RETURNING id, connection;
+
+-- name: held_by
+-- What a worker holds and has not ended, with all that is needed to run it.
+SELECT l.id AS lease_id, e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt, e.scheduled_for AS ready_at,
+    j.task, j.payload, j.target, j.timeout
+FROM tickwork.lease l
+CROSS JOIN LATERAL unnest(l.tenant_ids, l.scheduled_fors, l.job_ids) AS k (tenant_id, scheduled_for, job_id)
+JOIN tickwork.execution e
+    ON e.tenant_id = k.tenant_id AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+JOIN tickwork.job j ON j.id = e.job_id
+WHERE l.worker_id = $1 AND e.worker_id = $1 AND e.status = 'running';
+
+-- name: renew_leases
+-- Workers that were heard of keep what they hold, unless it has been taken from them already.
+UPDATE tickwork.worker SET lease_until = tickwork.clock() + $2::interval
+WHERE id = ANY($1::int[]) AND ended_at IS NULL
+RETURNING id;
+
+-- name: drain_worker
+-- The worker takes nothing new.
+UPDATE tickwork.worker SET draining = true WHERE id = $1 AND ended_at IS NULL;
+
+-- name: end_worker
+-- The worker left and holds nothing.
+UPDATE tickwork.worker w SET ended_at = tickwork.clock()
+WHERE id = $1 AND ended_at IS NULL AND NOT EXISTS (SELECT FROM tickwork.lease WHERE worker_id = w.id);
+
+-- name: take_dead_workers
+-- Locks workers whose lease ran out.
+SELECT id FROM tickwork.worker
+WHERE ended_at IS NULL AND lease_until < tickwork.clock()
+ORDER BY id
+LIMIT $1
+FOR UPDATE SKIP LOCKED;
+
+-- name: take_leases
+-- Takes some of what dead workers hold out of their hands.
+DELETE FROM tickwork.lease
+WHERE id IN (SELECT id FROM tickwork.lease WHERE worker_id = ANY($1::int[]) ORDER BY id LIMIT $2)
+RETURNING worker_id, tenant_ids, scheduled_fors, job_ids;
+
+-- name: end_dead_workers
+-- Dead workers of whose work nothing is left to take.
+UPDATE tickwork.worker w SET ended_at = tickwork.clock()
+WHERE id = ANY($1::int[]) AND NOT EXISTS (SELECT FROM tickwork.lease WHERE worker_id = w.id);
+
+-- name: take_revocations
+-- Stop requests for executions in these workers' hands, each told once.
+DELETE FROM tickwork.revocation WHERE worker_id = ANY($1::int[])
+RETURNING worker_id, tenant_id, scheduled_for, job_id, attempt, reason;

@@ -1,0 +1,127 @@
+-- name: clock
+-- The time that counts.
+SELECT tickwork.clock() AS now;
+
+-- name: jobs_by_id
+-- Some jobs as shown to users.
+SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = ANY($2::bigint[]);
+
+-- name: jobs_newest_first
+-- One page of jobs. It looks through a bounded number, so that a rare filter gives short pages, not a slow one.
+WITH seen AS (
+    SELECT id FROM tickwork.job WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3
+), page AS (
+    SELECT v.* FROM seen JOIN tickwork.job_view v ON v.id = seen.id
+    WHERE v.tenant_id = $1 AND ($5::text IS NULL OR v.status = $5) AND ($6::text IS NULL OR v.task = $6)
+        AND ($7::text IS NULL OR v.queue = $7) AND ($8::smallint IS NULL OR v.priority = $8)
+        AND ($9::text IS NULL OR $9 = ANY(v.tags))
+        AND ($10::text IS NULL OR strpos(lower(concat_ws(' ', v.name, v.key, v.task)), lower($10)) > 0)
+        AND ($11::timestamptz IS NULL OR v.next_run_at < $11) AND ($12::timestamptz IS NULL OR v.next_run_at > $12)
+    ORDER BY v.id DESC LIMIT $4
+)
+SELECT page.*, (SELECT count(*) FROM seen) AS seen_count, (SELECT min(id) FROM seen) AS seen_last
+FROM (SELECT) AS always LEFT JOIN page ON true
+ORDER BY page.id DESC;
+
+-- name: jobs_oldest_first
+-- One page of jobs, the other way round.
+WITH seen AS (
+    SELECT id FROM tickwork.job WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT $3
+), page AS (
+    SELECT v.* FROM seen JOIN tickwork.job_view v ON v.id = seen.id
+    WHERE v.tenant_id = $1 AND ($5::text IS NULL OR v.status = $5) AND ($6::text IS NULL OR v.task = $6)
+        AND ($7::text IS NULL OR v.queue = $7) AND ($8::smallint IS NULL OR v.priority = $8)
+        AND ($9::text IS NULL OR $9 = ANY(v.tags))
+        AND ($10::text IS NULL OR strpos(lower(concat_ws(' ', v.name, v.key, v.task)), lower($10)) > 0)
+        AND ($11::timestamptz IS NULL OR v.next_run_at < $11) AND ($12::timestamptz IS NULL OR v.next_run_at > $12)
+    ORDER BY v.id LIMIT $4
+)
+SELECT page.*, (SELECT count(*) FROM seen) AS seen_count, (SELECT max(id) FROM seen) AS seen_last
+FROM (SELECT) AS always LEFT JOIN page ON true
+ORDER BY page.id;
+
+-- name: execution
+-- One execution as shown to users.
+SELECT * FROM tickwork.execution_view WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3;
+
+-- name: executions
+-- One page of a tenant's executions, latest first, looking through a bounded number.
+WITH seen AS (
+    SELECT tenant_id, scheduled_for, job_id FROM tickwork.execution
+    WHERE tenant_id = $1 AND (scheduled_for, job_id) < ($2, $3)
+        AND scheduled_for >= $4 AND scheduled_for <= $5
+    ORDER BY tenant_id DESC, scheduled_for DESC, job_id DESC
+    LIMIT $6
+), page AS (
+    SELECT v.* FROM seen JOIN tickwork.execution_view v USING (tenant_id, scheduled_for, job_id)
+    WHERE ($8::text IS NULL OR v.status = $8) AND ($9::text IS NULL OR v.task = $9)
+        AND ($10::text IS NULL OR v.queue = $10) AND ($11::int IS NULL OR v.worker_id = $11)
+    ORDER BY v.scheduled_for DESC, v.job_id DESC LIMIT $7
+)
+SELECT page.*, (SELECT count(*) FROM seen) AS seen_count, last.scheduled_for AS seen_time, last.job_id AS seen_job
+FROM (SELECT) AS always
+LEFT JOIN page ON true
+LEFT JOIN (SELECT * FROM seen ORDER BY scheduled_for, job_id LIMIT 1) last ON true
+ORDER BY page.scheduled_for DESC, page.job_id DESC;
+
+-- name: executions_of_job
+-- One page of a job's executions, latest first, found by the rounds of its rules and the runs of its own.
+WITH seen AS (
+    SELECT DISTINCT tenant_id, scheduled_for, job_id FROM (
+        (SELECT j.tenant_id, r.scheduled_for, j.id AS job_id
+         FROM tickwork.job j
+         JOIN tickwork.round r ON r.rule_id IN (
+             SELECT j.rule_id UNION ALL SELECT p.rule_id FROM tickwork.job_past p WHERE p.job_id = j.id)
+         WHERE j.tenant_id = $1 AND j.id = $3 AND r.scheduled_for < $2 AND r.scheduled_for >= j.created_at
+             AND r.missed = 0
+         ORDER BY r.scheduled_for DESC LIMIT $6)
+        UNION ALL
+        (SELECT j.tenant_id, u.next_at, j.id
+         FROM tickwork.job j
+         JOIN tickwork.rule u ON u.id = j.rule_id
+         WHERE j.tenant_id = $1 AND j.id = $3 AND u.next_at < $2 AND u.cursor_job IS NOT NULL)
+        UNION ALL
+        (SELECT $1, x.scheduled_for, x.job_id
+         FROM tickwork.extra x WHERE x.job_id = $3 AND x.scheduled_for < $2
+         ORDER BY x.scheduled_for DESC LIMIT $6)
+        UNION ALL
+        (SELECT j.tenant_id, j.scheduled_for, j.id
+         FROM tickwork.job j WHERE j.tenant_id = $1 AND j.id = $3 AND j.scheduled_for < $2)
+    ) times
+    WHERE scheduled_for >= $4 AND scheduled_for <= $5
+    ORDER BY scheduled_for DESC
+    LIMIT $6
+), page AS (
+    SELECT v.* FROM seen JOIN tickwork.execution_view v USING (tenant_id, scheduled_for, job_id)
+    WHERE ($8::text IS NULL OR v.status = $8) AND ($9::text IS NULL OR v.task = $9)
+        AND ($10::text IS NULL OR v.queue = $10) AND ($11::int IS NULL OR v.worker_id = $11)
+    ORDER BY v.scheduled_for DESC LIMIT $7
+)
+SELECT page.*, (SELECT count(*) FROM seen) AS seen_count, (SELECT min(scheduled_for) FROM seen) AS seen_time,
+    $3::bigint AS seen_job
+FROM (SELECT) AS always LEFT JOIN page ON true
+ORDER BY page.scheduled_for DESC;
+
+-- name: attempts
+-- The tries at one execution that did not complete, in order.
+SELECT attempt, outcome::text AS outcome, worker_id, started_at, finished_at, error FROM tickwork.attempt
+WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
+ORDER BY attempt;
+
+-- name: workers
+-- One page of a tenant's workers and the built-in ones, newest first.
+SELECT w.*, tickwork.clock() AS now,
+    (SELECT coalesce(sum(cardinality(job_ids)), 0) FROM tickwork.lease WHERE worker_id = w.id) AS holding
+FROM tickwork.worker w
+WHERE (w.tenant_id = $1 OR w.tenant_id IS NULL) AND w.id < $2 AND ($4::int IS NULL OR w.id = $4)
+    AND (w.ended_at IS NULL OR w.ended_at > tickwork.clock() - interval '1 day')
+ORDER BY w.id DESC
+LIMIT $3;
+
+-- name: tasks
+-- The tasks of a tenant with the living workers that offer them.
+SELECT t.name, t.parameters, t.description,
+    ARRAY(SELECT w.id FROM tickwork.worker w
+          WHERE w.tenant_id = t.tenant_id AND w.ended_at IS NULL AND t.name = ANY(w.tasks) ORDER BY w.id) AS workers
+FROM tickwork.task t WHERE t.tenant_id = $1
+ORDER BY t.name;

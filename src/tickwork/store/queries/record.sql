@@ -1,0 +1,75 @@
+-- name: complete
+-- The good case: ends executions in place, if they are still in the hands of whoever says so.
+UPDATE tickwork.execution e
+SET status = 'completed', started_at = o.started_at, finished_at = o.finished_at, result = o.result
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[],
+            $6::timestamptz[], $7::timestamptz[], $8::bytea[])
+    AS o (tenant_id, scheduled_for, job_id, worker_id, attempt, started_at, finished_at, result)
+WHERE e.tenant_id = o.tenant_id AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
+    AND e.scheduled_for BETWEEN $9 AND $10
+    AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running';
+
+-- name: lock_held
+-- Locks executions whose attempt did not complete, with what decides how they go on. A lost attempt has no number:
+-- whichever the dead worker held is meant.
+SELECT e.tenant_id, e.scheduled_for, e.job_id, e.attempt, e.failures, e.losses, e.started_at, e.worker_id,
+    j.definition, tickwork.clock() AS now
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[])
+    AS o (tenant_id, scheduled_for, job_id, worker_id, attempt)
+JOIN tickwork.execution e
+    ON e.tenant_id = o.tenant_id AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
+    AND e.worker_id = o.worker_id AND (o.attempt IS NULL OR e.attempt = o.attempt) AND e.status = 'running'
+JOIN tickwork.job j ON j.id = e.job_id
+WHERE e.scheduled_for BETWEEN $6 AND $7
+FOR UPDATE OF e;
+
+-- name: settle
+-- Ends executions that did not complete, or lets them wait for another attempt.
+UPDATE tickwork.execution e
+SET status = v.status, ready_at = v.ready_at, attempt = v.attempt, failures = v.failures, losses = v.losses,
+    started_at = v.started_at, finished_at = v.finished_at, reason = v.reason,
+    worker_id = CASE WHEN v.ready_at IS NULL THEN e.worker_id END
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::tickwork.execution_status[], $5::timestamptz[],
+            $6::int[], $7::smallint[], $8::smallint[], $9::timestamptz[], $10::timestamptz[], $11::text[])
+    AS v (tenant_id, scheduled_for, job_id, status, ready_at, attempt, failures, losses,
+          started_at, finished_at, reason)
+WHERE e.tenant_id = v.tenant_id AND e.scheduled_for = v.scheduled_for AND e.job_id = v.job_id
+    AND e.scheduled_for BETWEEN $12 AND $13;
+
+-- name: note_attempts
+-- Keeps the attempts that did not complete.
+INSERT INTO tickwork.attempt
+    (tenant_id, scheduled_for, job_id, attempt, outcome, worker_id, started_at, finished_at, error)
+SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::tickwork.attempt_outcome[],
+                     $6::int[], $7::timestamptz[], $8::timestamptz[], $9::bytea[])
+ON CONFLICT DO NOTHING;
+
+-- name: note_started
+-- Says of executions that run for a while when they began.
+UPDATE tickwork.execution e SET started_at = o.started_at
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::timestamptz[])
+    AS o (tenant_id, scheduled_for, job_id, worker_id, attempt, started_at)
+WHERE e.tenant_id = o.tenant_id AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
+    AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running';
+
+-- name: close_leases
+-- Leases of which everything has ended.
+DELETE FROM tickwork.lease WHERE id = ANY($1::bigint[]);
+
+-- name: lock_execution
+-- Locks one execution that may have to be cancelled.
+SELECT status, attempt, worker_id, started_at FROM tickwork.execution
+WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
+FOR UPDATE;
+
+-- name: cancel_execution
+-- Ends an execution that has not ended.
+UPDATE tickwork.execution
+SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reason = $4
+WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND finished_at IS NULL;
+
+-- name: revoke
+-- Asks the worker that holds an execution to stop it.
+INSERT INTO tickwork.revocation (tenant_id, scheduled_for, job_id, attempt, worker_id, reason)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT DO NOTHING;

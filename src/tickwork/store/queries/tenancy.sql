@@ -1,0 +1,62 @@
+-- name: ensure_tenant
+-- Makes a tenant on first use.
+INSERT INTO tickwork.tenant (name, signing_secret) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
+
+-- name: find_tenant
+-- A tenant by name.
+SELECT id, name FROM tickwork.tenant WHERE name = $1;
+
+-- name: signing_secret
+-- What signs a tenant's HTTP calls.
+SELECT signing_secret FROM tickwork.tenant WHERE id = $1;
+
+-- name: create_key
+-- A new key; only its digest is kept.
+INSERT INTO tickwork.api_key (tenant_id, name, prefix, digest, scopes, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (digest) DO NOTHING
+RETURNING id;
+
+-- name: find_key
+-- Whose key this is, while it is valid.
+SELECT k.id, k.tenant_id, t.name AS tenant, k.scopes
+FROM tickwork.api_key k JOIN tickwork.tenant t ON t.id = k.tenant_id
+WHERE k.digest = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > tickwork.clock());
+
+-- name: touch_keys
+-- Notes that keys were used, to the minute at best.
+UPDATE tickwork.api_key SET last_used_at = tickwork.clock()
+WHERE id = ANY($1::int[]) AND (last_used_at IS NULL OR last_used_at < tickwork.clock() - interval '1 minute');
+
+-- name: keys
+-- The keys of a tenant, or of all of them.
+SELECT k.id, t.name AS tenant, k.name, k.prefix, k.scopes, k.created_at, k.expires_at, k.last_used_at, k.revoked_at
+FROM tickwork.api_key k JOIN tickwork.tenant t ON t.id = k.tenant_id
+WHERE ($1::int IS NULL OR k.tenant_id = $1) AND ($2::int IS NULL OR k.id = $2)
+ORDER BY k.id;
+
+-- name: revoke_key
+-- Makes a key useless.
+UPDATE tickwork.api_key SET revoked_at = coalesce(revoked_at, tickwork.clock())
+WHERE id = $2 AND ($1::int IS NULL OR tenant_id = $1)
+RETURNING id;
+
+-- name: any_key
+-- Whether anybody could get in.
+SELECT EXISTS (SELECT FROM tickwork.api_key WHERE revoked_at IS NULL) AS any;
+
+-- name: lock_idempotency_key
+-- Takes a request's key for the length of this transaction, unless somebody has it.
+SELECT pg_try_advisory_xact_lock(hashtextextended($1 || ' ' || $2, 7)) AS taken;
+
+-- name: find_answer
+-- The answer that was given to a request with this key.
+SELECT fingerprint, status, headers, body FROM tickwork.idempotency WHERE tenant_id = $1 AND key = $2;
+
+-- name: keep_answer
+-- Keeps the answer to a request with this key.
+INSERT INTO tickwork.idempotency (tenant_id, key, fingerprint, status, headers, body) VALUES ($1, $2, $3, $4, $5, $6);
+
+-- name: forget_answers
+-- Drops answers that are old enough.
+DELETE FROM tickwork.idempotency WHERE created_at < tickwork.clock() - $1::interval;

@@ -1,0 +1,253 @@
+"""Questions of users: the SQL behind every list and look."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import asyncpg
+import msgspec
+
+from tickwork.model.duration import parse_duration
+from tickwork.model.errors import Invalid, NotFound
+from tickwork.model.execution import (
+    AttemptError, AttemptOutcome, AttemptView, ExecutionFilter, ExecutionStatus, ExecutionView, Trigger, WaitingFor,
+)  # fmt: skip
+from tickwork.model.ids import execution_id, job_id, worker_id
+from tickwork.model.job import PRIORITIES, JobFilter, JobRequest, JobStatus, JobView
+from tickwork.model.page import Page
+from tickwork.model.schedule import Timing
+from tickwork.model.worker import TaskView, WorkerView
+from tickwork.store.pool import Database
+from tickwork.store.query import queries
+
+_SEEN = 5000  # rows one page looks through at most
+_LARGEST = 2**63 - 1
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+_END = datetime(9999, 1, 1, tzinfo=UTC)
+_Position = TypeVar("_Position")
+
+
+class PostgresReadStore:
+    def __init__(self, database: Database, timing_from_text: Callable[[str], Timing]) -> None:
+        self._database = database
+        self._timing_from_text = timing_from_text
+        self._sql = queries("read")
+
+    async def now(self) -> datetime:
+        (row,) = await self._database.fetch(self._sql["clock"])
+        now: datetime = row["now"]
+        return now
+
+    async def jobs_by_id(self, tenant_id: int, jobs: Sequence[int]) -> list[JobView]:
+        rows = await self._database.fetch(self._sql["jobs_by_id"], tenant_id, list(jobs))
+        views = {row["id"]: self._job(row) for row in rows}
+        for job in jobs:
+            if job not in views:
+                raise NotFound("job", job_id(job))
+        return [views[job] for job in jobs]
+
+    async def jobs(self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None) -> Page[JobView]:
+        newest_first = wanted.sort == "-created_at"
+        begin = _decode(cursor, int) if cursor else (_LARGEST if newest_first else 0)
+        rows = await self._database.fetch(
+            self._sql["jobs_newest_first" if newest_first else "jobs_oldest_first"],
+            tenant_id, begin, _SEEN, limit, wanted.status, wanted.task, wanted.queue,
+            PRIORITIES.index(wanted.priority) if wanted.priority else None,
+            wanted.tag, wanted.q, wanted.due_before, wanted.due_after,
+        )  # fmt: skip
+        items = [row for row in rows if row["id"] is not None]
+        last = _page_end(rows, items, limit, lambda row: row["id"], lambda row: row["seen_last"])
+        return Page([self._job(row) for row in items], _encode(last))
+
+    async def execution(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
+        row = await self._database.fetchrow(self._sql["execution"], tenant_id, scheduled_for, job)
+        if row is None:
+            raise NotFound("execution", execution_id(job, scheduled_for))
+        return _execution(row)
+
+    async def executions(
+        self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None
+    ) -> Page[ExecutionView]:
+        before, job = _decode(cursor, tuple[datetime, int]) if cursor else (_END, _LARGEST)
+        rows = await self._database.fetch(
+            self._sql["executions" if wanted.job is None else "executions_of_job"],
+            tenant_id, before, job if wanted.job is None else wanted.job, wanted.since or _BEGINNING,
+            wanted.until or _END, _SEEN, limit, wanted.status, wanted.task, wanted.queue, wanted.worker,
+        )  # fmt: skip
+        items = [row for row in rows if row["job_id"] is not None]
+        last = _page_end(
+            rows,
+            items,
+            limit,
+            lambda row: (row["scheduled_for"], row["job_id"]),
+            lambda row: (row["seen_time"], row["seen_job"]),
+        )
+        return Page([_execution(row) for row in items], _encode(last))
+
+    async def attempts(self, tenant_id: int, job: int, scheduled_for: datetime) -> list[AttemptView]:
+        execution = await self.execution(tenant_id, job, scheduled_for)
+        rows = await self._database.fetch(self._sql["attempts"], tenant_id, scheduled_for, job)
+        attempts = [_attempt(row) for row in rows]
+        current = _current_attempt(execution)
+        return (
+            attempts + [current]
+            if current and current.attempt not in {a.attempt for a in attempts}
+            else attempts
+        )
+
+    async def workers(self, tenant_id: int, limit: int, cursor: str | None) -> Page[WorkerView]:
+        before = _decode(cursor, int) if cursor else 2**31 - 1
+        rows = await self._database.fetch(self._sql["workers"], tenant_id, before, limit, None)
+        return Page([_worker(row) for row in rows], _encode(rows[-1]["id"] if len(rows) == limit else None))
+
+    async def worker(self, tenant_id: int, worker: int) -> WorkerView:
+        number = min(worker, 2**31 - 2)
+        row = await self._database.fetchrow(self._sql["workers"], tenant_id, 2**31 - 1, 1, number)
+        if row is None:
+            raise NotFound("worker", worker_id(worker))
+        return _worker(row)
+
+    async def tasks(self, tenant_id: int) -> list[TaskView]:
+        return [_task(row) for row in await self._database.fetch(self._sql["tasks"], tenant_id)]
+
+    def _job(self, row: asyncpg.Record) -> JobView:
+        request = msgspec.json.decode(row["definition"], type=JobRequest)
+        schedule, words = self._schedule(row)
+        return JobView(
+            id=job_id(row["id"]),
+            name=row["name"],
+            key=row["key"],
+            status=JobStatus(row["status"]),
+            task=request.task,
+            http=request.http,
+            payload=msgspec.Raw(row["payload"]),
+            schedule=schedule,
+            schedule_words=words,
+            next_run_at=row["next_run_at"],
+            priority=PRIORITIES[row["priority"]],
+            queue=row["queue"],
+            retry=request.retry.policy(),
+            timeout=parse_duration(request.timeout).total_seconds(),
+            on_worker_lost=request.on_worker_lost,
+            overlap=request.overlap,
+            catch_up=request.catch_up,
+            tags=row["tags"],
+            version=row["version"],
+            created_at=row["created_at"],
+            updated_at=row["updated_at"],
+        )
+
+    def _schedule(self, row: asyncpg.Record) -> tuple[dict[str, Any], str]:
+        if row["timing"] is None:
+            at = row["scheduled_for"].isoformat().replace("+00:00", "Z")
+            return {"at": at}, f"once at {at}"
+        timing = self._timing_from_text(row["timing"])
+        return timing.canonical, timing.words
+
+
+def _page_end(
+    rows: Sequence[asyncpg.Record],
+    items: Sequence[asyncpg.Record],
+    limit: int,
+    position: Callable[[asyncpg.Record], Any],
+    seen: Callable[[asyncpg.Record], Any],
+) -> Any:
+    """Where the next page begins: after the last item, or after the last row looked at when there may be more."""
+    if len(items) == limit:
+        return position(items[-1])
+    return seen(rows[0]) if rows and rows[0]["seen_count"] == _SEEN else None
+
+
+def _encode(position: Any) -> str | None:
+    if position is None:
+        return None
+    return base64.urlsafe_b64encode(msgspec.msgpack.encode(position)).decode().rstrip("=")
+
+
+def _decode(cursor: str, kind: type[_Position]) -> _Position:
+    try:
+        return msgspec.msgpack.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=kind)
+    except (ValueError, binascii.Error, msgspec.MsgspecError):
+        raise Invalid.field(
+            "cursor", "is not one that a list gave", "take next_cursor of the page before"
+        ) from None
+
+
+def _execution(row: asyncpg.Record) -> ExecutionView:
+    request = msgspec.json.decode(row["definition"], type=JobRequest)
+    return ExecutionView(
+        id=execution_id(row["job_id"], row["scheduled_for"]),
+        job_id=job_id(row["job_id"]),
+        task=row["task"],
+        status=ExecutionStatus(row["status"]),
+        waiting_for=WaitingFor(row["waiting_for"]) if row["waiting_for"] else None,
+        trigger=Trigger(row["trigger"]),
+        scheduled_for=row["scheduled_for"],
+        due_at=row["due_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        attempt=row["attempt"],
+        max_attempts=request.retry.max_attempts,
+        worker=worker_id(row["worker_id"]) if row["worker_id"] is not None else None,
+        progress=None,
+        result=msgspec.Raw(row["result"]) if row["result"] is not None else None,
+        error=msgspec.json.decode(row["error"], type=AttemptError) if row["error"] is not None else None,
+        reason=row["reason"],
+    )
+
+
+def _attempt(row: asyncpg.Record) -> AttemptView:
+    return AttemptView(
+        attempt=row["attempt"],
+        outcome=AttemptOutcome(row["outcome"]),
+        worker=worker_id(row["worker_id"]) if row["worker_id"] is not None else None,
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        error=msgspec.json.decode(row["error"], type=AttemptError) if row["error"] is not None else None,
+    )
+
+
+def _current_attempt(execution: ExecutionView) -> AttemptView | None:
+    """The attempt that the execution itself tells of: the one that completed, or the one in a worker's hands."""
+    if execution.worker is None:
+        return None
+    completed = execution.status == ExecutionStatus.COMPLETED
+    cancelled = execution.status == ExecutionStatus.CANCELLED
+    return AttemptView(
+        attempt=execution.attempt,
+        outcome=AttemptOutcome.COMPLETED if completed else AttemptOutcome.CANCELLED if cancelled else None,
+        worker=execution.worker,
+        started_at=execution.started_at,
+        finished_at=execution.finished_at,
+        error=None,
+    )
+
+
+def _worker(row: asyncpg.Record) -> WorkerView:
+    alive = row["ended_at"] is None and row["lease_until"] > row["now"] - timedelta(seconds=1)
+    return WorkerView(
+        id=worker_id(row["id"]),
+        name=row["name"],
+        status="offline" if not alive else "draining" if row["draining"] else "online",
+        host=row["host"],
+        version=row["version"],
+        tasks=row["tasks"],
+        queues=row["queues"],
+        slots=row["slots"],
+        holding=row["holding"],
+        labels=msgspec.json.decode(row["labels"]),
+        started_at=row["started_at"],
+        lease_until=row["lease_until"],
+        ended_at=row["ended_at"],
+    )
+
+
+def _task(row: asyncpg.Record) -> TaskView:
+    return TaskView(
+        name=row["name"],
+        parameters=msgspec.json.decode(row["parameters"]),
+        description=row["description"],
+        workers=[worker_id(number) for number in row["workers"]],
+    )

@@ -1,0 +1,67 @@
+"""Ending executions: the SQL behind the record stage."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+from tickwork.model.errors import Conflict, NotFound
+from tickwork.model.execution import ExecutionKey
+from tickwork.model.ids import execution_id
+from tickwork.store.pool import Database
+from tickwork.store.port import Claimed, Completion
+from tickwork.store.query import queries
+from tickwork.store.settling import PostgresSettling
+
+
+class PostgresRecordStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("record")
+
+    async def complete(self, completions: Sequence[Completion], leases: Sequence[int]) -> int:
+        times = [completion.key.scheduled_for for completion in completions]
+        async with self._database.transaction() as connection:
+            answer = await connection.execute(
+                self._sql["complete"],
+                [completion.key.tenant_id for completion in completions],
+                times,
+                [completion.key.job_id for completion in completions],
+                [completion.worker_id for completion in completions],
+                [completion.attempt for completion in completions],
+                [completion.started_at for completion in completions],
+                [completion.finished_at for completion in completions],
+                [completion.result for completion in completions],
+                min(times),
+                max(times),
+            )
+            if leases:
+                await connection.execute(self._sql["close_leases"], list(leases))
+        return int(answer.rsplit(" ", 1)[1])
+
+    @asynccontextmanager
+    async def settling(self) -> AsyncIterator[PostgresSettling]:
+        async with self._database.transaction() as connection:
+            yield PostgresSettling(connection)
+
+    async def note_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(
+                self._sql["note_started"],
+                [claim.key.tenant_id for claim, _ in started],
+                [claim.key.scheduled_for for claim, _ in started],
+                [claim.key.job_id for claim, _ in started],
+                [claim.worker_id for claim, _ in started],
+                [claim.attempt for claim, _ in started],
+                [at for _, at in started],
+            )
+
+    async def cancel(self, key: ExecutionKey, reason: str) -> None:
+        async with self._database.transaction() as connection:
+            row = await connection.fetchrow(self._sql["lock_execution"], *key)
+            if row is None:
+                raise NotFound("execution", execution_id(key.job_id, key.scheduled_for))
+            if row["status"] not in ("pending", "running"):
+                raise Conflict(f"the execution has ended already: it is {row['status']}")
+            await connection.execute(self._sql["cancel_execution"], *key, reason)
+            if row["worker_id"] is not None:
+                await connection.execute(self._sql["revoke"], *key, row["attempt"], row["worker_id"], reason)

@@ -1,0 +1,96 @@
+"""Firing rules: the SQL behind the trigger stage."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+
+import asyncpg
+
+from tickwork.store.handing import PostgresHanding
+from tickwork.store.pool import Connection, Database
+from tickwork.store.port import Candidate, DueRule, Round, RoundNote, RuleStep, Work
+from tickwork.store.query import queries
+
+
+class PostgresTriggerStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("trigger")
+
+    @asynccontextmanager
+    async def firing(self) -> AsyncIterator["PostgresFiring"]:
+        async with self._database.transaction() as connection:
+            yield PostgresFiring(connection)
+
+    async def promote_held(self, until: datetime, limit: int) -> int:
+        async with self._database.transaction() as connection:
+            answer = await connection.execute(self._sql["promote_held_jobs"], until, limit)
+        return int(answer.rsplit(" ", 1)[1])
+
+
+class PostgresFiring(PostgresHanding):
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._sql = queries("trigger")
+
+    async def take(self, lead: timedelta, limit: int) -> list[DueRule]:
+        rows = await self._connection.fetch(self._sql["take_due_rules"], lead, limit)
+        return [_due_rule(row) for row in rows]
+
+    async def pick(self, rounds: Sequence[Round], chunk: int) -> list[Candidate]:
+        rows = await self._connection.fetch(
+            self._sql["pick_jobs"],
+            list(range(len(rounds))),
+            [round_.rule_id for round_ in rounds],
+            [round_.scheduled_for for round_ in rounds],
+            [round_.last_at for round_ in rounds],
+            [round_.cursor[0] for round_ in rounds],
+            [round_.cursor[1] for round_ in rounds],
+            chunk,
+        )
+        return [_candidate(row, rounds[row[0]].scheduled_for) for row in rows]
+
+    async def insert(self, candidates: Sequence[Candidate], workers: Sequence[int | None]) -> None:
+        works = [candidate.work for candidate in candidates]
+        await self._connection.execute(
+            self._sql["insert_executions"],
+            [work.tenant_id for work in works],
+            [work.scheduled_for for work in works],
+            [work.job_id for work in works],
+            [work.lane_id for work in works],
+            [candidate.priority for candidate in candidates],
+            list(workers),
+            [candidate.blocked_by for candidate in candidates],
+        )
+
+    async def advance(self, steps: Sequence[RuleStep], notes: Sequence[RoundNote]) -> None:
+        await self._connection.execute(
+            self._sql["advance_rules"],
+            [step.rule_id for step in steps],
+            [step.next_at for step in steps],
+            [step.last_at for step in steps],
+            [step.cursor[0] if step.cursor else None for step in steps],
+            [step.cursor[1] if step.cursor else None for step in steps],
+            [step.looks_empty for step in steps],
+        )
+        if notes:
+            await self._connection.execute(self._sql["note_rounds"], *map(list, zip(*notes, strict=True)))
+
+
+def _due_rule(row: asyncpg.Record) -> DueRule:
+    begun = row["cursor_job"] is not None
+    return DueRule(
+        row["id"],
+        row["timing"],
+        row["catch_up"],
+        row["next_at"],
+        row["last_at"],
+        (row["cursor_priority"], row["cursor_job"]) if begun else None,
+        row["now"],
+    )
+
+
+def _candidate(row: asyncpg.Record, scheduled_for: datetime) -> Candidate:
+    number, job_id, tenant_id, lane_id, priority, task, payload, target, timeout, blocked_by = row
+    work = Work(tenant_id, scheduled_for, job_id, lane_id, 1, scheduled_for, task, payload, target, timeout)
+    return Candidate(number, priority, work, blocked_by)

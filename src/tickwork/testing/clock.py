@@ -1,0 +1,35 @@
+"""A clock that stands still until it is moved, in place of the database's own."""
+
+from datetime import datetime, timedelta
+
+import asyncpg
+
+_SETTABLE = """
+CREATE TABLE IF NOT EXISTS tickwork.settable_clock (at timestamptz NOT NULL);
+CREATE OR REPLACE FUNCTION tickwork.clock() RETURNS timestamptz LANGUAGE sql STABLE
+AS 'SELECT at FROM tickwork.settable_clock';
+"""
+
+
+class SettableClock:
+    """Decides due, lease and lateness for every node on the database, until the database is dropped."""
+
+    def __init__(self, database_url: str) -> None:
+        self._url = database_url
+
+    async def set(self, at: datetime) -> None:
+        connection = await asyncpg.connect(self._url)
+        try:
+            async with connection.transaction():
+                await connection.execute(_SETTABLE)
+                await connection.execute("DELETE FROM tickwork.settable_clock")
+                await connection.execute("INSERT INTO tickwork.settable_clock VALUES ($1)", at)
+        finally:
+            await connection.close()
+
+    async def advance(self, by: timedelta) -> None:
+        connection = await asyncpg.connect(self._url)
+        try:
+            await connection.execute("UPDATE tickwork.settable_clock SET at = at + $1", by)
+        finally:
+            await connection.close()

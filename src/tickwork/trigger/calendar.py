@@ -1,0 +1,68 @@
+"""Days on which nothing is due: weekends, public holidays, dates."""
+
+from datetime import date
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from tickwork.trigger.due.days import day_number, weekday_masks, whole_month
+from tickwork.trigger.due.epoch import FIRST_DAY
+from tickwork.trigger.misread import Misread
+
+_YEARS_KEPT = 2048
+
+
+class Workdays(NamedTuple):
+    """Every day but the excluded ones."""
+
+    weekends: bool
+    dates: frozenset[int]  # in days since 1970
+    holidays: tuple[str, ...]
+
+    def month(self, year: int, month: int) -> int:
+        left = whole_month(year, month)
+        if self.weekends:
+            *_, saturdays, sundays = weekday_masks(year, month)
+            left &= ~(saturdays | sundays)
+        first = day_number(year, month, 1)
+        for excluded in (self.dates, *(holidays_of(code, year) for code in self.holidays)):
+            for day in range(left.bit_length() if excluded else 0):
+                if first + day - 1 in excluded:
+                    left &= ~(1 << day)
+        return left
+
+
+@lru_cache(_YEARS_KEPT)
+def holidays_of(code: str, year: int) -> dict[int, str]:
+    """The public holidays of a country (FR) or one of its regions (DE-BY): day since 1970 → name."""
+    import holidays  # noqa: PLC0415 (slow to import, and only some schedules need it)
+
+    country, _, region = code.partition("-")
+    named = holidays.country_holidays(country, subdiv=region or None, years=year, language="en_US")
+    return {day.toordinal() - FIRST_DAY: name for day, name in named.items()}
+
+
+def check_country(code: object) -> str:
+    """A country or region that holidays are known for."""
+    import holidays  # noqa: PLC0415 (see above)
+
+    known: dict[str, list[str]] = holidays.list_supported_countries(include_aliases=False)
+    country, dash, region = code.partition("-") if isinstance(code, str) else ("", "", "")
+    if country not in known:
+        raise Misread(
+            f"no public holidays are known for {str(code)[:40]!r}",
+            'use a country code such as "FR" or "DE-BY"',
+        )
+    if dash and region not in known[country]:
+        regions = ", ".join(f"{country}-{name}" for name in sorted(known[country])[:8])
+        raise Misread(
+            f"{country} has no region {region[:40]!r}", f"use one of {regions}…" if regions else None
+        )
+    return f"{country}-{region}" if dash else country
+
+
+def workdays_of(exclude: dict[str, Any]) -> Workdays:
+    """From the canonical form."""
+    dates = (
+        date.fromisoformat(day).toordinal() - FIRST_DAY for day in exclude.get("dates", ()) if "T" not in day
+    )
+    return Workdays(exclude.get("weekends", False), frozenset(dates), tuple(exclude.get("holidays", ())))

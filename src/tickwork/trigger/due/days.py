@@ -1,0 +1,48 @@
+"""Days of the calendar: a set of them is known by its part in each month."""
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Protocol
+
+from tickwork.trigger.due.epoch import FIRST_DAY, LAST_YEAR
+from tickwork.trigger.due.times import first_from
+
+_EVERY_SEVENTH = tuple(sum(1 << day for day in range(first, 32, 7)) for first in range(1, 8))
+_LENGTHS = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+class Days(Protocol):
+    def month(self, year: int, month: int) -> int:
+        """The days of that month that belong to the set: bit n stands for the n-th."""
+
+
+def first_day_from(days: Days, day: int) -> int | None:
+    """The first day of the set at or after one, both counted in days since 1970."""
+    start = date.fromordinal(FIRST_DAY + day)
+    year, month, low = start.year, start.month, start.day
+    while year <= LAST_YEAR:
+        found = first_from(days.month(year, month), low)
+        if found > 0:
+            return day_number(year, month, found)
+        year, month, low = (year, month + 1, 1) if month < 12 else (year + 1, 1, 1)  # noqa: PLR2004 (a year)
+    return None
+
+
+def day_number(year: int, month: int, day: int) -> int:
+    """Days since 1970."""
+    return date(year, month, day).toordinal() - FIRST_DAY
+
+
+def month_length(year: int, month: int) -> int:
+    return 29 if month == 2 and year % 4 == 0 and (year % 100 or year % 400 == 0) else _LENGTHS[month]  # noqa: PLR2004
+
+
+def whole_month(year: int, month: int) -> int:
+    return (2 << month_length(year, month)) - 2
+
+
+def weekday_masks(year: int, month: int) -> Iterator[int]:
+    """For Monday to Sunday, the days of the month that fall on it."""
+    first, whole = date(year, month, 1).weekday(), whole_month(year, month)
+    for weekday in range(7):
+        yield _EVERY_SEVENTH[(weekday - first) % 7] & whole

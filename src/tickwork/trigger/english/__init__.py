@@ -1,0 +1,1 @@
+"""Schedules in plain English, read and written."""

@@ -1,0 +1,73 @@
+"""A place in a sentence, moving from word to word."""
+
+import re
+from collections.abc import Callable, Container
+from typing import NoReturn, TypeVar
+
+from tickwork.trigger.misread import Misread
+
+_WORD = re.compile(r"[^\s,()]+|,")
+_EXAMPLES = (
+    'for example "every weekday at 9am", "every 15 minutes between 9am and 5pm", '
+    '"last day of the month at noon" or "tomorrow at 9"'
+)
+Found = TypeVar("Found")
+
+
+class Cursor:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.written: list[str] = _WORD.findall(text)
+        self.words = [word.lower() for word in self.written]
+        self.at = 0
+
+    @property
+    def word(self) -> str:
+        return self.words[self.at] if self.at < len(self.words) else ""
+
+    @property
+    def following(self) -> str:
+        return self.words[self.at + 1] if self.at + 1 < len(self.words) else ""
+
+    @property
+    def done(self) -> bool:
+        return self.at >= len(self.words)
+
+    def take(self, *words: str) -> bool:
+        """Step over these words if they come next, one after the other."""
+        if tuple(self.words[self.at : self.at + len(words)]) != words:
+            return False
+        self.at += len(words)
+        return True
+
+    def take_one_of(self, words: Container[str]) -> str | None:
+        if self.done or self.word not in words:
+            return None
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def take_list(self, read: Callable[[], Found | None]) -> list[Found]:
+        """One or more of a kind: a; a and b; a, b and c. What follows an "and" may be of another kind."""
+        found: list[Found] = []
+        while True:
+            before = self.at
+            while found and self.take_one_of((",", "and", "or")):
+                pass
+            item = None if self.done or (found and before == self.at) else read()
+            if item is None:
+                self.at = before
+                return found
+            found.append(item)
+
+    def remove(self, start: int, end: int) -> None:
+        del self.words[start:end]
+        del self.written[start:end]
+
+    def fail(self, wanted: str = "") -> NoReturn:
+        """Name the word that was not understood."""
+        if self.done:
+            raise Misread(f"{wanted or 'something'} is missing at the end of {self.text[:80]!r}", _EXAMPLES)
+        expected = f"; expected {wanted}" if wanted else ""
+        raise Misread(
+            f"did not understand {self.written[self.at][:40]!r} in {self.text[:80]!r}{expected}", _EXAMPLES
+        )

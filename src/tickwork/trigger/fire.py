@@ -1,0 +1,112 @@
+"""Rule + clock → executions.
+
+One step fires a chunk of every rule whose time has come, in one transaction: the rules are locked, the next jobs of
+each are read, their executions are written, and the rules' cursors move. If the node dies before the commit,
+nothing has happened; after it, everything has. Rules are locked before their jobs are looked at, and whoever
+changes a job's place in a rule takes the same lock, so a pause or an edit is either wholly before or wholly after.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from itertools import groupby
+from typing import Protocol
+
+from tickwork.model.schedule import Timing
+from tickwork.store.port import Candidate, Firing, Handing, RoundNote, RuleStep, TriggerStore, Work
+from tickwork.trigger.catch_up import Plan, plan
+
+LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the dot by their own clock
+_RULES = 64  # rules fired together
+_CHUNK = 4000  # executions written together, shared by those rules
+_LEAST = 50  # of each rule
+
+
+class Handout(Protocol):
+    """Room that connected workers have for work, reserved until it is delivered or released."""
+
+    @property
+    def workers(self) -> Sequence[int | None]: ...
+
+    async def fix(self, handing: Handing) -> None: ...
+
+    async def lease(self, handing: Handing) -> None: ...
+
+    def deliver(self) -> None: ...
+
+    def release(self) -> None: ...
+
+
+class Trigger:
+    def __init__(
+        self,
+        store: TriggerStore,
+        timing_from_text: Callable[[str], Timing],
+        place: Callable[[Sequence[Work]], Handout],
+    ) -> None:
+        self._store = store
+        self._timing_from_text = timing_from_text
+        self._place = place
+
+    async def fire(self) -> bool:
+        """Fire a chunk of what is due; whether there was anything."""
+        handout: Handout | None = None
+        try:
+            async with self._store.firing() as firing:
+                rules = await firing.take(LEAD, _RULES)
+                if not rules:
+                    return False
+                plans = [plan(rule, self._timing_from_text(rule.timing)) for rule in rules]
+                chunk = max(_CHUNK // len(plans), _LEAST)
+                candidates = await self._pick(firing, plans, chunk)
+                handout = self._place(
+                    [candidate.work for candidate in candidates if not candidate.blocked_by]
+                )
+                await self._write(firing, candidates, handout)
+                await firing.advance(*_progress(plans, candidates, chunk))
+        except BaseException:
+            if handout:
+                handout.release()
+            raise
+        handout.deliver()
+        return True
+
+    async def _pick(self, firing: Firing, plans: Sequence[Plan], chunk: int) -> list[Candidate]:
+        rounds = [plan.round for plan in plans if plan.round]
+        return await firing.pick(rounds, chunk) if rounds else []
+
+    async def _write(self, firing: Firing, candidates: Sequence[Candidate], handout: Handout) -> None:
+        if not candidates:
+            return
+        await handout.fix(firing)
+        placed = iter(handout.workers)
+        workers = [None if candidate.blocked_by else next(placed) for candidate in candidates]
+        await firing.insert(candidates, workers)
+        await handout.lease(firing)
+
+
+def _progress(
+    plans: Sequence[Plan], candidates: Sequence[Candidate], chunk: int
+) -> tuple[list[RuleStep], list[RoundNote]]:
+    """Where each rule stands now, and what to keep about its due times."""
+    firing = (plan for plan in plans if plan.round)
+    by_round = {number: list(group) for number, group in groupby(candidates, lambda each: each.round_number)}
+    picked = {plan.rule.id: by_round.get(number, []) for number, plan in enumerate(firing)}
+    steps = [_step(plan, picked.get(plan.rule.id, []), chunk) for plan in plans]
+    fired = [
+        RoundNote(plan.rule.id, plan.round.scheduled_for)
+        for step, plan in zip(steps, plans, strict=True)
+        if plan.round and step.cursor is None
+    ]
+    return steps, [plan.note for plan in plans if plan.note] + fired
+
+
+def _step(plan: Plan, picked: Sequence[Candidate], chunk: int) -> RuleStep:
+    rule = plan.rule
+    if plan.round is None:
+        return RuleStep(rule.id, plan.following, rule.last_at, None, looks_empty=False)
+    if len(picked) == chunk:
+        last = picked[-1]
+        cursor = (last.priority, last.work.job_id)
+        return RuleStep(rule.id, plan.round.scheduled_for, rule.last_at, cursor, looks_empty=False)
+    empty = not picked and rule.cursor is None
+    return RuleStep(rule.id, plan.following, plan.round.scheduled_for, None, looks_empty=empty)

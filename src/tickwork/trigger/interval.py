@@ -1,0 +1,29 @@
+"""Due every so many real seconds, whatever the clocks on the wall do."""
+
+from typing import NamedTuple
+
+from tickwork.model.duration import parse_duration
+from tickwork.trigger.due.epoch import END
+from tickwork.trigger.misread import Misread
+
+
+class Interval(NamedTuple):
+    """Counted from the anchor. The default, 1970, lets all jobs with the same period share one timer."""
+
+    every: int
+    anchor: int = 0
+
+    def next_after(self, after: int) -> int | None:
+        due = after + self.every - (after - self.anchor) % self.every
+        return due if 0 <= due < END else None
+
+
+def read_every(value: object) -> int:
+    """The period in seconds."""
+    try:
+        seconds = parse_duration(value).total_seconds()
+    except ValueError as error:
+        raise Misread(str(error)) from error
+    if seconds < 1 or seconds % 1:
+        raise Misread("a period is a whole number of seconds, at least 1")
+    return int(seconds)

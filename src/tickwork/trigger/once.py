@@ -1,0 +1,49 @@
+"""One instant, given as ISO 8601 text: with its offset from UTC, or as the clocks of a zone show it."""
+
+from datetime import UTC, datetime, timedelta
+
+from tickwork.model.duration import parse_duration
+from tickwork.trigger.due.epoch import LAST_YEAR, from_seconds
+from tickwork.trigger.due.zone import Zone
+from tickwork.trigger.misread import Misread
+
+_EXAMPLE = 'write it as "2026-12-24T18:00:00Z", or "2026-12-24 18:00" for local time'
+_FIRST_YEAR = 1970
+
+
+def read_instant(value: object, zone: Zone) -> datetime:
+    """In UTC. A local time that the clocks skip is the moment they jump; one they show twice is the first."""
+    try:
+        at = datetime.fromisoformat(value.strip()) if isinstance(value, str) else None
+    except ValueError:
+        at = None
+    if at is None:
+        raise Misread(f"{str(value)[:80]!r} is not a date and time", _EXAMPLE)
+    if not _FIRST_YEAR < at.year <= LAST_YEAR:
+        raise Misread(
+            f"the year {at.year} is out of range", f"use a year from {_FIRST_YEAR + 1} to {LAST_YEAR}"
+        )
+    if at.tzinfo is not None:
+        return at.astimezone(UTC)
+    return from_seconds(zone.instant(at.replace(microsecond=0))) + timedelta(microseconds=at.microsecond)
+
+
+def read_delay(value: object, now: datetime) -> datetime:
+    try:
+        return now + parse_duration(value)
+    except ValueError as error:
+        raise Misread(str(error)) from error
+
+
+def write_instant(at: datetime) -> str:
+    return (
+        at.astimezone(UTC)
+        .isoformat(timespec="microseconds" if at.microsecond else "seconds")
+        .replace("+00:00", "Z")
+    )
+
+
+def once_words(at: datetime, zone: Zone) -> str:
+    local = at.astimezone(zone.info)
+    pattern = "%a %Y-%m-%d %H:%M" if not (local.second or local.microsecond) else "%a %Y-%m-%d %H:%M:%S"
+    return f"once, {local.strftime(pattern)} ({zone.name})"

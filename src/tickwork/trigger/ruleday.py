@@ -1,0 +1,151 @@
+"""The days an RRULE names: every n-th year, month, week or day that passes all of its filters."""
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Literal, NamedTuple
+
+from tickwork.trigger.due.days import day_number, month_length, weekday_masks, whole_month
+from tickwork.trigger.due.epoch import FIRST_DAY
+from tickwork.trigger.due.times import bits, members
+
+Frequency = Literal["YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"]
+
+
+class RuleDays(NamedTuple):
+    """An empty filter lets everything through. Monday is 0. Negative numbers count from the end."""
+
+    frequency: Frequency
+    interval: int
+    anchor: int  # the day to count from, in days since 1970
+    week_start: int = 0
+    months: frozenset[int] = frozenset()
+    dates: frozenset[int] = frozenset()
+    weekdays: frozenset[int] = frozenset()
+    nth_weekdays: frozenset[tuple[int, int]] = frozenset()  # (n, weekday)
+    year_days: frozenset[int] = frozenset()
+    weeks: frozenset[int] = frozenset()
+    positions: frozenset[int] = frozenset()
+
+    def month(self, year: int, month: int) -> int:
+        turn = self._in_turn(year, month)
+        if not turn:
+            return 0
+        return turn & (self._chosen(year, month) if self.positions else self._matching(year, month))
+
+    def _in_turn(self, year: int, month: int) -> int:
+        """The days of the month whose period is one of every `interval`."""
+        start, whole = date.fromordinal(FIRST_DAY + self.anchor), whole_month(year, month)
+        if self.interval == 1:
+            return whole
+        if self.frequency == "YEARLY":
+            return whole if (year - start.year) % self.interval == 0 else 0
+        if self.frequency == "MONTHLY":
+            return whole if ((year - start.year) * 12 + month - start.month) % self.interval == 0 else 0
+        first = day_number(year, month, 1)
+        if self.frequency == "WEEKLY":
+            week = self._week_of(self.anchor)
+            return whole & bits(
+                [day for day in range(1, 32) if (first + day - 1 - week) // 7 % self.interval == 0]
+            )
+        if self.frequency == "DAILY":
+            return whole & bits(range(1 + (self.anchor - first) % self.interval, 32, self.interval))
+        return whole
+
+    def _matching(self, year: int, month: int) -> int:
+        if self.months and month not in self.months:
+            return 0
+        found = whole_month(year, month)
+        if self.dates:
+            found &= self._dates(month_length(year, month))
+        if self.weekdays or self.nth_weekdays:
+            found &= self._weekdays(year, month)
+        if self.year_days:
+            found &= self._year_days(year, month)
+        if self.weeks:
+            found &= self._weeks(year, month)
+        return found
+
+    def _dates(self, length: int) -> int:
+        days = (day if day > 0 else length + 1 + day for day in self.dates)
+        return bits([day for day in days if day > 0])
+
+    def _weekdays(self, year: int, month: int) -> int:
+        masks = tuple(weekday_masks(year, month))
+        found = 0
+        for weekday in self.weekdays:
+            found |= masks[weekday]
+        in_year = self.frequency == "YEARLY" and not self.months
+        for nth, weekday in self.nth_weekdays:
+            found |= (
+                _nth_of_year(nth, weekday, year, month) if in_year else _nth_of_month(nth, masks[weekday])
+            )
+        return found
+
+    def _year_days(self, year: int, month: int) -> int:
+        before = day_number(year, month, 1) - day_number(year, 1, 1)
+        length = day_number(year + 1, 1, 1) - day_number(year, 1, 1)
+        days = ((day if day > 0 else length + 1 + day) - before for day in self.year_days)
+        return bits([day for day in days if 0 < day <= 31])  # noqa: PLR2004 (the longest month)
+
+    def _weeks(self, year: int, month: int) -> int:
+        first = day_number(year, month, 1)
+        return bits([day for day in range(1, 32) if self._week_numbers(first + day - 1) & self.weeks])
+
+    def _week_numbers(self, day: int) -> frozenset[int]:
+        """The number of a day's week from the start and from the end of the year its fourth day is in."""
+        week = self._week_of(day)
+        year = date.fromordinal(FIRST_DAY + week + 3).year
+        start = self._week_of(day_number(year, 1, 4))
+        following = self._week_of(day_number(year + 1, 1, 4))
+        return frozenset(((week - start) // 7 + 1, (week - following) // 7))
+
+    def _week_of(self, day: int) -> int:
+        """The day a day's week begins."""
+        return day - (FIRST_DAY - 1 + day - self.week_start) % 7
+
+    def _chosen(self, year: int, month: int) -> int:
+        """Of the matching days of each period, those at the given positions."""
+        found, first = 0, day_number(year, month, 1)
+        for start, end in self._periods(year, month):
+            days = list(self._matching_between(start, end))
+            picked = (days[p - 1 if p > 0 else p] for p in self.positions if abs(p) <= len(days))
+            found |= bits(
+                [day - first + 1 for day in picked if first <= day < first + month_length(year, month)]
+            )
+        return found
+
+    def _periods(self, year: int, month: int) -> Iterator[tuple[int, int]]:
+        first, last = day_number(year, month, 1), day_number(year, month, month_length(year, month))
+        if self.frequency == "YEARLY":
+            yield day_number(year, 1, 1), day_number(year, 12, 31)
+        elif self.frequency == "MONTHLY":
+            yield first, last
+        else:
+            yield from ((week, week + 6) for week in range(self._week_of(first), last + 1, 7))
+
+    def _matching_between(self, start: int, end: int) -> Iterator[int]:
+        day = start
+        while day <= end:
+            at = date.fromordinal(FIRST_DAY + day)
+            first = day - at.day + 1
+            for number in members(self._matching(at.year, at.month)):
+                if start <= first + number - 1 <= end:
+                    yield first + number - 1
+            day = first + month_length(at.year, at.month)
+
+
+def _nth_of_month(nth: int, days: int) -> int:
+    numbers = members(days)
+    return 1 << numbers[nth - 1 if nth > 0 else nth] if abs(nth) <= len(numbers) else 0
+
+
+def _nth_of_year(nth: int, weekday: int, year: int, month: int) -> int:
+    """As a mask of the month, empty when that day is in another one."""
+    if nth > 0:
+        start = date(year, 1, 1)
+        day = start.toordinal() + (weekday - start.weekday()) % 7 + 7 * (nth - 1)
+    else:
+        end = date(year, 12, 31)
+        day = end.toordinal() - (end.weekday() - weekday) % 7 + 7 * (nth + 1)
+    found = date.fromordinal(day)
+    return 1 << found.day if (found.year, found.month) == (year, month) else 0

@@ -1,0 +1,98 @@
+"""A canonical schedule made ready to answer when it is due next."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from tickwork.trigger.calendar import workdays_of
+from tickwork.trigger.cron import read_cron
+from tickwork.trigger.due.bounded import Bounded
+from tickwork.trigger.due.epoch import END, from_seconds, to_seconds
+from tickwork.trigger.due.ondays import OnDays
+from tickwork.trigger.due.source import Source
+from tickwork.trigger.due.union import Union
+from tickwork.trigger.due.wallclock import Dst, WallClock
+from tickwork.trigger.due.zone import Zone, zone_named
+from tickwork.trigger.english.describe import describe
+from tickwork.trigger.interval import Interval
+from tickwork.trigger.rule import local_anchor, read_rule
+
+_KEPT = 131_072  # a node cycles through all its rules: a smaller cache would miss every time
+
+
+class CompiledTiming:
+    """Small, because a node may hold a hundred thousand: everything shown is made anew from the text."""
+
+    __slots__ = ("_jitter", "_source", "max_runs", "text")
+
+    def __init__(self, text: str) -> None:
+        canonical = msgspec.json.decode(text)
+        self.text = text
+        self.max_runs: int | None = canonical.get("max_runs")
+        self._jitter: float = canonical.get("jitter", 0)
+        self._source = compile_source(canonical)
+
+    @property
+    def canonical(self) -> dict[str, Any]:
+        canonical: dict[str, Any] = msgspec.json.decode(self.text)
+        return canonical
+
+    @property
+    def words(self) -> str:
+        return describe(self.canonical)
+
+    @property
+    def jitter(self) -> timedelta:
+        return timedelta(seconds=self._jitter)
+
+    def next_after(self, after: datetime) -> datetime | None:
+        due = self._source.next_after(to_seconds(after))
+        return None if due is None else from_seconds(due)
+
+
+@lru_cache(maxsize=_KEPT)
+def timing_from_text(text: str) -> CompiledTiming:
+    return CompiledTiming(text)
+
+
+def canonical_text(canonical: dict[str, Any]) -> str:
+    return msgspec.json.encode(canonical, order="deterministic").decode()
+
+
+def compile_source(canonical: Mapping[str, Any]) -> Source:
+    if "any" in canonical:
+        return Union(tuple(compile_source(part) for part in canonical["any"]))
+    zone = zone_named(canonical.get("timezone", "UTC"))
+    start = _seconds(canonical["start"]) if "start" in canonical else None
+    end = _seconds(canonical["end"]) if "end" in canonical else END
+    source = _compile_kind(canonical, zone, start)
+    if start is not None or end < END:
+        source = Bounded(source, start or 0, end)
+    if "exclude" in canonical:
+        exclude = canonical["exclude"]
+        single = frozenset(_seconds(day) for day in exclude.get("dates", ()) if "T" in day)
+        source = OnDays(source, zone, workdays_of(exclude), single)
+    return source
+
+
+def _compile_kind(canonical: Mapping[str, Any], zone: Zone, start: int | None) -> Source:
+    if "every" in canonical:
+        return Interval(canonical["every"], start or 0)
+    if "cron" in canonical:
+        cron = read_cron(canonical["cron"])
+        return WallClock(zone, cron.days, cron.times, _dst(canonical, cron.dst))
+    rule, _ = read_rule(canonical["rrule"], local_anchor(start, zone))
+    if rule.times is None:
+        return OnDays(Interval(rule.step, start or 0), zone, rule.days)
+    return WallClock(zone, rule.days, rule.times, _dst(canonical, rule.dst))
+
+
+def _dst(canonical: Mapping[str, Any], usual: Dst) -> Dst:
+    return Dst(**canonical["dst"]) if "dst" in canonical else usual
+
+
+def _seconds(instant: str) -> int:
+    return to_seconds(datetime.fromisoformat(instant))

@@ -1,0 +1,258 @@
+"""A node on paper: enough of one to answer HTTP requests without a database.
+
+It keeps jobs in a dict and writes down what it was asked. What it gives back is fixed.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import msgspec
+
+from tickwork.model.errors import Conflict, Invalid, KeyReused, NotFound, Stale
+from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
+from tickwork.model.ids import execution_id, job_id, key_id, worker_id
+from tickwork.model.job import CatchUp, JobStatus, JobView
+from tickwork.model.page import Page
+from tickwork.model.retry import RetryPolicy
+from tickwork.model.tenancy import Caller, KeyView, Scope
+from tickwork.model.worker import TaskView, WorkerView
+from tickwork.trigger.preview import Preview
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+CALLERS = {
+    scope.value: Caller(tenant_id=1, tenant="default", key_id=number, scopes=frozenset({scope}))
+    for number, scope in enumerate(Scope)
+} | {"foreign": Caller(tenant_id=2, tenant="other", key_id=9, scopes=frozenset({Scope.ADMIN}))}
+
+
+def job_view(number, request, version=1):
+    return JobView(
+        id=job_id(number),
+        name=request.name,
+        key=request.key,
+        status=JobStatus.ACTIVE,
+        task=request.task,
+        http=request.http,
+        payload=msgspec.Raw(b"{}"),
+        schedule={"at": "2026-01-31T12:00:00Z"},
+        schedule_words="once",
+        next_run_at=NOON,
+        priority=request.priority,
+        queue=request.queue,
+        retry=RetryPolicy(),
+        timeout=300.0,
+        on_worker_lost=request.on_worker_lost,
+        overlap=request.overlap,
+        catch_up=CatchUp(),
+        tags=request.tags,
+        version=version,
+        created_at=NOON,
+        updated_at=NOON,
+    )
+
+
+def execution_view(job, scheduled_for=NOON):
+    return ExecutionView(
+        id=execution_id(job, scheduled_for),
+        job_id=job_id(job),
+        task="report",
+        status=ExecutionStatus.PENDING,
+        waiting_for=None,
+        trigger=Trigger.MANUAL,
+        scheduled_for=scheduled_for,
+        due_at=scheduled_for,
+        started_at=None,
+        finished_at=None,
+        attempt=0,
+        max_attempts=4,
+        worker=None,
+        progress=None,
+        result=None,
+        error=None,
+        reason=None,
+    )
+
+
+class PaperJobs:
+    def __init__(self):
+        self.kept = {}
+        self.asked = []
+
+    async def create(self, tenant_id, requests):
+        wrong = [bad for bad in requests if bad.task == "explode"]
+        if wrong:
+            raise RuntimeError("the password is hunter2")
+        if any(request.schedule == "never" for request in requests):
+            raise Invalid.field("schedule" if len(requests) == 1 else "[1].schedule", "never fires")
+        views = [job_view(len(self.kept) + number, request) for number, request in enumerate(requests, 1)]
+        self.kept |= {(tenant_id, view.id): view for view in views}
+        return views
+
+    async def get(self, tenant_id, job):
+        try:
+            return self.kept[tenant_id, job_id(job)]
+        except KeyError:
+            raise NotFound("job", job_id(job)) from None
+
+    async def list(self, tenant_id, wanted, limit, cursor):
+        self.asked.append((wanted, limit, cursor))
+        return Page([view for (tenant, _), view in self.kept.items() if tenant == tenant_id])
+
+    async def patch(self, tenant_id, job, patch, if_match):
+        view = await self.get(tenant_id, job)
+        self.asked.append((patch, if_match))
+        if if_match not in (None, view.version):
+            raise Stale("the job is at another version")
+        return view
+
+    async def cancel(self, tenant_id, job, if_match):
+        return await self.patch(tenant_id, job, {}, if_match)
+
+    async def pause(self, _tenant_id, _job):
+        raise Conflict("the job has ended")
+
+    resume = get
+
+    async def run(self, tenant_id, job):
+        await self.get(tenant_id, job)
+        return execution_view(job)
+
+
+class PaperHistory:
+    def __init__(self):
+        self.asked = []
+
+    async def list(self, _tenant_id, wanted, limit, cursor):
+        self.asked.append((wanted, limit, cursor))
+        return Page([execution_view(1)], "more")
+
+    async def get(self, _tenant_id, job, scheduled_for):
+        return execution_view(job, scheduled_for)
+
+    cancel = get
+
+    async def attempts(self, _tenant_id, _job, _scheduled_for):
+        return []
+
+
+class PaperWorkers:
+    async def list(self, _tenant_id, _limit, _cursor):
+        return Page([await self.get(1, 7)])
+
+    async def get(self, _tenant_id, worker):
+        return WorkerView(
+            id=worker_id(worker),
+            name="one",
+            status="online",
+            host="here",
+            version="1",
+            tasks=["report"],
+            queues=["default"],
+            slots=4,
+            holding=0,
+            labels={},
+            started_at=NOON,
+            lease_until=NOON,
+            ended_at=None,
+        )
+
+
+class PaperTasks:
+    async def list(self, _tenant_id):
+        return [TaskView(name="report", parameters={}, description=None, workers=[])]
+
+
+class PaperKeys:
+    async def authenticate(self, secret):
+        return CALLERS.get(secret)
+
+    async def create(self, caller, name, scopes, _tenant, expires_at):
+        return self._view(caller, name, scopes, expires_at), "tw_secret"
+
+    async def list(self, caller):
+        return [self._view(caller, "one", [Scope.READ], None)]
+
+    async def revoke(self, caller, _key):
+        return self._view(caller, "one", [Scope.READ], None)
+
+    def _view(self, caller, name, scopes, expires_at):
+        return KeyView(
+            id=key_id(3),
+            tenant=caller.tenant,
+            name=name,
+            prefix="tw_s",
+            scopes=scopes,
+            created_at=NOON,
+            expires_at=expires_at,
+            last_used_at=None,
+            revoked_at=None,
+        )
+
+
+@dataclass
+class Stored:
+    status: int
+    headers: dict
+    body: bytes
+
+
+@dataclass
+class PaperEntry:
+    replay: Stored | None = None
+    saved: Stored | None = None
+
+    async def save(self, status, headers, body):
+        self.saved = Stored(status, headers, body)
+
+
+@dataclass
+class PaperIdempotency:
+    answers: dict = field(default_factory=dict)
+    in_flight: set = field(default_factory=set)
+
+    @asynccontextmanager
+    async def begin(self, tenant_id, key, fingerprint) -> AsyncIterator[PaperEntry]:
+        if (tenant_id, key) in self.in_flight:
+            raise Conflict("a request with this Idempotency-Key is still being worked on")
+        known, stored = self.answers.get((tenant_id, key), (fingerprint, None))
+        if known != fingerprint:
+            raise KeyReused
+        entry = PaperEntry(stored)
+        yield entry
+        if entry.saved:
+            self.answers[tenant_id, key] = (fingerprint, entry.saved)
+
+
+class EchoGateway:
+    """Sends every message back, and ends when told."""
+
+    async def attend(self, caller, socket):
+        while (message := await socket.receive()) is not None:
+            if message == b"explode":
+                raise RuntimeError("the password is hunter2")
+            if message == b"end":
+                return
+            await socket.send(caller.tenant.encode() + b":" + message)
+
+
+class PaperNode:
+    def __init__(self):
+        self.jobs = PaperJobs()
+        self.history = PaperHistory()
+        self.workers = PaperWorkers()
+        self.tasks = PaperTasks()
+        self.keys = PaperKeys()
+        self.idempotency = PaperIdempotency()
+        self.gateway = EchoGateway()
+        self.is_ready = True
+
+    async def preview(self, schedule, _timezone, _after, _count, _viewer_timezone):
+        return Preview(canonical={"cron": schedule}, words="words", times=[], warnings=[])
+
+    def health(self):
+        return {"database": self.is_ready}
+
+    def ready(self):
+        return self.is_ready

@@ -1,0 +1,94 @@
+"""Many jobs in one request: all or none."""
+
+import json
+
+import pytest
+
+from tickwork.api.batch import MOST_JOBS
+
+JSON = {"content-type": "application/json"}
+NDJSON = {"content-type": "application/x-ndjson"}
+
+
+async def post(client, content, headers):
+    return await client.post("/v1/jobs/batch", content=content, headers=headers)
+
+
+def paths(answer):
+    assert answer.status_code == 422, answer.text
+    return [error["path"] for error in answer.json()["errors"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "headers"),
+    [
+        (b'[{"task": "a", "key": "one"}, {"task": "b"}]', JSON),
+        (b'{"task": "a", "key": "one"}\n\n{"task": "b"}\r\n', NDJSON),
+    ],
+)
+async def test_jobs_come_back_in_the_order_in_which_they_were_sent(client, content, headers):
+    answer = await post(client, content, headers)
+    assert answer.status_code == 201
+    assert answer.json() == {
+        "items": [
+            {"id": "j1", "key": "one", "next_run_at": "2026-01-31T12:00:00Z"},
+            {"id": "j2", "key": None, "next_run_at": "2026-01-31T12:00:00Z"},
+        ]
+    }
+
+
+@pytest.mark.parametrize("headers", [JSON, NDJSON])
+async def test_every_bad_field_of_every_job_is_named_and_nothing_is_created(client, node, headers):
+    jobs = [{"task": 1}, {"task": "good"}, {"task": "b", "retry": {"max_attempts": 0}}, 5]
+    text = json.dumps(jobs) if headers is JSON else "\n".join(map(json.dumps, jobs))
+    assert paths(await post(client, text, headers)) == ["[0].task", "[2].retry.max_attempts", "[3]"]
+    assert not node.jobs.kept
+
+
+@pytest.mark.parametrize("count", [1, 2])
+async def test_a_job_that_the_node_refuses_is_named_by_its_place(client, count):
+    jobs = [{"task": "a"}] * (count - 1) + [{"task": "a", "schedule": "never"}]
+    assert paths(await post(client, json.dumps(jobs), JSON)) == [f"[{count - 1}].schedule"]
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "place"),
+    [
+        (b'[{"task": "a"},\n {"task": }]', JSON, "line 2, column 11"),
+        (b'{"task": "a"}\n{"task": }\n', NDJSON, "line 2, column 10"),
+        (b"", JSON, "line 1, column 1"),
+    ],
+)
+async def test_broken_json_is_told_where(client, content, headers, place):
+    answer = await post(client, content, headers)
+    assert answer.status_code == 400
+    assert place in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("content", "headers"), [(b"[]", JSON), (b"", NDJSON), (b"\n \n", NDJSON)])
+async def test_an_empty_batch_is_refused(client, content, headers):
+    assert paths(await post(client, content, headers)) == [""]
+
+
+async def test_an_object_is_no_batch(client):
+    answer = await post(client, b'{"task": "a"}', JSON)
+    assert answer.json()["errors"][0]["hint"] == "one object per line is application/x-ndjson"
+
+
+async def test_a_batch_has_its_limit(client):
+    one = b'{"task": "a"}\n'
+    assert (await post(client, one * MOST_JOBS, NDJSON)).status_code == 201
+    answer = await post(client, one * (MOST_JOBS + 1), NDJSON)
+    assert answer.json()["detail"] == "a batch holds at most 10,000 jobs, not 10,001"
+
+
+async def test_a_batch_may_be_larger_than_one_request_but_not_without_end(client):
+    job = json.dumps({"task": "a", "payload": "x" * 1000}).encode() + b"\n"
+    assert (await post(client, job * 5000, NDJSON)).status_code == 201
+    answer = await post(client, b"", {**NDJSON, "content-length": str(33 * 1024 * 1024)})
+    assert answer.status_code == 413
+
+
+async def test_each_job_of_a_batch_may_be_deep_but_not_too_deep(client):
+    deep = b'{"task": "a", "payload": ' + b"[" * 32 + b"]" * 32 + b"}"
+    assert paths(await post(client, b'[{"task": "a"},' + deep + b"]", JSON)) == ["[1].payload"]

@@ -1,0 +1,180 @@
+"""Each resource, from the request to what the node was asked and back."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tickwork.model.execution import ExecutionFilter, ExecutionStatus
+from tickwork.model.job import JobFilter, JobStatus
+
+
+@pytest.fixture
+async def job(client):
+    return (await client.post("/v1/jobs", json={"task": "report", "key": "weekly"})).json()
+
+
+async def test_a_created_job_has_a_location_and_a_version(client):
+    answer = await client.post("/v1/jobs", json={"task": "report", "name": "weekly report"})
+    assert answer.status_code == 201
+    assert answer.headers["location"] == "/v1/jobs/j1"
+    assert answer.headers["etag"] == '"1"'
+    assert answer.json()["next_run_at"] == "2026-01-31T12:00:00Z"
+    assert (await client.get(answer.headers["location"])).json() == answer.json()
+
+
+async def test_another_tenants_job_does_not_exist(caller, job):
+    async with caller("foreign") as foreigner:
+        for method, path in [("GET", ""), ("DELETE", ""), ("POST", "/run"), ("GET", "/executions")]:
+            answer = await foreigner.request(method, f"/v1/jobs/{job['id']}{path}")
+            assert answer.status_code == 404
+            assert answer.json()["detail"] == f"there is no job {job['id']}"
+
+
+@pytest.mark.parametrize("text", ["1", "w1", "j", "jil", "j" + "z" * 13, "e1-1", "%00", "j1%2f.."])
+async def test_an_id_that_cannot_be_one_is_not_found(client, text):
+    assert (await client.get(f"/v1/jobs/{text}")).status_code == 404
+
+
+async def test_filters_reach_the_node(client, node):
+    query = "status=paused&task=t&queue=q&priority=low&tag=x&q=rep&sort=created_at&limit=500&cursor=abc"
+    await client.get(f"/v1/jobs?{query}&due_after=2026-01-31T13:00:00%2B01:00")
+    due = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    expected = JobFilter(JobStatus.PAUSED, "t", "q", "low", "x", "rep", None, due, "created_at")
+    assert node.jobs.asked == [(expected, 500, "abc")]
+
+
+async def test_a_list_has_50_items_unless_asked(client, node):
+    answer = await client.get("/v1/jobs")
+    assert node.jobs.asked == [(JobFilter(), 50, None)]
+    assert answer.json() == {"items": [], "next_cursor": None}
+
+
+async def test_a_patch_gives_the_node_only_what_was_sent(client, node, job):
+    patch = {"name": None, "retry": {"max_attempts": 2}, "payload": {"a": None}}
+    headers = {"if-match": '"1"', "content-type": "application/merge-patch+json"}
+    answer = await client.patch(f"/v1/jobs/{job['id']}", json=patch, headers=headers)
+    assert answer.headers["etag"] == '"1"'
+    assert node.jobs.asked == [(patch, 1)]
+
+
+@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
+@pytest.mark.parametrize(
+    ("if_match", "status"), [('"1"', 200), ("*", 200), ('"2"', 412), ("1", 412), ('W/"1"', 412), ('"x"', 412)]
+)
+async def test_a_change_meant_for_another_version_is_refused(client, job, method, if_match, status):
+    body = {"json": {}} if method == "PATCH" else {}
+    answer = await client.request(method, f"/v1/jobs/{job['id']}", headers={"if-match": if_match}, **body)
+    assert answer.status_code == status
+
+
+async def test_a_job_run_now_answers_with_its_execution(client, job):
+    answer = await client.post(f"/v1/jobs/{job['id']}/run")
+    assert answer.status_code == 201
+    assert answer.headers["location"] == f"/v1/executions/{answer.json()['id']}"
+    assert (await client.get(answer.headers["location"])).json() == answer.json()
+
+
+async def test_what_the_state_does_not_allow_is_a_conflict(client, job):
+    answer = await client.post(f"/v1/jobs/{job['id']}/pause")
+    assert answer.status_code == 409
+    assert answer.json()["detail"] == "the job has ended"
+    assert (await client.post(f"/v1/jobs/{job['id']}/resume")).status_code == 200
+
+
+async def test_executions_are_found_by_filter_and_by_job(client, node, job):
+    since = datetime(2026, 1, 1, tzinfo=UTC)
+    await client.get("/v1/executions?status=failed&job=j1&task=t&worker=w7&since=2026-01-01T00:00:00Z")
+    await client.get(f"/v1/jobs/{job['id']}/executions?limit=1")
+    everywhere = ExecutionFilter(ExecutionStatus.FAILED, 1, "t", None, 7, since, None)
+    assert node.history.asked == [(everywhere, 50, None), (ExecutionFilter(job=1), 1, None)]
+
+
+async def test_an_execution_can_be_looked_at_and_cancelled(client, job):
+    execution = (await client.post(f"/v1/jobs/{job['id']}/run")).json()["id"]
+    assert (await client.get(f"/v1/executions/{execution}/attempts")).json()["items"] == []
+    assert (await client.post(f"/v1/executions/{execution}/cancel")).status_code == 200
+    assert (await client.get("/v1/executions/e1")).status_code == 404
+
+
+async def test_workers_and_tasks_are_lists(client):
+    assert (await client.get("/v1/workers")).json()["items"][0]["id"] == "w7"
+    assert (await client.get("/v1/workers/w7")).json()["status"] == "online"
+    assert (await client.get("/v1/tasks")).json()["items"][0]["name"] == "report"
+
+
+async def test_a_preview_needs_only_the_right_to_read(caller):
+    async with caller("read") as reader:
+        answer = await reader.post("/v1/schedules/preview", json={"schedule": "0 9 * * MON", "count": 3})
+    assert answer.json() == {
+        "canonical": {"cron": "0 9 * * MON"},
+        "words": "words",
+        "times": [],
+        "warnings": [],
+    }
+
+
+async def test_a_preview_says_what_is_missing(client):
+    answer = await client.post("/v1/schedules/preview", json={"count": 1000})
+    assert {error["path"] for error in answer.json()["errors"]} == {"schedule", "count"}
+
+
+async def test_a_new_key_tells_its_secret_and_a_listed_one_does_not(client):
+    made = await client.post("/v1/keys", json={"name": "deploy", "scopes": ["write"]})
+    assert made.status_code == 201
+    assert made.json()["secret"] == "tw_secret"
+    assert "secret" not in (await client.get("/v1/keys")).text
+    assert (await client.delete(f"/v1/keys/{made.json()['id']}")).status_code == 200
+
+
+async def test_a_key_needs_scopes_that_exist(client):
+    answer = await client.post("/v1/keys", json={"name": "deploy", "scopes": ["write", "root"]})
+    assert answer.json()["errors"][0]["path"] == "scopes[1]"
+    answer = await client.post("/v1/keys", json={"name": "deploy", "scopes": []})
+    assert answer.json()["errors"][0]["path"] == "scopes"
+
+
+async def test_readiness_follows_the_node(client, node):
+    assert (await client.get("/readyz")).json() == {"ready": True, "checks": {"database": True}}
+    node.is_ready = False
+    answer = await client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["detail"] == "not ready: database"
+    assert (await client.get("/livez")).status_code == 200
+
+
+async def test_metrics_count_requests_by_route_and_never_by_id(client, job):
+    await client.get(f"/v1/jobs/{job['id']}")
+    await client.request("BREW", "/v1/made-up")
+    metrics = (await client.get("/metrics")).text
+    assert 'tickwork_http_request_seconds_count{method="GET",route="/v1/jobs/{id}",status="200"}' in metrics
+    assert 'method="other",route="unknown",status="404"' in metrics
+    assert job["id"] not in metrics
+    assert "made-up" not in metrics
+
+
+async def test_metrics_are_for_the_operator_not_for_a_tenant(caller):
+    async with caller("foreign") as foreigner:
+        answer = await foreigner.get("/metrics")
+    assert answer.status_code == 403
+    assert "tenant default" in answer.json()["detail"]
+
+
+async def test_the_docs_page_loads_nothing_from_elsewhere(caller):
+    async with caller(None) as client:
+        pages = [await client.get(path) for path in ("/docs", "/docs/docs.js", "/docs/docs.css")]
+        assert (await client.get("/docs/secret.txt")).status_code == 404
+    for page in pages:
+        assert page.status_code == 200
+        assert "http://" not in page.text
+        assert "https://" not in page.text
+        assert "innerHTML" not in page.text
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        assert "unsafe" not in page.headers["content-security-policy"]
+    assert "<style" not in pages[0].text
+    assert "style=" not in pages[0].text
+
+
+async def test_the_document_is_served(client):
+    answer = await client.get("/v1/openapi.json")
+    assert answer.json()["openapi"] == "3.1.0"
+    assert "/v1/jobs" in answer.json()["paths"]

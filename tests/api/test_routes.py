@@ -1,0 +1,120 @@
+"""Every route of the table: in the document, closed without a key, open to the right scope only."""
+
+import httpx2
+import pytest
+from openapi_spec_validator import validate
+from paper_node import NOON, PaperNode
+
+from tickwork.api.docs import PAGES
+from tickwork.api.openapi import document
+from tickwork.api.server import ROUTES, build_app
+from tickwork.model.ids import execution_id, job_id, key_id, worker_id
+from tickwork.model.tenancy import Scope
+
+IDS = {
+    "jobs": job_id(1),
+    "executions": execution_id(1, NOON),
+    "workers": worker_id(7),
+    "keys": key_id(3),
+}
+CLOSED = [route for route in ROUTES if route.scope]
+WIDER = {
+    Scope.READ: {"read", "write", "admin"},
+    Scope.WRITE: {"write", "admin"},
+    Scope.ADMIN: {"admin"},
+    Scope.WORKER: {"worker", "admin"},
+}
+
+
+def name(route):
+    return f"{route.method} {route.path}"
+
+
+def address(route):
+    return (
+        route.path.replace("{id}", IDS.get(route.path.split("/")[2], "")) if "{" in route.path else route.path
+    )
+
+
+def test_the_document_is_valid_openapi():
+    validate(document(ROUTES))
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=name)
+def test_is_in_the_document(route):
+    operation = document(ROUTES)["paths"][route.path][route.method.lower()]
+    assert operation["operationId"] == route.handler.__name__
+    assert operation["summary"]
+    assert str(route.status) in operation["responses"]
+    assert (operation.get("security") == []) == (route.scope is None)
+
+
+def test_the_document_has_nothing_else():
+    paths = document(ROUTES)["paths"]
+    described = {(method.upper(), path) for path, methods in paths.items() for method in methods}
+    assert described == {(route.method, route.path) for route in ROUTES}
+
+
+def test_operation_names_are_unique():
+    names = [route.handler.__name__ for route in ROUTES]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("route", CLOSED, ids=name)
+@pytest.mark.parametrize("key", [None, "", "nonsense"])
+async def test_answers_401_without_a_valid_key(route, key, caller):
+    async with caller(key) as client:
+        answer = await client.request(route.method, address(route))
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert answer.json()["type"] == "/docs/problems/unauthenticated"
+
+
+@pytest.mark.parametrize("route", CLOSED, ids=name)
+@pytest.mark.parametrize("key", list(Scope))
+async def test_answers_403_to_a_key_of_another_scope_and_names_the_one_needed(route, key, caller):
+    async with caller(key.value) as client:
+        answer = await client.request(route.method, address(route))
+    if key.value in WIDER[route.scope]:
+        assert answer.status_code not in (401, 403)
+    else:
+        assert answer.status_code == 403
+        assert f"scope {route.scope}" in answer.json()["detail"]
+
+
+def test_only_health_and_the_empty_pages_of_the_docs_are_open():
+    open_paths = {route.path for route in (*ROUTES, *PAGES) if route.scope is None}
+    assert open_paths == {
+        "/livez",
+        "/readyz",
+        "/docs",
+        "/docs/{name}",
+        "/docs/problems",
+        "/docs/problems/{slug}",
+    }
+
+
+@pytest.mark.parametrize("path", ["/", "/v1", "/v1/nothing", "/v1/jobs/"])
+async def test_an_unknown_path_is_401_without_a_key_and_404_with_one(path, caller):
+    async with caller(None) as client:
+        assert (await client.get(path)).status_code == 401
+    async with caller() as client:
+        assert (await client.get(path)).status_code == 404
+
+
+async def test_a_wrong_method_is_405_and_told_the_right_ones(client):
+    answer = await client.put("/v1/jobs/j1")
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "DELETE, GET, PATCH"
+
+
+async def test_a_scheme_other_than_bearer_is_no_key(caller):
+    async with caller(None) as client:
+        answer = await client.get("/v1/jobs", headers={"authorization": "Basic admin"})
+    assert answer.status_code == 401
+
+
+async def test_head_is_answered_like_get():
+    transport = httpx2.ASGITransport(app=build_app(PaperNode()))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        assert (await client.head("/livez")).status_code == 200

@@ -1,0 +1,86 @@
+"""One PostgreSQL cluster per run, one database per test."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tickwork.app import Node
+from tickwork.config import Settings
+from tickwork.store.embedded import EmbeddedPostgres
+from tickwork.store.migrate import upgrade
+from tickwork.store.partition import Partitions
+from tickwork.store.pool import Database
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a database that tests copy and never open."""
+    postgres = EmbeddedPostgres(tmp_path_factory.mktemp("cluster"))
+    url = postgres.start()
+    asyncio.run(_prepare_template(url))
+    yield url
+    postgres.stop()
+
+
+async def _prepare_template(url: str) -> None:
+    await upgrade(url)
+    database = Database(url, size=1)
+    await database.open()
+    await Partitions(database, history_days=30).keep_up()
+    await database.close()
+
+
+@pytest.fixture
+async def database_url(cluster: str) -> AsyncIterator[str]:
+    name = f"test_{next(_numbers)}"
+    await _admin(cluster, f"CREATE DATABASE {name} TEMPLATE tickwork")
+    yield cluster.replace("/tickwork?", f"/{name}?")
+    await _admin(cluster, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+async def _admin(cluster: str, command: str) -> None:
+    connection = await asyncpg.connect(cluster.replace("/tickwork?", "/postgres?"))
+    try:
+        await connection.execute(command)
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+async def connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+    """To look at the tables, as an operator would."""
+    connection = await asyncpg.connect(database_url)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    return Settings(database_url=database_url, data_dir=tmp_path, http_allow_loopback=True)
+
+
+StartNode = Callable[..., Awaitable[Node]]
+
+
+@pytest.fixture
+async def node(settings: Settings) -> AsyncIterator[Node]:
+    """A server node that runs by itself."""
+    node = Node(settings)
+    await node.start()
+    yield node
+    await node.stop()
+
+
+@pytest.fixture
+async def still_node(settings: Settings) -> AsyncIterator[Node]:
+    """A server node that does nothing unless told to, step by step."""
+    node = Node(settings)
+    await node.open()
+    yield node
+    await node.stop()

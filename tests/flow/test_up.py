@@ -1,0 +1,128 @@
+"""`tickwork up` as a process: what it starts, and that nothing of it stays."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tickwork.client.address import find_server
+from tickwork.client.sync import Client
+from tickwork.store.embedded import EmbeddedPostgres
+
+TASKS = """
+import threading
+from pathlib import Path
+from tickwork import App
+
+app = App()
+
+@app.task
+def hello(name: str) -> str:
+    return f"hello {name}"
+
+@app.task
+def patient() -> str:
+    Path("begun").touch()
+    threading.Event().wait(1)
+    return "done all the same"
+"""
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("TICKWORK_URL", "TICKWORK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "tasks.py").write_text(TASKS)
+    return tmp_path
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Start]:
+    started: list[subprocess.Popen[str]] = []
+
+    def start_up(*words: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "tickwork.cli", "up", *words, "--port", "0"]
+        up = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        started.append(up)
+        return up
+
+    yield start_up
+    for up in started:
+        up.kill()
+        up.wait()
+        up.stderr.close()
+    EmbeddedPostgres(folder / ".tickwork").stop()
+
+
+def lines_until(up: subprocess.Popen[str], text: str) -> list[str]:
+    lines = []
+    for line in up.stderr:
+        lines.append(line)
+        if text in line:
+            return lines
+    pytest.fail(f"{text!r} was never said, but: {''.join(lines)}")
+
+
+def family(up: subprocess.Popen[str], folder: Path) -> list[psutil.Process]:
+    postgres = int((folder / ".tickwork" / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+    return [psutil.Process(postgres), *psutil.Process(up.pid).children(recursive=True)]
+
+
+def test_a_first_job_runs_and_ctrl_c_leaves_nothing_behind(start, folder):
+    up = start("tasks:app")
+    lines_until(up, "worker  tasks:app")
+    with Client() as client:
+        job = client.create_job(task="tasks.hello", payload={"name": "you"})
+        assert client.wait_for_job(job.id, timeout=30).result == "hello you"
+    processes = family(up, folder)
+    assert len(processes) >= 2
+    os.killpg(up.pid, signal.SIGINT)  # as a terminal does
+    assert up.wait(30) == 0
+    assert psutil.wait_procs(processes, timeout=10)[1] == []
+    assert not (folder / ".tickwork" / "server.json").exists()
+
+
+def test_what_runs_is_finished_before_it_stops(start, folder):
+    up = start("tasks:app")
+    lines_until(up, "worker  tasks:app")
+    with Client() as client:
+        job = client.create_job(task="tasks.patient")
+        while not (folder / "begun").exists():
+            client.get_job(job.id)
+    up.send_signal(signal.SIGTERM)
+    assert up.wait(30) == 0
+    up = start("tasks:app")
+    lines_until(up, "worker  tasks:app")
+    with Client() as client:
+        assert client.wait_for_job(job.id, timeout=30).result == "done all the same"
+
+
+def test_the_worker_does_not_outlive_a_killed_parent(start, folder):
+    up = start("tasks:app")
+    lines_until(up, "worker  tasks:app")
+    workers = psutil.Process(up.pid).children(recursive=True)
+    up.kill()
+    assert psutil.wait_procs(workers, timeout=20)[1] == []
+
+
+def test_tasks_that_cannot_be_loaded_end_it_with_the_reason(start, folder):
+    up = start("tasks:nope")
+    lines = lines_until(up, "the worker ended by itself")
+    assert "did you mean tasks:app?" in "".join(lines)
+    assert up.wait(30) == 1
+
+
+def test_a_data_folder_is_used_by_one_at_a_time(start, folder):
+    lines_until(start(), "Tickwork is up")
+    second = start()
+    lines_until(second, "is in use by another Tickwork")
+    assert second.wait(30) == 1
+    assert find_server(env={}).url

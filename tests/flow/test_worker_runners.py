@@ -1,0 +1,295 @@
+"""Coroutines, threads and child processes: stopping them, and what is left when they will not stop."""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+import worker_tasks
+from worker_server import Bench, claim_of, run_of, working
+
+from tickwork import App, Context
+from tickwork.client.link import WebSocketLink
+from tickwork.execute import slot as slot_module
+from tickwork.execute.worker import Worker
+from tickwork.model.errors import Invalid
+from tickwork.model.protocol import Outcome, Revoke
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def short_grace(monkeypatch):
+    monkeypatch.setattr(slot_module, "_GRACE", 0.02)
+
+
+@pytest.fixture
+async def children(monkeypatch) -> AsyncIterator[Bench]:
+    monkeypatch.chdir(HERE)
+    async with working(worker_tasks.app, path="worker_tasks:app", slots=2) as bench:
+        yield bench
+
+
+def failure_of(outcome: Outcome) -> tuple[str, str | None]:
+    return outcome.kind, outcome.failure.type if outcome.failure else None
+
+
+def _wait_for_end(processes: list[psutil.Process]) -> None:
+    """A zombie has ended: its own child is left to init, which may take its time."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            while process.status() != psutil.STATUS_ZOMBIE:
+                time.sleep(0.001)
+
+
+# Coroutines
+
+
+def coroutines() -> tuple[App, asyncio.Event]:
+    app = App()
+    began = asyncio.Event()
+
+    @app.task(name="forever")
+    async def forever() -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    @app.task(name="stubborn")
+    async def stubborn(*, ctx: Context) -> None:
+        release = asyncio.Event()
+        app.release = release.set  # type: ignore[attr-defined]
+        began.set()
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                assert ctx.cancelled
+
+    @app.task(name="polite")
+    async def polite() -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "as if nothing had happened"
+
+    @app.task(name="quick")
+    async def quick() -> None:
+        await asyncio.sleep(0)
+
+    return app, began
+
+
+@pytest.mark.parametrize("task", ["forever", "polite"])
+async def test_a_coroutine_is_cancelled_when_its_time_is_over(task):
+    app, _ = coroutines()
+    async with working(app, slots=1) as bench:
+        server = await bench.connected()
+        await server.run(run_of(task, timeout=0.01), run_of("quick", job=2))
+        late, next_one = await server.outcomes(2)
+    assert failure_of(late) == ("failed", "Timeout")
+    assert next_one.kind == "completed"
+
+
+async def test_a_running_coroutine_that_is_revoked_is_cancelled():
+    app, began = coroutines()
+    async with working(app) as bench:
+        server = await bench.connected()
+        run = run_of("forever")
+        await server.run(run)
+        await began.wait()
+        await server.send(Revoke([claim_of(run)], "the job was deleted"))
+        outcome = await server.outcome()
+    assert (outcome.kind, outcome.reason) == ("cancelled", "the job was deleted")
+
+
+async def test_a_coroutine_that_will_not_stop_is_reported_and_keeps_its_slot(short_grace):
+    app, began = coroutines()
+    async with working(app, slots=1) as bench:
+        server = await bench.connected()
+        await server.run(run_of("stubborn", timeout=0.01), run_of("quick", job=2))
+        await began.wait()
+        assert failure_of(await server.outcome()) == ("failed", "Timeout")
+        app.release()  # type: ignore[attr-defined]
+        outcome = await server.outcome()
+    assert (outcome.job, outcome.kind) == (2, "completed")
+
+
+# Threads
+
+
+class Threads:
+    def __init__(self) -> None:
+        self.began = threading.Event()
+        self.release = threading.Event()
+        self.app = App()
+        self.app.task(name="deaf")(self._deaf)
+        self.app.task(name="listening")(self._listen)
+        self.app.task(name="quick")(self._quick)
+
+    def _deaf(self) -> str:
+        self.began.set()
+        self.release.wait(10)
+        return "at last"
+
+    def _listen(self, ctx: Context) -> None:
+        self.began.set()
+        while not ctx.cancelled:
+            self.release.wait(0.001)
+
+    def _quick(self) -> str:
+        return threading.current_thread().name
+
+
+async def test_a_thread_that_will_not_stop_is_reported_and_keeps_its_slot(short_grace):
+    threads = Threads()
+    async with working(threads.app, slots=1) as bench:
+        server = await bench.connected()
+        await server.run(run_of("deaf", timeout=0.01), run_of("quick", job=2))
+        assert failure_of(await server.outcome()) == ("failed", "Timeout")
+        assert bench.worker._holding.credit() == 0
+        threads.release.set()
+        outcome = await server.outcome()
+    assert (outcome.job, outcome.kind) == (2, "completed")
+
+
+async def test_a_thread_that_looks_at_its_context_stops_when_revoked():
+    threads = Threads()
+    async with working(threads.app) as bench:
+        server = await bench.connected()
+        run = run_of("listening")
+        await server.run(run)
+        await asyncio.to_thread(threads.began.wait)
+        await server.send(Revoke([claim_of(run)], "stop it"))
+        outcome = await server.outcome()
+    assert (outcome.kind, outcome.reason) == ("cancelled", "stop it")
+
+
+async def test_threads_are_used_again():
+    threads = Threads()
+    async with working(threads.app, slots=50) as bench:
+        server = await bench.connected()
+        names = set()
+        for job in range(20):
+            await server.run(run_of("quick", job=job))
+            names.add((await server.outcome()).result)
+    assert len(names) == 1
+
+
+async def test_a_thread_that_never_ends_does_not_hold_up_the_stop(short_grace):
+    threads = Threads()
+    async with working(threads.app) as bench:
+        server = await bench.connected()
+        await server.run(run_of("deaf"))
+        await asyncio.to_thread(threads.began.wait)
+        bench.worker.stop_now()
+        await bench.running
+    threads.release.set()
+
+
+# Child processes
+
+
+async def test_a_child_process_runs_one_attempt_after_the_other(children):
+    server = await children.connected()
+    pids = []
+    for job in range(3):
+        await server.run(run_of("where", job=job))
+        pids.append(int((await server.outcome()).result or b"0"))
+    assert len(set(pids)) == 1
+    assert pids[0] != os.getpid()
+
+
+async def test_a_child_process_gets_arguments_and_context(children):
+    server = await children.connected()
+    await server.run(run_of("describe", '{"words": ["hello", "child"]}', job=7, attempt=2))
+    outcome = await server.outcome()
+    assert outcome.result is not None
+    assert outcome.result.startswith(b'"hello child e7-')
+    assert outcome.result.endswith(b' 2"')
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "failure"),
+    [
+        ("snooze", "snoozed", None),
+        ("no retry", "failed", "tickwork.model.steering.NoRetry"),
+        ("exit", "failed", "SystemExit"),
+        ("other", "failed", "ValueError"),
+    ],
+)
+async def test_what_a_task_raises_in_a_child_comes_back(children, how, kind, failure):
+    server = await children.connected()
+    await server.run(run_of("fail", f'{{"how": "{how}"}}'))
+    assert failure_of(await server.outcome()) == (kind, failure)
+
+
+async def test_a_wrong_payload_and_a_large_result_fail_in_a_child_too(children):
+    server = await children.connected()
+    await server.run(run_of("describe", '{"words": 1}'))
+    assert failure_of(await server.outcome()) == ("failed", "BadPayload")
+    await server.run(run_of("enormous", job=2))
+    assert failure_of(await server.outcome()) == ("failed", "ResultTooLarge")
+
+
+@pytest.mark.parametrize(("how", "says"), [("die", "exit code 5"), ("kill", "signal 9")])
+async def test_a_child_that_dies_fails_its_attempt_and_is_replaced(children, how, says):
+    server = await children.connected()
+    await server.run(run_of("fail", f'{{"how": "{how}"}}'))
+    outcome = await server.outcome()
+    assert failure_of(outcome) == ("failed", "ProcessDied")
+    assert outcome.failure
+    assert says in outcome.failure.message
+    await server.run(run_of("where", job=2))
+    assert (await server.outcome()).kind == "completed"
+
+
+async def test_an_idle_child_that_died_is_not_used_again(children):
+    server = await children.connected()
+    await server.run(run_of("where"))
+    await server.outcome()
+    (idle,) = children.worker._toolbox._processes._idle
+    idle._process.kill()
+    await idle._process.wait()
+    await server.run(run_of("where", job=2))
+    assert (await server.outcome()).kind == "completed"
+
+
+async def test_a_child_is_killed_when_its_time_is_over(children):
+    server = await children.connected()
+    await server.run(run_of("hang_briefly", timeout=0.05))
+    assert failure_of(await server.outcome()) == ("failed", "Timeout")
+    await server.run(run_of("where", job=2))
+    assert (await server.outcome()).kind == "completed"
+
+
+async def test_a_revoked_child_is_killed_with_all_it_started(children, tmp_path):
+    server = await children.connected()
+    began = tmp_path / "began"
+    os.mkfifo(began)
+    run = run_of("hang", f'{{"began": "{began}"}}')
+    await server.run(run)
+    pids = [int(pid) for pid in (await asyncio.to_thread(began.read_text)).split()]
+    processes = [psutil.Process(pid) for pid in pids]
+    await server.send(Revoke([claim_of(run)], "stop it"))
+    outcome = await server.outcome()
+    assert (outcome.kind, outcome.reason) == ("cancelled", "stop it")
+    await asyncio.to_thread(_wait_for_end, processes)
+
+
+async def test_children_leave_with_the_worker(monkeypatch):
+    monkeypatch.chdir(HERE)
+    async with working(worker_tasks.app, path="worker_tasks:app") as bench:
+        server = await bench.connected()
+        await server.run(run_of("where"))
+        child = psutil.Process(int((await server.outcome()).result or b"0"))
+    assert not child.is_running()
+
+
+def test_tasks_in_child_processes_need_to_know_where_to_import_them_from():
+    with pytest.raises(Invalid, match="where to import"):
+        Worker(WebSocketLink(["http://127.0.0.1"], "key"), worker_tasks.app.definitions.values())

@@ -1,0 +1,108 @@
+"""A worker that does what a test tells it, over a real session with the gateway."""
+
+import asyncio
+from collections.abc import Sequence
+from time import monotonic
+from typing import TypeVar
+
+from tickwork.app import Node
+from tickwork.inprocess import InProcessConnection
+from tickwork.model.execution import AttemptOutcome
+from tickwork.model.protocol import (
+    Ack, Beat, Claim, Failure, FromServer, Hello, Outcome, Outcomes, Refused, Renewed, Revoke, Run, Runs, TaskOffer,
+    Welcome,
+)  # fmt: skip
+from tickwork.model.tenancy import Caller, Scope
+
+_ANYTHING = {"type": "object"}
+_Message = TypeVar("_Message")
+
+
+class ScriptedWorker:
+    def __init__(self, node: Node, tasks: Sequence[str], tenant_id: int = 1) -> None:
+        self._node = node
+        self._tasks = list(tasks)
+        self._caller = Caller(tenant_id, "test", 1, frozenset({Scope.WORKER}))
+        self._connection = InProcessConnection()
+        self._attended = asyncio.create_task(node.gateway.attend(self._caller, self._connection.server_end))
+        self._inbox: list[FromServer] = []
+        self._sent = 0
+        self.welcome: Welcome | None = None
+        self.refused: Refused | None = None
+
+    @classmethod
+    async def connect(cls, node: Node, tasks: Sequence[str], *, tenant_id: int = 1, credit: int = 1000) -> "ScriptedWorker":
+        worker = cls(node, tasks, tenant_id)
+        await worker.greet(credit=credit)
+        return worker
+
+    @classmethod
+    async def offer_only(cls, node: Node, tasks: Sequence[str]) -> None:
+        """The tasks become known; nobody is there to run them."""
+        worker = await cls.connect(node, tasks)
+        await worker.leave_silently()
+
+    async def greet(self, *, credit: int = 1000, resume: str | None = None, holding: Sequence[Claim] = ()) -> None:
+        await self._connection.send(
+            Hello(
+                name="scripted", host="here", version="0", slots=credit, credit=credit,
+                tasks=[TaskOffer(task, _ANYTHING) for task in self._tasks], resume=resume, holding=list(holding),
+            )  # fmt: skip
+        )
+        answer = await self._connection.receive()
+        self.welcome = answer if isinstance(answer, Welcome) else None
+        self.refused = answer if isinstance(answer, Refused) else None
+        await self._node.step("claim")  # the node learns which lanes there are
+
+    async def come_back(self, holding: Sequence[Run]) -> "ScriptedWorker":
+        await self.leave_silently()
+        back = ScriptedWorker(self._node, self._tasks, self._caller.tenant_id)
+        claims = [Claim(run.tenant, run.at, run.job, run.attempt) for run in holding]
+        await back.greet(resume=self.welcome.token, holding=claims)
+        return back
+
+    async def runs(self) -> list[Run]:
+        """All that was handed over and not asked for before."""
+        return [run for message in await self._take(Runs) for run in message.items]
+
+    async def revokes(self) -> list[Revoke]:
+        return await self._take(Revoke)
+
+    async def beat(self, running: Sequence[tuple[Claim, int]] = ()) -> Renewed | Refused:
+        await self._connection.send(Beat(sent=monotonic(), credit=1000, running=list(running)))
+        await self._turn_over()
+        await self._node.step("renew")
+        (answer,) = await self._take(Renewed | Refused)
+        return answer
+
+    async def complete(self, run: Run, result: bytes | None = None) -> None:
+        await self.report(run, AttemptOutcome.COMPLETED, result=result)
+
+    async def fail(self, run: Run, failure: Failure) -> None:
+        await self.report(run, AttemptOutcome.FAILED, failure=failure)
+
+    async def report(self, run: Run, kind: AttemptOutcome, **details: object) -> None:
+        self._sent += 1
+        outcome = Outcome(run.tenant, run.at, run.job, run.attempt, kind, run.at, run.at + 1000, **details)
+        await self._connection.send(Outcomes(self._sent, [outcome]))
+        await self._turn_over()
+        await self._node.step("record")
+        assert Ack(self._sent) in await self._take(Ack)
+
+    async def leave_silently(self) -> None:
+        await self._connection.close()
+        await self._attended
+
+    async def _take(self, kind: type[_Message]) -> list[_Message]:
+        await self._turn_over()
+        taken = [message for message in self._inbox if isinstance(message, kind)]
+        self._inbox = [message for message in self._inbox if not isinstance(message, kind)]
+        return taken
+
+    async def _turn_over(self) -> None:
+        """Let the session read and write what there is."""
+        for _ in range(10):
+            await asyncio.sleep(0)
+        while not self._connection.quiet:
+            self._inbox.append(await self._connection.receive())
+            await asyncio.sleep(0)

@@ -1,0 +1,10 @@
+from collections.abc import Iterator
+
+import pytest
+from recorded_server import RecordedServer
+
+
+@pytest.fixture
+def server() -> Iterator[RecordedServer]:
+    with RecordedServer() as running:
+        yield running

@@ -1,0 +1,52 @@
+from tickwork.execute.ending import raised, returned_value
+from tickwork.model.steering import NoRetry
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def _error(message: str) -> Exception:
+    try:
+        {}[message]
+    except LookupError as error:
+        return error
+
+
+def test_nothing_returned_is_no_result():
+    assert returned_value(None).result is None
+
+
+def test_a_long_message_is_cut_and_a_long_traceback_keeps_its_end():
+    failure = raised(_error("x" * 100_000 + "the end")).failure
+    assert failure
+    assert len(failure.message) == 4_000
+    assert failure.traceback
+    assert len(failure.traceback) == 16_000
+    assert failure.traceback.endswith("the end'\n")
+
+
+def test_an_error_that_cannot_be_printed_is_still_reported():
+    failure = raised(Unprintable()).failure
+    assert failure
+    assert failure.message == "its message cannot be shown: RuntimeError"
+
+
+def test_no_retry_keeps_the_cause_in_its_traceback():
+    cause = _error("the cause")
+    error = NoRetry("give up")
+    error.__cause__ = cause
+    failure = raised(error).failure
+    assert failure
+    assert not failure.retry
+    assert failure.traceback
+    assert "the cause" in failure.traceback
+
+
+def test_a_value_that_refers_to_itself_is_a_failure():
+    endless: list[object] = []
+    endless.append(endless)
+    failure = returned_value(endless).failure
+    assert failure
+    assert failure.type == "BadResult"

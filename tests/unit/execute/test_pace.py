@@ -1,0 +1,35 @@
+from tickwork.execute.pace import Pace
+
+
+class Hand:
+    at = 0.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+def test_looks_as_far_ahead_as_it_gets_done_in_a_tenth_of_a_second():
+    hand = Hand()
+    pace = Pace(hand)
+    assert pace.ahead() == 0
+    pace.count(5_000)
+    hand.at = 0.5
+    assert pace.ahead() == 1_000
+
+
+def test_does_not_judge_by_a_moment():
+    hand = Hand()
+    pace = Pace(hand)
+    pace.count(1_000)
+    hand.at = 0.01
+    assert pace.ahead() == 0
+
+
+def test_expects_nothing_after_a_pause():
+    hand = Hand()
+    pace = Pace(hand)
+    pace.count(1_000)
+    hand.at = 0.1
+    assert pace.ahead() == 1_000
+    hand.at = 3.0
+    assert pace.ahead() == 0

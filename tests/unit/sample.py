@@ -1,0 +1,94 @@
+"""Answers as a server would give them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
+from tickwork.model.job import CatchUp, JobStatus, JobView
+from tickwork.model.retry import RetryPolicy
+from tickwork.model.tenancy import KeyView, Scope
+from tickwork.model.worker import WorkerView
+
+NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
+
+JOB = JobView(
+    id="j5",
+    name="weekly report",
+    key=None,
+    status=JobStatus.ACTIVE,
+    task="report",
+    http=None,
+    payload={"to": "a@b.c"},
+    schedule={"cron": "0 9 * * 1", "timezone": "UTC"},
+    schedule_words="every Monday at 09:00 (UTC)",
+    next_run_at=NOON,
+    priority="normal",
+    queue="default",
+    retry=RetryPolicy(),
+    timeout=300.0,
+    on_worker_lost="retry",
+    overlap="skip",
+    catch_up=CatchUp(),
+    tags=[],
+    version=3,
+    created_at=NOON,
+    updated_at=NOON,
+)
+EXECUTION = ExecutionView(
+    id="e5-1",
+    job_id="j5",
+    task="report",
+    status=ExecutionStatus.PENDING,
+    waiting_for=None,
+    trigger=Trigger.MANUAL,
+    scheduled_for=NOON,
+    due_at=NOON,
+    started_at=None,
+    finished_at=None,
+    attempt=1,
+    max_attempts=4,
+    worker=None,
+    progress=None,
+    result=None,
+    error=None,
+    reason=None,
+)
+COMPLETED = msgspec.structs.replace(
+    EXECUTION, status=ExecutionStatus.COMPLETED, started_at=NOON, finished_at=NOON, result={"sent": 1}
+)
+WORKER = WorkerView(
+    id="w1",
+    name="box-1",
+    status="online",
+    host="box",
+    version="0.1.0",
+    tasks=["report"],
+    queues=["default"],
+    slots=10,
+    holding=2,
+    labels={"region": "eu"},
+    started_at=NOON,
+    lease_until=NOON,
+    ended_at=None,
+)
+KEY = KeyView(
+    id="k1",
+    tenant="default",
+    name="deploy",
+    prefix="tw_ab",
+    scopes=[Scope.WRITE],
+    created_at=NOON,
+    expires_at=None,
+    last_used_at=None,
+    revoked_at=None,
+)
+
+
+def page(*items: object, next_cursor: str | None = None) -> dict[str, Any]:
+    return {"items": items, "next_cursor": next_cursor}
+
+
+def changed(view: Any, **fields: object) -> Any:
+    return msgspec.structs.replace(view, **fields)
