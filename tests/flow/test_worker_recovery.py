@@ -18,6 +18,7 @@ class Gate:
         self.began = asyncio.Event()
         self.open = asyncio.Event()
         self.cancelled = asyncio.Event()
+        self.quick_ones = 0
         self.app = App()
         self.app.task(name="gate")(self._wait)
         self.app.task(name="quick")(self._quick)
@@ -32,6 +33,7 @@ class Gate:
         return "through"
 
     async def _quick(self) -> str:
+        self.quick_ones += 1
         return "done"
 
 
@@ -127,6 +129,7 @@ async def test_stops_and_discards_everything_when_its_lease_was_not_renewed():
         hello = await second.welcome()
         assert (hello.resume, hello.holding) == (None, [])
         assert first._messages.empty()
+        assert gate.quick_ones == 0
 
 
 async def test_reports_nothing_that_ended_after_its_lease():

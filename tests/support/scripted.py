@@ -43,6 +43,7 @@ class ScriptedWorker:
         await worker.leave_silently()
 
     async def greet(self, *, credit: int = 1000, resume: str | None = None, holding: Sequence[Claim] = ()) -> None:
+        self._credit = credit
         await self._connection.send(
             Hello(
                 name="scripted", host="here", version="0", slots=credit, credit=credit,
@@ -69,7 +70,7 @@ class ScriptedWorker:
         return await self._take(Revoke)
 
     async def beat(self, running: Sequence[tuple[Claim, int]] = ()) -> Renewed | Refused:
-        await self._connection.send(Beat(sent=monotonic(), credit=1000, running=list(running)))
+        await self._connection.send(Beat(sent=monotonic(), credit=self._credit, running=list(running)))
         await self._turn_over()
         await self._node.step("renew")
         (answer,) = await self._take(Renewed | Refused)
@@ -82,9 +83,14 @@ class ScriptedWorker:
         await self.report(run, AttemptOutcome.FAILED, failure=failure)
 
     async def report(self, run: Run, kind: AttemptOutcome, **details: object) -> None:
+        await self._report([_outcome(run, kind, **details)])
+
+    async def report_all(self, runs: Sequence[Run], result: bytes | None = None) -> None:
+        await self._report([_outcome(run, AttemptOutcome.COMPLETED, result=result) for run in runs])
+
+    async def _report(self, outcomes: list[Outcome]) -> None:
         self._sent += 1
-        outcome = Outcome(run.tenant, run.at, run.job, run.attempt, kind, run.at, run.at + 1000, **details)
-        await self._connection.send(Outcomes(self._sent, [outcome]))
+        await self._connection.send(Outcomes(self._sent, outcomes))
         await self._turn_over()
         await self._node.step("record")
         assert Ack(self._sent) in await self._take(Ack)
@@ -106,3 +112,7 @@ class ScriptedWorker:
         while not self._connection.quiet:
             self._inbox.append(await self._connection.receive())
             await asyncio.sleep(0)
+
+
+def _outcome(run: Run, kind: AttemptOutcome, **details: object) -> Outcome:
+    return Outcome(run.tenant, run.at, run.job, run.attempt, kind, run.at, run.at + 1000, **details)

@@ -6,11 +6,11 @@ from typing import Any, TypeVar, get_args
 import click
 
 from tickwork.cli.value import header, json_value
-from tickwork.model.job import PRIORITIES, OnWorkerLost, Overlap
+from tickwork.model.job import PRIORITIES, HttpTarget, OnWorkerLost, Overlap
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
+_METHODS = get_args(HttpTarget.__annotations__["method"])
 _OPTIONS = (
     click.option("--name", help="A name for people."),
     click.option("--task", help="The task to run, as a worker offers it."),

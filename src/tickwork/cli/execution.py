@@ -8,7 +8,7 @@ import click
 from tickwork.cli.connect import with_client
 from tickwork.cli.failure import FAILED
 from tickwork.cli.output import Columns, output_option, page_options, say, show_item, show_page
-from tickwork.cli.text import as_json
+from tickwork.cli.text import as_json, full
 from tickwork.cli.value import duration, past
 from tickwork.client.sync import Client
 from tickwork.model.duration import format_duration
@@ -51,7 +51,7 @@ _COLUMNS: Columns[ExecutionView] = {
     "attempt": lambda execution: f"{execution.attempt}/{execution.max_attempts}",
     "note": _note,
 }
-_FIELDS: Columns[ExecutionView] = {
+EXECUTION_FIELDS: Columns[ExecutionView] = {
     "id": lambda execution: execution.id,
     "job": lambda execution: execution.job_id,
     "task": lambda execution: execution.task,
@@ -109,7 +109,7 @@ def list_(client: Client, output: str, **filters: Any) -> None:
 @with_client
 def get(client: Client, execution_id: str, output: str) -> None:
     """One execution with its result or error."""
-    show_item(client.get_execution(execution_id), _FIELDS, output)
+    show_item(client.get_execution(execution_id), EXECUTION_FIELDS, output)
 
 
 @command.command()
@@ -127,7 +127,7 @@ def attempts(client: Client, execution_id: str, output: str) -> None:
 @with_client
 def cancel(client: Client, execution_id: str, output: str) -> None:
     """Stop an execution, also one that runs."""
-    show_item(client.cancel_execution(execution_id), _FIELDS, output)
+    show_item(client.cancel_execution(execution_id), EXECUTION_FIELDS, output)
 
 
 @command.command()
@@ -145,19 +145,14 @@ def wait(client: Client, execution_id: str, timeout: timedelta | None, output: s
 def finish_with(execution: ExecutionView, output: str) -> None:
     """The result of an ended execution on stdout, how it went on stderr and as the exit code."""
     if output != "table":
-        show_item(execution, _FIELDS, output)
+        show_item(execution, EXECUTION_FIELDS, output)
     elif execution.result is not None:
-        click.echo(as_json(execution.result))
-    completed = execution.status is ExecutionStatus.COMPLETED
+        click.echo(full(as_json(execution.result)))
     took = _took(execution.started_at, execution.finished_at)
     say(f"{execution.id} {execution.status}" + (f" in {took}" if took else ""))
-    if not completed:
-        say(_error(execution) or execution.reason or "")
+    if execution.status is not ExecutionStatus.COMPLETED:
+        say(full(_error(execution) or execution.reason))
         raise click.exceptions.Exit(FAILED)
-
-
-def show_started(execution: ExecutionView, output: str) -> None:
-    show_item(execution, _FIELDS, output)
 
 
 def seconds(timeout: timedelta | None) -> float | None:

@@ -1,20 +1,20 @@
 """Create, look at and steer jobs."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from tickwork.cli.connect import with_client
 from tickwork.cli.definition import definition_fields, definition_options
-from tickwork.cli.execution import finish_with, seconds, show_started
+from tickwork.cli.execution import EXECUTION_FIELDS, finish_with, seconds
 from tickwork.cli.output import Columns, output_option, page_options, print_fields, show_item, show_page
 from tickwork.cli.preview import TIME_COLUMNS
 from tickwork.cli.text import as_json, full
 from tickwork.cli.value import duration, instant
 from tickwork.client.sync import Client
 from tickwork.model.duration import format_duration
-from tickwork.model.job import PRIORITIES, JobStatus, JobView
+from tickwork.model.job import PRIORITIES, JobRequest, JobStatus, JobView
 from tickwork.model.page import Page
 from tickwork.model.preview import PreviewTime
 
@@ -51,6 +51,7 @@ _FIELDS: Columns[JobView] = {
     "updated": lambda job: job.updated_at,
 }
 _NEXT_RUNS = 3
+_IF_EXISTS = get_args(JobRequest.__annotations__["if_exists"])
 
 _JOB = click.argument("job_id", metavar="ID")
 _WAIT = click.option(
@@ -69,7 +70,7 @@ def command() -> None:
 @command.command()
 @definition_options
 @click.option("--key", help="Your own name for it; there is never more than one of a key.")
-@click.option("--if-exists", type=click.Choice(["error", "keep", "replace"]), help="When the key is taken.")
+@click.option("--if-exists", type=click.Choice(_IF_EXISTS), help="When the key is taken.")
 @_WAIT
 @_WAIT_TIMEOUT
 @output_option
@@ -160,7 +161,7 @@ def run(client: Client, job_id: str, wait: bool, wait_timeout: timedelta | None,
     if wait:
         finish_with(client.wait_for_execution(execution.id, seconds(wait_timeout)), output)
     else:
-        show_started(execution, output)
+        show_item(execution, EXECUTION_FIELDS, output)
 
 
 @command.command()

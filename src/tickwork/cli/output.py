@@ -60,11 +60,13 @@ def show_item(item: Item, fields: Columns[Item], output: str) -> None:
 
 
 def print_table(items: Sequence[Item], columns: Columns[Item]) -> None:
+    """Columns with nothing in them are left out."""
     if not items:
         return say("nothing found")
-    rows = [[brief(read(item)) for read in columns.values()] for item in items]
-    heads = [name.upper() for name in columns]
-    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
+    cells = [[name.upper(), *(brief(read(item)) for item in items)] for name, read in columns.items()]
+    filled = [column for column in cells if any(column[1:])]
+    widths = [max(map(cell_len, column)) for column in filled]
+    heads, *rows = zip(*filled, strict=True)
     click.echo(click.style(_aligned(heads, widths), bold=True))
     for row in rows:
         click.echo(_aligned(row, widths))

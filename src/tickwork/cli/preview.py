@@ -6,24 +6,26 @@ from typing import Any
 import click
 
 from tickwork.cli.output import Columns, output_option, print_table, say, show_item
+from tickwork.cli.text import as_json
 from tickwork.cli.value import instant
 from tickwork.trigger.preview import Preview, preview
 
 TIME_COLUMNS: Columns[Any] = {
     "due": lambda time: time.at,
     "local time": lambda time: time.local,
+    "your time": lambda time: time.viewer,
     "note": lambda time: time.note,
 }
 _FIELDS: Columns[Preview] = {
     "means": lambda found: found.words,
-    "schedule": lambda found: found.canonical,
+    "schedule": lambda found: as_json(found.canonical),
 }
 
 
 @click.command()
 @click.argument("schedule")
 @click.option("--tz", "timezone", metavar="ZONE", help="Time zone of the schedule, such as Europe/Paris.")
-@click.option("--viewer-tz", "viewer_timezone", metavar="ZONE", help="Show the times in this zone.")
+@click.option("--viewer-tz", "viewer_timezone", metavar="ZONE", help="Show the times in this zone too.")
 @click.option("--after", type=instant, metavar="TIME", help="Begin here instead of now.")
 @click.option("-n", "--count", type=click.IntRange(1, 100), default=5, show_default=True)
 @output_option

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tickwork.model.errors import NotAllowed, Unavailable
+from tickwork.model.errors import Invalid, NotAllowed, Unavailable
 
 DATA_DIR_DEFAULT = Path(".tickwork")
 SERVER_FILE = "server.json"
@@ -38,7 +38,15 @@ def find_server(
         return _local_server(data_dir or Path(env.get("TICKWORK_DATA_DIR") or DATA_DIR_DEFAULT), api_key)
     if api_key is None:
         raise NotAllowed(f"{url} wants a key; set TICKWORK_API_KEY")
-    return Address(url, api_key)
+    return _checked(Address(url, api_key))
+
+
+def _checked(address: Address) -> Address:
+    if not address.url.startswith(("http://", "https://")):
+        raise Invalid.field("url", f"{address.url!r} is not an address", "write http://HOST:PORT")
+    if not (address.key.isascii() and address.key.isprintable()):
+        raise NotAllowed("the key holds characters that no key has; set TICKWORK_API_KEY again")
+    return address
 
 
 def _local_server(data_dir: Path, api_key: str | None) -> Address:

@@ -14,6 +14,7 @@ from tickwork.model.execution import ExecutionView
 from tickwork.model.ids import job_id
 from tickwork.model.job import HTTP_TASK, JobFilter, JobRequest, JobSpec, JobStatus, JobView
 from tickwork.model.page import Page
+from tickwork.model.schedule import Schedule
 from tickwork.store.port import DefineStore, ReadStore
 
 
@@ -85,10 +86,11 @@ class Jobs:
         schemas = await self._store.find_tasks(tenant_id, {each.task for each in requests if each.task})
         errors: builtins.list[FieldError] = []
         specs: builtins.list[JobSpec] = []
+        parse_schedule = _remembering(self._parse_schedule) if len(requests) > 1 else self._parse_schedule
         for number, request in enumerate(requests):
             prefix = f"[{number}]." if len(requests) > 1 else ""
             try:
-                specs.append(await self._compile_one(tenant_id, request, schemas, now))
+                specs.append(await self._compile_one(tenant_id, request, schemas, parse_schedule, now))
             except Invalid as invalid:
                 errors.extend(error._replace(path=prefix + error.path) for error in invalid.errors)
         errors.extend(_repeated_keys(requests))
@@ -97,11 +99,16 @@ class Jobs:
         return specs
 
     async def _compile_one(
-        self, tenant_id: int, request: JobRequest, schemas: dict[str, str], now: datetime
+        self,
+        tenant_id: int,
+        request: JobRequest,
+        schemas: dict[str, str],
+        parse_schedule: ParseSchedule,
+        now: datetime,
     ) -> JobSpec:
         errors: builtins.list[FieldError] = []
         try:
-            spec = compile_job(request, self._parse_schedule, now)
+            spec = compile_job(request, parse_schedule, now)
         except Invalid as invalid:
             errors.extend(invalid.errors)
         if request.task and request.task != HTTP_TASK:
@@ -119,6 +126,22 @@ class Jobs:
             return [unknown_task(request.task, await self._store.task_names(tenant_id))]
         payload = b"{}" if request.payload is msgspec.UNSET else msgspec.json.encode(request.payload)
         return payload_errors(payload, schema)
+
+
+def _remembering(parse_schedule: ParseSchedule) -> ParseSchedule:
+    """Many jobs of one request say the same thing. Only H, which spreads by the seed, makes a difference."""
+    known: dict[tuple[bytes, str | None, str], Schedule] = {}
+
+    def parse(
+        schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str
+    ) -> Schedule:
+        text = msgspec.json.encode(schedule)
+        key = (text, timezone, seed if b"H" in text else "")
+        if key not in known:
+            known[key] = parse_schedule(schedule, timezone, now=now, seed=seed)
+        return known[key]
+
+    return parse
 
 
 def _check_version(job: int, version: int, if_match: int | None) -> None:

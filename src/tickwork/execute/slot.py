@@ -1,8 +1,8 @@
 """Runs attempts, as many at once as there are slots.
 
 A slot is a long-lived asyncio task that takes an attempt, runs it to its end and takes the next. Slots are
-made when needed. Only one is woken for new attempts; it wakes the next when it has to wait, so attempts
-that never wait are run in a row by one slot.
+made when needed. Only one is woken for new attempts; it wakes others when it has to wait, so attempts that
+never wait are run in a row by one slot.
 """
 
 import asyncio
@@ -22,6 +22,7 @@ from tickwork.execute.ending import Ending, cancelled, raised, timed_out
 from tickwork.execute.lease import Lease
 
 _TURN = 0.005  # seconds a slot may run attempts that never wait before it lets others have the loop
+_AT_ONCE = 64  # slots to wake together
 _GRACE = 1.0  # seconds for code that was told to stop; after that its end is no longer waited for
 _RAISED = (Exception, SystemExit, asyncio.CancelledError)
 
@@ -53,6 +54,7 @@ class Slots:
         self._ready: deque[Attempt] = deque()
         self._tasks: set[Slot] = set()
         self._resting: list[asyncio.Future[None]] = []
+        self._coming = 0  # slots that were called and have not begun yet
         self._stopping: set[Attempt] = set()
         self._closed = False
 
@@ -64,18 +66,18 @@ class Slots:
         self._ready.extend(attempts)
         self.wake()
 
-    def wake(self) -> None:
-        if not self._ready:
-            return
-        while self._resting:
-            rest = self._resting.pop()
-            if not rest.done():
-                rest.set_result(None)
+    def wake(self, at_once: int = 1) -> None:
+        """See to it that slots are on their way to what is ready."""
+        for _ in range(min(at_once, len(self._ready)) - self._coming):
+            if self._resting:
+                self._resting.pop().set_result(None)
+            elif len(self._tasks) < self._count:
+                slot = asyncio.create_task(self._serve(), name="tickwork slot")
+                slot.add_done_callback(self._tasks.discard)
+                self._tasks.add(slot)
+            else:
                 return
-        if len(self._tasks) < self._count:
-            slot = asyncio.create_task(self._serve(), name="tickwork slot")
-            slot.add_done_callback(self._tasks.discard)
-            self._tasks.add(slot)
+            self._coming += 1
 
     def stop(self, attempt: Attempt, ending: Ending) -> None:
         """End a running attempt in this way, whatever its code still does."""
@@ -107,6 +109,7 @@ class Slots:
     async def _serve(self) -> None:
         slot = asyncio.current_task()
         assert slot  # noqa: S101 (for the type checker)
+        self._coming -= 1
         while not self._closed:
             if not self._ready:
                 await self._rest()
@@ -119,12 +122,18 @@ class Slots:
     async def _rest(self) -> None:
         rest = asyncio.get_running_loop().create_future()
         self._resting.append(rest)
-        await rest
+        try:
+            await rest
+        finally:
+            if rest in self._resting:
+                self._resting.remove(rest)
+            else:
+                self._coming -= 1
 
     async def _take_turn(self, slot: Slot) -> None:
         """Run what is ready, up to an attempt that has to wait or until others must have the loop."""
         now = self._clock.elapsed()
-        turn_ends = min(now + _TURN, self._lease.deadline)
+        turn_ends = now + _TURN
         begun = None
         while self._ready and not begun and now <= turn_ends:
             attempt = self._ready.popleft()
@@ -156,7 +165,7 @@ class Slots:
     async def _see_through(self, attempt: Attempt, begun: _Begun, slot: Slot) -> None:
         attempt.slot = slot
         self.running[attempt] = None
-        self.wake()
+        self.wake(_AT_ONCE)
         timer = asyncio.get_running_loop().call_later(attempt.run.timeout, self._time_out, attempt)
         try:
             ending = attempt.handler.conclude(await remaining_steps(*begun))

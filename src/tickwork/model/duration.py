@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from functools import lru_cache
 
 _UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1, "ms": 0.001}
 _SHORT = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[wdhms])")
@@ -12,6 +13,7 @@ _LONGEST_TEXT = 64
 LONGEST = timedelta(days=3_660)
 
 
+@lru_cache(maxsize=1024, typed=True)  # few are ever used, and every job has four
 def parse_duration(value: object) -> timedelta:
     """Read a duration; ValueError says what would have been right."""
     seconds = _seconds(value)

@@ -9,8 +9,9 @@ from tickwork.model.instant import Instant
 
 class PreviewTime(msgspec.Struct, frozen=True):
     at: Instant
-    local: str
-    note: str | None = None
+    local: str  # as the clocks of the schedule's zone show it
+    note: str | None = None  # what is odd about it
+    viewer: str | None = None  # as the clocks of the viewer's zone show it
 
 
 class Preview(msgspec.Struct, frozen=True):

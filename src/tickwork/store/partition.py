@@ -8,9 +8,10 @@ from tickwork.store.query import queries
 _AHEAD = 8  # days
 _DAY = timedelta(days=1)
 _TABLES = ("execution", "attempt")
-# Half of each page stays free, so that finishing an execution finds room beside it and touches no index (HOT).
+# Most of each page stays free, so that the finished row with its result finds room beside the old one and no index
+# is touched (HOT).
 _STORAGE = {
-    "execution": "fillfactor = 45, autovacuum_vacuum_insert_threshold = 200000",
+    "execution": "fillfactor = 35, autovacuum_vacuum_insert_threshold = 200000",
     "attempt": "fillfactor = 100",
 }
 

@@ -4,6 +4,7 @@ import base64
 import binascii
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import asyncpg
@@ -22,6 +23,7 @@ from tickwork.model.worker import TaskView, WorkerView
 from tickwork.store.pool import Database
 from tickwork.store.query import queries
 
+_DESCRIBED = 10_000  # schedules whose words are kept
 _SEEN = 5000  # rows one page looks through at most
 _LARGEST = 2**63 - 1
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
@@ -32,7 +34,7 @@ _Position = TypeVar("_Position")
 class PostgresReadStore:
     def __init__(self, database: Database, timing_from_text: Callable[[str], Timing]) -> None:
         self._database = database
-        self._timing_from_text = timing_from_text
+        self._describe = lru_cache(maxsize=_DESCRIBED)(partial(_describe, timing_from_text))
         self._sql = queries("read")
 
     async def now(self) -> datetime:
@@ -143,8 +145,12 @@ class PostgresReadStore:
         if row["timing"] is None:
             at = row["scheduled_for"].isoformat().replace("+00:00", "Z")
             return {"at": at}, f"once at {at}"
-        timing = self._timing_from_text(row["timing"])
-        return timing.canonical, timing.words
+        return self._describe(row["timing"])
+
+
+def _describe(timing_from_text: Callable[[str], Timing], text: str) -> tuple[dict[str, Any], str]:
+    timing = timing_from_text(text)
+    return timing.canonical, timing.words
 
 
 def _page_end(

@@ -4,10 +4,11 @@ from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from tickwork.trigger.due.days import day_number, weekday_masks, whole_month
+from tickwork.trigger.due.days import day_number, weekdays_of, whole_month
 from tickwork.trigger.due.epoch import FIRST_DAY
 from tickwork.trigger.misread import Misread
 
+_WEEKEND = 1 << 0 | 1 << 6
 _YEARS_KEPT = 2048
 
 
@@ -21,8 +22,7 @@ class Workdays(NamedTuple):
     def month(self, year: int, month: int) -> int:
         left = whole_month(year, month)
         if self.weekends:
-            *_, saturdays, sundays = weekday_masks(year, month)
-            left &= ~(saturdays | sundays)
+            left &= ~weekdays_of(year, month, _WEEKEND)
         first = day_number(year, month, 1)
         for excluded in (self.dates, *(holidays_of(code, year) for code in self.holidays)):
             for day in range(left.bit_length() if excluded else 0):
@@ -66,3 +66,15 @@ def workdays_of(exclude: dict[str, Any]) -> Workdays:
         date.fromisoformat(day).toordinal() - FIRST_DAY for day in exclude.get("dates", ()) if "T" not in day
     )
     return Workdays(exclude.get("weekends", False), frozenset(dates), tuple(exclude.get("holidays", ())))
+
+
+def reason_excluded(exclude: dict[str, Any], day: int) -> str | None:
+    """Why a day is left out, unless it is only for a weekend."""
+    at = date.fromordinal(FIRST_DAY + day)
+    if at.isoformat() in exclude.get("dates", ()):
+        return "it is excluded"
+    for code in exclude.get("holidays", ()):
+        name = holidays_of(code, at.year).get(day)
+        if name:
+            return f"{name} ({code})"
+    return None

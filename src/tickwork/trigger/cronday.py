@@ -2,13 +2,14 @@
 
 from typing import NamedTuple
 
-from tickwork.trigger.due.days import month_length, weekday_masks, whole_month
+from tickwork.trigger.due.days import month_length, weekdays_of
 from tickwork.trigger.due.times import bits, members
 from tickwork.trigger.field import DATE, NTH, WEEKDAY, YEAR, Spread, write_list, write_starred
 from tickwork.trigger.misread import Misread
 
 _EVERY_DATE = bits(range(1, 32))
 _EVERY_WEEKDAY = bits(range(7))
+_WORKDAYS = bits(range(1, 6))
 EVERY_MONTH = bits(range(1, 13))
 EVERY_YEAR = bits(range(YEAR.high - YEAR.low + 1))
 _WRITTEN_WEEKDAY = WEEKDAY._replace(high=6)
@@ -33,12 +34,9 @@ class Dates(NamedTuple):
         return found
 
     def _workdays(self, year: int, month: int, length: int) -> int:
-        *_, saturdays, sundays = weekday_masks(year, month)
-        found = 0
-        for day in members(self.near):
-            found |= _nearest_workday(day, length, saturdays, sundays)
-        if self.last_workday:
-            found |= _nearest_workday(length, length, saturdays, sundays)
+        found, workdays = 0, weekdays_of(year, month, _WORKDAYS)
+        for day in members(self.near | (1 << length if self.last_workday else 0)):
+            found |= _nearest_workday(day, length, workdays)
         return found
 
     def __str__(self) -> str:
@@ -55,14 +53,9 @@ class Weekdays(NamedTuple):
     nth: int = 0
 
     def month(self, year: int, month: int) -> int:
-        if self.plain == _EVERY_WEEKDAY:
-            return whole_month(year, month)
-        masks = tuple(weekday_masks(year, month))
-        found = 0
-        for weekday in members(self.plain):
-            found |= masks[weekday - 1]
+        found = weekdays_of(year, month, self.plain)
         for code in members(self.nth):
-            days = members(masks[code % 8 - 1])
+            days = members(weekdays_of(year, month, 1 << code % 8))
             if code // 8 <= len(days):
                 found |= 1 << days[code // 8 - 1]
         return found
@@ -169,12 +162,9 @@ def _add_nth(weekdays: Weekdays, weekday: str, nth: int) -> Weekdays:
     return weekdays._replace(nth=weekdays.nth | 1 << 8 * nth + WEEKDAY.number(weekday) % 7)
 
 
-def _nearest_workday(day: int, length: int, saturdays: int, sundays: int) -> int:
-    """As a mask: the same month's workday next to the day."""
-    if day > length:
-        return 0
-    if saturdays >> day & 1:
-        return 1 << (day - 1 if day > 1 else day + 2)
-    if sundays >> day & 1:
-        return 1 << (day + 1 if day < length else day - 2)
-    return 1 << day
+def _nearest_workday(day: int, length: int, workdays: int) -> int:
+    """As a mask: the workday next to the day in the same month. A Saturday is nearer to Friday."""
+    for near in (day, day - 1, day + 1, day - 2, day + 2):
+        if day <= length and workdays >> max(near, 0) & 1:
+            return 1 << near
+    return 0

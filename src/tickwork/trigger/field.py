@@ -1,6 +1,7 @@
 """One field of a cron expression: text to a set of numbers and back."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from tickwork.trigger.due.times import bits, members
@@ -41,7 +42,7 @@ class Field(NamedTuple):
         if base.startswith("H"):
             return self._spread(base, step if slash else 0, spread)
         low, high = self._range(base, open_end=bool(slash))
-        return bits(range(low, high + 1, step))
+        return _grid(low, high, step)
 
     def _step(self, text: str) -> int:
         step = int(text[:6]) if text.isascii() and text.isdigit() else 0
@@ -105,11 +106,16 @@ def write(numbers: int, field: Field) -> str:
 def write_starred(numbers: int, field: Field) -> str | None:
     """A text for them that begins with a star, if there is one."""
     for step in range(1, field.high - field.low + 1):
-        grid = bits(range(field.low, field.high + 1, step))
+        grid = _grid(field.low, field.high, step)
         if numbers & grid == grid:
             star = "*" if step == 1 else f"*/{step}"
             return ",".join([star, *_runs(members(numbers & ~grid))])
     return None
+
+
+@lru_cache(maxsize=4096)  # ranges are written by users
+def _grid(low: int, high: int, step: int) -> int:
+    return bits(range(low, high + 1, step))
 
 
 def write_list(numbers: int) -> str:

@@ -12,7 +12,7 @@ from tickwork.trigger.fields import read_fields
 from tickwork.trigger.interval import read_every
 from tickwork.trigger.iso import read_iso
 from tickwork.trigger.misread import Misread
-from tickwork.trigger.once import read_delay, read_instant
+from tickwork.trigger.once import Moment, read_delay, read_instant
 from tickwork.trigger.option import read_end, read_start
 from tickwork.trigger.rrule import read_rrule
 from tickwork.trigger.rule import local_anchor, read_rule
@@ -49,17 +49,17 @@ def form_of(text: str) -> str:
     return "cron" if _CRON.match(text) else "text"
 
 
-def read_form(form: str, value: object, setting: Setting) -> datetime | list[Draft]:
+def read_form(form: str, value: object, setting: Setting) -> Moment | list[Draft]:
     """One instant, or one or more schedules that repeat."""
     return _READERS[form](value, setting)
 
 
-def _read_at(value: object, setting: Setting) -> datetime:
-    return read_instant(value, setting.zone)
+def _read_at(value: object, setting: Setting) -> Moment:
+    return Moment(read_instant(value, setting.zone), setting.zone)
 
 
-def _read_in(value: object, setting: Setting) -> datetime:
-    return read_delay(value, setting.now)
+def _read_in(value: object, setting: Setting) -> Moment:
+    return Moment(read_delay(value, setting.now), setting.zone)
 
 
 def _read_every(value: object, _: Setting) -> list[Draft]:
@@ -84,7 +84,7 @@ def _read_cron(value: object, setting: Setting) -> list[Draft]:
     return [Draft(read_every(every[1]))] if every else [Draft(read_cron(text, setting.seed))]
 
 
-def _read_text(value: object, setting: Setting) -> datetime | list[Draft]:
+def _read_text(value: object, setting: Setting) -> Moment | list[Draft]:
     """Any of the ways that are texts."""
     text = _bounded(value, _LONGEST_TEXT)
     form = form_of(text)
@@ -103,11 +103,11 @@ def _bounded(value: object, longest: int) -> str:
     return value.strip()
 
 
-def _read_sentence(text: str, setting: Setting) -> datetime | list[Draft]:
+def _read_sentence(text: str, setting: Setting) -> Moment | list[Draft]:
     sentence = read_text(text, setting.zone, setting.now)
-    if sentence.at is not None:
-        return sentence.at
     zone = sentence.zone or setting.zone
+    if sentence.at is not None:
+        return Moment(sentence.at, zone)
     start = read_start(sentence.options.get("start"), zone)
     anchor = local_anchor(setting.start if start is None else start, zone)
     shared = Draft(
@@ -124,7 +124,7 @@ def _read_sentence(text: str, setting: Setting) -> datetime | list[Draft]:
     ]
 
 
-_READERS: dict[str, Callable[[object, Setting], datetime | list[Draft]]] = {
+_READERS: dict[str, Callable[[object, Setting], Moment | list[Draft]]] = {
     "at": _read_at,
     "in": _read_in,
     "cron": _read_cron,

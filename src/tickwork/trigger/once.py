@@ -1,6 +1,7 @@
 """One instant, given as ISO 8601 text: with its offset from UTC, or as the clocks of a zone show it."""
 
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from tickwork.model.duration import parse_duration
 from tickwork.trigger.due.epoch import LAST_YEAR, from_seconds
@@ -9,6 +10,17 @@ from tickwork.trigger.misread import Misread
 
 _EXAMPLE = 'write it as "2026-12-24T18:00:00Z", or "2026-12-24 18:00" for local time'
 _FIRST_YEAR = 1970
+
+
+class Moment(NamedTuple):
+    at: datetime
+    zone: Zone  # whose clocks to show it by
+
+    @property
+    def words(self) -> str:
+        local = self.at.astimezone(self.zone.info)
+        pattern = "%a %Y-%m-%d %H:%M:%S" if local.second or local.microsecond else "%a %Y-%m-%d %H:%M"
+        return f"once, {local.strftime(pattern)} ({self.zone.name})"
 
 
 def read_instant(value: object, zone: Zone) -> datetime:
@@ -41,9 +53,3 @@ def write_instant(at: datetime) -> str:
         .isoformat(timespec="microseconds" if at.microsecond else "seconds")
         .replace("+00:00", "Z")
     )
-
-
-def once_words(at: datetime, zone: Zone) -> str:
-    local = at.astimezone(zone.info)
-    pattern = "%a %Y-%m-%d %H:%M" if not (local.second or local.microsecond) else "%a %Y-%m-%d %H:%M:%S"
-    return f"once, {local.strftime(pattern)} ({zone.name})"

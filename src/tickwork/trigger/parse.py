@@ -1,14 +1,17 @@
 """Any way of saying when → one canonical form."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+import msgspec
 
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Once, Recurring, Schedule, Timing
 from tickwork.trigger.draft import canonical_of
 from tickwork.trigger.due.zone import zone_named
 from tickwork.trigger.form import FORMS, Setting, form_of, read_form
-from tickwork.trigger.once import once_words
+from tickwork.trigger.once import Moment
 from tickwork.trigger.option import JOB_NAMES, NAMES, Options, read_job_options, read_options, read_zone
 from tickwork.trigger.problems import Problems
 from tickwork.trigger.timing import canonical_text, timing_from_text
@@ -17,6 +20,7 @@ __all__ = ["parse_schedule", "timing_from_text", "understand", "why_never"]
 
 _KINDS = (*FORMS, "any")
 _MOST_JOINED = 32
+_LONGEST, _LONGEST_KEPT = 16_384, 512
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -25,25 +29,52 @@ def parse_schedule(
 ) -> Schedule:
     """Understand a schedule. Invalid names every field that is wrong, and the schedule if it is never due."""
     understood = understand(schedule, timezone, now=now, seed=seed)
-    if isinstance(understood, Recurring) and understood.timing.next_after(now) is None:
+    if understood is None:
+        return Once(None, "now")
+    if isinstance(understood, Moment):
+        return Once(understood.at, understood.words)
+    if understood.timing.next_after(now) is None:
         raise Invalid.field(_main_path(schedule), *why_never(understood.timing))
     return understood
 
 
 def understand(
     schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str = ""
-) -> Schedule:
-    """The same, but never being due is no mistake."""
+) -> Moment | Recurring | None:
+    """The same, but never being due is no mistake, and None means now."""
+    if schedule is None:
+        return _checked_now(timezone)
+    if isinstance(schedule, dict) and ("at" in schedule or "in" in schedule):
+        return _read(schedule, timezone, now, seed)
+    key = msgspec.json.encode(schedule)
+    return _repeated(key, timezone, seed if b"H" in key.upper() else "") or _read(
+        schedule, timezone, now, seed
+    )
+
+
+@lru_cache(maxsize=4096)
+def _repeated(schedule: bytes, timezone: str | None, seed: str) -> Recurring | None:
+    """A schedule that repeats means the same whenever it is said; one instant is not for keeping."""
+    found = _read(msgspec.json.decode(schedule), timezone, _BEGINNING, seed)
+    return found if isinstance(found, Recurring) else None
+
+
+def _check_zone(timezone: str | None) -> None:
+    problems = Problems()
+    problems.attempt("timezone", read_zone, timezone)
+    problems.raise_any()
+
+
+def _read(
+    schedule: str | dict[str, Any], timezone: str | None, now: datetime, seed: str
+) -> Moment | Recurring:
     problems = Problems()
     zone = problems.attempt("timezone", read_zone, timezone)
-    if schedule is None:
-        problems.raise_any()
-        return Once(None, "now")
     reader = _Reader(problems, now, seed)
     found = reader.moment_or_parts(schedule, Options(zone), "schedule", (*NAMES, *JOB_NAMES))
     of_job = read_job_options(schedule, problems) if isinstance(schedule, dict) else {}
     problems.raise_any()
-    if isinstance(found, Once):
+    if isinstance(found, Moment):
         return found
     text = canonical_text(_join(found) | of_job)
     return Recurring(text, timing_from_text(text))
@@ -72,7 +103,7 @@ class _Reader(NamedTuple):
 
     def moment_or_parts(
         self, given: object, outer: Options, path: str, names: tuple[str, ...]
-    ) -> Once | list[dict[str, Any]]:
+    ) -> Moment | list[dict[str, Any]]:
         """One instant, or canonical forms to be joined. Of no use once there are problems."""
         schedule = {form_of(given): given} if isinstance(given, str) else given
         if not isinstance(schedule, dict):
@@ -96,9 +127,9 @@ class _Reader(NamedTuple):
             value,
             Setting(options.zone or zone_named("UTC"), options.start, self.now, self.seed),
         )
-        if isinstance(found, datetime):
+        if isinstance(found, Moment):
             self._check_has_no_options(schedule, path)
-            return Once(found, once_words(found, options.zone or zone_named("UTC")))
+            return found
         parts = (self.problems.attempt(path, canonical_of, draft, options) for draft in found or ())
         return [part for part in parts if part]
 
@@ -109,7 +140,7 @@ class _Reader(NamedTuple):
         parts: list[dict[str, Any]] = []
         for at, given in enumerate(value):
             found = self.moment_or_parts(given, options, f"{path}[{at}]", NAMES)
-            if isinstance(found, Once):
+            if isinstance(found, Moment):
                 self.problems.add(f"{path}[{at}]", "is due only once", "join schedules that repeat")
             else:
                 parts += found

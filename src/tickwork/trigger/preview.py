@@ -1,19 +1,31 @@
 """What a schedule means: its canonical form, in words, and when it comes next."""
 
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 import msgspec
 
-from tickwork.model.schedule import Once
-from tickwork.trigger.once import write_instant
-from tickwork.trigger.parse import parse_schedule
+from tickwork.model.errors import Invalid
+from tickwork.model.schedule import Recurring, Timing
+from tickwork.trigger.due.epoch import to_seconds
+from tickwork.trigger.due.zone import Zone, zone_named
+from tickwork.trigger.oddday import note_at
+from tickwork.trigger.once import Moment, write_instant
+from tickwork.trigger.option import read_zone
+from tickwork.trigger.parse import understand
+from tickwork.trigger.problems import Problems
+from tickwork.trigger.warning import warnings_of
+
+MOST_TIMES = 100
 
 
 class PreviewTime(msgspec.Struct, frozen=True):
     at: datetime
-    local: str
-    note: str | None = None
+    local: str  # as the clocks of the schedule's zone show it
+    note: str | None = None  # what is odd about it
+    viewer: str | None = None  # as the clocks of the viewer's zone show it
 
 
 class Preview(msgspec.Struct, frozen=True):
@@ -32,13 +44,52 @@ def preview(
     count: int = 5,
     viewer_timezone: str | None = None,
 ) -> Preview:
-    understood = parse_schedule(schedule, timezone, now=now)
-    if isinstance(understood, Once):
-        at = understood.at or now
-        return Preview({"at": write_instant(at)}, understood.words, [PreviewTime(at, at.isoformat())])
-    times: list[PreviewTime] = []
-    due = understood.timing.next_after(after or now)
-    while due is not None and len(times) < count:
-        times.append(PreviewTime(due, due.isoformat()))
-        due = understood.timing.next_after(due)
-    return Preview(understood.timing.canonical, understood.timing.words, times)
+    """A schedule that is never due has a warning and no times; one not understood is Invalid."""
+    problems = Problems()
+    viewer = problems.attempt("viewer_timezone", read_zone, viewer_timezone)
+    if not 1 <= count <= MOST_TIMES:
+        problems.add("count", f"count is a number from 1 to {MOST_TIMES}")
+    try:
+        understood = understand(schedule, timezone, now=now)
+    except Invalid as invalid:
+        raise Invalid([*problems.found, *invalid.errors]) from invalid
+    problems.raise_any()
+    if isinstance(understood, Recurring):
+        return _recurring(understood.timing, after or now, count, viewer)
+    moment = understood or Moment(now, read_zone(timezone) or zone_named("UTC"))
+    words = moment.words if understood else "now"
+    return Preview({"at": write_instant(moment.at)}, words, [_time(moment.at, moment.zone, viewer)])
+
+
+def _recurring(timing: Timing, after: datetime, count: int, viewer: Zone | None) -> Preview:
+    canonical = timing.canonical
+    zone = _zone_of(canonical)
+    due = list(islice(_due_times(timing, after), min(count, canonical.get("max_runs", count))))
+    times = [_time(at, zone, viewer) for at in due]
+    return Preview(canonical, timing.words, times, list(warnings_of(timing, canonical, after, due)))
+
+
+def _due_times(timing: Timing, after: datetime) -> Iterator[datetime]:
+    due = timing.next_after(after)
+    while due is not None:
+        yield due
+        due = timing.next_after(due)
+
+
+def _zone_of(canonical: Mapping[str, Any]) -> Zone:
+    names = [part["timezone"] for part in canonical.get("any", [canonical]) if "timezone" in part]
+    return zone_named(names[0] if names else "UTC")
+
+
+def _time(at: datetime, zone: Zone, viewer: Zone | None) -> PreviewTime:
+    return PreviewTime(
+        at.astimezone(UTC),
+        _local(at, zone),
+        note_at(to_seconds(at), zone),
+        _local(at, viewer) if viewer else None,
+    )
+
+
+def _local(at: datetime, zone: Zone) -> str:
+    local = at.astimezone(zone.info)
+    return f"{local:%a %Y-%m-%d %H:%M:%S %Z}" if local.second else f"{local:%a %Y-%m-%d %H:%M %Z}"

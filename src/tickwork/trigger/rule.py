@@ -33,6 +33,7 @@ _LIMITS = {
 }
 _KEYS = ("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", *_LIMITS)
 _LONGEST_INTERVAL = 1_000_000
+_MONTHS_IN_YEAR = 12
 
 # A Monday, the first of a month and of a year: without DTSTART a weekly rule is due on Mondays, a monthly
 # one on the 1st, a yearly one on 1 January. The day somebody happened to write the rule plays no part.
@@ -108,7 +109,7 @@ def read_rule(text: str, anchor: datetime) -> tuple[Rule, dict[str, str]]:
     days = _read_days(parts, frequency, interval, anchor)
     if frequency in _SUB_DAY:
         return _sub_day_rule(parts, days, anchor), parts
-    days = _with_defaults(days, anchor)
+    days = _with_defaults(_named_months(days, anchor), anchor)
     times = Times(
         bits(_numbers(parts, "BYHOUR") or [anchor.hour]),
         bits(_numbers(parts, "BYMINUTE") or [anchor.minute]),
@@ -193,12 +194,20 @@ def _week_start(parts: dict[str, str]) -> int:
     return _WEEKDAYS.index(parts.get("WKST", "MO"))
 
 
+def _named_months(days: RuleDays, anchor: datetime) -> RuleDays:
+    """Every n-th month by name, where that comes out the same every year."""
+    if days.frequency != "MONTHLY" or days.interval == 1 or _MONTHS_IN_YEAR % days.interval:
+        return days
+    months = frozenset(month for month in range(1, 13) if (month - anchor.month) % days.interval == 0)
+    if days.months:
+        months &= days.months
+    if not months:
+        raise Misread("RRULE: INTERVAL never meets BYMONTH, so this is never due")
+    return days._replace(interval=1, months=months)
+
+
 def _with_defaults(days: RuleDays, anchor: datetime) -> RuleDays:
     """What the rule leaves open is as on the day it is counted from."""
-    if days.frequency == "MONTHLY" and _IN_YEAR % days.interval == 0:
-        months = frozenset(range(anchor.month % days.interval or days.interval, _IN_YEAR + 1, days.interval))
-        whole_year = days.interval == 1 and not days.months
-        days = days._replace(interval=1, months=frozenset() if whole_year else months & (days.months or months))
     if days.weeks and not (days.weekdays or days.dates or days.year_days):
         return days._replace(weekdays=frozenset([anchor.weekday()]))
     if days.weeks or days.year_days or days.dates or days.weekdays or days.nth_weekdays:

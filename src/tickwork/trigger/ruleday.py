@@ -1,10 +1,10 @@
 """The days an RRULE names: every n-th year, month, week or day that passes all of its filters."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Literal, NamedTuple
 
-from tickwork.trigger.due.days import day_number, month_length, weekday_masks, whole_month
+from tickwork.trigger.due.days import day_number, month_length, weekdays_of, whole_month
 from tickwork.trigger.due.epoch import FIRST_DAY
 from tickwork.trigger.due.times import bits, members
 
@@ -70,15 +70,11 @@ class RuleDays(NamedTuple):
         return bits([day for day in days if day > 0])
 
     def _weekdays(self, year: int, month: int) -> int:
-        masks = tuple(weekday_masks(year, month))
-        found = 0
-        for weekday in self.weekdays:
-            found |= masks[weekday]
+        found = weekdays_of(year, month, _sunday_first(self.weekdays))
         in_year = self.frequency == "YEARLY" and not self.months
         for nth, weekday in self.nth_weekdays:
-            found |= (
-                _nth_of_year(nth, weekday, year, month) if in_year else _nth_of_month(nth, masks[weekday])
-            )
+            days = weekdays_of(year, month, _sunday_first((weekday,)))
+            found |= _nth_of_year(nth, weekday, year, month) if in_year else _nth_of_month(nth, days)
         return found
 
     def _year_days(self, year: int, month: int) -> int:
@@ -132,6 +128,10 @@ class RuleDays(NamedTuple):
                 if start <= first + number - 1 <= end:
                     yield first + number - 1
             day = first + month_length(at.year, at.month)
+
+
+def _sunday_first(weekdays: Iterable[int]) -> int:
+    return bits([(weekday + 1) % 7 for weekday in weekdays])
 
 
 def _nth_of_month(nth: int, days: int) -> int:

@@ -78,6 +78,12 @@ def test_waiting_exits_with_the_outcome(ask, server, status, code):
     assert ("so it is" in done.stderr) == (code == 1)
 
 
+def test_an_error_of_others_cannot_steer_the_terminal(ask, server):
+    error = AttemptError("ValueError", "m", "Trace\nback \x1b[2J")
+    server.will_answer(changed(EXECUTION, status=ExecutionStatus.FAILED, error=error))
+    assert ask("execution", "wait", "e5-1").stderr.endswith("Trace\nback \\x1b[2J\n")
+
+
 def test_waiting_gives_json_when_asked_for_it(ask, server):
     server.will_answer(COMPLETED)
     assert json.loads(ask("execution", "wait", "e5-1", "-o", "json").stdout)["result"] == {"sent": 1}

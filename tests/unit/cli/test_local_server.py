@@ -34,6 +34,7 @@ def test_nobody_else_can_read_the_key(tmp_path):
     (folder / "admin.key").chmod(0o644)
     assert stat.S_IMODE(keep_key(folder, "tw_secret").stat().st_mode) == 0o600
     assert read_key(folder) == "tw_secret"
+    assert (folder / "admin.key.old").read_text() == "an old one, open to all"
 
 
 def test_the_data_folder_stays_out_of_repositories(tmp_path):

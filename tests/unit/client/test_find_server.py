@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tickwork.client.address import Address, find_server
-from tickwork.model.errors import NotAllowed, Unavailable
+from tickwork.model.errors import Invalid, NotAllowed, Unavailable
 
 
 @pytest.fixture
@@ -62,6 +62,16 @@ def test_the_local_key_is_not_sent_to_a_server_elsewhere(folder):
     leave_traces(folder / ".tickwork")
     with pytest.raises(NotAllowed, match="set TICKWORK_API_KEY"):
         find_server(env={"TICKWORK_URL": "http://elsewhere"})
+
+
+def test_an_address_without_a_scheme_is_refused(folder):
+    with pytest.raises(Invalid, match=r"127\.0\.0\.1:8080"):
+        find_server("127.0.0.1:8080", "key", env={})
+
+
+def test_a_key_that_no_header_can_carry_is_refused(folder):
+    with pytest.raises(NotAllowed, match="characters that no key has"):
+        find_server("http://127.0.0.1:8080", "tw_schlüssel", env={})
 
 
 def test_a_missing_key_file_says_so(folder):

@@ -1,13 +1,12 @@
 """Days of the calendar: a set of them is known by its part in each month."""
 
-from collections.abc import Iterator
 from datetime import date
+from functools import cache
 from typing import Protocol
 
 from tickwork.trigger.due.epoch import FIRST_DAY, LAST_YEAR
-from tickwork.trigger.due.times import first_from
+from tickwork.trigger.due.times import bits, first_from
 
-_EVERY_SEVENTH = tuple(sum(1 << day for day in range(first, 32, 7)) for first in range(1, 8))
 _LENGTHS = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -33,6 +32,7 @@ def day_number(year: int, month: int, day: int) -> int:
     return date(year, month, day).toordinal() - FIRST_DAY
 
 
+@cache
 def month_length(year: int, month: int) -> int:
     return 29 if month == 2 and year % 4 == 0 and (year % 100 or year % 400 == 0) else _LENGTHS[month]  # noqa: PLR2004
 
@@ -41,8 +41,17 @@ def whole_month(year: int, month: int) -> int:
     return (2 << month_length(year, month)) - 2
 
 
-def weekday_masks(year: int, month: int) -> Iterator[int]:
-    """For Monday to Sunday, the days of the month that fall on it."""
-    first, whole = date(year, month, 1).weekday(), whole_month(year, month)
-    for weekday in range(7):
-        yield _EVERY_SEVENTH[(weekday - first) % 7] & whole
+def weekdays_of(year: int, month: int, weekdays: int) -> int:
+    """The days of the month that fall on some weekdays, Sunday being bit 0."""
+    return _pattern(_first_weekday(year, month), weekdays) & whole_month(year, month)
+
+
+@cache
+def _first_weekday(year: int, month: int) -> int:
+    return date(year, month, 1).isoweekday() % 7
+
+
+@cache
+def _pattern(first: int, weekdays: int) -> int:
+    """The days of a longest month that begins on the weekday `first`."""
+    return bits([day for day in range(1, 32) if weekdays >> (first + day - 1) % 7 & 1])

@@ -1,9 +1,10 @@
 """Times of day: some hours, some minutes of each, some seconds of each."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
-def bits(values: "range | set[int] | tuple[int, ...] | list[int]") -> int:
+def bits(values: Iterable[int]) -> int:
     """A set of small numbers as one integer: bit n is set when n is in it."""
     mask = 0
     for value in values:

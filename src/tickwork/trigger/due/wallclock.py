@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from tickwork.trigger.due.days import Days, first_day_from
 from tickwork.trigger.due.epoch import DAY, END
-from tickwork.trigger.due.times import Times
+from tickwork.trigger.due.times import EVERY_HOUR, Times
 from tickwork.trigger.due.zone import Zone
 
 Gap = Literal["next", "skip"]
@@ -31,6 +31,11 @@ class WallClock(NamedTuple):
     times: Times
     dst: Dst
 
+    @property
+    def runs_evenly(self) -> bool:
+        """Whether clocks that jump by whole hours make no difference."""
+        return self.dst == AS_SHOWN and self.times.hours == EVERY_HOUR
+
     def next_after(self, after: int) -> int | None:
         at = max(after + 1, 0)
         while at < END:
@@ -49,6 +54,11 @@ class WallClock(NamedTuple):
             # Nothing is due until then, unless times just passed are about to be shown again.
             at = max(stretch.end, due - 2 * DAY) if at < stretch.end - 2 * DAY else stretch.end
         return None
+
+    def shows_between(self, low: int, high: int) -> bool:
+        """Whether one of the times lies in a span of local time, the end not included."""
+        due = self._next_local(low)
+        return due is not None and due < high
 
     def _next_local(self, local: int) -> int | None:
         """The first time of day on one of the days, at or after a local second."""

@@ -29,13 +29,20 @@ class Stretch(NamedTuple):
 
 
 class Zone:
-    __slots__ = ("_starts", "_stretches", "info", "name")
+    __slots__ = ("_disturbed", "_starts", "_stretches", "info", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.info = _read(name)
         self._stretches = tuple(self._walk())
         self._starts = [stretch.start for stretch in self._stretches]
+        self._disturbed = frozenset(
+            (
+                (stretch.start + min(stretch.before, stretch.offset)) % DAY,
+                abs(stretch.offset - stretch.before),
+            )
+            for stretch in self._stretches[1:]
+        )
 
     def stretch(self, at: int) -> Stretch:
         return self._stretches[max(bisect_right(self._starts, at) - 1, 0)]
@@ -56,10 +63,9 @@ class Zone:
 
     def disturbs(self, times: Times) -> bool:
         """Whether its clocks ever skip or repeat one of these times of day."""
-        for stretch in self._stretches:
-            low, high = sorted((stretch.start + stretch.before, stretch.start + stretch.offset))
-            first = times.first_from(low % DAY)
-            if (first if first >= 0 else DAY + times.first_from(0)) - low % DAY < high - low:
+        for low, length in self._disturbed:
+            first = times.first_from(low)
+            if (first if first >= 0 else DAY + times.first_from(0)) - low < length:
                 return True
         return False
 

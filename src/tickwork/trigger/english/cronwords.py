@@ -17,7 +17,9 @@ from tickwork.trigger.due.times import EVERY_HOUR, EVERY_MINUTE, Times, bits, me
 from tickwork.trigger.english.names import MONTHS, WEEKDAYS, clock, listed, nth, ordinal, period, several
 from tickwork.trigger.field import YEAR
 
-_GROUPS = {EVERY_WEEKDAY.plain: "day", bits(range(1, 6)): "weekday", bits([0, 6]): "weekend day"}
+_WORKDAYS, _WEEKEND = bits(range(1, 6)), bits([0, 6])
+_GROUPS = {EVERY_WEEKDAY.plain: "day", _WORKDAYS: "weekday", _WEEKEND: "weekend day"}
+_PLURALS = {_WORKDAYS: "weekdays", _WEEKEND: "weekends"}
 _MOST_LISTED = 6
 _MOST_TIMES = 1440
 
@@ -111,13 +113,8 @@ def _on_days(days: CronDays) -> str:
         return words
     if days.weekdays == EVERY_WEEKDAY:
         return words.removeprefix("every day ")
-    named = _weekday_names(days.weekdays)
-    plural = (
-        listed(f"{name}s" for name in _ordered(days.weekdays))
-        if days.weekdays.plain not in _GROUPS
-        else f"{named}s"
-    )
-    return words.replace(f"every {named}", f"on {plural}", 1)
+    plural = _PLURALS.get(days.weekdays.plain) or listed(f"{name}s" for name in _ordered(days.weekdays))
+    return words.replace(f"every {_weekday_names(days.weekdays)}", f"on {plural}", 1)
 
 
 def _every(days: CronDays) -> str:

@@ -1,0 +1,228 @@
+"""Our due times against a brute-force walk over every minute, with zoneinfo and none of our own calendar.
+
+A few hundred of the clock changes of 2000 to 2037 are drawn at random. With TICKWORK_ORACLE=all in the
+environment every change of every zone is walked, which takes about a quarter of an hour.
+"""
+
+import os
+from calendar import monthrange
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tickwork.model.schedule import Recurring
+from tickwork.trigger.parse import parse_schedule
+
+EXHAUSTIVE = os.environ.get("TICKWORK_ORACLE") == "all"
+YEARS = range(2000, 2038)
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
+AROUND = 2 * DAY
+ZONES = files("tzdata").joinpath("zones").read_text().split()
+
+
+class Shown(NamedTuple):
+    """One minute of real time and what the clocks on the wall say then."""
+
+    at: datetime
+    local: datetime
+
+
+class Spec(NamedTuple):
+    """A schedule as text, and the same as plain questions about a time."""
+
+    text: str
+    hours: frozenset[int]
+    minutes: frozenset[int]
+    on_day: Callable[[date], bool]
+    follows_the_clock: bool
+    dst: tuple[str, str] | None = None
+
+    def names(self, local: datetime) -> bool:
+        return local.minute in self.minutes and local.hour in self.hours and self.on_day(local.date())
+
+
+# --- the oracle -------------------------------------------------------------------------------------------
+
+
+@cache
+def zone_info(name: str) -> ZoneInfo:
+    with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as data:
+        return ZoneInfo.from_file(data, key=name)
+
+
+def local_of(at: datetime, zone: ZoneInfo) -> datetime:
+    return at.astimezone(zone).replace(tzinfo=None, fold=0)
+
+
+@cache
+def changes(name: str, year: int) -> tuple[datetime, ...]:
+    """The minutes of a year in which the clocks of a zone are changed."""
+    zone, found = zone_info(name), []
+    at, end = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)
+    while at < end:
+        if local_of(at + DAY, zone) - local_of(at, zone) != DAY:
+            found.append(_first_odd_minute(at, zone))
+        at += DAY
+    return tuple(found)
+
+
+def _first_odd_minute(at: datetime, zone: ZoneInfo) -> datetime:
+    while local_of(at + MINUTE, zone) - local_of(at, zone) == MINUTE:
+        at += MINUTE
+    return at + MINUTE
+
+
+def walk(change: datetime, zone: ZoneInfo) -> list[Shown]:
+    count = 2 * AROUND // MINUTE
+    return [Shown(at, local_of(at, zone)) for at in (change - AROUND + i * MINUTE for i in range(count))]
+
+
+def due_minutes(spec: Spec, minutes: list[Shown]) -> set[datetime]:
+    """Walk the wall clock minute by minute."""
+    gap, repeat = spec.dst or (("skip", "twice") if spec.follows_the_clock else ("next", "once"))
+    due, seen = set(), set()
+    previous = minutes[0].local - MINUTE
+    for at, local in minutes:
+        if spec.names(local) and (repeat == "twice" or local not in seen):
+            due.add(at)
+        skipped = previous + MINUTE
+        while gap == "next" and skipped < local:
+            if spec.names(skipped):
+                due.add(at)
+            skipped += MINUTE
+        seen.add(local)
+        previous = local
+    return due
+
+
+# --- our engine -------------------------------------------------------------------------------------------
+
+
+def our_minutes(spec: Spec, zone: str, start: datetime, end: datetime) -> set[datetime]:
+    schedule: dict[str, object] = {"cron": spec.text}
+    if spec.dst:
+        schedule["dst"] = {"gap": spec.dst[0], "repeat": spec.dst[1]}
+    understood = parse_schedule(schedule, zone, now=datetime(2000, 1, 1, tzinfo=UTC))
+    assert isinstance(understood, Recurring)
+    found = set()
+    due = understood.timing.next_after(start - timedelta(seconds=1))
+    while due is not None and due < end:
+        assert due not in found, f"{spec.text} in {zone} does not move on from {due}"
+        found.add(due)
+        due = understood.timing.next_after(due)
+    return found
+
+
+def check(spec: Spec, zone: str, minutes: list[Shown]) -> None:
+    # The walk knows what was shown before only from its own first day on.
+    start, end = minutes[0].at + DAY, minutes[-1].at
+    expected = {at for at in due_minutes(spec, minutes) if start <= at < end}
+    actual = our_minutes(spec, zone, start, end)
+    missing, extra = sorted(expected - actual), sorted(actual - expected)
+    assert not missing, f"{spec.text!r} {spec.dst} in {zone}: misses {[str(at) for at in missing[:5]]}"
+    assert not extra, f"{spec.text!r} {spec.dst} in {zone}: adds {[str(at) for at in extra[:5]]}"
+
+
+# --- schedules --------------------------------------------------------------------------------------------
+
+
+def _listed(numbers: frozenset[int]) -> str:
+    return ",".join(map(str, sorted(numbers)))
+
+
+def _numbers(low: int, high: int) -> st.SearchStrategy[tuple[str, frozenset[int]]]:
+    """Text of one cron field and the numbers it stands for."""
+    every = frozenset(range(low, high + 1))
+    steps = st.integers(2, max(2, (high - low) // 2))
+    return st.one_of(
+        st.just(("*", every)),
+        steps.map(lambda step: (f"*/{step}", frozenset(range(low, high + 1, step)))),
+        st.integers(low, high).map(lambda number: (str(number), frozenset([number]))),
+        st.frozensets(st.integers(low, high), min_size=2, max_size=5).map(lambda some: (_listed(some), some)),
+        st.tuples(st.integers(low, high), st.integers(low, high), st.integers(1, 7)).map(
+            lambda three: (
+                f"{min(three[:2])}-{max(three[:2])}/{three[2]}",
+                frozenset(range(min(three[:2]), max(three[:2]) + 1, three[2])),
+            )
+        ),
+    )
+
+
+def _length(day: date) -> int:
+    return monthrange(day.year, day.month)[1]
+
+
+def _workday_near(day: date, wanted: int) -> bool:
+    """Whether the day is the workday nearest to a date of its month."""
+    if wanted > _length(day):
+        return False
+    named = day.replace(day=wanted)
+    choices = [named + DAY * shift for shift in (0, -1, 1, -2, 2)]
+    return day == next(near for near in choices if near.isoweekday() < 6 and near.month == day.month)
+
+
+DateQuestion = tuple[str, Callable[[date], bool]]
+
+
+def dates() -> st.SearchStrategy[DateQuestion]:
+    return st.one_of(
+        st.just(("*", lambda _: True)),
+        _numbers(1, 31).map(lambda field: (field[0], lambda day: day.day in field[1])),
+        st.just(("L", lambda day: day.day == _length(day))),
+        st.integers(1, 5).map(lambda before: (f"L-{before}", lambda day: day.day == _length(day) - before)),
+        st.just(("LW", lambda day: _workday_near(day, _length(day)))),
+        st.integers(1, 31).map(lambda wanted: (f"{wanted}W", lambda day: _workday_near(day, wanted))),
+    )
+
+
+def weekdays() -> st.SearchStrategy[DateQuestion]:
+    names = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+    return st.one_of(
+        st.just(("*", lambda _: True)),
+        st.just(("MON-FRI", lambda day: day.isoweekday() < 6)),
+        st.frozensets(st.integers(0, 7), min_size=1, max_size=4).map(
+            lambda some: (_listed(some), lambda day: bool({day.isoweekday(), day.isoweekday() % 7} & some))
+        ),
+        st.tuples(st.integers(0, 6), st.integers(1, 5)).map(
+            lambda two: (
+                f"{names[two[0]]}#{two[1]}",
+                lambda day: day.isoweekday() % 7 == two[0] and (day.day + 6) // 7 == two[1],
+            )
+        ),
+        st.integers(0, 6).map(
+            lambda weekday: (
+                f"{weekday}L",
+                lambda day: day.isoweekday() % 7 == weekday and day.day + 7 > _length(day),
+            )
+        ),
+    )
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> Spec:
+    minute, hour = draw(_numbers(0, 59)), draw(_numbers(0, 23))
+    date_text, by_date = draw(dates())
+    weekday_text, by_weekday = draw(weekdays())
+    month_text, months = draw(st.one_of(st.just(("*", frozenset(range(1, 13)))), _numbers(1, 12)))
+    both = date_text.startswith("*") or weekday_text.startswith("*")
+
+    def on_day(day: date) -> bool:
+        if day.month not in months:
+            return False
+        return (by_date(day) and by_weekday(day)) if both else (by_date(day) or by_weekday(day))
+
+    return Spec(
+        f"{minute[0]} {hour[0]} {date_text} {month_text} {weekday_text}",
+        hour[1],
+        minute[1],
+        on_day,
+        minute[0].startswith("*") or hour[0].startswith("*"),
+        draw(st.none() | st.tuples(st.sampled_from(["next", "skip"]), st.sampled_from(["once", "twice"]))),
+    )
