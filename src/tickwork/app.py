@@ -1,17 +1,17 @@
 """A server node: the five stages, wired to one database.
 
     define ──▶ trigger ──▶ dispatch ──▶ execute ──▶ record
-       jobs       fire        claim      workers     outcomes
+     jobs       fire         claim      workers     outcomes
 
 Every node does every duty. Nodes know nothing of each other; row locks in the database decide.
 """
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from typing import Any
 
-import structlog
 from prometheus_client import Gauge
 
 from tickwork.builtin import BuiltInWorker
@@ -44,9 +44,10 @@ from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.parse import parse_schedule, timing_from_text
 from tickwork.trigger.preview import Preview, preview
 
-_log = structlog.get_logger("tickwork")
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
 _TICK = 0.05  # shorter than the lead, so that everything is handed out before its time
+_CONNECTIONS = 8
+_VITAL_CONNECTIONS = 3
 _ANSWERS_KEPT = timedelta(hours=24)
 _PROMOTED = 1000
 
@@ -54,20 +55,11 @@ _PROMOTED = 1000
 class Node:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._embedded = None if settings.database_url else EmbeddedPostgres(settings.data_dir)
+        self._opened = AsyncExitStack()
         self._loops: dict[str, Loop] = {}
         self._built_in: BuiltInWorker | None = None
         self.database_url = settings.database_url or ""
-        self.first_key: str | None = None
-
-    async def open(self) -> None:
-        """Everything but the loops: what tests drive step by step."""
-        if self._embedded:
-            self.database_url = await asyncio.to_thread(self._embedded.start)
-        await upgrade(self.database_url)
-        await self._open_stores()
-        self._compose()
-        self.first_key = await self.keys.first(self._settings.admin_key)
+        self.first_key: str | None = None  # the admin key, when this node made the database's first one
 
     async def start(self) -> None:
         await self.open()
@@ -84,84 +76,91 @@ class Node:
         await self.gateway.close()
         for loop in self._loops.values():
             await loop.stop()
-        await self._database.close()
-        await self._vital.close()
-        if self._embedded:
-            await asyncio.to_thread(self._embedded.stop)
+        await self._opened.aclose()
 
-    async def _open_stores(self) -> None:
-        self._database = Database(self.database_url, size=8)
-        self._vital = Database(self.database_url, size=3)
-        await self._database.open()
-        await self._vital.open()
+    async def open(self) -> None:
+        """Everything but the loops: tests go on from here step by step."""
+        async with AsyncExitStack() as opening:
+            await self._open_database(opening)
+            self._compose()
+            self.first_key = await self.keys.first(self._settings.admin_key)
+            self._opened = opening.pop_all()
+
+    async def step(self, loop: str) -> bool:
+        """Do one step of a loop by hand; whether there may be more."""
+        return await self._loops[loop].step()
+
+    async def _open_database(self, opening: AsyncExitStack) -> None:
+        if not self._settings.database_url:
+            embedded = EmbeddedPostgres(self._settings.data_dir)
+            self.database_url = await asyncio.to_thread(embedded.start)
+            opening.push_async_callback(asyncio.to_thread, embedded.stop)
+        await upgrade(self.database_url)
+        self._database = Database(self.database_url, size=_CONNECTIONS)
+        self._vital = Database(self.database_url, size=_VITAL_CONNECTIONS)
+        for database in (self._database, self._vital):
+            await database.open()
+            opening.push_async_callback(database.close)
         self._clock = DatabaseClock(self._vital)
         self._partitions = Partitions(self._vital, self._settings.history_days)
         await self._clock.read()
         await self._partitions.keep_up()
 
     def _compose(self) -> None:
-        read = PostgresReadStore(self._database, timing_from_text)
+        fire, claim = Loop("fire", every=_TICK), Loop("claim", every=_TICK)
+        record, renew, revoke = Loop("record", every=1), Loop("renew", every=1), Loop("revoke", every=1)
+        self._read = read = PostgresReadStore(self._database, timing_from_text)
+        self._tenancy = tenancy = PostgresTenancyStore(self._database)
         define = PostgresDefineStore(self._database, timing_from_text, self._partitions.horizon)
-        trigger_store = PostgresTriggerStore(self._database)
-        dispatch_store = PostgresDispatchStore(self._database, self._vital)
-        record_store = PostgresRecordStore(self._database)
-        self._tenancy = PostgresTenancyStore(self._database)
-        self._roster = roster = Roster()
+        triggers = PostgresTriggerStore(self._database)
+        dispatch = PostgresDispatchStore(self._database, self._vital)
+        records = PostgresRecordStore(self._database)
+        roster = Roster()
 
         # define
-        self.keys = Keys(self._tenancy)
-        self.jobs = Jobs(define, read, parse_schedule, work_arrived=lambda: claim.wake())
+        self.keys = Keys(tenancy)
+        self.idempotency = tenancy
+        self.jobs = Jobs(define, read, parse_schedule, work_arrived=claim.wake)
         # trigger
-        trigger = Trigger(trigger_store, timing_from_text, roster.place)
+        trigger = Trigger(triggers, timing_from_text, roster.place)
         # dispatch
-        claimer = Claimer(dispatch_store, roster, LEAD)
-        renewer = Renewer(dispatch_store, self._clock.micros)
+        self.workers, self.tasks = Workers(read), Tasks(read)
+        claimer = Claimer(dispatch, roster, LEAD)
+        renewer = Renewer(dispatch, self._clock.micros)
         # record
-        recorder = Recorder(record_store, submitted=lambda: record.wake())
-        self.history = History(record_store, read, revoked=lambda: revoke.wake())
+        recorder = Recorder(records, submitted=record.wake)
+        self.history = History(records, read, revoked=revoke.wake)
         # execute: workers come in here
         self.gateway = Gateway(
-            dispatch_store,
+            dispatch,
             roster,
             renewer,
             recorder,
+            self.keys,
             now=self._clock.micros,
-            room_opened=lambda: claim.wake(),
-            beat_heard=lambda: renew.wake(),
+            room_opened=claim.wake,
+            beat_heard=renew.wake,
         )
-        self.workers = Workers(read)
-        self.tasks = Tasks(read)
-        self.idempotency = self._tenancy
-        self._read = read
 
-        fire = Loop("fire", trigger.fire, every=_TICK)
-        claim = Loop("claim", claimer.claim, every=_TICK)
-        record = Loop("record", recorder.record, every=1)
-        renew = Loop("renew", renewer.renew, every=1)
-        revoke = Loop("revoke", Revoker(dispatch_store, roster).revoke, every=1)
         loops = [
-            fire,
-            claim,
-            renew,
-            revoke,
-            Loop("reconcile", Reconciler(dispatch_store, roster).reconcile, every=1),
-            Loop("rescue", Rescuer(dispatch_store).rescue, every=1),
-            Loop("clock", self._clock.read, every=5),
-            Loop("partitions", self._partitions.keep_up, every=600),
-            Loop("promote", lambda: self._promote(trigger_store), every=5),
-            Loop("key use", self.keys.note_use, every=30),
-            Loop("answers", self._forget_answers, every=600),
-            record,  # last: what came in until the others stopped is still written
+            fire.repeat(trigger.fire),
+            claim.repeat(claimer.claim),
+            renew.repeat(renewer.renew),
+            revoke.repeat(Revoker(dispatch, roster).revoke),
+            Loop("reconcile", every=1).repeat(Reconciler(dispatch, roster).reconcile),
+            Loop("rescue", every=1).repeat(Rescuer(dispatch).rescue),
+            Loop("clock", every=5).repeat(self._clock.read),
+            Loop("partitions", every=600).repeat(self._partitions.keep_up),
+            Loop("promote", every=5).repeat(lambda: self._promote(triggers)),
+            Loop("key use", every=30).repeat(self.keys.note_use),
+            Loop("answers", every=600).repeat(self._forget_answers),
+            record.repeat(recorder.record),  # last: what came in until the others stopped is still written
         ]
         self._loops = {loop.name: loop for loop in loops}
         _CONNECTED.set_function(lambda: len(roster))
 
-    async def step(self, loop: str) -> bool:
-        """Do one step of a loop by hand; whether there may be more."""
-        return await self._loops[loop].step()
-
-    async def _promote(self, store: PostgresTriggerStore) -> bool:
-        return await store.promote_held(self._partitions.horizon(), _PROMOTED) == _PROMOTED
+    async def _promote(self, triggers: PostgresTriggerStore) -> bool:
+        return await triggers.promote_held(self._partitions.horizon(), _PROMOTED) == _PROMOTED
 
     async def _forget_answers(self) -> bool:
         await self._tenancy.forget_answers(_ANSWERS_KEPT)

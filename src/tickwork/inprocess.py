@@ -13,7 +13,7 @@ class InProcessConnection:
     def __init__(self) -> None:
         self._to_server: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._to_worker: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._decoder = msgspec.msgpack.Decoder[FromServer](FromServer)
+        self._decoder = msgspec.msgpack.Decoder(FromServer)
         self.server_end = _ServerEnd(self._to_server, self._to_worker)
 
     @property
@@ -28,7 +28,8 @@ class InProcessConnection:
         message = await self._to_worker.get()
         if message is None:
             raise ConnectionError("the server closed the connection")
-        return self._decoder.decode(message)
+        decoded: FromServer = self._decoder.decode(message)
+        return decoded
 
     async def close(self) -> None:
         self._to_server.put_nowait(None)

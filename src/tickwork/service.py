@@ -19,13 +19,17 @@ class Loop:
     Nothing ends it but `stop`: a database that is away is waited for, and an error is logged and survived.
     """
 
-    def __init__(self, name: str, step: Callable[[], Awaitable[bool]], *, every: float) -> None:
+    def __init__(self, name: str, *, every: float) -> None:
         self.name = name
-        self.step = step
+        self.step: Callable[[], Awaitable[bool]] = _nothing
         self._every = every
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
+
+    def repeat(self, step: Callable[[], Awaitable[bool]]) -> "Loop":
+        self.step = step
+        return self
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._run(), name=self.name)
@@ -53,7 +57,7 @@ class Loop:
         except Unavailable as error:
             _log.warning("database unavailable", loop=self.name, error=str(error))
             return _PAUSE_WHEN_UNAVAILABLE
-        except Exception:
+        except Exception:  # noqa: BLE001 (a loop that ends is a node that only looks alive)
             _log.exception("step failed", loop=self.name)
             return _PAUSE_AFTER_ERROR
         return 0 if more else self._every
@@ -62,3 +66,7 @@ class Loop:
         with suppress(TimeoutError):
             async with asyncio.timeout(pause):
                 await self._woken.wait()
+
+
+async def _nothing() -> bool:
+    return False

@@ -49,7 +49,9 @@ async def test_fires_a_rule_once_per_due_time(
     for _ in range(5):
         await later(clock, worker, timedelta(minutes=1))
         await run_due(still_node)
-    rows = await connection.fetch("SELECT scheduled_for, count(*) FROM tickwork.execution GROUP BY 1 ORDER BY 1")
+    rows = await connection.fetch(
+        "SELECT scheduled_for, count(*) FROM tickwork.execution GROUP BY 1 ORDER BY 1"
+    )
     assert [row["count"] for row in rows] == [3] * 5
     assert len(await worker.runs()) == 15
 
@@ -111,7 +113,11 @@ async def test_retries_a_failure_after_its_backoff_and_then_gives_up(
     assert again.attempt == 2
     await worker.fail(again, Failure("ValueError", "still no", "Traceback"))
     (execution,) = (await still_node.history.list(TENANT, ExecutionFilter(), 10)).items
-    assert (execution.status, execution.reason, execution.error.message) == ("failed", "attempts used up", "still no")
+    assert (execution.status, execution.reason, execution.error.message) == (
+        "failed",
+        "attempts used up",
+        "still no",
+    )
     attempts = await still_node.history.attempts(TENANT, 1, execution.scheduled_for)
     assert [(each.attempt, each.outcome, each.error.message) for each in attempts] == [
         (1, "failed", "no"),
@@ -259,5 +265,3 @@ async def run_due(node: Node) -> None:
 
 def _converted(request: JobRequest) -> JobRequest:
     return msgspec.json.decode(msgspec.json.encode(request), type=JobRequest)
-
-

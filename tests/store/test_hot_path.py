@@ -37,13 +37,18 @@ async def test_firing_costs_statements_per_chunk_and_finishing_is_hot(
         chunks += 1
     assert len(statements) <= (chunks + 1) * STATEMENTS_PER_CHUNK
     assert chunks <= JOBS / 4000 + len(SCHEDULES) + 1
-    assert await connection.fetchval("SELECT count(*) FROM tickwork.execution WHERE status = 'running'") == JOBS
+    assert (
+        await connection.fetchval("SELECT count(*) FROM tickwork.execution WHERE status = 'running'") == JOBS
+    )
 
     runs = await worker.runs()
     assert len(runs) == JOBS
     for begin in range(0, JOBS, BATCH):
         await worker.report_all(runs[begin : begin + BATCH], result=b'{"sent":true,"to":"a@b.c"}')
-    assert await connection.fetchval("SELECT count(*) FROM tickwork.execution WHERE status = 'completed'") == JOBS
+    assert (
+        await connection.fetchval("SELECT count(*) FROM tickwork.execution WHERE status = 'completed'")
+        == JOBS
+    )
     assert await connection.fetchval("SELECT count(*) FROM tickwork.lease") == 0
     updates, hot_updates = await _updates(still_node, connection)
     assert updates == JOBS

@@ -9,7 +9,20 @@ from tickwork.app import Node
 from tickwork.inprocess import InProcessConnection
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.protocol import (
-    Ack, Beat, Claim, Failure, FromServer, Hello, Outcome, Outcomes, Refused, Renewed, Revoke, Run, Runs, TaskOffer,
+    Ack,
+    Beat,
+    Claim,
+    Failure,
+    FromServer,
+    Hello,
+    Outcome,
+    Outcomes,
+    Refused,
+    Renewed,
+    Revoke,
+    Run,
+    Runs,
+    TaskOffer,
     Welcome,
 )  # fmt: skip
 from tickwork.model.tenancy import Caller, Scope
@@ -31,7 +44,9 @@ class ScriptedWorker:
         self.refused: Refused | None = None
 
     @classmethod
-    async def connect(cls, node: Node, tasks: Sequence[str], *, tenant_id: int = 1, credit: int = 1000) -> "ScriptedWorker":
+    async def connect(
+        cls, node: Node, tasks: Sequence[str], *, tenant_id: int = 1, credit: int = 1000
+    ) -> "ScriptedWorker":
         worker = cls(node, tasks, tenant_id)
         await worker.greet(credit=credit)
         return worker
@@ -42,13 +57,21 @@ class ScriptedWorker:
         worker = await cls.connect(node, tasks)
         await worker.leave_silently()
 
-    async def greet(self, *, credit: int = 1000, resume: str | None = None, holding: Sequence[Claim] = ()) -> None:
+    async def greet(
+        self, *, credit: int = 1000, resume: str | None = None, holding: Sequence[Claim] = ()
+    ) -> None:
         self._credit = credit
         await self._connection.send(
             Hello(
-                name="scripted", host="here", version="0", slots=credit, credit=credit,
-                tasks=[TaskOffer(task, _ANYTHING) for task in self._tasks], resume=resume, holding=list(holding),
-            )  # fmt: skip
+                name="scripted",
+                host="here",
+                version="0",
+                slots=credit,
+                credit=credit,
+                tasks=[TaskOffer(task, _ANYTHING) for task in self._tasks],
+                resume=resume,
+                holding=list(holding),
+            )
         )
         answer = await self._connection.receive()
         self.welcome = answer if isinstance(answer, Welcome) else None

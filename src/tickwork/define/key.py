@@ -41,6 +41,8 @@ class KeyStore(Protocol):
 
     async def revoke_key(self, tenant_id: int | None, key: int) -> KeyView: ...
 
+    async def is_valid(self, key: int) -> bool: ...
+
     async def any_key(self) -> bool: ...
 
 
@@ -87,6 +89,10 @@ class Keys:
         view = await self._store.revoke_key(_reach(caller), key)
         self._trusted.clear()
         return view
+
+    async def is_valid(self, key: int) -> bool:
+        """Whether a key that was let in before may stay."""
+        return await self._store.is_valid(key)
 
     async def any(self) -> bool:
         return await self._store.any_key()

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import jsonschema_rs
 import msgspec
@@ -35,7 +36,7 @@ def _validator(schema: str) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(msgspec.json.decode(schema), retriever=_nothing_from_outside)
 
 
-def _nothing_from_outside(address: str) -> object:
+def _nothing_from_outside(address: str) -> Any:
     raise ValueError(f"{address} is outside of this schema")
 
 

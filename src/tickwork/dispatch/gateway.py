@@ -19,7 +19,18 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import from_micros
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.protocol import (
-    Ack, Beat, Claim, Drain, FromServer, FromWorker, Hello, Micros, Outcome, Outcomes, Refused, Welcome,
+    Ack,
+    Beat,
+    Claim,
+    Drain,
+    FromServer,
+    FromWorker,
+    Hello,
+    Micros,
+    Outcome,
+    Outcomes,
+    Refused,
+    Welcome,
 )  # fmt: skip
 from tickwork.model.tenancy import Caller
 from tickwork.model.worker import LEASE
@@ -49,6 +60,10 @@ class Recorder(Protocol):
     def submit_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None: ...
 
 
+class KeyCheck(Protocol):
+    async def is_valid(self, key_id: int) -> bool: ...
+
+
 class Gateway:
     def __init__(
         self,
@@ -56,6 +71,7 @@ class Gateway:
         roster: Roster,
         renewer: Renewer,
         recorder: Recorder,
+        keys: KeyCheck,
         *,
         now: Callable[[], Micros],
         room_opened: Callable[[], None],
@@ -65,6 +81,7 @@ class Gateway:
         self._roster = roster
         self._renewer = renewer
         self._recorder = recorder
+        self._keys = keys
         self._now = now
         self._room_opened = room_opened
         self._beat_heard = beat_heard
@@ -75,7 +92,7 @@ class Gateway:
         session = _Session(socket)
         self._sessions.add(session)
         try:
-            await self._serve(caller.tenant_id if caller else None, session)
+            await self._serve(caller, session)
         except msgspec.DecodeError as error:
             await socket.close(1003, f"not a message of this protocol: {error}"[:120])
         finally:
@@ -87,18 +104,20 @@ class Gateway:
         for session in list(self._sessions):
             await session.socket.close(1012, "this server is stopping")
 
-    async def _serve(self, tenant_id: int | None, session: "_Session") -> None:
+    async def _serve(self, caller: Caller | None, session: "_Session") -> None:
         async with asyncio.timeout(_HELLO_WITHIN):
             hello = await session.receive()
         if not isinstance(hello, Hello):
             await session.socket.close(1002, "the first message is Hello")
             return
-        member = await self._admit(tenant_id, hello, session)
+        member = await self._admit(caller.tenant_id if caller else None, hello, session)
         if member is None:
             return
         try:
             while message := await session.receive():
                 await self._handle(member, message)
+                if caller and isinstance(message, Beat) and not await self._keys.is_valid(caller.key_id):
+                    await session.socket.close(1008, "the key was revoked")
         finally:
             self._roster.leave(member)
             await self._farewell(member)

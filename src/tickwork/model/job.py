@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tickwork.model.instant import Instant
 from tickwork.model.duration import parse_duration
+from tickwork.model.instant import Instant
 from tickwork.model.retry import Backoff, RetryPolicy
 from tickwork.model.schedule import Schedule
 
@@ -79,7 +79,9 @@ class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     def text(self) -> str:
         """One text for one policy, so that jobs with the same one share a rule."""
         within = parse_duration(self.within).total_seconds()
-        return msgspec.json.encode(msgspec.structs.replace(self, within=within), order="deterministic").decode()
+        return msgspec.json.encode(
+            msgspec.structs.replace(self, within=within), order="deterministic"
+        ).decode()
 
 
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

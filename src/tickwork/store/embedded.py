@@ -75,7 +75,8 @@ class EmbeddedPostgres:
         except BlockingIOError:
             self._lock.close()
             raise TickworkError(
-                f"the data folder {self._folder} is in use by another Tickwork; stop that one or choose another --data-dir"
+                f"the data folder {self._folder} is in use by another Tickwork: "
+                "stop that one, or choose another --data-dir"
             ) from None
 
     def _release_folder(self) -> None:

@@ -13,7 +13,14 @@ import msgspec
 from tickwork.model.duration import parse_duration
 from tickwork.model.errors import Invalid, NotFound
 from tickwork.model.execution import (
-    AttemptError, AttemptOutcome, AttemptView, ExecutionFilter, ExecutionStatus, ExecutionView, Trigger, WaitingFor,
+    AttemptError,
+    AttemptOutcome,
+    AttemptView,
+    ExecutionFilter,
+    ExecutionStatus,
+    ExecutionView,
+    Trigger,
+    WaitingFor,
 )  # fmt: skip
 from tickwork.model.ids import execution_id, job_id, worker_id
 from tickwork.model.job import PRIORITIES, JobFilter, JobRequest, JobStatus, JobView
@@ -93,11 +100,8 @@ class PostgresReadStore:
         rows = await self._database.fetch(self._sql["attempts"], tenant_id, scheduled_for, job)
         attempts = [_attempt(row) for row in rows]
         current = _current_attempt(execution)
-        return (
-            attempts + [current]
-            if current and current.attempt not in {a.attempt for a in attempts}
-            else attempts
-        )
+        noted = {attempt.attempt for attempt in attempts}
+        return [*attempts, current] if current and current.attempt not in noted else attempts
 
     async def workers(self, tenant_id: int, limit: int, cursor: str | None) -> Page[WorkerView]:
         before = _decode(cursor, int) if cursor else 2**31 - 1

@@ -78,6 +78,9 @@ class PostgresTenancyStore:
                 raise NotFound("key", key_id(key))
             return await self._key(connection, key)
 
+    async def is_valid(self, key: int) -> bool:
+        return bool(await self._database.fetch(self._sql["is_valid_key"], key))
+
     async def any_key(self) -> bool:
         (row,) = await self._database.fetch(self._sql["any_key"])
         return bool(row["any"])

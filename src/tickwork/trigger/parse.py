@@ -43,7 +43,8 @@ def understand(
 ) -> Moment | Recurring | None:
     """The same, but never being due is no mistake, and None means now."""
     if schedule is None:
-        return _checked_now(timezone)
+        _check_zone(timezone)
+        return None
     if isinstance(schedule, dict) and ("at" in schedule or "in" in schedule):
         return _read(schedule, timezone, now, seed)
     key = msgspec.json.encode(schedule)

@@ -23,6 +23,11 @@ SELECT k.id, k.tenant_id, t.name AS tenant, k.scopes
 FROM tickwork.api_key k JOIN tickwork.tenant t ON t.id = k.tenant_id
 WHERE k.digest = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > tickwork.clock());
 
+-- name: is_valid_key
+-- Whether a key that was found before is still valid.
+SELECT FROM tickwork.api_key
+WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > tickwork.clock());
+
 -- name: touch_keys
 -- Notes that keys were used, to the minute at best.
 UPDATE tickwork.api_key SET last_used_at = tickwork.clock()
