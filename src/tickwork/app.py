@@ -8,7 +8,7 @@ Every node does every duty. Nodes know nothing of each other; row locks in the d
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -26,6 +26,7 @@ from tickwork.dispatch.reconcile import Reconciler
 from tickwork.dispatch.rescue import Rescuer
 from tickwork.dispatch.revoke import Revoker
 from tickwork.dispatch.roster import Roster
+from tickwork.model.errors import Unavailable
 from tickwork.record.complete import Recorder
 from tickwork.record.history import History
 from tickwork.service import Loop
@@ -76,6 +77,9 @@ class Node:
         await self.gateway.close()
         for loop in self._loops.values():
             await loop.stop()
+        with suppress(Unavailable):
+            while await self.step("record"):
+                pass
         await self._opened.aclose()
 
     async def open(self) -> None:
@@ -154,7 +158,7 @@ class Node:
             Loop("promote", every=5).repeat(lambda: self._promote(triggers)),
             Loop("key use", every=30).repeat(self.keys.note_use),
             Loop("answers", every=600).repeat(self._forget_answers),
-            record.repeat(recorder.record),  # last: what came in until the others stopped is still written
+            record.repeat(recorder.record),
         ]
         self._loops = {loop.name: loop for loop in loops}
         _CONNECTED.set_function(lambda: len(roster))

@@ -245,6 +245,25 @@ async def test_an_edit_moves_a_job_to_its_new_times(
     assert len(await worker.runs()) == 1
 
 
+async def test_a_job_moved_within_its_due_second_still_gets_that_due_time(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    """Its old rule fired the time ahead, the edit took that back, and its new rule has the same time."""
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m")])
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 30s", overlap="allow")])
+    await later(clock, worker, timedelta(seconds=29, milliseconds=900))
+    await run_due(still_node)
+    await later(clock, worker, timedelta(seconds=30))
+    await run_due(still_node)
+    await worker.runs()
+    await still_node.jobs.patch(TENANT, 1, {"schedule": "every 20s"})
+    await run_due(still_node)
+    (execution,) = (await still_node.history.list(TENANT, ExecutionFilter(job=1), 10)).items
+    assert (execution.status, execution.waiting_for, execution.attempt) == ("pending", "due", 2)
+    (run,) = await worker.runs()
+    assert (run.job, run.attempt) == (1, 2)
+
+
 async def _rescue(node: Node) -> None:
     while not await node.step("rescue"):
         pass

@@ -1,9 +1,10 @@
 """Jobs: made, changed, held, ended. Everything the API, the clients and the workers' declared jobs go through."""
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -17,6 +18,7 @@ from tickwork.model.page import Page
 from tickwork.model.schedule import Schedule
 from tickwork.store.port import DefineStore, ReadStore
 
+_MOST_ERRORS = 100  # guessing what was meant takes time, and nobody reads more
 
 class Jobs:
     def __init__(
@@ -83,49 +85,53 @@ class Jobs:
 
     async def _compile(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobSpec]:
         now = await self._read.now()
-        schemas = await self._store.find_tasks(tenant_id, {each.task for each in requests if each.task})
-        errors: builtins.list[FieldError] = []
-        specs: builtins.list[JobSpec] = []
+        tasks = await self._known_tasks(tenant_id, {each.task for each in requests if each.task})
         parse_schedule = _remembering(self._parse_schedule) if len(requests) > 1 else self._parse_schedule
+        errors = builtins.list(islice(_repeated_keys(requests), _MOST_ERRORS))
+        specs: builtins.list[JobSpec] = []
         for number, request in enumerate(requests):
             prefix = f"[{number}]." if len(requests) > 1 else ""
             try:
-                specs.append(await self._compile_one(tenant_id, request, schemas, parse_schedule, now))
+                specs.append(_compile_one(request, tasks, parse_schedule, now))
             except Invalid as invalid:
                 errors.extend(error._replace(path=prefix + error.path) for error in invalid.errors)
-        errors.extend(_repeated_keys(requests))
+            if len(errors) >= _MOST_ERRORS:
+                break
         if errors:
-            raise Invalid(errors)
+            raise Invalid(errors[:_MOST_ERRORS])
         return specs
 
-    async def _compile_one(
-        self,
-        tenant_id: int,
-        request: JobRequest,
-        schemas: dict[str, str],
-        parse_schedule: ParseSchedule,
-        now: datetime,
-    ) -> JobSpec:
-        errors: builtins.list[FieldError] = []
-        try:
-            spec = compile_job(request, parse_schedule, now)
-        except Invalid as invalid:
-            errors.extend(invalid.errors)
-        if request.task and request.task != HTTP_TASK:
-            errors.extend(await self._errors_of_task(tenant_id, request, schemas))
-        if errors:
-            raise Invalid(errors)
-        return spec
+    async def _known_tasks(self, tenant_id: int, wanted: set[str]) -> "_KnownTasks":
+        schemas = await self._store.find_tasks(tenant_id, wanted)
+        all_found = wanted <= schemas.keys()
+        return _KnownTasks(schemas, [] if all_found else await self._store.task_names(tenant_id))
 
-    async def _errors_of_task(
-        self, tenant_id: int, request: JobRequest, schemas: dict[str, str]
-    ) -> builtins.list[FieldError]:
-        assert request.task is not None  # noqa: S101 (only asked for tasks)
-        schema = schemas.get(request.task)
-        if schema is None:
-            return [unknown_task(request.task, await self._store.task_names(tenant_id))]
-        payload = b"{}" if request.payload is msgspec.UNSET else msgspec.json.encode(request.payload)
-        return payload_errors(payload, schema)
+
+class _KnownTasks(NamedTuple):
+    schemas: dict[str, str]
+    names: list[str]  # to guess what was meant; asked for only when something is not known
+
+
+def _compile_one(
+    request: JobRequest, tasks: _KnownTasks, parse_schedule: ParseSchedule, now: datetime
+) -> JobSpec:
+    errors: list[FieldError] = []
+    try:
+        spec = compile_job(request, parse_schedule, now)
+    except Invalid as invalid:
+        errors.extend(invalid.errors)
+    if request.task and request.task != HTTP_TASK:
+        errors.extend(_errors_of_task(request.task, request.payload, tasks))
+    if errors:
+        raise Invalid(errors)
+    return spec
+
+
+def _errors_of_task(task: str, payload: object, tasks: _KnownTasks) -> list[FieldError]:
+    schema = tasks.schemas.get(task)
+    if schema is None:
+        return [unknown_task(task, tasks.names)]
+    return payload_errors(b"{}" if payload is msgspec.UNSET else msgspec.json.encode(payload), schema)
 
 
 def _remembering(parse_schedule: ParseSchedule) -> ParseSchedule:
@@ -149,14 +155,12 @@ def _check_version(job: int, version: int, if_match: int | None) -> None:
         raise Stale(f"job {job_id(job)} was changed meanwhile: it is at version {version}, not {if_match}")
 
 
-def _repeated_keys(requests: Sequence[JobRequest]) -> builtins.list[FieldError]:
+def _repeated_keys(requests: Sequence[JobRequest]) -> Iterator[FieldError]:
     seen: set[str] = set()
-    errors = []
     for number, request in enumerate(requests):
         if request.key is not None and request.key in seen:
-            errors.append(FieldError(f"[{number}].key", f"{request.key!r} stands twice in this request"))
+            yield FieldError(f"[{number}].key", f"{request.key!r} stands twice in this request")
         seen.add(request.key or "")
-    return errors
 
 
 def _merge(document: Any, patch: Any) -> Any:

@@ -134,9 +134,9 @@ class Gateway:
             return None
         seat = Seat(registration.worker_id, registration.connection)
         member = Member(seat, tenant_id, hello, session.send)
+        session.hold_back()
         self._roster.join(member)
         held = await self._store.held_by(seat.worker_id) if hello.resume else []
-        session.hold_back()
         forget = compare(member, held, hello.holding)
         session.send_first(
             Welcome(

@@ -124,11 +124,13 @@ class Slots:
         self._resting.append(rest)
         try:
             await rest
-        finally:
-            if rest in self._resting:
+        except asyncio.CancelledError:
+            if rest.cancelled():
                 self._resting.remove(rest)
-            else:
-                self._coming -= 1
+                self._coming += 1
+            raise
+        finally:
+            self._coming -= 1
 
     async def _take_turn(self, slot: Slot) -> None:
         """Run what is ready, up to an attempt that has to wait or until others must have the loop."""

@@ -56,7 +56,7 @@ class WaitingFor(StrEnum):
     PAUSED = "paused"
 
 
-class AttemptError(msgspec.Struct, frozen=True, omit_defaults=True):
+class AttemptError(msgspec.Struct, frozen=True):
     """Why an attempt failed, as text: never a pickled exception."""
 
     type: str

@@ -44,7 +44,7 @@ class JobStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-class HttpTarget(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: Annotated[str, Meta(max_length=2048)]
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
     headers: dict[str, str] = {}
@@ -76,12 +76,23 @@ class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     within: Duration = "1h"
     max: Annotated[int, Meta(ge=1, le=10_000)] = 100
 
+    def in_seconds(self) -> "CatchUpPolicy":
+        return CatchUpPolicy(self.policy, parse_duration(self.within).total_seconds(), self.max)
+
     def text(self) -> str:
         """One text for one policy, so that jobs with the same one share a rule."""
         within = parse_duration(self.within).total_seconds()
         return msgspec.json.encode(
             msgspec.structs.replace(self, within=within), order="deterministic"
         ).decode()
+
+
+class CatchUpPolicy(msgspec.Struct, frozen=True):
+    """The same as shown to users, in seconds."""
+
+    policy: Literal["latest", "skip", "all"] = "latest"
+    within: float = 3600.0
+    max: int = 100
 
 
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -139,7 +150,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     on_worker_lost: OnWorkerLost
     overlap: Overlap
-    catch_up: CatchUp
+    catch_up: CatchUpPolicy
     tags: list[str]
     version: int
     created_at: Instant

@@ -9,8 +9,8 @@ import msgspec
 Backoff = Literal["exponential", "linear", "fixed"]
 
 
-class RetryPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Seconds throughout: this is stored as JSON beside the job."""
+class RetryPolicy(msgspec.Struct, frozen=True):
+    """Seconds throughout."""
 
     max_attempts: int = 4
     backoff: Backoff = "exponential"

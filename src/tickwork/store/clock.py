@@ -20,8 +20,13 @@ class DatabaseClock:
         self._offsets: deque[int] = deque(maxlen=_KEPT)
 
     async def read(self) -> bool:
+        asked = _local()
         (row,) = await self._database.fetch(queries("read")["clock"])
-        self._offsets.append(to_micros(row["now"]) - _local())
+        answered = _local()
+        offset = to_micros(row["now"]) - answered
+        if self._offsets and max(self._offsets) > offset + (answered - asked):
+            self._offsets.clear()  # the database's clock was set back: what was read before is of no use
+        self._offsets.append(offset)
         return False
 
     def micros(self) -> int:

@@ -94,9 +94,9 @@ class EmbeddedPostgres:
         return socket_folder
 
     def _make_cluster(self) -> None:
-        self._run(
-            "initdb", "--auth=trust", "--encoding=utf8", "--locale=C", "-U", _ROLE, "-D", str(self._cluster)
-        )
+        # Sorted by code point, which is quick and the same everywhere, but with the letters of all languages known.
+        locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+        self._run("initdb", "--auth=trust", "--encoding=utf8", *locale, "-U", _ROLE, "-D", str(self._cluster))
         with (self._cluster / "postgresql.conf").open("a") as configuration:
             configuration.write(_CONFIGURATION)
 

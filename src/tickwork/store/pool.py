@@ -18,11 +18,17 @@ Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
 _CONNECT_TIMEOUT = 5.0
 _STATEMENT_TIMEOUT = 60.0
-# A node that stops in the middle of a transaction must not hold its locks: the server ends it.
-_LIMITS = {
+_SESSION = {
+    "application_name": "tickwork",
+    # A node that stops in the middle of a transaction must not hold its locks: the server ends it.
     "idle_in_transaction_session_timeout": "10s",
     "lock_timeout": "10s",
-    "application_name": "tickwork",
+    # Every query here goes by an index. A plan made while a day's partition was still empty must not be another
+    # one: it would be kept while millions of rows arrive.
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_bitmapscan": "off",
 }
 _LOST = (
     OSError,
@@ -52,7 +58,7 @@ class Database:
             # Behind PgBouncer in transaction mode nothing outlives a transaction: neither prepared statements
             # nor settings.
             self._begin = "BEGIN;" + ";".join(
-                f"SET LOCAL {name} = '{value}'" for name, value in _LIMITS.items()
+                f"SET LOCAL {name} = '{value}'" for name, value in _SESSION.items()
             )
         self._pool = await asyncpg.create_pool(
             self._url,
@@ -62,7 +68,7 @@ class Database:
             command_timeout=_STATEMENT_TIMEOUT,
             max_inactive_connection_lifetime=0,
             reset=_nothing_to_reset,
-            **({"statement_cache_size": 0} if pooled else {"server_settings": _LIMITS}),
+            **({"statement_cache_size": 0} if pooled else {"server_settings": _SESSION}),
         )
 
     async def close(self) -> None:

@@ -145,6 +145,10 @@ class Claimed(NamedTuple):
     attempt: int | None  # None: whichever this worker holds
 
 
+class Collision(Exception):
+    """Some due time that is being fired has an execution already."""
+
+
 class Handing(Protocol):
     """The part of a transaction that puts executions into workers' hands."""
 
@@ -162,7 +166,11 @@ class Firing(Handing, Protocol):
 
     async def pick(self, rounds: Sequence[Round], chunk: int) -> list[Candidate]: ...
 
-    async def insert(self, candidates: Sequence[Candidate], workers: Sequence[int | None]) -> None: ...
+    async def insert(self, candidates: Sequence[Candidate], workers: Sequence[int | None]) -> None:
+        """Collision when a due time has an execution already; then the transaction is over."""
+
+    async def insert_carefully(self, candidates: Sequence[Candidate]) -> None:
+        """Leave executions that exist, except those that were stopped before their time."""
 
     async def advance(self, steps: Sequence[RuleStep], notes: Sequence[RoundNote]) -> None: ...
 

@@ -138,7 +138,7 @@ class PostgresReadStore:
             timeout=parse_duration(request.timeout).total_seconds(),
             on_worker_lost=request.on_worker_lost,
             overlap=request.overlap,
-            catch_up=request.catch_up,
+            catch_up=request.catch_up.in_seconds(),
             tags=row["tags"],
             version=row["version"],
             created_at=row["created_at"],

@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from typing import Any
 
 import asyncpg
 
 from tickwork.store.handing import PostgresHanding
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import Candidate, DueRule, Round, RoundNote, RuleStep, Work
+from tickwork.store.port import Candidate, Collision, DueRule, Round, RoundNote, RuleStep, Work
 from tickwork.store.query import queries
 
 
@@ -51,17 +52,18 @@ class PostgresFiring(PostgresHanding):
         return [_candidate(row, rounds[row[0]].scheduled_for) for row in rows]
 
     async def insert(self, candidates: Sequence[Candidate], workers: Sequence[int | None]) -> None:
-        works = [candidate.work for candidate in candidates]
-        await self._connection.execute(
-            self._sql["insert_executions"],
-            [work.tenant_id for work in works],
-            [work.scheduled_for for work in works],
-            [work.job_id for work in works],
-            [work.lane_id for work in works],
-            [candidate.priority for candidate in candidates],
-            list(workers),
-            [candidate.blocked_by for candidate in candidates],
-        )
+        try:
+            await self._connection.execute(
+                self._sql["insert_executions"],
+                *_columns(candidates),
+                list(workers),
+                [candidate.blocked_by for candidate in candidates],
+            )
+        except asyncpg.UniqueViolationError as error:
+            raise Collision from error
+
+    async def insert_carefully(self, candidates: Sequence[Candidate]) -> None:
+        await self._connection.execute(self._sql["insert_executions_carefully"], *_columns(candidates))
 
     async def advance(self, steps: Sequence[RuleStep], notes: Sequence[RoundNote]) -> None:
         await self._connection.execute(
@@ -75,6 +77,17 @@ class PostgresFiring(PostgresHanding):
         )
         if notes:
             await self._connection.execute(self._sql["note_rounds"], *map(list, zip(*notes, strict=True)))
+
+
+def _columns(candidates: Sequence[Candidate]) -> tuple[list[Any], ...]:
+    works = [candidate.work for candidate in candidates]
+    return (
+        [work.tenant_id for work in works],
+        [work.scheduled_for for work in works],
+        [work.job_id for work in works],
+        [work.lane_id for work in works],
+        [candidate.priority for candidate in candidates],
+    )
 
 
 def _due_rule(row: asyncpg.Record) -> DueRule:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Protocol
 
 from tickwork.model.schedule import Timing
-from tickwork.store.port import Candidate, Firing, Handing, RoundNote, RuleStep, TriggerStore, Work
+from tickwork.store.port import Candidate, Collision, Firing, Handing, RoundNote, RuleStep, TriggerStore, Work
 from tickwork.trigger.catch_up import Plan, plan
 
 LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the dot by their own clock
@@ -49,6 +49,13 @@ class Trigger:
 
     async def fire(self) -> bool:
         """Fire a chunk of what is due; whether there was anything."""
+        try:
+            return await self._fire(self._place)
+        except Collision:
+            return await self._fire(None)
+
+    async def _fire(self, place: Callable[[Sequence[Work]], Handout] | None) -> bool:
+        """Without `place`: carefully, past executions that exist already, and nothing is handed out at once."""
         handout: Handout | None = None
         try:
             async with self._store.firing() as firing:
@@ -58,16 +65,18 @@ class Trigger:
                 plans = [plan(rule, self._timing_from_text(rule.timing)) for rule in rules]
                 chunk = max(_CHUNK // len(plans), _LEAST)
                 candidates = await self._pick(firing, plans, chunk)
-                handout = self._place(
-                    [candidate.work for candidate in candidates if not candidate.blocked_by]
-                )
-                await self._write(firing, candidates, handout)
+                if place:
+                    handout = place([each.work for each in candidates if not each.blocked_by])
+                    await self._write(firing, candidates, handout)
+                else:
+                    await firing.insert_carefully(candidates)
                 await firing.advance(*_progress(plans, candidates, chunk))
         except BaseException:
             if handout:
                 handout.release()
             raise
-        handout.deliver()
+        if handout:
+            handout.deliver()
         return True
 
     async def _pick(self, firing: Firing, plans: Sequence[Plan], chunk: int) -> list[Candidate]:

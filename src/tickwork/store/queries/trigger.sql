@@ -53,6 +53,19 @@ SELECT tenant_id, scheduled_for, job_id, lane_id, priority, 'schedule',
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::smallint[], $6::int[], $7::timestamptz[])
     AS c (tenant_id, scheduled_for, job_id, lane_id, priority, worker_id, blocked_by);
 
+-- name: insert_executions_carefully
+-- The same, when some of these due times have an execution already: one that was stopped before its time, because
+-- the job was moved or held, begins anew; any other stands.
+INSERT INTO tickwork.execution AS e
+    (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)
+SELECT tenant_id, scheduled_for, job_id, lane_id, priority, 'schedule', 'pending', scheduled_for
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::smallint[])
+    AS c (tenant_id, scheduled_for, job_id, lane_id, priority)
+ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
+SET status = 'pending', ready_at = excluded.ready_at, finished_at = NULL, reason = NULL, worker_id = NULL,
+    lane_id = excluded.lane_id, priority = excluded.priority, attempt = e.attempt + 1
+WHERE e.status = 'skipped' AND e.reason IN ('paused', 'rescheduled');
+
 -- name: advance_rules
 -- Moves each rule on: further into its round, or past it to the next due time.
 UPDATE tickwork.rule r

@@ -1,0 +1,129 @@
+"""Creating jobs: every kind of schedule, and what the answer says about it."""
+
+from datetime import datetime, timedelta, timezone
+
+import httpx2
+import pytest
+
+from support.scripted import ScriptedWorker
+from tickwork.app import Node
+from tickwork.testing.clock import SettableClock
+
+DEFAULTS = {
+    "name": None,
+    "key": None,
+    "http": None,
+    "payload": {},
+    "priority": "normal",
+    "queue": "default",
+    "retry": {
+        "max_attempts": 4,
+        "backoff": "exponential",
+        "initial": 1.0,
+        "factor": 2.0,
+        "max": 3600.0,
+        "jitter": 0.2,
+    },
+    "timeout": 300.0,
+    "on_worker_lost": "retry",
+    "overlap": "skip",
+    "catch_up": {"policy": "latest", "within": 3600.0, "max": 100},
+    "tags": [],
+    "status": "active",
+    "version": 1,
+}
+
+
+@pytest.fixture
+async def noon(clock: SettableClock, still_node: Node) -> datetime:
+    """The time by the database, which stands still."""
+    await ScriptedWorker.offer_only(still_node, tasks=["work"])
+    return await still_node._read.now()
+
+
+def written(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")
+
+
+async def test_a_job_without_a_schedule_is_due_at_once_with_every_default_shown(
+    noon: datetime, client: httpx2.AsyncClient
+) -> None:
+    answer = await client.post("/v1/jobs", json={"task": "work"})
+    assert answer.status_code == 201
+    job = answer.json()
+    assert {name: job[name] for name in DEFAULTS} == DEFAULTS
+    assert job["next_run_at"] == job["created_at"] == job["updated_at"] == written(noon)
+    assert job["schedule"] == {"at": written(noon)}
+    assert job["schedule_words"] == f"once at {written(noon)}"
+    assert answer.headers["location"] == f"/v1/jobs/{job['id']}"
+    assert (await client.get(answer.headers["location"])).json() == job
+
+
+async def test_the_answer_says_what_the_schedule_was_understood_as(
+    noon: datetime, client: httpx2.AsyncClient
+) -> None:
+    for schedule, canonical, after in [
+        ("in 10m", None, timedelta(minutes=10)),
+        ({"in": "PT1H30M"}, None, timedelta(minutes=90)),
+        ({"in": 90}, None, timedelta(seconds=90)),
+        ("every 5m", {"every": 300}, timedelta(minutes=5)),
+        ({"every": "1h"}, {"every": 3600}, timedelta(hours=1)),
+        ("30 12 * * *", {"cron": "30 12 * * *", "timezone": "UTC"}, timedelta(minutes=30)),
+        ({"cron": "@hourly"}, {"cron": "0 * * * *", "timezone": "UTC"}, timedelta(hours=1)),
+    ]:
+        job = (await client.post("/v1/jobs", json={"task": "work", "schedule": schedule})).json()
+        assert job["schedule"] == (canonical or {"at": written(noon + after)})
+        assert job["next_run_at"] == written(noon + after)
+        assert job["schedule_words"]
+        again = await client.post("/v1/jobs", json={"task": "work", "schedule": job["schedule"]})
+        assert again.json()["next_run_at"] == job["next_run_at"]
+
+
+async def test_an_instant_is_kept_as_it_was_meant_in_whatever_zone_it_was_written(
+    noon: datetime, client: httpx2.AsyncClient
+) -> None:
+    at = noon + timedelta(days=1)
+    local = at.astimezone(timezone(timedelta(hours=5, minutes=30))).isoformat()
+    for schedule in (written(at), local, {"at": written(at)}):
+        job = (await client.post("/v1/jobs", json={"task": "work", "schedule": schedule})).json()
+        assert job["next_run_at"] == written(at)
+
+
+async def test_a_cron_job_follows_the_clocks_of_its_zone(noon: datetime, client: httpx2.AsyncClient) -> None:
+    request = {"task": "work", "schedule": "0 9 * * *", "timezone": "Asia/Tokyo"}
+    job = (await client.post("/v1/jobs", json=request)).json()
+    assert job["schedule"] == {"cron": "0 9 * * *", "timezone": "Asia/Tokyo"}
+    assert job["next_run_at"] == written(noon.replace(hour=0) + timedelta(days=1))
+    assert "Asia/Tokyo" in job["schedule_words"]
+
+
+async def test_every_field_comes_back_as_it_was_meant(noon: datetime, client: httpx2.AsyncClient) -> None:
+    given = {
+        "name": "weekly report",
+        "key": "weekly-report",
+        "payload": {"to": "a@b.c", "nested": [1, 2.5, None, {"ü": "✓"}]},
+        "priority": "critical",
+        "queue": "reports",
+        "on_worker_lost": "fail",
+        "overlap": "allow",
+        "tags": ["billing", "eu"],
+    }
+    durations = {
+        "timeout": "1h30m",
+        "retry": {"max_attempts": 2, "backoff": "fixed", "initial": "PT5M", "max": 600, "jitter": 0},
+        "catch_up": {"policy": "skip", "within": "2h", "max": 7},
+    }
+    job = (await client.post("/v1/jobs", json={"task": "work", **given, **durations})).json()
+    assert {name: job[name] for name in given} == given
+    assert job["timeout"] == 5400
+    assert job["retry"] == {
+        "max_attempts": 2, "backoff": "fixed", "initial": 300, "factor": 2, "max": 600, "jitter": 0,
+    }  # fmt: skip
+    assert job["catch_up"] == {"policy": "skip", "within": 7200, "max": 7}
+
+
+async def test_an_http_job_shows_its_whole_call(noon: datetime, client: httpx2.AsyncClient) -> None:
+    job = (await client.post("/v1/jobs", json={"http": {"url": "https://example.com/hook"}})).json()
+    assert job["task"] is None
+    assert job["payload"] is None
+    assert job["http"] == {"url": "https://example.com/hook", "method": "POST", "headers": {}}

@@ -1,0 +1,38 @@
+"""Real processes, really killed."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.cluster import Cluster
+
+LONG = os.environ.get("TICKWORK_CHAOS") == "long"
+_SHOWN = 6000  # characters of each log
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.chaos)
+
+
+@pytest.fixture
+def long() -> bool:
+    """The full form of a test, instead of the one that everybody has the time for."""
+    return LONG
+
+
+@pytest.fixture
+def processes(database_url: str, tmp_path: Path) -> Iterator[Cluster]:
+    cluster = Cluster(database_url, tmp_path)
+    yield cluster
+    cluster.clean_up()
+    show_logs(cluster)
+
+
+def show_logs(cluster: Cluster) -> None:
+    """Seen only when the test failed."""
+    for program in cluster.programs:
+        print(f"---- {program.name}\n{program.log[-_SHOWN:]}")  # noqa: T201

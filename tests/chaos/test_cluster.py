@@ -1,0 +1,78 @@
+"""Three servers and three workers on one database, while one of each is killed."""
+
+import math
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+
+from support.cluster import Cluster
+from support.history import History, begun_twice, early, unfinished
+from support.load import Load
+from support.waiting import eventually
+
+_LEAD = 3  # seconds for creating the jobs before the first is due
+_RESCUE = 40.0  # seconds after the last due time: a lease, its rescue and then some
+
+
+async def test_every_due_time_runs_once_while_a_server_and_a_worker_are_killed(
+    processes: Cluster, connection: asyncpg.Connection, long: bool
+) -> None:
+    seconds, jobs = (60, 2000) if long else (12, 400)
+    await processes.start(servers=3, workers=3)
+    begin = datetime.fromtimestamp(math.ceil(datetime.now(UTC).timestamp()) + _LEAD, UTC)
+    load = Load(begin, timedelta(seconds=seconds), jobs)
+    async with processes.client(1) as client:
+        created = await client.create_jobs(load.requests)
+    assert datetime.now(UTC) < begin
+
+    await _until_done(processes, load.executions // 5, within=seconds)
+    processes.servers[0].kill()
+    await processes.servers[0].start()
+
+    await _until_done(processes, load.executions // 3, within=seconds)
+    await _kill_in_the_middle_of_something(processes, worker=1)
+    await processes.add_worker()
+
+    await eventually(
+        lambda: _all_ended(connection, load.executions), within=seconds + _RESCUE, what="the end of all executions"
+    )
+    history, runs = await History.read(connection), processes.ledger.runs()
+    assert {(each.job, each.scheduled_for) for each in history.executions} == load.due([job.id for job in created])
+    assert len(history.executions) == load.executions
+    assert history.not_completed() == []
+    assert history.not_run_as_recorded(runs) == []
+    assert history.unexplained_attempts() == []
+    assert {(each.outcome, each.worker) for each in history.unfinished} == {("lost", "worker-2")}
+    assert begun_twice(runs) == []
+    assert early(runs) == []
+    assert history.illegal_overlaps(runs) == []
+    await _stops_and_leaves_nothing(processes, connection)
+
+
+async def _until_done(processes: Cluster, executions: int, *, within: float) -> None:
+    await eventually(
+        lambda: processes.ledger.completed() >= executions, within=within, what=f"the end of {executions} executions"
+    )
+
+
+async def _kill_in_the_middle_of_something(processes: Cluster, *, worker: int) -> None:
+    victim = processes.workers[worker]
+    await eventually(
+        lambda: any(run.is_open and run.pid == victim.pid and run.task == "slow" for run in processes.ledger.runs()),
+        within=10,
+        what="a slow execution on the worker to be killed",
+    )
+    victim.kill()
+
+
+async def _all_ended(connection: asyncpg.Connection, executions: int) -> bool:
+    written = await connection.fetchval("SELECT count(*) FROM tickwork.execution")
+    return bool(written >= executions and await unfinished(connection) == 0)
+
+
+async def _stops_and_leaves_nothing(processes: Cluster, connection: asyncpg.Connection) -> None:
+    living = [program for program in [*processes.workers, *processes.servers] if program.exit_code is None]
+    assert [await program.stop() for program in living] == [0] * 6
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.lease") == 0
+    alive = "SELECT count(*) FROM tickwork.worker WHERE ended_at IS NULL"
+    assert await connection.fetchval(alive) == 0

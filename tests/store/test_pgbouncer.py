@@ -1,0 +1,62 @@
+"""Behind PgBouncer in transaction mode, where a machine has it."""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from support.scripted import ScriptedWorker
+from tickwork.app import Node
+from tickwork.config import Settings
+from tickwork.model.execution import ExecutionFilter
+from tickwork.model.job import JobRequest
+
+_PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+_TENANT = 1
+pytestmark = pytest.mark.skipif(not _PGBOUNCER, reason="this machine has no pgbouncer")
+
+
+@pytest.fixture
+def pooled_url(database_url: str, tmp_path: Path) -> Iterator[str]:
+    url = urlsplit(database_url)
+    host, name, port = parse_qs(url.query)["host"][0], url.path.strip("/"), _free_port()
+    configuration = tmp_path / "pgbouncer.ini"
+    configuration.write_text(
+        f"[databases]\n{name} = host={host} port=5432 dbname={name} user=tickwork\n"
+        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\npool_mode = transaction\n"
+        "default_pool_size = 3\nunix_socket_dir =\n"
+    )
+    run_as = ["--user", "pgserver"] if os.geteuid() == 0 else []  # it refuses to run as root, as PostgreSQL does
+    process = subprocess.Popen([_PGBOUNCER, *run_as, str(configuration)], stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if "process up" in line:
+            break
+    yield f"postgresql://tickwork@127.0.0.1:{port}/{name}"
+    process.terminate()
+    process.communicate()
+
+
+async def test_a_node_works_in_transaction_mode(pooled_url: str, tmp_path: Path) -> None:
+    node = Node(Settings(database_url=pooled_url, data_dir=tmp_path, http=False))
+    await node.open()
+    worker = await ScriptedWorker.connect(node, ["work"])
+    await node.jobs.create(_TENANT, [JobRequest(task="work")] * 20)
+    while await node.step("claim"):
+        pass
+    for run in await worker.runs():
+        await worker.complete(run)
+    page = await node.history.list(_TENANT, ExecutionFilter(), 100)
+    assert [execution.status for execution in page.items] == ["completed"] * 20
+    await worker.leave_silently()
+    await node.stop()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

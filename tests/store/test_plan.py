@@ -1,0 +1,73 @@
+"""The plans of the hot queries, at several sizes: by index, whatever the planner thinks of the tables."""
+
+import re
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from tickwork.store.pool import Database
+from tickwork.store.query import queries
+
+_PARAMETER = re.compile(r"\$(\d+)(::\w+(?:\.\w+)?(?:\[\])?)?")
+_NOW = "now()"
+_DUE = """
+INSERT INTO tickwork.execution
+    (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, worker_id, finished_at)
+SELECT 1, date_trunc('day', now()) + n * interval '1 ms', n, n % 10 + 1, 2, 'schedule',
+    (CASE WHEN n % 5 = 0 THEN 'pending' WHEN n % 5 = 1 THEN 'running' ELSE 'completed' END)::tickwork.execution_status,
+    CASE WHEN n % 5 = 0 THEN now() END, CASE WHEN n % 5 > 0 THEN 1 END, CASE WHEN n % 5 > 1 THEN now() END
+FROM generate_series(1, $1::int) n
+"""
+
+
+@pytest.fixture(params=[0, 1_000, 100_000])
+async def filled(
+    request: pytest.FixtureRequest, connection: asyncpg.Connection, database_url: str
+) -> AsyncIterator[Database]:
+    await connection.execute(_DUE, request.param)
+    await connection.execute("ANALYZE tickwork.execution")
+    database = Database(database_url, size=1)
+    await database.open()
+    yield database
+    await database.close()
+
+
+@pytest.mark.parametrize("batch", [1, 100, 5_000])
+async def test_finishing_goes_by_the_primary_key_of_a_few_days(filled: Database, batch: int) -> None:
+    plan = await _explain(filled, "record", "complete", {
+        1: f"array_fill(1, ARRAY[{batch}])", 2: f"array_fill({_NOW}, ARRAY[{batch}])",
+        3: f"array(SELECT generate_series(1, {batch}))", 4: f"array_fill(1, ARRAY[{batch}])",
+        5: f"array_fill(1, ARRAY[{batch}])", 6: f"array_fill({_NOW}, ARRAY[{batch}])",
+        7: f"array_fill({_NOW}, ARRAY[{batch}])", 8: f"array_fill(NULL::bytea, ARRAY[{batch}])", 9: _NOW, 10: _NOW,
+    })  # fmt: skip
+    assert "_pkey" in plan
+    assert "Seq Scan on execution" not in plan
+    assert plan.count("Index Scan using execution_") == 1  # one day is touched, not all
+
+
+@pytest.mark.parametrize("lanes", [1, 100])
+async def test_claiming_looks_only_at_what_waits(filled: Database, lanes: int) -> None:
+    plan = await _explain(filled, "dispatch", "pick_ready", {
+        1: f"array(SELECT generate_series(1, {lanes}))", 2: f"array_fill(100, ARRAY[{lanes}])", 3: "interval '1 s'",
+    })  # fmt: skip
+    assert "_lane_id_priority_ready_at_idx" in plan
+    assert "Seq Scan on execution" not in plan
+    assert "->  Sort" not in plan
+
+
+async def test_listing_walks_the_primary_key_backwards(filled: Database) -> None:
+    plan = await _explain(filled, "read", "executions", {
+        1: "1", 2: "'9999-01-01'::timestamptz", 3: "9223372036854775807", 4: "'1970-01-01'::timestamptz",
+        5: "'9999-01-01'::timestamptz", 6: "5000", 7: "50", 8: "NULL", 9: "NULL", 10: "NULL", 11: "NULL",
+    })  # fmt: skip
+    assert "Seq Scan on execution" not in plan
+
+
+async def _explain(database: Database, file: str, name: str, values: dict[int, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        return f"({values[int(match[1])]}){match[2] or ''}"
+
+    query = _PARAMETER.sub(value, queries(file)[name])
+    rows = await database.fetch("EXPLAIN (COSTS OFF) " + query)
+    return "\n".join(row[0] for row in rows)

@@ -1,0 +1,163 @@
+"""Servers and workers as processes, the way an operator runs them: one database, any number of each."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from support.ledger import LEDGER_VARIABLE, Ledger
+from support.waiting import eventually
+from tickwork.client.asynchronous import AsyncClient
+
+KEY = "tw_the-key-of-the-fault-tests"
+_TESTS = Path(__file__).parent.parent
+_START_WITHIN = 30.0
+_STOP_WITHIN = 30.0
+_PR_SET_PDEATHSIG = 1
+
+
+class Program:
+    """A `tickwork` process, dealt with by its process id, with its log in a file."""
+
+    def __init__(self, name: str, words: Sequence[str], *, says: str, env: Mapping[str, str], folder: Path) -> None:
+        self.name = name
+        self.words = list(words)
+        self._says = says
+        self._env = {**_clean_environment(), **env}
+        self._folder = folder
+        self._log = folder / f"{name}.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.poll() if self._process else None
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text() if self._log.exists() else ""
+
+    async def start(self) -> None:
+        """Until it says that it works."""
+        known = len(self.log)
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tickwork.cli", *self.words],
+                env=self._env, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True, preexec_fn=_die_with_parent,
+            )  # fmt: skip
+        await eventually(
+            lambda: self._says in self.log[known:] or self.exit_code is not None,
+            within=_START_WITHIN,
+            what=f"the start of {self.name}",
+        )
+        assert self.exit_code is None, f"{self.name} ended at once:\n{self.log[known:]}"
+
+    def send(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """As a power cut would."""
+        self.send(signal.SIGKILL)
+        assert self._process
+        self._process.wait()
+
+    async def stop(self) -> int:
+        """Ask it to stop; its exit code."""
+        self.send(signal.SIGTERM)
+        return await self.ended()
+
+    async def ended(self) -> int:
+        await eventually(
+            lambda: self.exit_code is not None, within=_STOP_WITHIN, what=f"the end of {self.name}"
+        )
+        assert self.exit_code is not None
+        return self.exit_code
+
+    def clean_up(self) -> None:
+        if self._process and self.exit_code is None:
+            self.kill()
+
+
+class Cluster:
+    def __init__(self, database_url: str, folder: Path) -> None:
+        self.servers: list[Program] = []
+        self.workers: list[Program] = []
+        self.urls: list[str] = []
+        self.ledger = Ledger(folder / "ledger.jsonl")
+        self._database_url = database_url
+        self._folder = folder
+
+    @property
+    def programs(self) -> list[Program]:
+        return [*self.servers, *self.workers]
+
+    async def start(self, *, servers: int, workers: int, slots: int = 100) -> None:
+        """Each worker knows all the servers and begins with another one."""
+        for _ in range(servers):
+            await self.add_server()
+        for number in range(workers):
+            await self.add_worker(slots=slots, first=number)
+
+    async def add_server(self) -> Program:
+        server = Program(
+            f"server-{len(self.servers) + 1}",
+            ["server", "--port", "0"],
+            says="Tickwork answers on ",
+            env={
+                "TICKWORK_DATABASE_URL": self._database_url,
+                "TICKWORK_ADMIN_KEY": KEY,
+                "TICKWORK_DATA_DIR": str(self._folder),
+            },
+            folder=self._folder,
+        )
+        self.servers.append(server)
+        await server.start()
+        url = server.log.rpartition("Tickwork answers on ")[2].split()[0]
+        self.urls.append(url)
+        server.words[-1] = url.rpartition(":")[2]  # where its workers look for it when it is started again
+        return server
+
+    async def add_worker(self, *, slots: int = 100, first: int = 0) -> Program:
+        begin = first % len(self.urls)
+        servers = [word for url in self.urls[begin:] + self.urls[:begin] for word in ("--server", url)]
+        name = f"worker-{len(self.workers) + 1}"
+        worker = Program(
+            name,
+            ["worker", "support.ledger_tasks:app", "--name", name, "--slots", str(slots), *servers],
+            says='"event": "connected"',
+            env={
+                "TICKWORK_API_KEY": KEY,
+                "TICKWORK_LOG_FORMAT": "json",
+                "PYTHONPATH": str(_TESTS),
+                LEDGER_VARIABLE: str(self.ledger.file),
+            },
+            folder=self._folder,
+        )
+        self.workers.append(worker)
+        await worker.start()
+        return worker
+
+    def client(self, server: int = 0) -> AsyncClient:
+        return AsyncClient(self.urls[server], KEY)
+
+    def clean_up(self) -> None:
+        for program in self.programs:
+            program.clean_up()
+
+
+def _clean_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("TICKWORK_")}
+
+
+def _die_with_parent() -> None:
+    """Where the system can do that: a test run that is killed leaves nothing behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,67 @@
+"""Jobs of all kinds, and by plain arithmetic when each of them is due."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from tickwork.model.ids import parse_job_id
+
+_SECOND = timedelta(seconds=1)
+_STEPS = (2, 3, 5)  # seconds between the due times of recurring jobs
+_TASKS: tuple[dict[str, Any], ...] = (
+    {"task": "quick"},
+    {"task": "slow", "payload": {"seconds": 0.02}},
+    {"task": "threaded", "payload": {"seconds": 0.01}},
+    {"task": "quick"},
+    {"task": "slow", "payload": {"seconds": 1.5}},
+)
+Due = set[tuple[int, datetime]]  # job, due time
+
+
+class Planned(NamedTuple):
+    request: dict[str, Any]
+    due: list[datetime]
+
+
+class Load:
+    """One-time jobs spread evenly, and recurring ones that share a few rules and end by themselves."""
+
+    def __init__(self, begin: datetime, over: timedelta, jobs: int) -> None:
+        assert begin.microsecond == 0
+        self._begin, self._over = begin, over
+        recurring = jobs // 5
+        times = self._one_time(jobs - recurring)
+        rules = self._recurring(recurring)
+        self.planned = [
+            Planned({**_TASKS[number % len(_TASKS)], "schedule": schedule, "overlap": "allow"}, due)
+            for number, (schedule, due) in enumerate([*times, *rules])
+        ]
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        return [planned.request for planned in self.planned]
+
+    @property
+    def executions(self) -> int:
+        return sum(len(planned.due) for planned in self.planned)
+
+    def due(self, ids: Sequence[str]) -> Due:
+        """When the jobs, created under these ids in the order of the requests, are due."""
+        pairs = zip(ids, self.planned, strict=True)
+        return {(parse_job_id(job), at) for job, planned in pairs for at in planned.due}
+
+    def _one_time(self, jobs: int) -> Iterator[tuple[dict[str, Any], list[datetime]]]:
+        for number in range(jobs):
+            at = self._begin + self._over * number / jobs
+            yield {"at": at.isoformat()}, [at]
+
+    def _recurring(self, jobs: int) -> Iterator[tuple[dict[str, Any], list[datetime]]]:
+        seconds = [self._begin + _SECOND * number for number in range(int(self._over / _SECOND))]
+        within = {"start": seconds[0].isoformat(), "end": seconds[-1].isoformat()}
+        for number in range(jobs):
+            step = _STEPS[number % len(_STEPS)]
+            if number % 2:
+                yield {"every": f"{step}s", **within}, seconds[::step]
+            else:
+                due = [at for at in seconds if at.second % step == 0]
+                yield {"cron": f"*/{step} * * * * *", **within}, due
