@@ -114,35 +114,36 @@ async def test_starts_anew_as_another_worker_when_it_is_refused():
         assert (await third.outcome()).job == 2
 
 
-async def test_stops_and_discards_everything_when_its_lease_was_not_renewed():
+async def test_stops_what_runs_when_its_lease_was_not_renewed_and_says_so_when_it_is_back():
     gate = Gate()
     async with working(gate.app) as bench:
         first = await bench.connected()
-        first.renew = False
+        first.renew = first.acknowledge = False
         await first.run(run_of("gate"), run_of("quick", job=2, not_before=START + 10**15))
         await gate.began.wait()
         bench.clock.advance(LONG_AFTER_THE_LEASE)
         await first.run(run_of("quick", job=3))  # makes it look at its clock
         await gate.cancelled.wait()
-        await first.closed.wait()
+        assert gate.quick_ones == 0
         second = await bench.conversation()
         hello = await second.welcome()
-        assert (hello.resume, hello.holding) == (None, [])
-        assert first._messages.empty()
-        assert gate.quick_ones == 0
+        assert (hello.resume, len(hello.holding)) == ("token", 3)
+        outcomes = {outcome.job: outcome.kind for outcome in (await second.outcome(), await second.outcome())}
+        assert outcomes == {1: "lost", 3: "completed"}
 
 
-async def test_reports_nothing_that_ended_after_its_lease():
+async def test_still_reports_what_had_ended_before_the_database_went_away():
     gate = Gate()
     async with working(gate.app) as bench:
         first = await bench.connected()
-        await first.run(run_of("gate"))
-        await gate.began.wait()
+        first.acknowledge = False
+        await first.run(run_of("quick", job=2))
+        await first.outcome()
         bench.clock.advance(LONG_AFTER_THE_LEASE)
-        gate.open.set()
+        await first.drop()
         second = await bench.conversation()
-        assert (await second.welcome()).resume is None
-        assert first._messages.empty()
+        await second.welcome()
+        assert (await second.outcome()).kind == "completed"
 
 
 async def test_starts_nothing_after_a_task_has_blocked_it_for_longer_than_its_lease():
@@ -159,11 +160,12 @@ async def test_starts_nothing_after_a_task_has_blocked_it_for_longer_than_its_le
 
     async with working(blocking) as bench:
         first = await bench.connected()
+        first.renew = False
         await first.run(run_of("block"), run_of("next", job=2))
         second = await bench.conversation()
-        assert (await second.welcome()).holding == []
-        assert first._messages.empty()
-    assert started == []
+        hello = await second.expect(Hello)
+        assert started == []
+        assert claim_of(run_of("next", job=2)) in hello.holding
 
 
 async def test_stops_in_time_when_no_server_can_be_reached():

@@ -22,7 +22,8 @@ class Handout:
         return [member.seat.worker_id if member else None for member in self._members]
 
     async def fix(self, handing: Handing) -> None:
-        """Take back what was meant for workers that may no longer be handed anything here."""
+        """Take back what was meant for workers that may no longer be handed anything here. Such a one, frozen
+        perhaps with its connection open, must not be chosen again and again: its next beat gives it room anew."""
         concerned = {member.seat: member for member in self._members if member}
         if not concerned:
             return
@@ -30,6 +31,7 @@ class Handout:
         for index, member in enumerate(self._members):
             if member and member.seat.worker_id not in alive:
                 member.reserved -= 1
+                member.credit = 0
                 self._members[index] = None
 
     async def lease(self, handing: Handing) -> None:

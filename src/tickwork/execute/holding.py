@@ -16,6 +16,7 @@ from tickwork.model.protocol import Claim, Micros, Outcomes, Run
 _LONG = 1_000_000  # microseconds: an attempt that runs for longer is shown as running
 
 _RETURNED = Ending(AttemptOutcome.RETURNED)
+_LOST = Ending(AttemptOutcome.LOST)
 _UNWANTED = cancelled("no longer this worker's")
 
 
@@ -80,6 +81,13 @@ class Holding:
         for attempt in self._find(claims):
             self._abandon(attempt)
             self._held.pop(attempt.key, None)
+
+    def stop_running(self) -> int:
+        """Stop what runs, because others may do it soon; how many were told to."""
+        running = [attempt for attempt in self._slots.running if not attempt.stopped_as]
+        for attempt in running:
+            self._slots.stop(attempt, _LOST)
+        return len(running)
 
     def forget_all(self) -> None:
         for attempt in self._held.values():

@@ -1,7 +1,8 @@
 """A worker: takes attempts from a server, runs them on time and reports what became of them.
 
 It talks to one server at a time. When that is lost, it goes on with what it holds and turns to the next.
-When its lease runs out, it stops everything and starts anew as another worker.
+When its lease runs out, it stops what runs; what had ended by then it still reports. When a server refuses
+to renew the lease, it drops everything and starts anew as another worker.
 """
 
 import asyncio
@@ -146,7 +147,6 @@ class Worker:
         await connection.send(self._hello())
         match await connection.receive():
             case Welcome() as welcome:
-                self._check_lease()
                 self._settle_in(welcome, sent)
             case protocol.Refused(reason):
                 self._lose_lease(reason)
@@ -177,6 +177,7 @@ class Worker:
         self._welcomed = True
         self._drain_told = False
         self._tries = 0
+        self._holding.start_due()
         self._news.set()
         _log.info("connected", worker=worker_id(welcome.worker))
 
@@ -184,8 +185,7 @@ class Worker:
         longest = min(_FIRST_PAUSE * 2**self._tries, _LONGEST_PAUSE)
         self._tries = min(self._tries + 1, 10)
         await self._wait_for_alarm(self._until_lease_ends(uniform(longest / 2, longest)))  # noqa: S311 (spread)
-        with suppress(LeaseLost):
-            self._check_lease()
+        self._check_lease()
 
     # What it does while it is connected
 
@@ -208,6 +208,7 @@ class Worker:
             case protocol.Renewed(sent, now):
                 self._lease.renew(sent=sent)
                 self._clock.learn(sent=sent, database=now)
+                self._holding.start_due()
             case protocol.Revoke(claims, reason):
                 self._holding.revoke(claims, reason)
             case protocol.Refused(reason):
@@ -245,7 +246,6 @@ class Worker:
 
     async def _send_outcomes(self, connection: Connection) -> None:
         while outcomes := self._holding.next_report():
-            self._check_lease()
             await connection.send(outcomes)
 
     # What time and room are left
@@ -254,8 +254,12 @@ class Worker:
         return 0 if self._draining else self._holding.credit()
 
     def _check_lease(self) -> None:
+        """Past its lease it runs nothing, because others may. Whether they do is for a server to say: it comes back
+        with all that it holds, and either goes on or is refused."""
         if self._lease.ran_out(self._clock.elapsed()):
-            self._lose_lease("it was not renewed in time")
+            stopped = self._holding.stop_running()
+            if stopped:
+                _log.warning("the lease was not renewed in time; stopped what ran", attempts=stopped)
 
     def _lose_lease(self, reason: str) -> NoReturn:
         """Stop all work first: everything else can wait."""
@@ -265,9 +269,10 @@ class Worker:
         raise LeaseLost(reason)
 
     def _until_lease_ends(self, at_most: float) -> float:
-        if self._lease.token is None:
+        now = self._clock.elapsed()
+        if self._lease.token is None or self._lease.ran_out(now):
             return at_most
-        return max(min(at_most, self._lease.deadline - self._clock.elapsed()), 0.0)
+        return min(at_most, self._lease.deadline - now)
 
     async def _wait_for_alarm(self, at_most: float) -> None:
         with suppress(TimeoutError):

@@ -63,13 +63,7 @@ class PostgresDefineStore:
         return [row["name"] for row in await self._database.fetch(self._sql["task_names"], tenant_id)]
 
     async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[int]:
-        for _ in range(_TRIES):
-            try:
-                return await self._create(tenant_id, specs)
-            except (asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
-                # Somebody made or changed a job with the same key at the same moment: now it can be seen.
-                continue
-        raise Conflict("other requests keep changing jobs with the same keys: try again")
+        return await _again_if_crossed(lambda: self._create(tenant_id, specs))
 
     async def _create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[int]:
         async with self._database.transaction() as connection:
@@ -151,17 +145,24 @@ class PostgresDefineStore:
         return Definition(document | {"payload": msgspec.json.decode(row["payload"])}, row["version"])
 
     async def change(self, tenant_id: int, job: int, spec: JobSpec, version: int | None) -> None:
+        await _again_if_crossed(lambda: self._change(tenant_id, job, spec, version))
+
+    async def _change(self, tenant_id: int, job: int, spec: JobSpec, version: int | None) -> None:
         async with self._database.transaction() as connection:
             members = Membership(connection, tenant_id, self._timing_from_text)
             old_rule = await members.lock_of(job)
             rules = await members.lock_for([spec])
-            row = await self._lock_job(connection, tenant_id, job)
-            if version is not None and row["version"] != version:
-                raise Stale(f"job {job_id(job)} was changed meanwhile: it is at version {row['version']}")
-            if row["status"] == JobStatus.CANCELLED:
-                raise Conflict(f"job {job_id(job)} is cancelled: create a new one")
+            row = await self._lock_job(connection, tenant_id, job, old_rule)
+            _check_version(row, version)
+            _check_not_cancelled(row)
+            await self._check_key(connection, tenant_id, job, spec.request.key)
             now = await members.now()
             await self._apply_change(connection, tenant_id, row, spec, rules, old_rule, now)
+
+    async def _check_key(self, connection: Connection, tenant_id: int, job: int, key: str | None) -> None:
+        holder = await connection.fetchval(self._sql["job_with_key"], tenant_id, key) if key else None
+        if holder not in (None, job):
+            raise Conflict(f"job {job_id(holder)} has the key {key!r} already")
 
     async def _apply_change(
         self,
@@ -192,10 +193,13 @@ class PostgresDefineStore:
             spec.target, spec.timeout, spec.request.overlap, spec.request.on_worker_lost, spec.request.name,
             spec.request.key, spec.request.tags, _definition(spec), timing.held, moved, row["status"],
         )  # fmt: skip
-        if moved and timing.due:
+        paused = row["status"] == JobStatus.PAUSED
+        if moved and timing.due and not (paused and timing.rule_id):
             await self._add_execution(
                 connection, tenant_id, job, lane, spec.priority, timing.due, Trigger.SCHEDULE
             )
+        if moved and paused:
+            await connection.execute(self._sql["hold_waiting"], tenant_id, job, lane)
 
     async def _leave(
         self,
@@ -215,19 +219,27 @@ class PostgresDefineStore:
                 await connection.execute(self._sql["note_extra"], row["id"], old_rule.last_at)
         else:
             await connection.execute(self._sql["note_extra"], row["id"], row["scheduled_for"])
+            await self._stop_ahead(
+                connection, tenant_id, row["id"], [row["scheduled_for"]], "cancelled", "rescheduled"
+            )
             await connection.execute(
                 self._sql["cancel_waiting"], tenant_id, row["id"], row["lane_id"], "rescheduled"
             )
 
-    async def set_status(self, tenant_id: int, job: int, status: JobStatus) -> None:
+    async def set_status(
+        self, tenant_id: int, job: int, status: JobStatus, version: int | None = None
+    ) -> None:
+        await _again_if_crossed(lambda: self._set_status(tenant_id, job, status, version))
+
+    async def _set_status(self, tenant_id: int, job: int, status: JobStatus, version: int | None) -> None:
         async with self._database.transaction() as connection:
             members = Membership(connection, tenant_id, self._timing_from_text)
             rule = await members.lock_of(job)
-            row = await self._lock_job(connection, tenant_id, job)
+            row = await self._lock_job(connection, tenant_id, job, rule)
+            _check_version(row, version)
             if row["status"] == status:
                 return
-            if row["status"] == JobStatus.CANCELLED:
-                raise Conflict(f"job {job_id(job)} is cancelled: create a new one")
+            _check_not_cancelled(row)
             await connection.execute(self._sql["set_job_status"], tenant_id, job, status)
             now = await members.now()
             if status == JobStatus.ACTIVE:

@@ -108,7 +108,3 @@ async def test_a_rare_filter_gets_short_pages_not_a_slow_one(
     await client.post("/v1/jobs/batch", json=[{"task": "work"}] * 10_000)
     found = [[job["id"] for job in page] async for page in pages(client, "/v1/jobs", tag="rare")]
     assert found == [[], [], [rare]]
-
-
-async def test_nobody_has_jobs_but_who_made_them(client: httpx2.AsyncClient) -> None:
-    assert (await client.get("/v1/jobs")).json() == {"items": [], "next_cursor": None}
