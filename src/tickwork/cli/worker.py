@@ -19,7 +19,6 @@ from tickwork.execute.application import Application, load_app
 from tickwork.execute.worker import Worker
 from tickwork.logs import configure_logs
 from tickwork.model.errors import TickworkError
-from tickwork.model.job import DEFAULT_QUEUE
 from tickwork.model.worker import WorkerView
 
 _COLUMNS: Columns[WorkerView] = {
@@ -27,7 +26,7 @@ _COLUMNS: Columns[WorkerView] = {
     "name": lambda worker: worker.name,
     "status": lambda worker: worker.status,
     "holds": lambda worker: f"{worker.holding}/{worker.slots}",
-    "queues": lambda worker: worker.queues,
+    "queues": lambda worker: worker.queues or "all",
     "tasks": lambda worker: worker.tasks,
     "started": lambda worker: worker.started_at,
 }
@@ -82,7 +81,7 @@ def get(client: Client, worker_id: str, output: str) -> None:
 @click.option("--server", "servers", multiple=True, metavar="URL", help="May be given several times.")
 @click.option("--name", help="[default: HOST-PROCESS]")
 @click.option("--slots", type=int, help="How many attempts at the same time.  [default: 100]")
-@click.option("--queue", "queues", multiple=True, default=[DEFAULT_QUEUE], show_default=True)
+@click.option("--queue", "queues", multiple=True, help="A queue to serve; may be given again. All, if none is.")
 @click.option("--label", "labels", type=label, multiple=True, metavar="NAME=VALUE")
 @click.option("--until-stdin-ends", is_flag=True, hidden=True)
 def run(

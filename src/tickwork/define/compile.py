@@ -16,6 +16,7 @@ from tickwork.model.target import target_errors
 
 _LONGEST_PAYLOAD = 512 * 1024
 _LONGEST_TIMEOUT = timedelta(days=7)
+_WITHOUT_BODY = ("GET", "HEAD", "DELETE")
 _NOTHING = Once(None, "")
 
 
@@ -59,6 +60,8 @@ def _errors_of_handler(request: JobRequest) -> Iterator[FieldError]:
         )
     if request.http:
         yield from target_errors(request.http)
+        if request.http.method in _WITHOUT_BODY and request.payload not in (UNSET, None):
+            yield FieldError("payload", f"{request.http.method} sends none", "use POST, or put it into the URL")
 
 
 def _errors_of_policies(request: JobRequest) -> Iterator[FieldError]:

@@ -10,7 +10,7 @@ import msgspec
 
 from tickwork.define.compile import ParseSchedule, compile_job
 from tickwork.define.payload import payload_errors, unknown_task
-from tickwork.model.errors import FieldError, Invalid, Stale
+from tickwork.model.errors import Conflict, FieldError, Invalid, Stale
 from tickwork.model.execution import ExecutionView
 from tickwork.model.ids import job_id
 from tickwork.model.job import HTTP_TASK, JobFilter, JobRequest, JobSpec, JobStatus, JobView
@@ -18,7 +18,9 @@ from tickwork.model.page import Page
 from tickwork.model.schedule import Schedule
 from tickwork.store.port import DefineStore, ReadStore
 
+_TRIES = 50  # of a change that others keep overtaking
 _MOST_ERRORS = 100  # guessing what was meant takes time, and nobody reads more
+
 
 class Jobs:
     def __init__(
@@ -52,14 +54,25 @@ class Jobs:
         self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None = None
     ) -> JobView:
         """A JSON merge patch over the job as it was defined."""
+        for _ in range(_TRIES):
+            try:
+                await self._patch(tenant_id, job, patch, if_match)
+            except Stale:
+                if if_match is not None:
+                    raise
+            else:
+                self._work_arrived()
+                return await self.get(tenant_id, job)
+        raise Conflict(f"other requests keep changing job {job_id(job)}: try again")
+
+    async def _patch(self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None) -> None:
         current = await self._store.definition(tenant_id, job)
-        _check_version(job, current.version, if_match)
-        merged = _merge(current.document, patch)
-        request = msgspec.convert(merged, JobRequest)
-        (spec,) = await self._compile(tenant_id, [request])
-        await self._store.change(tenant_id, job, spec, current.version)
-        self._work_arrived()
-        return await self.get(tenant_id, job)
+        document = current.document
+        if isinstance(patch.get("schedule"), dict):
+            # Its fields are patched as they are shown, whichever way the schedule was written.
+            document = {**document, "schedule": (await self.get(tenant_id, job)).schedule, "timezone": None}
+        (spec,) = await self._compile(tenant_id, [_patched(document, patch)])
+        await self._store.change(tenant_id, job, spec, current.version if if_match is None else if_match)
 
     async def pause(self, tenant_id: int, job: int) -> JobView:
         await self._store.set_status(tenant_id, job, JobStatus.PAUSED)
@@ -72,9 +85,7 @@ class Jobs:
 
     async def cancel(self, tenant_id: int, job: int, if_match: int | None = None) -> JobView:
         """No further executions. One that runs goes on; it can be cancelled by itself."""
-        if if_match is not None:
-            _check_version(job, (await self._store.definition(tenant_id, job)).version, if_match)
-        await self._store.set_status(tenant_id, job, JobStatus.CANCELLED)
+        await self._store.set_status(tenant_id, job, JobStatus.CANCELLED, if_match)
         return await self.get(tenant_id, job)
 
     async def run(self, tenant_id: int, job: int) -> ExecutionView:
@@ -150,17 +161,20 @@ def _remembering(parse_schedule: ParseSchedule) -> ParseSchedule:
     return parse
 
 
-def _check_version(job: int, version: int, if_match: int | None) -> None:
-    if if_match is not None and if_match != version:
-        raise Stale(f"job {job_id(job)} was changed meanwhile: it is at version {version}, not {if_match}")
-
-
 def _repeated_keys(requests: Sequence[JobRequest]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for number, request in enumerate(requests):
         if request.key is not None and request.key in seen:
             yield FieldError(f"[{number}].key", f"{request.key!r} stands twice in this request")
         seen.add(request.key or "")
+
+
+def _patched(document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:
+    merged = _merge(document, patch)
+    if merged.get("http") and "url" not in merged["http"]:
+        # The patch fits field by field; of the whole, only this can be missing.
+        raise Invalid.field("http.url", "is required")
+    return msgspec.convert(merged, JobRequest)
 
 
 def _merge(document: Any, patch: Any) -> Any:

@@ -2,9 +2,13 @@
 
 from datetime import timedelta
 
+from prometheus_client import Counter
+
 from tickwork.dispatch.handout import Handout
 from tickwork.dispatch.roster import Roster
 from tickwork.store.port import Claiming, DispatchStore
+
+_CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
 
 
 class Claimer:
@@ -38,4 +42,5 @@ class Claimer:
         if claimed:
             await claiming.claim([work for work, _ in claimed], [worker for _, worker in claimed])
             await handout.lease(claiming)
+            _CLAIMED.inc(len(claimed))
         return bool(claimed)

@@ -3,6 +3,7 @@
 from time import monotonic
 
 import msgspec
+from prometheus_client import Counter
 
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.job import JobRequest
@@ -12,6 +13,7 @@ from tickwork.store.port import AttemptNote, DispatchStore, Rescuing
 _GRACE = 5.0  # after a database or node was away, living workers get this long to say so
 _WORKERS = 20
 _LEASES = 20
+_RESCUED = Counter("tickwork_executions_rescued_total", "Executions taken out of the hands of dead workers.")
 
 
 class Rescuer:
@@ -40,6 +42,7 @@ class Rescuer:
         verdicts = [lost(each, may_retry=_may_retry(each)) for each in held]
         await rescuing.settle(verdicts, [_note(each) for each in held])
         await rescuing.end(dead)
+        _RESCUED.inc(len(held))
         return True
 
 

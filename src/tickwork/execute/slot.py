@@ -53,7 +53,7 @@ class Slots:
         self._lease_over = lease_over
         self._ready: deque[Attempt] = deque()
         self._tasks: set[Slot] = set()
-        self._resting: list[asyncio.Future[None]] = []
+        self._resting: dict[asyncio.Future[None], None] = {}
         self._coming = 0  # slots that were called and have not begun yet
         self._stopping: set[Attempt] = set()
         self._closed = False
@@ -70,7 +70,7 @@ class Slots:
         """See to it that slots are on their way to what is ready."""
         for _ in range(min(at_once, len(self._ready)) - self._coming):
             if self._resting:
-                self._resting.pop().set_result(None)
+                self._resting.popitem()[0].set_result(None)
             elif len(self._tasks) < self._count:
                 slot = asyncio.create_task(self._serve(), name="tickwork slot")
                 slot.add_done_callback(self._tasks.discard)
@@ -121,16 +121,14 @@ class Slots:
 
     async def _rest(self) -> None:
         rest = asyncio.get_running_loop().create_future()
-        self._resting.append(rest)
+        self._resting[rest] = None
         try:
             await rest
-        except asyncio.CancelledError:
-            if rest.cancelled():
-                self._resting.remove(rest)
-                self._coming += 1
-            raise
         finally:
-            self._coming -= 1
+            if rest.cancelled():
+                self._resting.pop(rest, None)
+            else:
+                self._coming -= 1
 
     async def _take_turn(self, slot: Slot) -> None:
         """Run what is ready, up to an attempt that has to wait or until others must have the loop."""

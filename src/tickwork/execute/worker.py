@@ -23,7 +23,6 @@ from tickwork.execute.link import Connection, Link
 from tickwork.execute.toolbox import Toolbox
 from tickwork.model import protocol
 from tickwork.model.ids import worker_id
-from tickwork.model.job import DEFAULT_QUEUE
 from tickwork.model.protocol import Beat, Drain, Hello, TaskOffer, Welcome
 from tickwork.model.task import TaskDefinition
 from tickwork.model.worker import BEAT
@@ -47,12 +46,13 @@ class Worker:
         *,
         name: str | None = None,
         slots: int = SLOTS_DEFAULT,
-        queues: Sequence[str] = (DEFAULT_QUEUE,),
+        queues: Sequence[str] = (),
         labels: Mapping[str, str] | None = None,
         app: str | None = None,
         measure: Elapsed = elapsed,
     ) -> None:
-        """`app` tells child processes where to import the tasks from: "module:app"."""
+        """Without `queues` it serves all of them. `app` tells child processes where to import the tasks from:
+        "module:app"."""
         tasks = list(tasks)
         self._link = link
         self._name = name or f"{socket.gethostname()}-{os.getpid()}"

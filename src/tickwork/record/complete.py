@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 import msgspec
-from prometheus_client import Counter
+from prometheus_client import Counter, Histogram
 
 from tickwork.model import lifecycle
 from tickwork.model.execution import AttemptError, AttemptOutcome, ExecutionKey
@@ -23,6 +23,11 @@ _MOST = 200  # messages written together; each holds a worker's batch
 _ATTEMPTS = Counter("tickwork_attempts_total", "Attempts that ended, by how.", ["outcome"])
 _STALE = Counter(
     "tickwork_stale_outcomes_total", "Outcomes refused because somebody else holds the execution."
+)
+_DELAY = Histogram(
+    "tickwork_start_delay_seconds",
+    "From due to started, of first attempts; one sample per recorded batch.",
+    buckets=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 60, 600),
 )
 _NOTHING_SAID = Failure("Unknown", "the worker gave no reason")
 
@@ -89,6 +94,7 @@ class Recorder:
         if completions:
             _STALE.inc(len(completions) - await self._store.complete(completions, leases))
             _ATTEMPTS.labels("completed").inc(len(completions))
+            _observe_delay(completions[0])
 
     async def _settle(self, others: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> None:
         by_claim = {(_key(outcome), outcome.attempt): outcome for _, outcome in others}
@@ -120,6 +126,11 @@ def decide(held: Held, outcome: Outcome) -> Verdict:
     return lifecycle.failed(
         held, policy, retry=failure.retry, retry_after=failure.retry_after, started=started
     )
+
+
+def _observe_delay(completion: Completion) -> None:
+    if completion.attempt == 1:
+        _DELAY.observe((completion.started_at - completion.key.scheduled_for).total_seconds())
 
 
 def _completion(worker_id: int, outcome: Outcome) -> Completion:

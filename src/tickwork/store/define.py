@@ -4,9 +4,9 @@ Whoever changes which rule a job belongs to, or whether it takes part, locks the
 change is wholly before or wholly after each chunk that is fired.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import asyncpg
 import msgspec
@@ -30,6 +30,7 @@ _EXECUTION_COLUMNS = (
     "tenant_id", "scheduled_for", "job_id", "lane_id", "priority", "trigger", "status", "ready_at",
 )  # fmt: skip
 _TRIES = 5
+_Done = TypeVar("_Done")
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -152,7 +153,7 @@ class PostgresDefineStore:
             members = Membership(connection, tenant_id, self._timing_from_text)
             old_rule = await members.lock_of(job)
             rules = await members.lock_for([spec])
-            row = await self._lock_job(connection, tenant_id, job, old_rule)
+            row = await self._lock_member(connection, tenant_id, job, old_rule)
             _check_version(row, version)
             _check_not_cancelled(row)
             await self._check_key(connection, tenant_id, job, spec.request.key)
@@ -235,7 +236,7 @@ class PostgresDefineStore:
         async with self._database.transaction() as connection:
             members = Membership(connection, tenant_id, self._timing_from_text)
             rule = await members.lock_of(job)
-            row = await self._lock_job(connection, tenant_id, job, rule)
+            row = await self._lock_member(connection, tenant_id, job, rule)
             _check_version(row, version)
             if row["status"] == status:
                 return
@@ -258,8 +259,10 @@ class PostgresDefineStore:
     ) -> None:
         where = tenant_id, row["id"], row["lane_id"]
         if status == JobStatus.PAUSED:
-            ahead = rule.ahead(now) if rule else []
-            await self._stop_ahead(connection, tenant_id, row["id"], ahead, "skipped", "paused")
+            if rule:
+                await self._stop_ahead(connection, tenant_id, row["id"], rule.ahead(now), "skipped", "paused")
+            else:
+                await self._take_back(connection, tenant_id, row["id"], row["scheduled_for"])
             await connection.execute(self._sql["hold_waiting"], *where)
         else:
             ahead = rule.ahead(now) if rule else [row["scheduled_for"]]
@@ -298,7 +301,19 @@ class PostgresDefineStore:
         if not times:
             return
         stopped = await connection.fetch(self._sql["stop_ahead"], tenant_id, job, list(times), status, reason)
-        for row in stopped:
+        await self._revoke(connection, tenant_id, job, stopped, reason)
+
+    async def _take_back(
+        self, connection: Connection, tenant_id: int, job: int, scheduled_for: datetime
+    ) -> None:
+        """The one time of a job must not pass while it is paused: what has not begun waits with it."""
+        taken = await connection.fetch(self._sql["take_back"], tenant_id, job, scheduled_for)
+        await self._revoke(connection, tenant_id, job, taken, "paused")
+
+    async def _revoke(
+        self, connection: Connection, tenant_id: int, job: int, rows: Sequence[asyncpg.Record], reason: str
+    ) -> None:
+        for row in rows:
             if row["worker_id"] is not None:
                 await connection.execute(
                     queries("record")["revoke"],
@@ -308,8 +323,7 @@ class PostgresDefineStore:
     async def run_now(self, tenant_id: int, job: int) -> datetime:
         async with self._database.transaction() as connection:
             row = await self._lock_job(connection, tenant_id, job)
-            if row["status"] == JobStatus.CANCELLED:
-                raise Conflict(f"job {job_id(job)} is cancelled: create a new one")
+            _check_not_cancelled(row)
             at: datetime = await connection.fetchval("SELECT tickwork.clock()")
             return await self._add_execution(
                 connection, tenant_id, job, row["lane_id"], row["priority"], at, Trigger.MANUAL
@@ -342,6 +356,41 @@ class PostgresDefineStore:
         if row is None:
             raise NotFound("job", job_id(job))
         return row
+
+    async def _lock_member(
+        self, connection: Connection, tenant_id: int, job: int, rule: LockedRule | None
+    ) -> asyncpg.Record:
+        row = await self._lock_job(connection, tenant_id, job)
+        if row["rule_id"] != (rule.id if rule else None):
+            raise _Crossed
+        return row
+
+
+class _Crossed(Exception):
+    """The job went to another rule before both were locked."""
+
+
+async def _again_if_crossed(act: Callable[[], Awaitable[_Done]]) -> _Done:
+    """Requests that change the same jobs at the same moment may get in each other's way: one begins anew, and then
+    sees what the other did."""
+    for _ in range(_TRIES):
+        try:
+            return await act()
+        except (_Crossed, asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
+            continue
+    raise Conflict("other requests keep changing the same jobs: try again")
+
+
+def _check_version(row: asyncpg.Record, version: int | None) -> None:
+    if version is not None and row["version"] != version:
+        raise Stale(
+            f"job {job_id(row['id'])} was changed meanwhile: it is at version {row['version']}, not {version}"
+        )
+
+
+def _check_not_cancelled(row: asyncpg.Record) -> None:
+    if row["status"] == JobStatus.CANCELLED:
+        raise Conflict(f"job {job_id(row['id'])} is cancelled: create a new one")
 
 
 def _asks_for_another_time(row: asyncpg.Record, spec: JobSpec) -> bool:

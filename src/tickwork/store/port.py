@@ -268,7 +268,10 @@ class DefineStore(Protocol):
     async def change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
         """Stale when the job is no longer at that version."""
 
-    async def set_status(self, tenant_id: int, job: int, status: JobStatus) -> None: ...
+    async def set_status(
+        self, tenant_id: int, job: int, status: JobStatus, version: int | None = None
+    ) -> None:
+        """Stale when a version is given and the job is no longer at it."""
 
     async def run_now(self, tenant_id: int, job: int) -> datetime: ...
 

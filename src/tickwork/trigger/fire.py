@@ -11,10 +11,13 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Protocol
 
+from prometheus_client import Counter
+
 from tickwork.model.schedule import Timing
 from tickwork.store.port import Candidate, Collision, Firing, Handing, RoundNote, RuleStep, TriggerStore, Work
 from tickwork.trigger.catch_up import Plan, plan
 
+_FIRED = Counter("tickwork_executions_fired_total", "Executions that rules made, skipped ones included.")
 LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the dot by their own clock
 _RULES = 64  # rules fired together
 _CHUNK = 4000  # executions written together, shared by those rules
@@ -77,6 +80,7 @@ class Trigger:
             raise
         if handout:
             handout.deliver()
+        _FIRED.inc(len(candidates))
         return True
 
     async def _pick(self, firing: Firing, plans: Sequence[Plan], chunk: int) -> list[Candidate]:

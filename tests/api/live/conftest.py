@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import httpx2
 import pytest
-from live.contract import keeps_the_contract
 
+from live.contract import keeps_the_contract
 from support.scripted import ScriptedWorker
 from tickwork.api.server import build_app
 from tickwork.app import Node

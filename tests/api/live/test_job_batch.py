@@ -119,7 +119,10 @@ async def test_ten_thousand_unknown_tasks_are_looked_up_once(
 
 async def test_a_batch_has_its_limits(client: httpx2.AsyncClient) -> None:
     answer = await client.post("/v1/jobs/batch", json=[{"task": "work"}] * 10_001)
-    assert (answer.status_code, answer.json()["detail"]) == (422, "a batch holds at most 10,000 jobs, not 10,001")
+    assert (answer.status_code, answer.json()["detail"]) == (
+        422,
+        "a batch holds at most 10,000 jobs, not 10,001",
+    )
     answer = await client.post("/v1/jobs/batch", json=[])
     assert (answer.status_code, answer.json()["detail"]) == (422, "a batch holds at least one job")
     answer = await client.post("/v1/jobs/batch", json={"task": "work"})

@@ -49,6 +49,10 @@ WHERE tenant_id = $1 AND key = ANY($2::text[]) AND key IS NOT NULL AND status <>
 ORDER BY id
 FOR UPDATE;
 
+-- name: job_with_key
+-- The job that has this key.
+SELECT id FROM tickwork.job WHERE tenant_id = $1 AND key = $2 AND status <> 'cancelled';
+
 -- name: rule_of_job
 -- The rule to lock before the job itself may be looked at.
 SELECT rule_id FROM tickwork.job WHERE tenant_id = $1 AND id = $2;
@@ -96,7 +100,8 @@ UPDATE tickwork.execution
 SET status = 'pending', ready_at = scheduled_for, finished_at = NULL, reason = NULL, worker_id = NULL,
     attempt = attempt + 1, lane_id = $4, priority = $5
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
-    AND status = 'skipped' AND reason IN ('paused', 'rescheduled') AND scheduled_for > tickwork.clock();
+    AND status IN ('skipped', 'cancelled') AND reason IN ('paused', 'rescheduled')
+    AND scheduled_for > tickwork.clock();
 
 -- name: stop_ahead
 -- Ends executions that were fired ahead of a time that has not come yet.
@@ -105,6 +110,23 @@ SET status = $4, ready_at = NULL, finished_at = tickwork.clock(), reason = $5
 WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = ANY($3::timestamptz[])
     AND scheduled_for > tickwork.clock() AND finished_at IS NULL
 RETURNING scheduled_for, attempt, worker_id;
+
+-- name: take_back
+-- Takes an execution that has not begun out of its worker's hands, to wait until its job is resumed.
+WITH held AS (
+    SELECT tenant_id, scheduled_for, job_id, attempt, worker_id FROM tickwork.execution
+    WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = $3 AND scheduled_for > tickwork.clock()
+        AND status = 'running'
+    FOR UPDATE
+), noted AS (
+    INSERT INTO tickwork.attempt (tenant_id, scheduled_for, job_id, attempt, outcome, worker_id, finished_at)
+    SELECT tenant_id, scheduled_for, job_id, attempt, 'returned', worker_id, tickwork.clock() FROM held
+)
+UPDATE tickwork.execution e
+SET status = 'pending', ready_at = 'infinity', worker_id = NULL, attempt = e.attempt + 1
+FROM held
+WHERE e.tenant_id = held.tenant_id AND e.scheduled_for = held.scheduled_for AND e.job_id = held.job_id
+RETURNING held.scheduled_for, held.attempt, held.worker_id;
 
 -- name: hold_waiting
 -- Lets the waiting executions of a job wait until it is resumed.
