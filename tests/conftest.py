@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -19,13 +20,15 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a database that tests copy and never open."""
-    postgres = EmbeddedPostgres(tmp_path_factory.mktemp("cluster"))
-    url = postgres.start()
-    asyncio.run(_prepare_template(url))
-    yield url
-    postgres.stop()
+def cluster() -> Iterator[str]:
+    """The URL of a database that tests copy and never open. Not in pytest's folder, which every run of pytest closes
+    to other users: as root, PostgreSQL runs as one."""
+    with tempfile.TemporaryDirectory(prefix="tickwork-tests-") as folder:
+        postgres = EmbeddedPostgres(Path(folder))
+        url = postgres.start()
+        asyncio.run(_prepare_template(url))
+        yield url
+        postgres.stop()
 
 
 async def _prepare_template(url: str) -> None:

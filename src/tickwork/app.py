@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from prometheus_client import Gauge
@@ -124,7 +125,9 @@ class Node:
         # define
         self.keys = Keys(tenancy)
         self.idempotency = tenancy
-        self.jobs = Jobs(define, read, parse_schedule, work_arrived=claim.wake)
+        self.jobs = Jobs(
+            define, read, parse_schedule, work_arrived=partial(self._database.after_commit, claim.wake)
+        )
         # trigger
         trigger = Trigger(triggers, timing_from_text, roster.place)
         # dispatch
@@ -133,7 +136,7 @@ class Node:
         renewer = Renewer(dispatch, self._clock.micros)
         # record
         recorder = Recorder(records, submitted=record.wake)
-        self.history = History(records, read, revoked=revoke.wake)
+        self.history = History(records, read, revoked=partial(self._database.after_commit, revoke.wake))
         # execute: workers come in here
         self.gateway = Gateway(
             dispatch,

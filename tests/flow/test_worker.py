@@ -266,6 +266,24 @@ async def test_a_task_that_cancels_itself_does_not_harm_the_next():
     assert [outcome.kind for outcome in outcomes] == ["failed", "completed", "completed", "completed"]
 
 
+async def test_a_cancellation_that_comes_after_the_end_does_not_stop_the_worker():
+    careless = App()
+    slots: list[asyncio.Task[Any] | None] = []
+
+    @careless.task(name="careless")
+    async def remember() -> None:
+        slots.append(asyncio.current_task())
+
+    async with working(careless, slots=1) as bench:
+        server = await bench.connected()
+        for job in range(3):
+            await server.run(run_of("careless", job=job))
+            assert (await server.outcome()).kind == "completed"
+            slot = slots[-1]
+            assert slot
+            slot.cancel()
+
+
 async def test_the_context_says_which_attempt_it_is():
     async with working(app) as bench:
         server = await bench.connected()

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import asyncpg
 
 from support.ledger import Attempt, Run
+from support.load import Due
 from tickwork.model.ids import execution_id, from_micros
 
 _EXECUTIONS = """
@@ -14,6 +15,9 @@ _EXECUTIONS = """
 _ATTEMPTS = """
     SELECT a.job_id, a.scheduled_for, a.attempt, a.outcome::text, a.finished_at, w.name AS worker, w.lease_until
     FROM tickwork.attempt a LEFT JOIN tickwork.worker w ON w.id = a.worker_id ORDER BY a.attempt"""
+_MISSED = """
+    SELECT j.id, r.scheduled_for, r.missed_until FROM tickwork.round r JOIN tickwork.job j ON j.rule_id = r.rule_id
+    WHERE r.missed > 0"""
 _UNFINISHED = "SELECT count(*) FROM tickwork.execution WHERE finished_at IS NULL"
 
 
@@ -36,9 +40,21 @@ class Unfinished(NamedTuple):
     lease_until: datetime | None
 
 
+class Missed(NamedTuple):
+    """Due times of a job that were passed over, on record."""
+
+    job: int
+    first: datetime
+    last: datetime
+
+    def covers(self, job: int, at: datetime) -> bool:
+        return self.job == job and self.first <= at <= self.last
+
+
 class History(NamedTuple):
     executions: list[Execution]
     unfinished: list[Unfinished]
+    missed: list[Missed]
 
     @classmethod
     async def read(cls, connection: asyncpg.Connection) -> "History":
@@ -54,7 +70,15 @@ class History(NamedTuple):
                 )  # fmt: skip
                 for row in await connection.fetch(_ATTEMPTS)
             ],
+            [Missed(*row) for row in await connection.fetch(_MISSED)],
         )
+
+    def fired(self) -> Due:
+        return {(each.job, each.scheduled_for) for each in self.executions}
+
+    def passed_over(self, due: Due) -> Due:
+        """Those of the due times that were missed, and the record says so."""
+        return {(job, at) for job, at in due if any(missed.covers(job, at) for missed in self.missed)}
 
     def not_completed(self) -> list[Execution]:
         return [execution for execution in self.executions if execution.status != "completed"]

@@ -15,7 +15,7 @@ from tickwork.model.execution import ExecutionView
 from tickwork.model.ids import job_id
 from tickwork.model.job import HTTP_TASK, JobFilter, JobRequest, JobSpec, JobStatus, JobView
 from tickwork.model.page import Page
-from tickwork.model.schedule import Schedule
+from tickwork.model.schedule import KINDS, Schedule
 from tickwork.store.port import DefineStore, ReadStore
 
 _TRIES = 50  # of a change that others keep overtaking
@@ -69,8 +69,8 @@ class Jobs:
         current = await self._store.definition(tenant_id, job)
         document = current.document
         if isinstance(patch.get("schedule"), dict):
-            # Its fields are patched as they are shown, whichever way the schedule was written.
-            document = {**document, "schedule": (await self.get(tenant_id, job)).schedule, "timezone": None}
+            shown = (await self.get(tenant_id, job)).schedule
+            document = {**document, "schedule": _as_base(shown, patch["schedule"]), "timezone": None}
         (spec,) = await self._compile(tenant_id, [_patched(document, patch)])
         await self._store.change(tenant_id, job, spec, current.version if if_match is None else if_match)
 
@@ -153,7 +153,7 @@ def _remembering(parse_schedule: ParseSchedule) -> ParseSchedule:
         schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str
     ) -> Schedule:
         text = msgspec.json.encode(schedule)
-        key = (text, timezone, seed if b"H" in text else "")
+        key = (text, timezone, seed if b"H" in text.upper() else "")
         if key not in known:
             known[key] = parse_schedule(schedule, timezone, now=now, seed=seed)
         return known[key]
@@ -167,6 +167,13 @@ def _repeated_keys(requests: Sequence[JobRequest]) -> Iterator[FieldError]:
         if request.key is not None and request.key in seen:
             yield FieldError(f"[{number}].key", f"{request.key!r} stands twice in this request")
         seen.add(request.key or "")
+
+
+def _as_base(shown: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """A schedule is patched as it is shown, whichever way it was written; and as it can be of one kind only,
+    naming another takes the present one away."""
+    names_kind = any(patch.get(kind) is not None for kind in KINDS)
+    return {name: value for name, value in shown.items() if not (names_kind and name in KINDS)}
 
 
 def _patched(document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:

@@ -69,13 +69,7 @@ class Slots:
     def wake(self, at_once: int = 1) -> None:
         """See to it that slots are on their way to what is ready."""
         for _ in range(min(at_once, len(self._ready)) - self._coming):
-            if self._resting:
-                self._resting.popitem()[0].set_result(None)
-            elif len(self._tasks) < self._count:
-                slot = asyncio.create_task(self._serve(), name="tickwork slot")
-                slot.add_done_callback(self._tasks.discard)
-                self._tasks.add(slot)
-            else:
+            if not self._wake_one() and not self._make_one():
                 return
             self._coming += 1
 
@@ -105,6 +99,28 @@ class Slots:
             await asyncio.wait(self._tasks, timeout=_GRACE)
         for slot in self._tasks:
             slot.cancel()
+
+    def _wake_one(self) -> bool:
+        while self._resting:
+            rest, _ = self._resting.popitem()
+            if not rest.done():
+                rest.set_result(None)
+                return True
+        return False
+
+    def _make_one(self) -> bool:
+        if len(self._tasks) >= self._count:
+            return False
+        slot = asyncio.create_task(self._serve(), name="tickwork slot")
+        slot.add_done_callback(self._replace)
+        self._tasks.add(slot)
+        return True
+
+    def _replace(self, slot: Slot) -> None:
+        """A task may keep the slot it ran in and cancel it at any time."""
+        self._tasks.discard(slot)
+        if not self._closed:
+            self.wake()
 
     async def _serve(self) -> None:
         slot = asyncio.current_task()

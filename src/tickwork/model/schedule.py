@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+KINDS = ("at", "in", "cron", "every", "rrule", "text", "fields")  # a schedule object has exactly one
 
 class Timing(Protocol):
     """The due times of one recurring schedule."""

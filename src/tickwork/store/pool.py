@@ -5,7 +5,7 @@ an API call and the answer kept for its Idempotency-Key commit together or not a
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any, TypeAlias
@@ -51,6 +51,7 @@ class Database:
         self._begin = "BEGIN"
         self.reachable = False
         self._ambient: ContextVar[Connection | None] = ContextVar("connection", default=None)
+        self._afterwards: ContextVar[list[Callable[[], None]] | None] = ContextVar("afterwards", default=None)
 
     async def open(self) -> None:
         pooled = await _is_pooled(self._url)
@@ -86,9 +87,10 @@ class Database:
             async with self._savepoint(outer):
                 yield outer
             return
+        afterwards: list[Callable[[], None]] = []
         with _as_unavailable(self):
             async with self._acquire() as connection:
-                token = self._ambient.set(connection)
+                tokens = self._ambient.set(connection), self._afterwards.set(afterwards)
                 try:
                     await connection.execute(self._begin)
                     try:
@@ -98,7 +100,18 @@ class Database:
                         raise
                     await connection.execute("COMMIT")
                 finally:
-                    self._ambient.reset(token)
+                    self._ambient.reset(tokens[0])
+                    self._afterwards.reset(tokens[1])
+        for call in afterwards:
+            call()
+
+    def after_commit(self, call: Callable[[], None]) -> None:
+        """Once what is being done can be seen by others: at the end of the open transaction, or now."""
+        afterwards = self._afterwards.get()
+        if afterwards is None:
+            call()
+        else:
+            afterwards.append(call)
 
     @asynccontextmanager
     async def _savepoint(self, connection: Connection) -> AsyncIterator[None]:

@@ -1,7 +1,7 @@
 """Days on which nothing is due: weekends, public holidays, dates."""
 
 from datetime import date
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from tickwork.trigger.due.days import day_number, weekdays_of, whole_month
@@ -43,9 +43,7 @@ def holidays_of(code: str, year: int) -> dict[int, str]:
 
 def check_country(code: object) -> str:
     """A country or region that holidays are known for."""
-    import holidays  # noqa: PLC0415 (see above)
-
-    known: dict[str, list[str]] = holidays.list_supported_countries(include_aliases=False)
+    known = _known_countries()
     country, dash, region = code.partition("-") if isinstance(code, str) else ("", "", "")
     if country not in known:
         raise Misread(
@@ -58,6 +56,13 @@ def check_country(code: object) -> str:
             f"{country} has no region {region[:40]!r}", f"use one of {regions}…" if regions else None
         )
     return f"{country}-{region}" if dash else country
+
+
+@cache
+def _known_countries() -> dict[str, list[str]]:
+    import holidays  # noqa: PLC0415 (see above)
+
+    return holidays.list_supported_countries(include_aliases=False)
 
 
 def workdays_of(exclude: dict[str, Any]) -> Workdays:

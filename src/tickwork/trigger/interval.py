@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from tickwork.model.duration import parse_duration
-from tickwork.trigger.due.epoch import END
+from tickwork.trigger.due.epoch import BEGIN, END
 from tickwork.trigger.misread import Misread
 
 
@@ -14,8 +14,9 @@ class Interval(NamedTuple):
     anchor: int = 0
 
     def next_after(self, after: int) -> int | None:
+        after = max(after, BEGIN)
         due = after + self.every - (after - self.anchor) % self.every
-        return due if 0 <= due < END else None
+        return due if due < END else None
 
 
 def read_every(value: object) -> int:

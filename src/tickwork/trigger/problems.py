@@ -7,6 +7,7 @@ from typing import ParamSpec, TypeVar
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.trigger.misread import Misread
 
+_MOST = 20  # nobody reads more
 Given = ParamSpec("Given")
 Read = TypeVar("Read")
 
@@ -31,7 +32,7 @@ class Problems:
     def check_names(self, path: str, given: Iterable[object], known: Iterable[str]) -> None:
         known = tuple(known)
         for name in given:
-            if name not in known:
+            if name not in known and len(self.found) < _MOST:
                 near = get_close_matches(str(name)[:40], known, 1)
                 hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
                 self.add(f"{path}.{str(name)[:40]}", "there is no such field", hint)

@@ -13,7 +13,7 @@ from tickwork.trigger.rule import local_anchor, read_rule
 
 _LINE = re.compile(r"(DTSTART|EXDATE)((?:;[A-Z]+=[^:;\s]+)*):(\S+)")
 _STAMP = re.compile(r"([0-9]{8})(?:T([0-9]{6})(Z?))?")
-MOST = 10_000  # COUNT is found by counting
+MOST = 1000  # the last of them is found by counting
 
 
 class Lines(NamedTuple):

@@ -1,7 +1,8 @@
 """The days an RRULE names: every n-th year, month, week or day that passes all of its filters."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import date
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from tickwork.trigger.due.days import day_number, month_length, weekdays_of, whole_month
@@ -30,7 +31,7 @@ class RuleDays(NamedTuple):
         turn = self._in_turn(year, month)
         if not turn:
             return 0
-        return turn & (self._chosen(year, month) if self.positions else self._matching(year, month))
+        return turn & (self._chosen(year, month) if self.positions else self.matching(year, month))
 
     def _in_turn(self, year: int, month: int) -> int:
         """The days of the month whose period is one of every `interval`."""
@@ -51,7 +52,7 @@ class RuleDays(NamedTuple):
             return whole & bits(range(1 + (self.anchor - first) % self.interval, 32, self.interval))
         return whole
 
-    def _matching(self, year: int, month: int) -> int:
+    def matching(self, year: int, month: int) -> int:
         if self.months and month not in self.months:
             return 0
         found = whole_month(year, month)
@@ -101,33 +102,39 @@ class RuleDays(NamedTuple):
 
     def _chosen(self, year: int, month: int) -> int:
         """Of the matching days of each period, those at the given positions."""
-        found, first = 0, day_number(year, month, 1)
-        for start, end in self._periods(year, month):
-            days = list(self._matching_between(start, end))
-            picked = (days[p - 1 if p > 0 else p] for p in self.positions if abs(p) <= len(days))
-            found |= bits(
-                [day - first + 1 for day in picked if first <= day < first + month_length(year, month)]
-            )
+        first, length = day_number(year, month, 1), month_length(year, month)
+        start, end, period = self._periods(year, month)
+        matching, found = _matching_between(self, start, end), 0
+        for offset in range(0, end - start, period):
+            days = matching >> offset & (1 << period) - 1
+            for position in self.positions:
+                if abs(position) <= days.bit_count():
+                    day = start + offset + members(days)[position - (position > 0)] - first + 1
+                    found |= 1 << day if 1 <= day <= length else 0
         return found
 
-    def _periods(self, year: int, month: int) -> Iterator[tuple[int, int]]:
-        first, last = day_number(year, month, 1), day_number(year, month, month_length(year, month))
+    def _periods(self, year: int, month: int) -> tuple[int, int, int]:
+        """The first day, the day after the last, and the length of the periods that touch a month."""
+        first, after = day_number(year, month, 1), day_number(year, month, 1) + month_length(year, month)
         if self.frequency == "YEARLY":
-            yield day_number(year, 1, 1), day_number(year, 12, 31)
-        elif self.frequency == "MONTHLY":
-            yield first, last
-        else:
-            yield from ((week, week + 6) for week in range(self._week_of(first), last + 1, 7))
+            start, after = day_number(year, 1, 1), day_number(year + 1, 1, 1)
+            return start, after, after - start
+        if self.frequency == "MONTHLY":
+            return first, after, after - first
+        return self._week_of(first), self._week_of(after - 1) + 7, 7
 
-    def _matching_between(self, start: int, end: int) -> Iterator[int]:
-        day = start
-        while day <= end:
-            at = date.fromordinal(FIRST_DAY + day)
-            first = day - at.day + 1
-            for number in members(self._matching(at.year, at.month)):
-                if start <= first + number - 1 <= end:
-                    yield first + number - 1
-            day = first + month_length(at.year, at.month)
+
+@lru_cache(maxsize=1024)  # the twelve months of a year ask for the same days
+def _matching_between(rule: RuleDays, start: int, end: int) -> int:
+    """The matching days as a mask: bit 0 is the first."""
+    found, day = 0, start
+    while day < end:
+        at = date.fromordinal(FIRST_DAY + day)
+        first = day - at.day + 1
+        month = rule.matching(at.year, at.month) >> 1
+        found |= month << first - start if first >= start else month >> start - first
+        day = first + month_length(at.year, at.month)
+    return found & (1 << end - start) - 1
 
 
 def _sunday_first(weekdays: Iterable[int]) -> int:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 DAY = 86_400
+BEGIN = 2 * DAY  # by then it is 1970 everywhere
 LAST_YEAR = 2099
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)

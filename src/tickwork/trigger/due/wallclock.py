@@ -8,7 +8,7 @@ once or twice.
 from typing import Literal, NamedTuple
 
 from tickwork.trigger.due.days import Days, first_day_from
-from tickwork.trigger.due.epoch import DAY, END
+from tickwork.trigger.due.epoch import BEGIN, DAY, END
 from tickwork.trigger.due.times import EVERY_HOUR, Times
 from tickwork.trigger.due.zone import Zone
 
@@ -37,7 +37,7 @@ class WallClock(NamedTuple):
         return self.dst == AS_SHOWN and self.times.hours == EVERY_HOUR
 
     def next_after(self, after: int) -> int | None:
-        at = max(after + 1, 0)
+        at = max(after + 1, BEGIN)
         while at < END:
             stretch = self.zone.stretch(at)
             local = at + stretch.offset

@@ -1,0 +1,116 @@
+"""PostgreSQL goes away under load and comes back."""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import asyncpg
+import httpx2
+import pytest
+from conftest import show_logs
+
+from support.cluster import KEY, Cluster
+from support.history import History, begun_twice, early, unfinished
+from support.load import Due, Load
+from support.outage import StoppablePostgres
+from support.waiting import eventually
+from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
+from tickwork.model.worker import LEASE, MARGIN
+
+_LEAD = 3  # seconds for creating the jobs before the first is due
+_FENCED_AFTER = LEASE - MARGIN
+_RESUMES_WITHIN = 20.0  # seconds; it should be 5, but a busy machine is no reason to fail
+
+
+@pytest.fixture
+def postgres(tmp_path: Path) -> Iterator[StoppablePostgres]:
+    postgres = StoppablePostgres(tmp_path)
+    postgres.start()
+    yield postgres
+    postgres.stop()
+
+
+@pytest.fixture
+async def processes(postgres: StoppablePostgres, tmp_path: Path) -> AsyncIterator[Cluster]:
+    cluster = Cluster(postgres.url, tmp_path)
+    await cluster.start(servers=2, workers=2)
+    yield cluster
+    cluster.clean_up()
+    show_logs(cluster)
+
+
+@pytest.mark.parametrize("how", ["immediate", "fast"])
+async def test_nothing_is_lost_or_doubled_and_work_goes_on(
+    postgres: StoppablePostgres, processes: Cluster, how: str, long: bool
+) -> None:
+    away, over = (timedelta(seconds=20), timedelta(seconds=40)) if long else (timedelta(seconds=4), timedelta(seconds=10))
+    begin = datetime.fromtimestamp(math.ceil(datetime.now(UTC).timestamp()) + _LEAD, UTC)
+    load = Load(begin, over, jobs=int(over / timedelta(seconds=1)) * 30)
+    async with processes.client() as client:
+        created = await client.create_jobs(load.requests)
+    await eventually(lambda: processes.ledger.completed() > load.executions // 5, within=60, what="some work")
+
+    await postgres.halt(how)
+    gone_at = datetime.now(UTC)
+    await _answers_that_it_is_unavailable(processes)
+    await asyncio.sleep((gone_at + away - datetime.now(UTC)).total_seconds())  # the outage itself
+    await postgres.resume()
+    back_at = datetime.now(UTC)
+    new = [await _runs_a_new_job(processes, server, back_at) for server in (0, 1)]
+
+    connection = await asyncpg.connect(postgres.url)
+    due = load.due([job.id for job in created])
+    await eventually(
+        lambda: _all_ended(connection, due), within=over.total_seconds() + 40, what="the end of all executions"
+    )
+    history, runs = await History.read(connection), processes.ledger.runs()
+    await connection.close()
+    assert [program.exit_code for program in processes.programs] == [None] * 4
+    assert history.fired() - due == set(new)
+    assert due - history.fired() == history.passed_over(due)
+    assert all(gone_at < at < back_at for _, at in history.passed_over(due))
+    assert history.not_completed() == []
+    assert history.not_run_as_recorded(runs) == []
+    assert history.unexplained_attempts() == []
+    assert {each.outcome for each in history.unfinished} <= ({"lost"} if away > _FENCED_AFTER else set())
+    assert begun_twice(runs) == []
+    assert early(runs) == []
+    assert history.illegal_overlaps(runs) == []
+
+
+async def _answers_that_it_is_unavailable(processes: Cluster) -> None:
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {KEY}"}) as http:
+        for url in processes.urls:
+            assert (await http.get(f"{url}/livez")).status_code == 200
+            for path in ("/v1/jobs", "/readyz"):
+                answer = await http.get(url + path)
+                assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+            answer = await http.post(f"{url}/v1/jobs", json={"task": "quick"})
+            assert (answer.status_code, answer.json()["status"]) == (503, 503)
+
+
+async def _runs_a_new_job(processes: Cluster, server: int, back_at: datetime) -> tuple[int, datetime]:
+    """Its due time, once it has completed."""
+    async with processes.client(server) as client:
+        job = await client.create_job(task="quick")
+        (ended_at, execution) = await eventually(
+            lambda: _end_of(processes, job.id), within=_RESUMES_WITHIN, what="a new job's end"
+        )
+    after = (from_micros(ended_at) - back_at).total_seconds()
+    print(f"new work through server {server + 1} completed {after:.2f} s after PostgreSQL was back")  # noqa: T201
+    return parse_execution_id(execution)
+
+
+def _end_of(processes: Cluster, job: str) -> tuple[int, str] | None:
+    ends = {parse_execution_id(run.attempt.execution)[0]: run for run in processes.ledger.runs() if run.ended_at}
+    run = ends.get(parse_job_id(job))
+    return (run.ended_at, run.attempt.execution) if run and run.ended_at else None
+
+
+async def _all_ended(connection: asyncpg.Connection, due: Due) -> bool:
+    if await unfinished(connection):
+        return False
+    history = await History.read(connection)
+    return due <= history.fired() | history.passed_over(due)
