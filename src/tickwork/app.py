@@ -48,6 +48,7 @@ from tickwork.trigger.preview import Preview, preview
 
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
 _TICK = 0.05  # shorter than the lead, so that everything is handed out before its time
+_RELEASE = 0.2
 _CONNECTIONS = 8
 _VITAL_CONNECTIONS = 3
 _ANSWERS_KEPT = timedelta(hours=24)
@@ -158,6 +159,7 @@ class Node:
             Loop("rescue", every=1).repeat(Rescuer(dispatch).rescue),
             Loop("clock", every=5).repeat(self._clock.read),
             Loop("partitions", every=600).repeat(self._partitions.keep_up),
+            Loop("release", every=_RELEASE).repeat(lambda: self._release(triggers)),
             Loop("promote", every=5).repeat(lambda: self._promote(triggers)),
             Loop("key use", every=30).repeat(self.keys.note_use),
             Loop("answers", every=600).repeat(self._forget_answers),
@@ -165,6 +167,12 @@ class Node:
         ]
         self._loops = {loop.name: loop for loop in loops}
         _CONNECTED.set_function(lambda: len(roster))
+
+    async def _release(self, triggers: PostgresTriggerStore) -> bool:
+        released = await triggers.release_queued(_PROMOTED)
+        if released:
+            self._loops["claim"].wake()
+        return released == _PROMOTED
 
     async def _promote(self, triggers: PostgresTriggerStore) -> bool:
         return await triggers.promote_held(self._partitions.horizon(), _PROMOTED) == _PROMOTED

@@ -16,7 +16,7 @@ from support.history import History, begun_twice, early, unfinished
 from support.load import Due, Load
 from support.outage import StoppablePostgres
 from support.waiting import eventually
-from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
+from tickwork.model.ids import execution_id, from_micros, parse_execution_id, parse_job_id
 from tickwork.model.worker import LEASE, MARGIN
 
 _LEAD = 3  # seconds for creating the jobs before the first is due
@@ -59,6 +59,7 @@ async def test_nothing_is_lost_or_doubled_and_work_goes_on(
     await postgres.resume()
     back_at = datetime.now(UTC)
     new = [await _runs_a_new_job(processes, server, back_at) for server in (0, 1)]
+    calls = [await _makes_a_new_http_call(processes, server, back_at) for server in (0, 1)]
 
     connection = await asyncpg.connect(postgres.url)
     due = load.due([job.id for job in created])
@@ -68,11 +69,11 @@ async def test_nothing_is_lost_or_doubled_and_work_goes_on(
     history, runs = await History.read(connection), processes.ledger.runs()
     await connection.close()
     assert [program.exit_code for program in processes.programs] == [None] * 4
-    assert history.fired() - due == set(new)
+    assert history.fired() - due == {*new, *calls}
     assert due - history.fired() == history.passed_over(due)
     assert all(gone_at < at < back_at for _, at in history.passed_over(due))
     assert history.not_completed() == []
-    assert history.not_run_as_recorded(runs) == []
+    assert {each.id for each in history.not_run_as_recorded(runs)} == {execution_id(*call) for call in calls}
     assert history.unexplained_attempts() == []
     assert {each.outcome for each in history.unfinished} <= ({"lost"} if away > _FENCED_AFTER else set())
     assert begun_twice(runs) == []
@@ -98,9 +99,22 @@ async def _runs_a_new_job(processes: Cluster, server: int, back_at: datetime) ->
         (ended_at, execution) = await eventually(
             lambda: _end_of(processes, job.id), within=_RESUMES_WITHIN, what="a new job's end"
         )
-    after = (from_micros(ended_at) - back_at).total_seconds()
-    print(f"new work through server {server + 1} completed {after:.2f} s after PostgreSQL was back")  # noqa: T201
+    _report(f"a new job through server {server + 1} completed", from_micros(ended_at) - back_at)
     return parse_execution_id(execution)
+
+
+async def _makes_a_new_http_call(processes: Cluster, server: int, back_at: datetime) -> tuple[int, datetime]:
+    """Likewise, by the worker inside of a server."""
+    async with processes.client(server) as client:
+        call = {"url": f"{processes.urls[server]}/livez", "method": "GET"}
+        job = await client.create_job(http=call)
+        execution = await client.wait_for_job(job.id, timeout=_RESUMES_WITHIN)
+    _report(f"a new HTTP call through server {server + 1} completed", execution.finished_at - back_at)
+    return parse_execution_id(execution.id)
+
+
+def _report(what: str, after: timedelta) -> None:
+    print(f"{what} {after.total_seconds():.2f} s after PostgreSQL was back")  # noqa: T201 (`pytest -s` shows it)
 
 
 def _end_of(processes: Cluster, job: str) -> tuple[int, str] | None:

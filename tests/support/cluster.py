@@ -115,6 +115,7 @@ class Cluster:
                 "TICKWORK_DATABASE_URL": self._database_url,
                 "TICKWORK_ADMIN_KEY": KEY,
                 "TICKWORK_DATA_DIR": str(self._folder),
+                "TICKWORK_HTTP_ALLOW_LOOPBACK": "true",
             },
             folder=self._folder,
         )

@@ -61,7 +61,9 @@ def _errors_of_handler(request: JobRequest) -> Iterator[FieldError]:
     if request.http:
         yield from target_errors(request.http)
         if request.http.method in _WITHOUT_BODY and request.payload not in (UNSET, None):
-            yield FieldError("payload", f"{request.http.method} sends none", "use POST, or put it into the URL")
+            yield FieldError(
+                "payload", f"{request.http.method} sends none", "use POST, or put it into the URL"
+            )
 
 
 def _errors_of_policies(request: JobRequest) -> Iterator[FieldError]:

@@ -54,7 +54,10 @@ class Member:
         """These are in its hands from now on, whether or not it has been told."""
         for work in works:
             key = ExecutionKey(work.tenant_id, work.scheduled_for, work.job_id)
-            if key not in self._hands:
+            held = self._hands.get(key)
+            if held and held.lease_id != lease_id:
+                self.put_down(key)  # an attempt that was taken back and that it has not told the end of
+            if held is None or held.lease_id != lease_id:
                 self._left[lease_id] = self._left.get(lease_id, 0) + 1
             self._hands[key] = InHand(work.attempt, lease_id)
 

@@ -1,9 +1,9 @@
 """When: every way of saying it is compiled to one canonical form."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
-KINDS = ("at", "in", "cron", "every", "rrule", "text", "fields")  # a schedule object has exactly one
+KINDS = ("at", "in", "cron", "every", "rrule", "text", "fields", "any")  # a schedule object has exactly one
 
 class Timing(Protocol):
     """The due times of one recurring schedule."""
@@ -16,6 +16,14 @@ class Timing(Protocol):
     @property
     def words(self) -> str:
         """The schedule in plain English, such as "every weekday at 09:00 (Europe/Paris)"."""
+
+    @property
+    def jitter(self) -> timedelta:
+        """Up to how much later than due each job is run."""
+
+    @property
+    def max_runs(self) -> int | None:
+        """How many due times a job has in all."""
 
     def next_after(self, after: datetime) -> datetime | None:
         """The first due time strictly after the given instant, in UTC; None when there is none."""

@@ -5,7 +5,7 @@ change is wholly before or wholly after each chunk that is fired.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 import asyncpg
@@ -17,10 +17,11 @@ from tickwork.model.execution import Trigger
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec, JobStatus
 from tickwork.model.schedule import Once, Timing
-from tickwork.store.membership import LockedRule, Membership, RuleName, rule_name
+from tickwork.store.membership import Crossed, LockedRule, LockedRules, Membership
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port import Definition
 from tickwork.store.query import queries
+from tickwork.store.upcoming import Upcoming
 
 _JOB_COLUMNS = (
     "id", "rule_id", "scheduled_for", "active_from", "created_at", "updated_at", "tenant_id", "lane_id", "timeout",
@@ -31,7 +32,6 @@ _EXECUTION_COLUMNS = (
 )  # fmt: skip
 _TRIES = 5
 _Done = TypeVar("_Done")
-_MICROSECOND = timedelta(microseconds=1)
 
 
 class _Timing(NamedTuple):
@@ -69,32 +69,37 @@ class PostgresDefineStore:
     async def _create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[int]:
         async with self._database.transaction() as connection:
             members = Membership(connection, tenant_id, self._timing_from_text)
-            taken = await self._taken_keys(connection, tenant_id, specs)
-            new = [spec for spec in specs if spec.request.key not in taken]
-            rules = await members.lock_for(new)
-            lanes = await self._lanes(connection, tenant_id, specs)
-            made = iter(await self._insert(connection, tenant_id, new, rules, lanes, await members.now()))
-            jobs = [taken.get(spec.request.key) or next(made) for spec in specs]
-            for spec, job in zip(specs, jobs, strict=True):
-                if spec.request.key in taken and spec.request.if_exists == "replace":
-                    await self.change(tenant_id, job, spec, None)
-        return jobs
+            there = await self._with_keys("jobs_by_key", connection, tenant_id, specs)
+            _check_if_exists(specs, there)
+            new = [spec for spec in specs if spec.request.key not in there]
+            old = [spec for spec in specs if _is_replaced(spec, there)]
+            rules = await members.lock([*new, *old], [there[spec.request.key]["rule_id"] for spec in old])
+            rows = await self._with_keys("lock_jobs_by_key", connection, tenant_id, old)
+            now = await members.now()
+            for spec in old:
+                await self._replace(connection, tenant_id, rows.get(spec.request.key), spec, rules, now)
+            made = iter(await self._insert(connection, tenant_id, new, rules, now))
+        return [there[spec.request.key]["id"] if spec.request.key in there else next(made) for spec in specs]
 
-    async def _taken_keys(
-        self, connection: Connection, tenant_id: int, specs: Sequence[JobSpec]
-    ) -> dict[str | None, int]:
+    async def _with_keys(
+        self, query: str, connection: Connection, tenant_id: int, specs: Sequence[JobSpec]
+    ) -> dict[str | None, asyncpg.Record]:
         keys = [spec.request.key for spec in specs if spec.request.key is not None]
-        if not keys:
-            return {}
-        rows = await connection.fetch(self._sql["lock_jobs_by_key"], tenant_id, keys)
-        taken = {row["key"]: row["id"] for row in rows}
-        for spec in specs:
-            if spec.request.key in taken and spec.request.if_exists == "error":
-                raise Conflict(
-                    f"job {job_id(taken[spec.request.key])} has the key {spec.request.key!r} already; "
-                    "to go on with it say if_exists: keep, or replace"
-                )
-        return taken
+        rows = await connection.fetch(self._sql[query], tenant_id, keys) if keys else []
+        return {row["key"]: row for row in rows}
+
+    async def _replace(
+        self,
+        connection: Connection,
+        tenant_id: int,
+        row: asyncpg.Record | None,
+        spec: JobSpec,
+        rules: LockedRules,
+        now: datetime,
+    ) -> None:
+        if row is None:
+            raise Crossed
+        await self._apply_change(connection, tenant_id, row, spec, rules, now)
 
     async def _lanes(
         self, connection: Connection, tenant_id: int, specs: Sequence[JobSpec]
@@ -112,10 +117,10 @@ class PostgresDefineStore:
         connection: Connection,
         tenant_id: int,
         specs: Sequence[JobSpec],
-        rules: dict[RuleName, LockedRule],
-        lanes: dict[tuple[str, str], int],
+        rules: LockedRules,
         now: datetime,
     ) -> list[int]:
+        lanes = await self._lanes(connection, tenant_id, specs)
         ids = [row["id"] for row in await connection.fetch(self._sql["new_job_ids"], len(specs))]
         jobs, executions = [], []
         for job, spec in zip(ids, specs, strict=True):
@@ -128,15 +133,14 @@ class PostgresDefineStore:
         await _copy(connection, "execution", _EXECUTION_COLUMNS, executions)
         return ids
 
-    def _timing(self, job: int, spec: JobSpec, rules: dict[RuleName, LockedRule], now: datetime) -> _Timing:
-        if isinstance(spec.schedule, Once):
-            at = max(spec.schedule.at or now, now)
-            held = at >= self._horizon()
-            return _Timing(None, at, held, None if held else at)
-        name = rule_name(spec)
-        assert name is not None  # noqa: S101 (a schedule is once or recurring)
-        rule = rules[name]
-        return _Timing(rule.id, None, held=False, due=rule.passed(now, (spec.priority, job)))
+    def _timing(self, job: int, spec: JobSpec, rules: LockedRules, now: datetime) -> _Timing:
+        rule = rules.of(spec)
+        if rule:
+            return _Timing(rule.id, None, held=False, due=rule.passed(now, (spec.priority, job)))
+        assert isinstance(spec.schedule, Once)  # noqa: S101 (what has no rule is due once)
+        at = max(spec.schedule.at or now, now)
+        held = at >= self._horizon()
+        return _Timing(None, at, held, None if held else at)
 
     async def definition(self, tenant_id: int, job: int) -> Definition:
         row = await self._database.fetchrow(self._sql["definition"], tenant_id, job)
@@ -145,25 +149,20 @@ class PostgresDefineStore:
         document = msgspec.json.decode(row["definition"])
         return Definition(document | {"payload": msgspec.json.decode(row["payload"])}, row["version"])
 
-    async def change(self, tenant_id: int, job: int, spec: JobSpec, version: int | None) -> None:
+    async def change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
         await _again_if_crossed(lambda: self._change(tenant_id, job, spec, version))
 
-    async def _change(self, tenant_id: int, job: int, spec: JobSpec, version: int | None) -> None:
+    async def _change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
         async with self._database.transaction() as connection:
             members = Membership(connection, tenant_id, self._timing_from_text)
-            old_rule = await members.lock_of(job)
-            rules = await members.lock_for([spec])
-            row = await self._lock_member(connection, tenant_id, job, old_rule)
+            rules = await members.lock([spec], [await members.rule_of(job)])
+            row = await self._lock_job(connection, tenant_id, job)
             _check_version(row, version)
             _check_not_cancelled(row)
-            await self._check_key(connection, tenant_id, job, spec.request.key)
-            now = await members.now()
-            await self._apply_change(connection, tenant_id, row, spec, rules, old_rule, now)
-
-    async def _check_key(self, connection: Connection, tenant_id: int, job: int, key: str | None) -> None:
-        holder = await connection.fetchval(self._sql["job_with_key"], tenant_id, key) if key else None
-        if holder not in (None, job):
-            raise Conflict(f"job {job_id(holder)} has the key {key!r} already")
+            for holder in (await self._with_keys("jobs_by_key", connection, tenant_id, [spec])).values():
+                if holder["id"] != job:
+                    raise Conflict(f"job {job_id(holder['id'])} has the key {holder['key']!r} already")
+            await self._apply_change(connection, tenant_id, row, spec, rules, await members.now())
 
     async def _apply_change(
         self,
@@ -171,61 +170,59 @@ class PostgresDefineStore:
         tenant_id: int,
         row: asyncpg.Record,
         spec: JobSpec,
-        rules: dict[RuleName, LockedRule],
-        old_rule: LockedRule | None,
+        rules: LockedRules,
         now: datetime,
     ) -> None:
-        job = row["id"]
+        job, old_rule = row["id"], rules.get(row["rule_id"])
+        upcoming = Upcoming(connection, tenant_id, job)
         lane = (await self._lanes(connection, tenant_id, [spec]))[spec.queue, spec.task]
         timing = self._timing(job, spec, rules, now)
         moved = timing.rule_id != row["rule_id"] or (
             timing.rule_id is None and _asks_for_another_time(row, spec)
         )
         if moved:
-            await self._leave(connection, tenant_id, row, old_rule, now)
+            await self._leave(connection, upcoming, row, old_rule, now)
         elif timing.rule_id is None:
             timing = timing._replace(scheduled_for=row["scheduled_for"], held=row["held"])
-        await connection.execute(
-            self._sql["move_waiting"], tenant_id, job, row["lane_id"], lane, spec.priority
-        )
+        await upcoming.move(row["lane_id"], lane, spec.priority)
         await connection.execute(
             self._sql["change_job"],
             tenant_id, job, timing.rule_id, timing.scheduled_for, lane, spec.priority, spec.task, spec.payload,
             spec.target, spec.timeout, spec.request.overlap, spec.request.on_worker_lost, spec.request.name,
             spec.request.key, spec.request.tags, _definition(spec), timing.held, moved, row["status"],
         )  # fmt: skip
-        paused = row["status"] == JobStatus.PAUSED
-        if moved and timing.due and not (paused and timing.rule_id):
-            await self._add_execution(
-                connection, tenant_id, job, lane, spec.priority, timing.due, Trigger.SCHEDULE
-            )
-        if moved and paused:
-            await connection.execute(self._sql["hold_waiting"], tenant_id, job, lane)
+        if moved:
+            await self._arrive(upcoming, row, timing, lane, spec.priority)
 
     async def _leave(
         self,
         connection: Connection,
-        tenant_id: int,
+        upcoming: Upcoming,
         row: asyncpg.Record,
         old_rule: LockedRule | None,
         now: datetime,
     ) -> None:
         """The job goes on under another timing: what the old one had fired ahead is taken back."""
         if old_rule:
-            await self._stop_ahead(
-                connection, tenant_id, row["id"], old_rule.ahead(now), "skipped", "rescheduled"
-            )
+            await upcoming.stop_ahead(old_rule.ahead(now), "skipped", "rescheduled")
             await connection.execute(self._sql["note_past_rule"], row["id"], old_rule.id)
             if old_rule.last_at:
                 await connection.execute(self._sql["note_extra"], row["id"], old_rule.last_at)
         else:
             await connection.execute(self._sql["note_extra"], row["id"], row["scheduled_for"])
-            await self._stop_ahead(
-                connection, tenant_id, row["id"], [row["scheduled_for"]], "cancelled", "rescheduled"
-            )
-            await connection.execute(
-                self._sql["cancel_waiting"], tenant_id, row["id"], row["lane_id"], "rescheduled"
-            )
+            await upcoming.stop_ahead([row["scheduled_for"]], "cancelled", "rescheduled")
+            await upcoming.cancel(row["lane_id"], "rescheduled")
+
+    async def _arrive(
+        self, upcoming: Upcoming, row: asyncpg.Record, timing: _Timing, lane: int, priority: int
+    ) -> None:
+        """What the new timing has fired already, or fires only once, is made up for. A paused job misses the first
+        and keeps the second for later."""
+        paused = row["status"] == JobStatus.PAUSED
+        if timing.due and not (paused and timing.rule_id):
+            await upcoming.add(lane, priority, timing.due, Trigger.SCHEDULE)
+        if paused:
+            await upcoming.hold(lane)
 
     async def set_status(
         self, tenant_id: int, job: int, status: JobStatus, version: int | None = None
@@ -235,139 +232,55 @@ class PostgresDefineStore:
     async def _set_status(self, tenant_id: int, job: int, status: JobStatus, version: int | None) -> None:
         async with self._database.transaction() as connection:
             members = Membership(connection, tenant_id, self._timing_from_text)
-            rule = await members.lock_of(job)
-            row = await self._lock_member(connection, tenant_id, job, rule)
+            rules = await members.lock([], [await members.rule_of(job)])
+            row = await self._lock_job(connection, tenant_id, job)
+            rule = rules.get(row["rule_id"])
             _check_version(row, version)
             if row["status"] == status:
                 return
             _check_not_cancelled(row)
             await connection.execute(self._sql["set_job_status"], tenant_id, job, status)
+            upcoming = Upcoming(connection, tenant_id, job)
             now = await members.now()
             if status == JobStatus.ACTIVE:
-                await self._go_on(connection, members, tenant_id, row, rule, now)
+                await self._go_on(upcoming, row, await members.awake(rule, now) if rule else None, now)
+            elif status == JobStatus.PAUSED:
+                await self._hold(upcoming, row, rule, now)
             else:
-                await self._hold(connection, tenant_id, row, rule, status, now)
+                await upcoming.stop_ahead(_ahead(row, rule, now), "cancelled", "job cancelled")
+                await upcoming.cancel(row["lane_id"], "job cancelled")
 
     async def _hold(
-        self,
-        connection: Connection,
-        tenant_id: int,
-        row: asyncpg.Record,
-        rule: LockedRule | None,
-        status: JobStatus,
-        now: datetime,
+        self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule | None, now: datetime
     ) -> None:
-        where = tenant_id, row["id"], row["lane_id"]
-        if status == JobStatus.PAUSED:
-            if rule:
-                await self._stop_ahead(connection, tenant_id, row["id"], rule.ahead(now), "skipped", "paused")
-            else:
-                await self._take_back(connection, tenant_id, row["id"], row["scheduled_for"])
-            await connection.execute(self._sql["hold_waiting"], *where)
+        """Due times pass while a job is paused, but not the only one of a job that is due once."""
+        if rule:
+            await upcoming.stop_ahead(rule.ahead(now), "skipped", "paused")
         else:
-            ahead = rule.ahead(now) if rule else [row["scheduled_for"]]
-            await self._stop_ahead(connection, tenant_id, row["id"], ahead, "cancelled", "job cancelled")
-            await connection.execute(self._sql["cancel_waiting"], *where, "job cancelled")
+            await upcoming.take_back(row["scheduled_for"])
+        await upcoming.hold(row["lane_id"])
 
     async def _go_on(
-        self,
-        connection: Connection,
-        members: Membership,
-        tenant_id: int,
-        row: asyncpg.Record,
-        rule: LockedRule | None,
-        now: datetime,
+        self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule | None, now: datetime
     ) -> None:
-        where = tenant_id, row["id"], row["lane_id"]
-        await connection.execute(self._sql["unhold_waiting"], *where)
-        if rule is None:
-            return
-        rule = await members.awake(rule, now)
-        due = rule.passed(now, (row["priority"], row["id"]))
+        await upcoming.unhold(row["lane_id"])
+        due = rule.passed(now, (row["priority"], row["id"])) if rule else None
         if due:
-            await self._add_execution(
-                connection, tenant_id, row["id"], row["lane_id"], row["priority"], due, Trigger.SCHEDULE
-            )
-
-    async def _stop_ahead(
-        self,
-        connection: Connection,
-        tenant_id: int,
-        job: int,
-        times: Sequence[datetime],
-        status: str,
-        reason: str,
-    ) -> None:
-        if not times:
-            return
-        stopped = await connection.fetch(self._sql["stop_ahead"], tenant_id, job, list(times), status, reason)
-        await self._revoke(connection, tenant_id, job, stopped, reason)
-
-    async def _take_back(
-        self, connection: Connection, tenant_id: int, job: int, scheduled_for: datetime
-    ) -> None:
-        """The one time of a job must not pass while it is paused: what has not begun waits with it."""
-        taken = await connection.fetch(self._sql["take_back"], tenant_id, job, scheduled_for)
-        await self._revoke(connection, tenant_id, job, taken, "paused")
-
-    async def _revoke(
-        self, connection: Connection, tenant_id: int, job: int, rows: Sequence[asyncpg.Record], reason: str
-    ) -> None:
-        for row in rows:
-            if row["worker_id"] is not None:
-                await connection.execute(
-                    queries("record")["revoke"],
-                    tenant_id, row["scheduled_for"], job, row["attempt"], row["worker_id"], reason,
-                )  # fmt: skip
+            await upcoming.add(row["lane_id"], row["priority"], due, Trigger.SCHEDULE)
 
     async def run_now(self, tenant_id: int, job: int) -> datetime:
         async with self._database.transaction() as connection:
             row = await self._lock_job(connection, tenant_id, job)
             _check_not_cancelled(row)
-            at: datetime = await connection.fetchval("SELECT tickwork.clock()")
-            return await self._add_execution(
-                connection, tenant_id, job, row["lane_id"], row["priority"], at, Trigger.MANUAL
-            )
-
-    async def _add_execution(
-        self,
-        connection: Connection,
-        tenant_id: int,
-        job: int,
-        lane: int,
-        priority: int,
-        at: datetime,
-        trigger: Trigger,
-    ) -> datetime:
-        """An execution besides those its rule makes. A manual one whose instant is taken comes a moment later; a
-        scheduled one that was stopped before its time begins anew."""
-        while not await connection.fetchval(
-            self._sql["insert_execution"], tenant_id, at, job, lane, priority, trigger
-        ):
-            if trigger == Trigger.SCHEDULE:
-                await connection.execute(self._sql["revive_execution"], tenant_id, at, job, lane, priority)
-                break
-            at += _MICROSECOND
-        await connection.execute(self._sql["note_extra"], job, at)
-        return at
+            now: datetime = await connection.fetchval("SELECT tickwork.clock()")
+            upcoming = Upcoming(connection, tenant_id, job)
+            return await upcoming.add(row["lane_id"], row["priority"], now, Trigger.MANUAL)
 
     async def _lock_job(self, connection: Connection, tenant_id: int, job: int) -> asyncpg.Record:
         row = await connection.fetchrow(self._sql["lock_job"], tenant_id, job)
         if row is None:
             raise NotFound("job", job_id(job))
         return row
-
-    async def _lock_member(
-        self, connection: Connection, tenant_id: int, job: int, rule: LockedRule | None
-    ) -> asyncpg.Record:
-        row = await self._lock_job(connection, tenant_id, job)
-        if row["rule_id"] != (rule.id if rule else None):
-            raise _Crossed
-        return row
-
-
-class _Crossed(Exception):
-    """The job went to another rule before both were locked."""
 
 
 async def _again_if_crossed(act: Callable[[], Awaitable[_Done]]) -> _Done:
@@ -376,9 +289,23 @@ async def _again_if_crossed(act: Callable[[], Awaitable[_Done]]) -> _Done:
     for _ in range(_TRIES):
         try:
             return await act()
-        except (_Crossed, asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
+        except (Crossed, asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
             continue
     raise Conflict("other requests keep changing the same jobs: try again")
+
+
+def _check_if_exists(specs: Sequence[JobSpec], there: dict[str | None, asyncpg.Record]) -> None:
+    for spec in specs:
+        if spec.request.key in there and spec.request.if_exists == "error":
+            job = job_id(there[spec.request.key]["id"])
+            raise Conflict(
+                f"job {job} has the key {spec.request.key!r} already; "
+                "to go on with it say if_exists: keep, or replace"
+            )
+
+
+def _is_replaced(spec: JobSpec, there: dict[str | None, asyncpg.Record]) -> bool:
+    return spec.request.key in there and spec.request.if_exists == "replace"
 
 
 def _check_version(row: asyncpg.Record, version: int | None) -> None:
@@ -391,6 +318,10 @@ def _check_version(row: asyncpg.Record, version: int | None) -> None:
 def _check_not_cancelled(row: asyncpg.Record) -> None:
     if row["status"] == JobStatus.CANCELLED:
         raise Conflict(f"job {job_id(row['id'])} is cancelled: create a new one")
+
+
+def _ahead(row: asyncpg.Record, rule: LockedRule | None, now: datetime) -> list[datetime]:
+    return rule.ahead(now) if rule else [row["scheduled_for"]]
 
 
 def _asks_for_another_time(row: asyncpg.Record, spec: JobSpec) -> bool:

@@ -11,12 +11,11 @@ from tickwork.model.schedule import Recurring, Timing
 from tickwork.store.pool import Connection
 from tickwork.store.query import queries
 
-RuleName = tuple[str, str]  # timing, catch-up
-
 
 class LockedRule(NamedTuple):
     id: int
     timing: str
+    catch_up: str
     next_at: datetime | None
     last_at: datetime | None
     cursor: tuple[int, int] | None
@@ -36,8 +35,29 @@ class LockedRule(NamedTuple):
         return None
 
 
-def rule_name(spec: JobSpec) -> RuleName | None:
-    return (spec.schedule.text, spec.catch_up.text()) if isinstance(spec.schedule, Recurring) else None
+class LockedRules:
+    """Rules that stay as they are until the commit."""
+
+    def __init__(self, rules: Iterable[LockedRule]) -> None:
+        self._by_id = {rule.id: rule for rule in rules}
+        self._by_name = {(rule.timing, rule.catch_up): rule for rule in self._by_id.values()}
+
+    def of(self, spec: JobSpec) -> LockedRule | None:
+        """The rule of a job that repeats; none has one that is due once."""
+        name = _rule_name(spec)
+        return self._by_name[name] if name else None
+
+    def get(self, rule_id: int | None) -> LockedRule | None:
+        """Crossed when a job has come to belong to another rule before it could be locked."""
+        if rule_id is None:
+            return None
+        if rule_id not in self._by_id:
+            raise Crossed
+        return self._by_id[rule_id]
+
+
+class Crossed(Exception):
+    """Somebody else was quicker: look again."""
 
 
 class Membership:
@@ -49,28 +69,27 @@ class Membership:
         self._timing_from_text = timing_from_text
         self._sql = queries("define")
 
-    async def lock_for(self, specs: Iterable[JobSpec]) -> dict[RuleName, LockedRule]:
-        """The rules these jobs belong to, made where needed, locked, and awake."""
-        names = sorted({name for spec in specs if (name := rule_name(spec))})
-        if not names:
-            return {}
+    async def lock(self, joined: Iterable[JobSpec], left: Iterable[int | None]) -> LockedRules:
+        """The rules that jobs come to belong to, made where needed and awake, and those they belong to now. All are
+        locked at once, in one order: so no two requests wait for each other."""
+        names = {name for spec in joined if (name := _rule_name(spec))}
+        ids = [rule_id for rule_id in left if rule_id is not None]
+        if not names and not ids:
+            return LockedRules([])
         columns = [timing for timing, _ in names], [catch_up for _, catch_up in names]
-        await self._connection.execute(self._sql["ensure_rules"], self._tenant_id, *columns)
-        rows = await self._connection.fetch(self._sql["lock_rules_by_timing"], self._tenant_id, *columns)
+        if names:
+            await self._connection.execute(self._sql["ensure_rules"], self._tenant_id, *columns)
+        rows = await self._connection.fetch(self._sql["lock_rules"], self._tenant_id, *columns, ids)
         now = await self.now()
-        return {(row["timing"], row["catch_up"]): await self.awake(_rule(row), now) for row in rows}
+        rules = [_rule(row) for row in rows]
+        return LockedRules(
+            [await self.awake(rule, now) if (rule.timing, rule.catch_up) in names else rule for rule in rules]
+        )
 
-    async def lock_of(self, job: int) -> LockedRule | None:
-        """The job's rule. It may change until its lock is got, so it is looked at again afterwards."""
-        while True:
-            rule_id = await self._connection.fetchval(self._sql["rule_of_job"], self._tenant_id, job)
-            if rule_id is None:
-                return None
-            row = await self._connection.fetchrow(self._sql["lock_rule"], self._tenant_id, rule_id)
-            if row and rule_id == await self._connection.fetchval(
-                self._sql["rule_of_job"], self._tenant_id, job
-            ):
-                return _rule(row)
+    async def rule_of(self, job: int) -> int | None:
+        """May change until that rule is locked."""
+        rule_id: int | None = await self._connection.fetchval(self._sql["rule_of_job"], self._tenant_id, job)
+        return rule_id
 
     async def now(self) -> datetime:
         """Read after the locks were got: what lies ahead is judged at this moment."""
@@ -89,4 +108,8 @@ class Membership:
 def _rule(row: asyncpg.Record) -> LockedRule:
     begun = row["cursor_job"] is not None
     cursor = (row["cursor_priority"], row["cursor_job"]) if begun else None
-    return LockedRule(row["id"], row["timing"], row["next_at"], row["last_at"], cursor)
+    return LockedRule(row["id"], row["timing"], row["catch_up"], row["next_at"], row["last_at"], cursor)
+
+
+def _rule_name(spec: JobSpec) -> tuple[str, str] | None:
+    return (spec.schedule.text, spec.catch_up.text()) if isinstance(spec.schedule, Recurring) else None

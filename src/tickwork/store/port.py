@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
 from tickwork.model.execution import AttemptOutcome, AttemptView, ExecutionFilter, ExecutionKey, ExecutionView
-from tickwork.model.job import JobFilter, JobSpec, JobStatus, JobView
+from tickwork.model.job import JobFilter, JobSpec, JobStatus, JobView, Overlap
 from tickwork.model.lifecycle import Held, Verdict
 from tickwork.model.page import Page
 from tickwork.model.protocol import Hello
@@ -80,7 +80,9 @@ class Candidate(NamedTuple):
     round_number: int
     priority: int
     work: Work
-    blocked_by: datetime | None  # its execution that still runs, when it must not overlap
+    overlap: Overlap
+    blocked_by: datetime | None  # its execution that has not ended, when they must not overlap
+    queued: int  # executions of it that wait for one another
 
 
 class Seat(NamedTuple):
@@ -166,8 +168,13 @@ class Firing(Handing, Protocol):
 
     async def pick(self, rounds: Sequence[Round], chunk: int) -> list[Candidate]: ...
 
-    async def insert(self, candidates: Sequence[Candidate], workers: Sequence[int | None]) -> None:
-        """Collision when a due time has an execution already; then the transaction is over."""
+    async def cancel_blockers(self, candidates: Sequence[Candidate]) -> None:
+        """End what these replace, wherever it is."""
+
+    async def insert(
+        self, candidates: Sequence[Candidate], workers: Sequence[int | None], reasons: Sequence[str | None]
+    ) -> None:
+        """Those with a reason are skipped for it; a blocked one without waits for its turn. Collision when a due time has an execution already; then the transaction is over."""
 
     async def insert_carefully(self, candidates: Sequence[Candidate]) -> None:
         """Leave executions that exist, except those that were stopped before their time."""
@@ -177,6 +184,9 @@ class Firing(Handing, Protocol):
 
 class TriggerStore(Protocol):
     def firing(self) -> AbstractAsyncContextManager[Firing]: ...
+
+    async def release_queued(self, limit: int) -> int:
+        """Let those go on whose turn has come; how many."""
 
     async def promote_held(self, until: datetime, limit: int) -> int:
         """Give one-time jobs due before that their executions; how many."""

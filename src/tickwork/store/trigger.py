@@ -23,6 +23,11 @@ class PostgresTriggerStore:
         async with self._database.transaction() as connection:
             yield PostgresFiring(connection)
 
+    async def release_queued(self, limit: int) -> int:
+        async with self._database.transaction() as connection:
+            answer = await connection.execute(self._sql["release_queued"], limit)
+        return int(answer.rsplit(" ", 1)[1])
+
     async def promote_held(self, until: datetime, limit: int) -> int:
         async with self._database.transaction() as connection:
             answer = await connection.execute(self._sql["promote_held_jobs"], until, limit)
@@ -51,13 +56,24 @@ class PostgresFiring(PostgresHanding):
         )
         return [_candidate(row, rounds[row[0]].scheduled_for) for row in rows]
 
-    async def insert(self, candidates: Sequence[Candidate], workers: Sequence[int | None]) -> None:
+    async def cancel_blockers(self, candidates: Sequence[Candidate]) -> None:
+        await self._connection.execute(
+            self._sql["cancel_blockers"],
+            [candidate.work.tenant_id for candidate in candidates],
+            [candidate.blocked_by for candidate in candidates],
+            [candidate.work.job_id for candidate in candidates],
+        )
+
+    async def insert(
+        self, candidates: Sequence[Candidate], workers: Sequence[int | None], reasons: Sequence[str | None]
+    ) -> None:
         try:
             await self._connection.execute(
                 self._sql["insert_executions"],
                 *_columns(candidates),
                 list(workers),
                 [candidate.blocked_by for candidate in candidates],
+                list(reasons),
             )
         except asyncpg.UniqueViolationError as error:
             raise Collision from error
@@ -87,6 +103,7 @@ def _columns(candidates: Sequence[Candidate]) -> tuple[list[Any], ...]:
         [work.job_id for work in works],
         [work.lane_id for work in works],
         [candidate.priority for candidate in candidates],
+        [work.ready_at for work in works],
     )
 
 
@@ -104,6 +121,6 @@ def _due_rule(row: asyncpg.Record) -> DueRule:
 
 
 def _candidate(row: asyncpg.Record, scheduled_for: datetime) -> Candidate:
-    number, job_id, tenant_id, lane_id, priority, task, payload, target, timeout, blocked_by = row
-    work = Work(tenant_id, scheduled_for, job_id, lane_id, 1, scheduled_for, task, payload, target, timeout)
-    return Candidate(number, priority, work, blocked_by)
+    number, job, tenant, lane, priority, task, payload, target, timeout, overlap, blocked_by, queued = row
+    work = Work(tenant, scheduled_for, job, lane, 1, scheduled_for, task, payload, target, timeout)
+    return Candidate(number, priority, work, overlap, blocked_by, queued)

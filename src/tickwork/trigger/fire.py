@@ -7,7 +7,7 @@ changes a job's place in a rule takes the same lock, so a pause or an edit is ei
 """
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Protocol
 
@@ -16,6 +16,8 @@ from prometheus_client import Counter
 from tickwork.model.schedule import Timing
 from tickwork.store.port import Candidate, Collision, Firing, Handing, RoundNote, RuleStep, TriggerStore, Work
 from tickwork.trigger.catch_up import Plan, plan
+from tickwork.trigger.jitter import spread
+from tickwork.trigger.overlap import replaces, skip_reason
 
 _FIRED = Counter("tickwork_executions_fired_total", "Executions that rules made, skipped ones included.")
 LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the dot by their own clock
@@ -69,8 +71,7 @@ class Trigger:
                 chunk = max(_CHUNK // len(plans), _LEAST)
                 candidates = await self._pick(firing, plans, chunk)
                 if place:
-                    handout = place([each.work for each in candidates if not each.blocked_by])
-                    await self._write(firing, candidates, handout)
+                    handout = await self._write(firing, candidates, place, rules[0].now + LEAD)
                 else:
                     await firing.insert_carefully(candidates)
                 await firing.advance(*_progress(plans, candidates, chunk))
@@ -84,17 +85,42 @@ class Trigger:
         return True
 
     async def _pick(self, firing: Firing, plans: Sequence[Plan], chunk: int) -> list[Candidate]:
-        rounds = [plan.round for plan in plans if plan.round]
-        return await firing.pick(rounds, chunk) if rounds else []
+        firing_now = [(plan.round, self._timing_from_text(plan.rule.timing)) for plan in plans if plan.round]
+        if not firing_now:
+            return []
+        candidates = await firing.pick([round_ for round_, _ in firing_now], chunk)
+        jitters = [timing.jitter for _, timing in firing_now]
+        if any(jitters):
+            candidates = [spread(candidate, jitters[candidate.round_number]) for candidate in candidates]
+        replacing = [candidate for candidate in candidates if replaces(candidate)]
+        if replacing:
+            await firing.cancel_blockers(replacing)
+            candidates = [each._replace(blocked_by=None) if replaces(each) else each for each in candidates]
+        return candidates
 
-    async def _write(self, firing: Firing, candidates: Sequence[Candidate], handout: Handout) -> None:
+    async def _write(
+        self,
+        firing: Firing,
+        candidates: Sequence[Candidate],
+        place: Callable[[Sequence[Work]], Handout],
+        handed_out_until: datetime,
+    ) -> Handout | None:
         if not candidates:
-            return
-        await handout.fix(firing)
-        placed = iter(handout.workers)
-        workers = [None if candidate.blocked_by else next(placed) for candidate in candidates]
-        await firing.insert(candidates, workers)
-        await handout.lease(firing)
+            return None
+        startable = [
+            each.blocked_by is None and each.work.ready_at <= handed_out_until for each in candidates
+        ]
+        handout = place([each.work for each, starts in zip(candidates, startable, strict=True) if starts])
+        try:
+            await handout.fix(firing)
+            placed = iter(handout.workers)
+            workers = [next(placed) if starts else None for starts in startable]
+            await firing.insert(candidates, workers, [skip_reason(each) for each in candidates])
+            await handout.lease(firing)
+        except BaseException:
+            handout.release()
+            raise
+        return handout
 
 
 def _progress(

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from tickwork.model.errors import Invalid
-from tickwork.model.schedule import Once, Recurring, Schedule, Timing
+from tickwork.model.schedule import KINDS, Once, Recurring, Schedule, Timing
 from tickwork.trigger.once import Moment
 from tickwork.trigger.option import Options, read_job_options, read_zone
 from tickwork.trigger.problems import Problems
-from tickwork.trigger.reader import KINDS, Reader
+from tickwork.trigger.reader import Reader
 from tickwork.trigger.timing import canonical_text, timing_from_text
 
 __all__ = ["parse_schedule", "timing_from_text", "understand", "why_never"]

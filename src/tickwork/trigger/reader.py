@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from tickwork.model.schedule import KINDS
 from tickwork.trigger.draft import Draft, canonical_of
 from tickwork.trigger.due.zone import zone_named
 from tickwork.trigger.form import FORMS, Setting, form_of, read_form
@@ -11,7 +12,6 @@ from tickwork.trigger.option import JOB_NAMES, NAMES, Options, read_options
 from tickwork.trigger.problems import Problems
 from tickwork.trigger.timing import compile_source
 
-KINDS = (*FORMS, "any")
 _MOST_JOINED = 32
 
 Part = dict[str, Any]

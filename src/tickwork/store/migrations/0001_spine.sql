@@ -99,6 +99,7 @@ CREATE TABLE tickwork.job (
     rule_id bigint,                     -- null: due one time
     scheduled_for timestamptz,          -- that one time
     active_from timestamptz NOT NULL,   -- due times before this are not its own
+    active_until timestamptz,           -- nor are those after this
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
     tenant_id integer NOT NULL,
@@ -202,7 +203,7 @@ CREATE TABLE tickwork.execution (
     attempt integer NOT NULL DEFAULT 1,
     failures smallint NOT NULL DEFAULT 0,
     losses smallint NOT NULL DEFAULT 0,
-    blocked_by timestamptz,  -- the execution of the same job that was still running when this one was skipped
+    blocked_by timestamptz,  -- the job's execution that had not ended: this one waits for it, or was skipped
     result bytea,            -- JSON
     reason text,
     PRIMARY KEY (tenant_id, scheduled_for, job_id),
@@ -211,6 +212,25 @@ CREATE TABLE tickwork.execution (
     CONSTRAINT ended_is_dated CHECK ((status IN ('pending', 'running')) = (finished_at IS NULL))
 ) PARTITION BY RANGE (scheduled_for);
 CREATE INDEX execution_ready ON tickwork.execution (lane_id, priority, ready_at) WHERE ready_at IS NOT NULL;
+
+CREATE INDEX execution_queued ON tickwork.execution (tenant_id, job_id)
+    WHERE blocked_by IS NOT NULL AND ready_at IS NOT NULL;
+
+-- The latest execution of a job that has not ended, given the due time its rule fired last: that one, the one it
+-- was skipped for, or one that no rule made. By key, so that no index has to follow what runs.
+CREATE FUNCTION tickwork.blocker(integer, bigint, timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT coalesce(
+        (SELECT CASE WHEN last.finished_at IS NULL THEN last.scheduled_for
+                     ELSE (SELECT other.scheduled_for FROM tickwork.execution other
+                           WHERE other.tenant_id = $1 AND other.scheduled_for = last.blocked_by AND other.job_id = $2
+                               AND other.finished_at IS NULL) END
+         FROM tickwork.execution last
+         WHERE last.tenant_id = $1 AND last.scheduled_for = $3 AND last.job_id = $2),
+        (SELECT max(other.scheduled_for)
+         FROM tickwork.extra x JOIN tickwork.execution other
+             ON other.tenant_id = $1 AND other.scheduled_for = x.scheduled_for AND other.job_id = $2
+         WHERE x.job_id = $2 AND other.finished_at IS NULL))
+$$;
 
 -- Tries that did not complete. One that did is told by the execution itself.
 CREATE TABLE tickwork.attempt (
@@ -248,6 +268,7 @@ SELECT e.tenant_id, e.job_id, e.scheduled_for, l.task, l.queue, e.trigger::text 
     CASE WHEN e.status = 'running' AND e.scheduled_for > tickwork.clock() THEN 'pending' ELSE e.status::text END
         AS status,
     CASE WHEN e.finished_at IS NOT NULL THEN NULL
+         WHEN e.blocked_by IS NOT NULL THEN 'limit'
          WHEN e.ready_at = 'infinity' THEN 'paused'
          WHEN e.ready_at > tickwork.clock() AND e.attempt > 1 THEN 'retry'
          WHEN e.ready_at > tickwork.clock() OR e.scheduled_for > tickwork.clock() THEN 'due'

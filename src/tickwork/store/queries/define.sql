@@ -18,21 +18,18 @@ SELECT $1, * FROM unnest($2::text[], $3::text[]) AS r (timing, catch_up)
 ORDER BY 2, 3
 ON CONFLICT DO NOTHING;
 
--- name: lock_rules_by_timing
--- Locks rules, in one order for all, before anything is decided about their jobs.
+-- name: lock_rules
+-- Locks rules by timing and by id, in one order for all, before anything is decided about their jobs.
 SELECT r.id, r.timing, r.catch_up, r.next_at, r.last_at, r.cursor_priority, r.cursor_job
 FROM tickwork.rule r
-JOIN unnest($2::text[], $3::text[]) AS wanted (timing, catch_up)
-    ON wanted.timing = r.timing AND wanted.catch_up = r.catch_up
-WHERE r.tenant_id = $1
+WHERE r.tenant_id = $1 AND r.id IN (
+    SELECT named.id FROM tickwork.rule named
+    JOIN unnest($2::text[], $3::text[]) AS wanted (timing, catch_up)
+        ON wanted.timing = named.timing AND wanted.catch_up = named.catch_up
+    WHERE named.tenant_id = $1
+    UNION ALL SELECT unnest($4::bigint[]))
 ORDER BY r.id
 FOR UPDATE OF r;
-
--- name: lock_rule
--- Locks one rule.
-SELECT id, timing, catch_up, next_at, last_at, cursor_priority, cursor_job
-FROM tickwork.rule WHERE tenant_id = $1 AND id = $2
-FOR UPDATE;
 
 -- name: arm_rule
 -- Wakes a rule that slept because no job needed it.
@@ -42,16 +39,18 @@ UPDATE tickwork.rule SET next_at = $2 WHERE id = $1 AND next_at IS NULL;
 -- Numbers for new jobs.
 SELECT nextval('tickwork.job_id') AS id FROM generate_series(1, $1);
 
+-- name: jobs_by_key
+-- The jobs that have these keys, and the rules to lock before they may be looked at.
+SELECT id, key, rule_id FROM tickwork.job
+WHERE tenant_id = $1 AND key = ANY($2::text[]) AND key IS NOT NULL AND status <> 'cancelled';
+
 -- name: lock_jobs_by_key
 -- Locks the jobs that have these keys.
-SELECT id, key FROM tickwork.job
+SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, key
+FROM tickwork.job
 WHERE tenant_id = $1 AND key = ANY($2::text[]) AND key IS NOT NULL AND status <> 'cancelled'
 ORDER BY id
 FOR UPDATE;
-
--- name: job_with_key
--- The job that has this key.
-SELECT id FROM tickwork.job WHERE tenant_id = $1 AND key = $2 AND status <> 'cancelled';
 
 -- name: rule_of_job
 -- The rule to lock before the job itself may be looked at.
@@ -59,7 +58,7 @@ SELECT rule_id FROM tickwork.job WHERE tenant_id = $1 AND id = $2;
 
 -- name: lock_job
 -- Locks a job to change it.
-SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, payload, definition
+SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition
 FROM tickwork.job WHERE tenant_id = $1 AND id = $2
 FOR UPDATE;
 
@@ -136,7 +135,7 @@ WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL;
 -- name: unhold_waiting
 -- Lets the waiting executions of a job go on.
 UPDATE tickwork.execution SET ready_at = greatest(scheduled_for, tickwork.clock())
-WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at = 'infinity';
+WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at = 'infinity' AND blocked_by IS NULL;
 
 -- name: cancel_waiting
 -- Ends the waiting executions of a job.

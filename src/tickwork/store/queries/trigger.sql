@@ -9,58 +9,82 @@ FOR UPDATE SKIP LOCKED;
 
 -- name: pick_jobs
 -- The next jobs of each round in firing order, each with the execution of its own that is still in its way.
-SELECT r.number, j.id, j.tenant_id, j.lane_id, j.priority, j.task, j.payload, j.target, j.timeout,
-    CASE WHEN j.overlap = 'skip' THEN coalesce(
-        (SELECT coalesce(blocker.scheduled_for, before.scheduled_for)
-         FROM tickwork.execution before
-         LEFT JOIN tickwork.execution blocker
-             ON blocker.tenant_id = before.tenant_id AND blocker.scheduled_for = before.blocked_by
-             AND blocker.job_id = before.job_id
-         WHERE before.tenant_id = j.tenant_id AND before.scheduled_for = r.last_at AND before.job_id = j.id
-             AND (before.finished_at IS NULL
-                  OR (before.blocked_by IS NOT NULL AND blocker.finished_at IS NULL AND blocker.job_id IS NOT NULL))),
-        (SELECT other.scheduled_for
-         FROM tickwork.extra
-         JOIN tickwork.execution other
-             ON other.tenant_id = j.tenant_id AND other.scheduled_for = extra.scheduled_for
-             AND other.job_id = extra.job_id
-         WHERE extra.job_id = j.id AND other.finished_at IS NULL
-         LIMIT 1)) END AS blocked_by
+SELECT r.number, j.id, j.tenant_id, j.lane_id, j.priority, j.task, j.payload, j.target, j.timeout, j.overlap::text,
+    blocker.scheduled_for AS blocked_by,
+    CASE WHEN j.overlap = 'queue' AND blocker.scheduled_for IS NOT NULL THEN (
+        SELECT count(*) FROM tickwork.execution q
+        WHERE q.tenant_id = j.tenant_id AND q.job_id = j.id AND q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL
+    ) ELSE 0 END AS queued
 FROM unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::smallint[], $6::bigint[])
     AS r (number, rule_id, scheduled_for, last_at, cursor_priority, cursor_job)
 CROSS JOIN LATERAL (
     SELECT * FROM tickwork.job
     WHERE rule_id = r.rule_id AND status = 'active' AND active_from <= r.scheduled_for
+        AND (active_until IS NULL OR active_until >= r.scheduled_for)
         AND (priority, id) > (r.cursor_priority, r.cursor_job)
     ORDER BY priority, id
     LIMIT $7
 ) j
+LEFT JOIN LATERAL (
+    SELECT tickwork.blocker(j.tenant_id, j.id, r.last_at) AS scheduled_for WHERE j.overlap <> 'allow'
+) blocker ON true
 ORDER BY r.number, j.priority, j.id;
 
+-- name: cancel_blockers
+-- Ends the executions that newer ones replace, and has their workers told.
+WITH ended AS (
+    UPDATE tickwork.execution e
+    SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reason = 'replaced by the next one'
+    FROM unnest($1::int[], $2::timestamptz[], $3::bigint[]) AS k (tenant_id, scheduled_for, job_id)
+    WHERE e.tenant_id = k.tenant_id AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+        AND e.finished_at IS NULL
+    RETURNING e.tenant_id, e.scheduled_for, e.job_id, e.attempt, e.worker_id, e.reason
+)
+INSERT INTO tickwork.revocation (tenant_id, scheduled_for, job_id, attempt, worker_id, reason)
+SELECT tenant_id, scheduled_for, job_id, attempt, worker_id, reason FROM ended WHERE worker_id IS NOT NULL
+ON CONFLICT DO NOTHING;
+
 -- name: insert_executions
--- Writes one chunk of a round: held by a worker, waiting for one, or skipped because the last one still runs.
+-- Writes one chunk of a round: held by a worker, waiting for one or for the execution before it, or skipped.
 INSERT INTO tickwork.execution
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, worker_id, ready_at, finished_at,
      blocked_by, reason)
 SELECT tenant_id, scheduled_for, job_id, lane_id, priority, 'schedule',
-    CASE WHEN blocked_by IS NOT NULL THEN 'skipped' WHEN worker_id IS NOT NULL THEN 'running'
+    CASE WHEN reason IS NOT NULL THEN 'skipped' WHEN worker_id IS NOT NULL THEN 'running'
          ELSE 'pending' END::tickwork.execution_status,
     worker_id,
-    CASE WHEN blocked_by IS NULL AND worker_id IS NULL THEN scheduled_for END,
-    CASE WHEN blocked_by IS NOT NULL THEN tickwork.clock() END,
-    blocked_by,
-    CASE WHEN blocked_by IS NOT NULL THEN 'overlap' END
-FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::smallint[], $6::int[], $7::timestamptz[])
-    AS c (tenant_id, scheduled_for, job_id, lane_id, priority, worker_id, blocked_by);
+    CASE WHEN reason IS NULL AND worker_id IS NULL
+         THEN CASE WHEN blocked_by IS NULL THEN ready_at ELSE 'infinity' END END,
+    CASE WHEN reason IS NOT NULL THEN tickwork.clock() END,
+    blocked_by, reason
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::smallint[], $6::timestamptz[], $7::int[],
+            $8::timestamptz[], $9::text[])
+    AS c (tenant_id, scheduled_for, job_id, lane_id, priority, ready_at, worker_id, blocked_by, reason);
+
+-- name: release_queued
+-- Lets executions go on that waited for the one before them; those of a held job go on waiting for its resumption.
+UPDATE tickwork.execution e
+SET blocked_by = NULL, ready_at = CASE WHEN j.status = 'paused' THEN 'infinity' ELSE tickwork.clock() END
+FROM (
+    SELECT q.tenant_id, q.scheduled_for, q.job_id FROM tickwork.execution q
+    WHERE q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL AND NOT EXISTS (
+        SELECT FROM tickwork.execution b
+        WHERE b.tenant_id = q.tenant_id AND b.scheduled_for = q.blocked_by AND b.job_id = q.job_id
+            AND b.finished_at IS NULL)
+    LIMIT $1
+    FOR UPDATE SKIP LOCKED
+) free
+JOIN tickwork.job j ON j.id = free.job_id
+WHERE e.tenant_id = free.tenant_id AND e.scheduled_for = free.scheduled_for AND e.job_id = free.job_id;
 
 -- name: insert_executions_carefully
 -- The same, when some of these due times have an execution already: one that was stopped before its time, because
 -- the job was moved or held, begins anew; any other stands.
 INSERT INTO tickwork.execution AS e
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)
-SELECT tenant_id, scheduled_for, job_id, lane_id, priority, 'schedule', 'pending', scheduled_for
-FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::smallint[])
-    AS c (tenant_id, scheduled_for, job_id, lane_id, priority)
+SELECT tenant_id, scheduled_for, job_id, lane_id, priority, 'schedule', 'pending', ready_at
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::smallint[], $6::timestamptz[])
+    AS c (tenant_id, scheduled_for, job_id, lane_id, priority, ready_at)
 ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
 SET status = 'pending', ready_at = excluded.ready_at, finished_at = NULL, reason = NULL, worker_id = NULL,
     lane_id = excluded.lane_id, priority = excluded.priority, attempt = e.attempt + 1
