@@ -130,7 +130,7 @@ class Node:
             define, read, parse_schedule, work_arrived=partial(self._database.after_commit, claim.wake)
         )
         # trigger
-        trigger = Trigger(triggers, timing_from_text, roster.place)
+        trigger = Trigger(triggers, timing_from_text, roster.place, self._partitions.make_for)
         # dispatch
         self.workers, self.tasks = Workers(read), Tasks(read)
         claimer = Claimer(dispatch, roster, LEAD)

@@ -11,6 +11,7 @@ from tickwork.execute.runners.address import AddressPolicy
 from tickwork.execute.runners.http import HttpRunner
 from tickwork.execute.worker import Worker
 from tickwork.inprocess import InProcessConnection
+from tickwork.model.errors import Unavailable
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.task import direct_task
 
@@ -51,10 +52,18 @@ class BuiltInWorker:
 
     async def connect(self) -> InProcessConnection:
         connection = InProcessConnection()
-        attending = asyncio.create_task(self._gateway.attend(None, connection.server_end))
+        attending = asyncio.create_task(self._attend(connection))
         self._attended.add(attending)
         attending.add_done_callback(self._attended.discard)
         return connection
+
+    async def _attend(self, connection: InProcessConnection) -> None:
+        """However it ends, the worker is told, so that it tries again at once and not after a long silence."""
+        try:
+            with suppress(Unavailable):
+                await self._gateway.attend(None, connection.server_end)
+        finally:
+            await connection.server_end.close(1013, "the server cannot work just now")
 
 
 class Secrets:

@@ -82,6 +82,44 @@ async def test_a_worker_told_to_stop_takes_nothing_new_and_finishes_under_its_le
     assert await connection.fetchval("SELECT ended_at FROM tickwork.worker WHERE name = $1", leaving.name)
 
 
+async def test_a_worker_told_to_stop_hands_back_what_is_still_on_its_way_to_it(
+    processes: Cluster, connection: asyncpg.Connection, gate: Path
+) -> None:
+    await processes.start(servers=1, workers=1)
+    (leaving,) = processes.workers
+    gate.touch()
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE tickwork.lease IN EXCLUSIVE MODE")  # nothing can be handed over
+        await _create(processes, gate, jobs=1)
+        await eventually(lambda: _is_waited_for(connection, "lease"), within=10, what="an attempt to hand over")
+        leaving.send(signal.SIGTERM)
+        await eventually(lambda: _is_draining(connection, leaving.name), within=10, what="the drain")
+    staying = await processes.add_worker()
+    assert await leaving.ended() == 0
+    await _until_all_ended(connection)
+    assert [run.pid for run in processes.ledger.runs()] == [staying.pid]
+    assert await _used_up(connection) == 0
+
+
+async def test_a_worker_that_is_leaving_when_its_server_is_killed_finishes_on_another(
+    processes: Cluster, connection: asyncpg.Connection, gate: Path
+) -> None:
+    await processes.start(servers=2, workers=1)
+    (leaving,) = processes.workers
+    await _create(processes, gate, jobs=5)
+    await _begun(processes, 5)
+    leaving.send(signal.SIGTERM)
+    await eventually(lambda: _is_draining(connection, leaving.name), within=10, what="the drain")
+    processes.servers[0].kill()
+    await eventually(lambda: _connections(connection, 2), within=10, what="the worker on the other server")
+    gate.touch()
+    assert await leaving.ended() == 0
+    await _until_all_ended(connection)
+    history = await History.read(connection)
+    assert history.not_completed() == []
+    assert history.unfinished == []
+
+
 async def test_replacing_workers_one_by_one_under_load_costs_no_attempt(
     processes: Cluster, connection: asyncpg.Connection, long: bool
 ) -> None:
@@ -250,3 +288,8 @@ async def _results(connection: asyncpg.Connection) -> list[tuple[int, bytes]]:
 
 def _report(what: str, seconds: float) -> None:
     print(f"{what}: {seconds:.2f} s")  # noqa: T201 (a figure to publish; `pytest -s` shows it)
+
+
+async def _is_waited_for(connection: asyncpg.Connection, table: str) -> bool:
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass"
+    return bool(await connection.fetchval(waiting, f"tickwork.{table}"))

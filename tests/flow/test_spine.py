@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from support.scripted import ScriptedWorker
+from support.stepping import later, run_due
 from tickwork.app import Node
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.job import JobRequest, JobStatus
@@ -266,19 +267,6 @@ async def test_a_job_moved_within_its_due_second_still_gets_that_due_time(
 
 async def _rescue(node: Node) -> None:
     while not await node.step("rescue"):
-        pass
-
-
-async def later(clock: SettableClock, worker: ScriptedWorker | None, by: timedelta) -> None:
-    """Time passes, and the worker goes on beating."""
-    await clock.advance(by)
-    if worker:
-        await worker.beat()
-
-
-async def run_due(node: Node) -> None:
-    """All that is due is fired and handed out."""
-    while await node.step("fire") or await node.step("claim"):
         pass
 
 

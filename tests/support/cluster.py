@@ -22,7 +22,9 @@ _PR_SET_PDEATHSIG = 1
 class Program:
     """A `tickwork` process, dealt with by its process id, with its log in a file."""
 
-    def __init__(self, name: str, words: Sequence[str], *, says: str, env: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self, name: str, words: Sequence[str], *, says: str, env: Mapping[str, str], folder: Path
+    ) -> None:
         self.name = name
         self.words = list(words)
         self._says = says

@@ -60,12 +60,22 @@ class History(NamedTuple):
     async def read(cls, connection: asyncpg.Connection) -> "History":
         return cls(
             [
-                Execution(_id(row), row["job_id"], row["scheduled_for"], row["status"], row["attempt"], row["worker"])
+                Execution(
+                    _id(row),
+                    row["job_id"],
+                    row["scheduled_for"],
+                    row["status"],
+                    row["attempt"],
+                    row["worker"],
+                )
                 for row in await connection.fetch(_EXECUTIONS)
             ],
             [
                 Unfinished(
-                    Attempt(_id(row), row["attempt"]), row["outcome"], row["finished_at"], row["worker"],
+                    Attempt(_id(row), row["attempt"]),
+                    row["outcome"],
+                    row["finished_at"],
+                    row["worker"],
                     row["lease_until"],
                 )  # fmt: skip
                 for row in await connection.fetch(_ATTEMPTS)
@@ -131,7 +141,11 @@ def _overlapping(runs: list[Run]) -> list[tuple[Run, Run]]:
         for place, first in enumerate(group)
         for second in group[place + 1 :]
     ]
-    return [(first, second) for first, second in pairs if _over_at(first) is None or _over_at(first) > second.begun_at]
+    return [
+        (first, second)
+        for first, second in pairs
+        if _over_at(first) is None or _over_at(first) > second.begun_at
+    ]
 
 
 def _over_at(run: Run) -> int | None:

@@ -28,7 +28,7 @@ class ParseSchedule(Protocol):
 
 def compile_job(request: JobRequest, parse_schedule: ParseSchedule, now: datetime) -> JobSpec:
     """Invalid names every field that cannot be understood."""
-    errors = [*_errors_of_handler(request), *_errors_of_policies(request)]
+    errors = list(_errors_of_handler(request))
     schedule = _schedule(request, parse_schedule, now, errors)
     payload = _payload(request, errors)
     timeout = _seconds(
@@ -66,14 +66,6 @@ def _errors_of_handler(request: JobRequest) -> Iterator[FieldError]:
             )
 
 
-def _errors_of_policies(request: JobRequest) -> Iterator[FieldError]:
-    """What the contract names and this version cannot do yet is refused, never ignored."""
-    if request.overlap in ("queue", "replace"):
-        yield FieldError("overlap", f"{request.overlap!r} is not available yet", "use skip or allow")
-    if request.catch_up.policy == "all":
-        yield FieldError("catch_up.policy", "'all' is not available yet", "use latest or skip")
-
-
 def _schedule(
     request: JobRequest, parse_schedule: ParseSchedule, now: datetime, errors: list[FieldError]
 ) -> Schedule:
@@ -87,7 +79,7 @@ def _schedule(
     if isinstance(schedule, Recurring):
         errors.extend(
             FieldError(f"schedule.{option}", "is not available yet", "leave it out")
-            for option in ("max_runs", "jitter")
+            for option in ("max_runs",)
             if option in schedule.timing.canonical
         )
     return schedule

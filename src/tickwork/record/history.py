@@ -18,8 +18,6 @@ class History:
     async def list(
         self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None = None
     ) -> Page[ExecutionView]:
-        if wanted.job is not None:
-            await self._read.jobs_by_id(tenant_id, [wanted.job])
         return await self._read.executions(tenant_id, wanted, limit, cursor)
 
     async def get(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:

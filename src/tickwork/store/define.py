@@ -242,9 +242,12 @@ class PostgresDefineStore:
             await connection.execute(self._sql["set_job_status"], tenant_id, job, status)
             upcoming = Upcoming(connection, tenant_id, job)
             now = await members.now()
-            if status == JobStatus.ACTIVE:
-                await self._go_on(upcoming, row, await members.awake(rule, now) if rule else None, now)
+            if status == JobStatus.ACTIVE and rule:
+                await self._go_on(upcoming, row, await members.awake(rule, now), now)
+            elif status == JobStatus.ACTIVE:
+                await self._go_on_once(connection, upcoming, tenant_id, row, now)
             elif status == JobStatus.PAUSED:
+                await self._check_not_ended(connection, tenant_id, row)
                 await self._hold(upcoming, row, rule, now)
             else:
                 await upcoming.stop_ahead(_ahead(row, rule, now), "cancelled", "job cancelled")
@@ -260,13 +263,24 @@ class PostgresDefineStore:
             await upcoming.take_back(row["scheduled_for"])
         await upcoming.hold(row["lane_id"])
 
-    async def _go_on(
-        self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule | None, now: datetime
-    ) -> None:
+    async def _check_not_ended(self, connection: Connection, tenant_id: int, row: asyncpg.Record) -> None:
+        ended = await connection.fetchval(self._sql["ended_as"], tenant_id, row["id"], row["scheduled_for"])
+        if ended:
+            raise Conflict(f"job {job_id(row['id'])} has ended: it is {ended}")
+
+    async def _go_on(self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule, now: datetime) -> None:
         await upcoming.unhold(row["lane_id"])
-        due = rule.passed(now, (row["priority"], row["id"])) if rule else None
+        due = rule.passed(now, (row["priority"], row["id"]))
         if due:
             await upcoming.add(row["lane_id"], row["priority"], due, Trigger.SCHEDULE)
+
+    async def _go_on_once(
+        self, connection: Connection, upcoming: Upcoming, tenant_id: int, row: asyncpg.Record, now: datetime
+    ) -> None:
+        await upcoming.unhold(row["lane_id"])
+        if row["held"] and row["scheduled_for"] <= now:
+            await connection.execute(self._sql["make_due"], tenant_id, row["id"], now)
+            await upcoming.add(row["lane_id"], row["priority"], now, Trigger.SCHEDULE)
 
     async def run_now(self, tenant_id: int, job: int) -> datetime:
         async with self._database.transaction() as connection:

@@ -1,5 +1,6 @@
 """Partitions of executions and their attempts, one per day: made ahead of time, dropped when old."""
 
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 
 from tickwork.store.pool import Connection, Database
@@ -22,6 +23,7 @@ class Partitions:
         self._history = timedelta(days=history_days)
         self._sql = queries("upkeep")
         self._end = datetime.min.replace(tzinfo=UTC)
+        self._days: set[date] = set()
 
     def horizon(self) -> datetime:
         """Executions due before this have a partition."""
@@ -33,16 +35,29 @@ class Partitions:
             await connection.execute(self._sql["lock_partitions"])
             today: datetime = await connection.fetchval("SELECT tickwork.clock()")
             days = {row["day"] for row in await connection.fetch(self._sql["partitions"])}
-            for offset in range(-1, _AHEAD):
-                day = (today + offset * _DAY).date()
-                if day not in days:
-                    await _make(connection, day)
-            await self._drop_old(connection, sorted(days), today)
+            coming = {(today + offset * _DAY).date() for offset in range(-1, _AHEAD)}
+            for day in sorted(coming - days):
+                await _make(connection, day)
+            dropped = await self._drop_old(connection, sorted(days), today)
+        self._days = (days | coming) - dropped
         self._end = _midnight((today + _AHEAD * _DAY).date())
         return False
 
-    async def _drop_old(self, connection: Connection, days: list[date], today: datetime) -> None:
+    async def make_for(self, times: Iterable[datetime]) -> None:
+        """Make days of the past that executions are wanted for again."""
+        missing = {at.date() for at in times} - self._days
+        if not missing:
+            return
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["lock_partitions"])
+            days = {row["day"] for row in await connection.fetch(self._sql["partitions"])}
+            for day in sorted(missing - days):
+                await _make(connection, day)
+        self._days |= days | missing
+
+    async def _drop_old(self, connection: Connection, days: list[date], today: datetime) -> set[date]:
         oldest_kept = (today - self._history).date()
+        dropped = set()
         for day in days:
             if day >= oldest_kept:
                 break
@@ -52,8 +67,10 @@ class Partitions:
             if not settled:
                 break
             await _drop(connection, day)
+            dropped.add(day)
             await connection.execute(self._sql["forget_rounds"], _midnight(day + _DAY))
             await connection.execute(self._sql["forget_extras"], _midnight(day + _DAY))
+        return dropped
 
 
 async def _make(connection: Connection, day: date) -> None:

@@ -6,7 +6,7 @@ an API call and the answer kept for its Idempotency-Key commit together or not a
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
@@ -35,6 +35,7 @@ _LOST = (
     TimeoutError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the server's farewell came while the connection was idle
     asyncpg.OperatorInterventionError,  # shut down, or terminated by somebody
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
@@ -128,7 +129,11 @@ class Database:
         if self._pool is None:
             raise Unavailable("the database is not open")
         async with self._pool.acquire(timeout=_CONNECT_TIMEOUT) as connection:
-            yield connection
+            try:
+                yield connection
+            except _LOST:
+                _drop(connection)
+                raise
 
     async def fetch(self, query: str, *arguments: Any) -> list[asyncpg.Record]:
         """Read with one statement; no transaction around it unless the connection is pooled or one is open."""
@@ -169,6 +174,11 @@ async def _roll_back(connection: Connection) -> None:
     try:
         await connection.execute("ROLLBACK")
     except _LOST:
+        _drop(connection)
+
+
+def _drop(connection: Connection) -> None:
+    with suppress(*_LOST):  # the pool may have done so already
         connection.terminate()
 
 

@@ -164,7 +164,8 @@ class Handing(Protocol):
 class Firing(Handing, Protocol):
     """One transaction that fires chunks of due rules."""
 
-    async def take(self, lead: timedelta, limit: int) -> list[DueRule]: ...
+    async def take(self, lead: timedelta, late: timedelta, limit: int) -> list[DueRule]:
+        """Up to so many rules that are late by that much, and as many that are not."""
 
     async def pick(self, rounds: Sequence[Round], chunk: int) -> list[Candidate]: ...
 

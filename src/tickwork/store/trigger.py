@@ -39,8 +39,8 @@ class PostgresFiring(PostgresHanding):
         super().__init__(connection)
         self._sql = queries("trigger")
 
-    async def take(self, lead: timedelta, limit: int) -> list[DueRule]:
-        rows = await self._connection.fetch(self._sql["take_due_rules"], lead, limit)
+    async def take(self, lead: timedelta, late: timedelta, limit: int) -> list[DueRule]:
+        rows = await self._connection.fetch(self._sql["take_due_rules"], lead, late, limit)
         return [_due_rule(row) for row in rows]
 
     async def pick(self, rounds: Sequence[Round], chunk: int) -> list[Candidate]:

@@ -4,6 +4,7 @@ A due time counts as missed when nothing fired it within a short grace: then the
 late by less than that is fired in order, one due time after the other.
 """
 
+from collections import deque
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from tickwork.model.schedule import Timing
 from tickwork.store.port import NOT_BEGUN, DueRule, Round, RoundNote
 
 GRACE = timedelta(seconds=10)
+_MOMENT = timedelta(microseconds=1)
 _STEPS = 1000  # due times passed over in one go: a long outage is worked off in slices, never in one breath
 
 
@@ -32,9 +34,10 @@ def plan(rule: DueRule, timing: Timing) -> Plan:
 
 
 def _after_outage(rule: DueRule, timing: Timing, policy: CatchUp) -> Plan:
+    first = _first_to_run(rule, timing, policy)
     missed: list[datetime] = []
     due: datetime | None = rule.next_at
-    while due and _is_missed(due, rule.now, timing, policy):
+    while due and due <= rule.now and (first is None or due < first):
         missed.append(due)
         due = timing.next_after(due)
         if len(missed) == _STEPS:
@@ -44,12 +47,29 @@ def _after_outage(rule: DueRule, timing: Timing, policy: CatchUp) -> Plan:
     return _fire(rule, timing, due, missed)
 
 
-def _is_missed(due: datetime, now: datetime, timing: Timing, policy: CatchUp) -> bool:
+def _first_to_run(rule: DueRule, timing: Timing, policy: CatchUp) -> datetime | None:
+    """Where running begins again; None when all that was missed stays so."""
     if policy.policy == "skip":
-        return now - due > GRACE
-    following = timing.next_after(due)
-    superseded = following is not None and following <= now
-    return due <= now and (superseded or now - due > parse_duration(policy.within))
+        return timing.next_after(rule.now - GRACE)
+    wanted = 1 if policy.policy == "latest" else policy.max
+    oldest = max(rule.next_at, rule.now - parse_duration(policy.within))
+    return _newest(timing, wanted, oldest, rule.now)
+
+
+def _newest(timing: Timing, wanted: int, oldest: datetime, now: datetime) -> datetime | None:
+    """The first of the so many newest due times in that range. The walk begins near the end and goes back only as
+    far as it must, because the range may hold millions."""
+    span = timedelta(seconds=wanted)  # nothing is due more often than once a second
+    while True:
+        begin = max(now - span, oldest)
+        newest: deque[datetime] = deque(maxlen=wanted)
+        due = timing.next_after(begin - _MOMENT)
+        while due and due <= now:
+            newest.append(due)
+            due = timing.next_after(due)
+        if len(newest) == wanted or begin == oldest:
+            return newest[0] if newest else None
+        span *= 2
 
 
 def _fire(rule: DueRule, timing: Timing, due: datetime, missed: list[datetime]) -> Plan:

@@ -6,7 +6,7 @@ nothing has happened; after it, everything has. Rules are locked before their jo
 changes a job's place in a rule takes the same lock, so a pause or an edit is either wholly before or wholly after.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Protocol
@@ -15,13 +15,13 @@ from prometheus_client import Counter
 
 from tickwork.model.schedule import Timing
 from tickwork.store.port import Candidate, Collision, Firing, Handing, RoundNote, RuleStep, TriggerStore, Work
-from tickwork.trigger.catch_up import Plan, plan
+from tickwork.trigger.catch_up import GRACE, Plan, plan
 from tickwork.trigger.jitter import spread
 from tickwork.trigger.overlap import replaces, skip_reason
 
 _FIRED = Counter("tickwork_executions_fired_total", "Executions that rules made, skipped ones included.")
 LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the dot by their own clock
-_RULES = 64  # rules fired together
+_RULES = 32  # late rules fired together, and as many that are on time
 _CHUNK = 4000  # executions written together, shared by those rules
 _LEAST = 50  # of each rule
 
@@ -47,8 +47,10 @@ class Trigger:
         store: TriggerStore,
         timing_from_text: Callable[[str], Timing],
         place: Callable[[Sequence[Work]], Handout],
+        make_days_for: Callable[[Iterable[datetime]], Awaitable[None]],
     ) -> None:
         self._store = store
+        self._make_days_for = make_days_for
         self._timing_from_text = timing_from_text
         self._place = place
 
@@ -64,7 +66,7 @@ class Trigger:
         handout: Handout | None = None
         try:
             async with self._store.firing() as firing:
-                rules = await firing.take(LEAD, _RULES)
+                rules = await firing.take(LEAD, GRACE, _RULES)
                 if not rules:
                     return False
                 plans = [plan(rule, self._timing_from_text(rule.timing)) for rule in rules]
@@ -88,6 +90,7 @@ class Trigger:
         firing_now = [(plan.round, self._timing_from_text(plan.rule.timing)) for plan in plans if plan.round]
         if not firing_now:
             return []
+        await self._make_days_for(round_.scheduled_for for round_, _ in firing_now)
         candidates = await firing.pick([round_ for round_, _ in firing_now], chunk)
         jitters = [timing.jitter for _, timing in firing_now]
         if any(jitters):

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from tickwork.trigger.cron import read_cron
 from tickwork.trigger.draft import Draft
 from tickwork.trigger.due.zone import Zone, zone_named
+from tickwork.trigger.duration import read_duration
 from tickwork.trigger.fields import read_fields
 from tickwork.trigger.interval import read_every
 from tickwork.trigger.iso import read_iso
 from tickwork.trigger.misread import Misread
-from tickwork.trigger.once import Moment, read_delay, read_instant
+from tickwork.trigger.once import Moment, read_instant
 from tickwork.trigger.option import read_end, read_start
 from tickwork.trigger.rrule import read_rrule
 from tickwork.trigger.rule import local_anchor, read_rule
@@ -59,7 +60,7 @@ def _read_at(value: object, setting: Setting) -> Moment:
 
 
 def _read_in(value: object, setting: Setting) -> Moment:
-    return Moment(read_delay(value, setting.now), setting.zone)
+    return Moment(setting.now + read_duration(value), setting.zone)
 
 
 def _read_every(value: object, _: Setting) -> list[Draft]:

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from tickwork.model.duration import parse_duration
 from tickwork.trigger.due.epoch import BEGIN, END
+from tickwork.trigger.duration import read_duration
 from tickwork.trigger.misread import Misread
 
 
@@ -21,10 +21,7 @@ class Interval(NamedTuple):
 
 def read_every(value: object) -> int:
     """The period in seconds."""
-    try:
-        seconds = parse_duration(value).total_seconds()
-    except ValueError as error:
-        raise Misread(str(error)) from error
+    seconds = read_duration(value).total_seconds()
     if seconds < 1 or seconds % 1:
         raise Misread("a period is a whole number of seconds, at least 1")
     return int(seconds)

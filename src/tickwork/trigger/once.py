@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from tickwork.model.duration import parse_duration
 from tickwork.trigger.due.epoch import LAST_YEAR, from_seconds
 from tickwork.trigger.due.zone import Zone
 from tickwork.trigger.misread import Misread
@@ -38,13 +37,6 @@ def read_instant(value: object, zone: Zone) -> datetime:
     if at.tzinfo is not None:
         return at.astimezone(UTC)
     return from_seconds(zone.instant(at.replace(microsecond=0))) + timedelta(microseconds=at.microsecond)
-
-
-def read_delay(value: object, now: datetime) -> datetime:
-    try:
-        return now + parse_duration(value)
-    except ValueError as error:
-        raise Misread(str(error)) from error
 
 
 def write_instant(at: datetime) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
-from tickwork.model.duration import parse_duration
 from tickwork.trigger.calendar import check_country
 from tickwork.trigger.due.epoch import DAY, to_seconds
 from tickwork.trigger.due.zone import Zone, zone_named
+from tickwork.trigger.duration import read_duration
 from tickwork.trigger.misread import Misread
 from tickwork.trigger.once import read_instant, write_instant
 from tickwork.trigger.problems import Problems
@@ -125,10 +125,7 @@ def _read_max_runs(value: object) -> int | None:
 def _read_jitter(value: object) -> float:
     if value is None:
         return 0
-    try:
-        jitter = parse_duration(value)
-    except ValueError as error:
-        raise Misread(str(error)) from error
+    jitter = read_duration(value)
     if jitter > _LONGEST_JITTER:
         raise Misread("jitter is at most one day")
     seconds = jitter.total_seconds()

@@ -72,16 +72,14 @@ def _take_options(cursor: Cursor) -> dict[str, Any]:
     """Remove "starting …", "until …" and "except …", which stand at the end of the sentence."""
     options: dict[str, Any] = {}
     starts = [at for at, word in enumerate(cursor.words) if word in _OPTIONS and _is_option(cursor, at)]
-    end = len(cursor.words)
     for at in reversed(starts):
-        tail = Cursor(" ".join(cursor.written[at + 1 : end]))
-        key, value = _OPTIONS[cursor.words[at]](tail)
+        read = _OPTIONS[cursor.words[at]]
+        tail = cursor.remove(at, len(cursor.words))
+        tail.at = 1
+        key, value = read(tail)
         if key in options:
-            cursor.at = at
-            cursor.fail("it only once")
+            raise Misread(f"{key} is given twice")
         options[key] = value
-        end = at
-    cursor.remove(end, len(cursor.words))
     return options
 
 
@@ -110,7 +108,7 @@ def _read_stamp(tail: Cursor) -> str:
 
 def _read_except(tail: Cursor) -> tuple[str, dict[str, Any]]:
     exclude: dict[str, Any] = {}
-    while not tail.done:
+    while not (tail.done and exclude):
         tail.take("on")
         if tail.take_one_of(("weekends", "weekend")):
             exclude["weekends"] = True

@@ -84,19 +84,20 @@ async def test_a_paused_job_starts_nothing_not_even_what_a_worker_holds_ahead_of
     assert (await client.get(job)).json()["status"] == "completed"
 
 
-async def test_a_far_job_that_was_paused_while_its_time_came_near_still_runs(
-    client: httpx2.AsyncClient, clock: SettableClock, still_node: Node, worker: ScriptedWorker
+@pytest.mark.parametrize(("days", "waiting_for"), [(15, "due"), (90, "worker")])
+async def test_a_far_job_that_was_paused_while_its_time_came_near_or_passed_still_runs(
+    client: httpx2.AsyncClient, clock: SettableClock, still_node: Node, days: int, waiting_for: str
 ) -> None:
     job = await create(client, schedule={"in": "20d"})
     await client.post(f"{job}/pause")
-    await clock.advance(timedelta(days=15))
+    await clock.advance(timedelta(days=days))
     await still_node.step("partitions")
     await still_node.step("promote")
     await client.post(f"{job}/resume")
     await still_node.step("promote")
     assert (await client.get(job)).json()["status"] == "active"
     (execution,) = (await client.get(f"{job}/executions")).json()["items"]
-    assert (execution["status"], execution["waiting_for"]) == ("pending", "due")
+    assert (execution["status"], execution["waiting_for"]) == ("pending", waiting_for)
 
 
 async def test_what_has_ended_cannot_be_paused(

@@ -1,5 +1,7 @@
 """What becomes of due times on the days when clocks are changed."""
 
+from itertools import pairwise
+
 import pytest
 from schedule_reading import canonical, due, problem
 
@@ -45,7 +47,7 @@ def test_asked_during_the_second_pass_a_fixed_time_does_not_run_again() -> None:
 def test_times_with_a_star_run_every_real_interval(text: str, day: str) -> None:
     found = due(text, NEW_YORK, after=f"{day}T03:59:59+00:00", count=100)
     minutes = [int(at[8:10]) * 1440 + int(at[11:13]) * 60 + int(at[14:]) for at in found]
-    assert len({later - earlier for earlier, later in zip(minutes, minutes[1:], strict=False)}) == 1
+    assert len({later - earlier for earlier, later in pairwise(minutes)}) == 1
 
 
 def test_a_shift_of_half_an_hour_is_followed() -> None:

@@ -69,6 +69,15 @@ SET status = $3::tickwork.job_status, version = version + 1, updated_at = tickwo
     active_from = CASE WHEN $3::tickwork.job_status = 'active' THEN tickwork.clock() ELSE active_from END
 WHERE tenant_id = $1 AND id = $2;
 
+-- name: ended_as
+-- How the one execution of a job that is due once has ended, if it has.
+SELECT status::text FROM tickwork.execution
+WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = $3 AND finished_at IS NOT NULL;
+
+-- name: make_due
+-- The time of a job that is due once passed while it was paused: now is the time.
+UPDATE tickwork.job SET scheduled_for = $3, held = false WHERE tenant_id = $1 AND id = $2;
+
 -- name: change_job
 -- Gives a job a new definition.
 UPDATE tickwork.job

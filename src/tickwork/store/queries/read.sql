@@ -72,23 +72,26 @@ WITH seen AS (
          FROM tickwork.job j
          JOIN tickwork.round r ON r.rule_id IN (
              SELECT j.rule_id UNION ALL SELECT p.rule_id FROM tickwork.job_past p WHERE p.job_id = j.id)
-         WHERE j.tenant_id = $1 AND j.id = $3 AND r.scheduled_for < $2 AND r.scheduled_for >= j.created_at
-             AND r.missed = 0
+         WHERE j.tenant_id = $1 AND j.id = $3 AND r.scheduled_for >= j.created_at AND r.missed = 0
+             AND r.scheduled_for < $2 AND r.scheduled_for >= $4 AND r.scheduled_for <= $5
          ORDER BY r.scheduled_for DESC LIMIT $6)
         UNION ALL
         (SELECT j.tenant_id, u.next_at, j.id
          FROM tickwork.job j
          JOIN tickwork.rule u ON u.id = j.rule_id
-         WHERE j.tenant_id = $1 AND j.id = $3 AND u.next_at < $2 AND u.cursor_job IS NOT NULL)
+         WHERE j.tenant_id = $1 AND j.id = $3 AND u.cursor_job IS NOT NULL
+             AND u.next_at < $2 AND u.next_at >= $4 AND u.next_at <= $5)
         UNION ALL
         (SELECT $1, x.scheduled_for, x.job_id
-         FROM tickwork.extra x WHERE x.job_id = $3 AND x.scheduled_for < $2
+         FROM tickwork.extra x
+         WHERE x.job_id = $3 AND x.scheduled_for < $2 AND x.scheduled_for >= $4 AND x.scheduled_for <= $5
          ORDER BY x.scheduled_for DESC LIMIT $6)
         UNION ALL
         (SELECT j.tenant_id, j.scheduled_for, j.id
-         FROM tickwork.job j WHERE j.tenant_id = $1 AND j.id = $3 AND j.scheduled_for < $2)
+         FROM tickwork.job j
+         WHERE j.tenant_id = $1 AND j.id = $3
+             AND j.scheduled_for < $2 AND j.scheduled_for >= $4 AND j.scheduled_for <= $5)
     ) times
-    WHERE scheduled_for >= $4 AND scheduled_for <= $5
     ORDER BY scheduled_for DESC
     LIMIT $6
 ), page AS (

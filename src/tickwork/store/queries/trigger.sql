@@ -1,11 +1,19 @@
 -- name: take_due_rules
--- Locks the rules whose time has come, earliest first, leaving those that others hold.
-SELECT id, tenant_id, timing, catch_up, next_at, last_at, cursor_priority, cursor_job, tickwork.clock() AS now
-FROM tickwork.rule
-WHERE next_at <= tickwork.clock() + $1::interval
-ORDER BY next_at
-LIMIT $2
-FOR UPDATE SKIP LOCKED;
+-- Locks rules whose time has come, leaving those that others hold: some that are late and some that are on time, so
+-- that working off an outage never holds up the present.
+SELECT id, timing, catch_up, next_at, last_at, cursor_priority, cursor_job, tickwork.clock() AS now
+FROM (
+    SELECT * FROM tickwork.rule
+    WHERE next_at <= tickwork.clock() - $2::interval
+    ORDER BY next_at LIMIT $3 FOR UPDATE SKIP LOCKED
+) late
+UNION ALL
+SELECT id, timing, catch_up, next_at, last_at, cursor_priority, cursor_job, tickwork.clock()
+FROM (
+    SELECT * FROM tickwork.rule
+    WHERE next_at > tickwork.clock() - $2::interval AND next_at <= tickwork.clock() + $1::interval
+    ORDER BY next_at LIMIT $3 FOR UPDATE SKIP LOCKED
+) on_time;
 
 -- name: pick_jobs
 -- The next jobs of each round in firing order, each with the execution of its own that is still in its way.
@@ -107,10 +115,10 @@ SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::int[], $4::timestamptz
 ON CONFLICT DO NOTHING;
 
 -- name: promote_held_jobs
--- Gives one-time jobs their executions once a partition exists for their time.
+-- Gives one-time jobs their executions once a partition exists for their time; a paused one waits for its resumption.
 WITH promoted AS (
     UPDATE tickwork.job SET held = false
-    WHERE id IN (SELECT id FROM tickwork.job WHERE held AND scheduled_for < $1
+    WHERE id IN (SELECT id FROM tickwork.job WHERE held AND scheduled_for < $1 AND status <> 'paused'
                  ORDER BY scheduled_for LIMIT $2 FOR UPDATE SKIP LOCKED)
     RETURNING *
 )

@@ -59,9 +59,13 @@ class Cursor:
                 return found
             found.append(item)
 
-    def remove(self, start: int, end: int) -> None:
+    def remove(self, start: int, end: int) -> "Cursor":
+        """Take some words out of the sentence, to be read on their own."""
+        removed = Cursor(" ".join(self.written[start:end]))
+        removed.text = self.text
         del self.words[start:end]
         del self.written[start:end]
+        return removed
 
     def fail(self, wanted: str = "") -> NoReturn:
         """Name the word that was not understood."""

@@ -1,0 +1,110 @@
+"""A job that takes longer than its period, under each policy."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from support.scripted import ScriptedWorker
+from support.stepping import later, run_due
+from tickwork.app import Node
+from tickwork.model.execution import ExecutionFilter
+from tickwork.model.job import JobRequest
+from tickwork.testing.clock import SettableClock
+from tickwork.trigger.overlap import QUEUE_LIMIT
+
+TENANT = 1
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+async def clock(database_url: str) -> SettableClock:
+    clock = SettableClock(database_url)
+    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
+    return clock
+
+
+@pytest.fixture
+async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
+    return await ScriptedWorker.connect(still_node, ["work"])
+
+
+async def statuses(node: Node) -> list[str]:
+    return [each.status for each in (await node.history.list(TENANT, ExecutionFilter(), 500)).items][::-1]
+
+
+async def test_queue_runs_them_one_after_the_other_in_order(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m", overlap="queue")])
+    for _ in range(4):
+        await later(clock, worker, MINUTE)
+        await run_due(still_node)
+    (run,) = await worker.runs()
+    waiting = (await still_node.history.list(TENANT, ExecutionFilter(status="pending"), 10)).items
+    assert [each.waiting_for for each in waiting] == ["limit"] * 3
+    began = [run.at]
+    for _ in range(3):
+        await worker.complete(run)
+        await still_node.step("release")
+        await run_due(still_node)
+        (run,) = await worker.runs()
+        began.append(run.at)
+    assert began == sorted(began)
+    assert await statuses(still_node) == ["completed"] * 3 + ["running"]
+
+
+async def test_queue_is_bounded(still_node: Node, clock: SettableClock, worker: ScriptedWorker) -> None:
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m", overlap="queue")])
+    for _ in range(QUEUE_LIMIT + 3):
+        await later(clock, worker, MINUTE)
+        await run_due(still_node)
+    assert await statuses(still_node) == ["running"] + ["pending"] * QUEUE_LIMIT + ["skipped"] * 2
+
+
+async def test_replace_cancels_the_running_one_and_tells_its_worker(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m", overlap="replace")])
+    for _ in range(3):
+        await later(clock, worker, MINUTE)
+        await run_due(still_node)
+        await still_node.step("revoke")
+    assert await statuses(still_node) == ["cancelled", "cancelled", "running"]
+    assert len(await worker.runs()) == 3
+    assert len(await worker.revokes()) == 2
+
+
+async def test_allow_runs_all_at_once(still_node: Node, clock: SettableClock, worker: ScriptedWorker) -> None:
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m", overlap="allow")])
+    for _ in range(3):
+        await later(clock, worker, MINUTE)
+        await run_due(still_node)
+    assert await statuses(still_node) == ["running"] * 3
+
+
+async def test_a_run_by_hand_is_in_the_way_of_the_schedule_too(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m")])
+    await still_node.jobs.run(TENANT, 1)
+    await later(clock, worker, MINUTE)
+    await run_due(still_node)
+    assert await statuses(still_node) == ["running", "skipped"]
+
+
+async def test_jitter_spreads_jobs_within_its_bounds_and_always_the_same_way(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    spread = {"every": "10m", "jitter": "5m"}
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule=spread)] * 50)
+    await later(clock, worker, timedelta(minutes=10))
+    await run_due(still_node)
+    delays = [
+        each.due_at - each.scheduled_for
+        for each in (await still_node.history.list(TENANT, ExecutionFilter(), 50)).items
+    ]
+    assert all(timedelta(0) <= delay <= timedelta(minutes=5) for delay in delays)
+    assert len(set(delays)) > 40
+    await later(clock, worker, timedelta(minutes=5))
+    await run_due(still_node)
+    assert len(await worker.runs()) == 50
