@@ -1,6 +1,7 @@
 """A page of the documentation, as somebody reads it who types what it says."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,10 +35,8 @@ class Block(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What to type, and what is shown for it if anything is."""
-
     typed: str
-    shown: str | None
+    shown: str  # nothing, when the page does not show what comes of it
 
 
 def blocks(text: str) -> list[Block]:
@@ -45,11 +44,11 @@ def blocks(text: str) -> list[Block]:
 
 
 def steps(text: str) -> list[Step]:
-    found = blocks(text)
-    following = [*found[1:], Block("", "")]
+    """Each block of commands with the text that follows it."""
+    pairs = pairwise([*blocks(text), Block("", "")])
     return [
-        Step(block.text, after.text if after.language == "text" else None)
-        for block, after in zip(found, following, strict=True)
+        Step(block.text, after.text if after.language == "text" else "")
+        for block, after in pairs
         if block.language == "sh"
     ]
 

@@ -1,9 +1,9 @@
 """A worker that does what a test tells it, over a real session with the gateway."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tickwork.app import Node
 from tickwork.inprocess import InProcessConnection
@@ -28,13 +28,14 @@ from tickwork.model.protocol import (
 from tickwork.model.tenancy import Caller, Scope
 
 _ANYTHING = {"type": "object"}
+Tasks = Sequence[str] | Mapping[str, dict[str, Any]]  # names, or names with the schemas of their parameters
 _Message = TypeVar("_Message")
 
 
 class ScriptedWorker:
-    def __init__(self, node: Node, tasks: Sequence[str], tenant_id: int = 1) -> None:
+    def __init__(self, node: Node, tasks: Tasks, tenant_id: int = 1) -> None:
         self._node = node
-        self._tasks = list(tasks)
+        self._tasks = tasks if isinstance(tasks, Mapping) else dict.fromkeys(tasks, _ANYTHING)
         self._caller = Caller(tenant_id, "test", 1, frozenset({Scope.WORKER}))
         self._connection = InProcessConnection()
         self._attended = asyncio.create_task(node.gateway.attend(self._caller, self._connection.server_end))
@@ -45,16 +46,16 @@ class ScriptedWorker:
 
     @classmethod
     async def connect(
-        cls, node: Node, tasks: Sequence[str], *, tenant_id: int = 1, credit: int = 1000
+        cls, node: Node, tasks: Tasks, *, tenant_id: int = 1, credit: int = 1000
     ) -> "ScriptedWorker":
         worker = cls(node, tasks, tenant_id)
         await worker.greet(credit=credit)
         return worker
 
     @classmethod
-    async def offer_only(cls, node: Node, tasks: Sequence[str]) -> None:
+    async def offer_only(cls, node: Node, tasks: Tasks, *, tenant_id: int = 1) -> None:
         """The tasks become known; nobody is there to run them."""
-        worker = await cls.connect(node, tasks)
+        worker = await cls.connect(node, tasks, tenant_id=tenant_id)
         await worker.leave_silently()
 
     async def greet(
@@ -68,7 +69,7 @@ class ScriptedWorker:
                 version="0",
                 slots=credit,
                 credit=credit,
-                tasks=[TaskOffer(task, _ANYTHING) for task in self._tasks],
+                tasks=[TaskOffer(task, parameters) for task, parameters in self._tasks.items()],
                 resume=resume,
                 holding=list(holding),
             )

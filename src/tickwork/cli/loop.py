@@ -1,6 +1,7 @@
 """Running until told to stop."""
 
 import asyncio
+import gc
 import signal
 import sys
 from collections.abc import Coroutine
@@ -27,9 +28,17 @@ class Stop:
 
 
 def run_loop(main: Coroutine[Any, Any, None]) -> None:
+    _collect_garbage_seldom()
     if sys.platform == "win32":
         asyncio.run(main)
     else:
         import uvloop
 
         uvloop.run(main)
+
+
+def _collect_garbage_seldom() -> None:
+    """A busy process makes many objects that live for a moment and hardly any cycles: by default, looking for those
+    takes half of its time when a hundred thousand executions run at once."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)

@@ -20,7 +20,7 @@ def connection_options(address: Address, timeout: float) -> dict[str, Any]:
         "base_url": url,
         "headers": {"Authorization": f"Bearer {address.key}"},
         "timeout": httpx2.Timeout(timeout, connect=_CONNECT_TIMEOUT),
-        "trust_env": not _is_loopback(url.host),  # no proxy leads back to this machine
+        "trust_env": not is_loopback(url.host),  # no proxy leads back to this machine
         "verify": url.scheme == "https",  # reading the certificates takes longer than a request
     }
 
@@ -34,7 +34,7 @@ def take_signature(method: Callable[..., Any], described: Callable[..., Any]) ->
     method.__name__, method.__doc__ = described.__name__, described.__doc__
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     try:

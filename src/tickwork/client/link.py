@@ -8,6 +8,7 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
+from tickwork.client.connection import is_loopback
 from tickwork.model.errors import Invalid, NotAllowed
 from tickwork.model.protocol import FromServer, FromWorker
 
@@ -40,6 +41,7 @@ class WebSocketLink:
                 open_timeout=_OPENING,
                 close_timeout=_CLOSING,
                 ping_interval=None,
+                proxy=None if is_loopback(urlsplit(url).hostname or "") else True,  # none leads back to this machine
             )
         except InvalidStatus as error:
             status = error.response.status_code

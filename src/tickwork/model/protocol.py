@@ -10,6 +10,7 @@
                  ◀──────────────   Renewed  your lease counts from when you sent that beat
                  ◀──────────────   Revoke   stop these
     Drain        ──────────────▶            give me nothing new
+                 ◀──────────────   Drained  nothing more will come: leave when you are done
 
 Times are microseconds since 1970 by the database's clock; a worker maps them to its own monotonic clock.
 A worker repeats Outcomes until they are acknowledged, on any server; repeating changes nothing.
@@ -137,5 +138,9 @@ class Drain(msgspec.Struct, tag=True, frozen=True):
     pass
 
 
+class Drained(msgspec.Struct, tag=True, frozen=True):
+    pass
+
+
 FromWorker = Hello | Outcomes | Beat | Drain
-FromServer = Welcome | Refused | Runs | Ack | Renewed | Revoke
+FromServer = Welcome | Refused | Runs | Ack | Renewed | Revoke | Drained

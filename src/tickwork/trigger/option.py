@@ -83,12 +83,19 @@ def _read_exclude(value: object, zone: Zone) -> dict[str, Any]:
     given = _object(value, _EXCLUDE, "exclude")
     found = {
         "dates": sorted({_read_date(day, zone) for day in _list(given, "dates", _MOST_DATES)}),
-        "holidays": sorted({check_country(code) for code in _list(given, "holidays", _MOST_CALENDARS)}),
+        "holidays": sorted({_read_country(code) for code in _list(given, "holidays", _MOST_CALENDARS)}),
         "weekends": given.get("weekends", False),
     }
     if not isinstance(found["weekends"], bool):
         raise Misread("weekends is true or false", below=".weekends")
     return {name: excluded for name, excluded in found.items() if excluded}
+
+
+def _read_country(value: object) -> str:
+    try:
+        return check_country(value)
+    except Misread as misread:
+        raise Misread(misread.message, misread.hint, ".holidays") from misread
 
 
 def _read_date(value: object, zone: Zone) -> str:

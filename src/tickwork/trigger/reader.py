@@ -47,6 +47,8 @@ class Reader(NamedTuple):
         if isinstance(found, Moment):
             self._check_has_no_options(schedule, path)
             return found
+        if kinds is FORMS:
+            self._check_needs_no_counting(found, path)
         return self._canonical(found, options, path)
 
     def _only_kind(self, schedule: dict[str, Any], path: str, kinds: tuple[str, ...]) -> str | None:
@@ -87,6 +89,11 @@ class Reader(NamedTuple):
             if compile_source(part).next_after(-1) is None:
                 self.problems.add(path, "this is never due: no such time exists")
         return found
+
+    def _check_needs_no_counting(self, drafts: list[Draft], path: str) -> None:
+        for draft in drafts:
+            if draft.due_times:
+                self.problems.add(path, "COUNT does not go with any", "give the end instead")
 
     def _check_has_no_options(self, schedule: dict[str, Any], path: str) -> None:
         for name in schedule:

@@ -8,7 +8,7 @@ from tickwork.trigger.cron import Cron
 from tickwork.trigger.due.zone import Zone, zone_named, zone_names
 from tickwork.trigger.english.clause import Clause
 from tickwork.trigger.english.cursor import Cursor
-from tickwork.trigger.english.moment import DATE, is_moment, read_moment
+from tickwork.trigger.english.moment import DATE, is_moment, read_date, read_moment
 from tickwork.trigger.english.phrase import read_phrase
 from tickwork.trigger.misread import Misread
 
@@ -113,9 +113,9 @@ def _read_except(tail: Cursor) -> tuple[str, dict[str, Any]]:
         if tail.take_one_of(("weekends", "weekend")):
             exclude["weekends"] = True
         elif dates := tail.take_list(lambda: _read_date(tail)):
-            exclude["dates"] = dates
+            exclude["dates"] = sorted({*exclude.get("dates", ()), *dates})
         elif countries := _read_holidays(tail):
-            exclude["holidays"] = countries
+            exclude["holidays"] = sorted({*exclude.get("holidays", ()), *countries})
         else:
             tail.fail("weekends, dates or holidays of a country")
         if not tail.done and not tail.take_one_of((",", "and")):
@@ -127,7 +127,7 @@ def _read_date(tail: Cursor) -> str | None:
     if not DATE.fullmatch(tail.word):
         return None
     tail.at += 1
-    return tail.words[tail.at - 1]
+    return read_date(*map(int, tail.words[tail.at - 1].split("-"))).isoformat()
 
 
 def _read_holidays(tail: Cursor) -> list[str]:

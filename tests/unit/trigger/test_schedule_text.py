@@ -173,6 +173,8 @@ def test_options_may_be_in_the_words() -> None:
         ("every monday at 9 and every friday", "needs its own time of day"),
         ("every day at 9 until christmas", "did not understand 'until'"),
         ("every day at 9 except", "is missing"),
+        ("every day at 9 except 2026-02-30", "2026-02-30 is not a date"),
+        ("every day at 9 starting 2026-02-30", "'2026-02-30' is not a date and time"),
         ("every day at 9 except mondays", "no public holidays are known for 'MONDAYS'"),
         ("every day at 9 starting tomorrow", "did not understand 'tomorrow'"),
         ("   ", "a text is needed here"),

@@ -88,14 +88,14 @@ def _read_day(cursor: Cursor, today: date) -> date | None:
 def _read_date(cursor: Cursor, today: date) -> date | None:
     if DATE.fullmatch(cursor.word):
         cursor.at += 1
-        return _date(*map(int, cursor.words[cursor.at - 1].split("-")))
+        return read_date(*map(int, cursor.words[cursor.at - 1].split("-")))
     day, month = _read_day_and_month(cursor)
     if day is None or month is None:
         return None
     cursor.take(",")
     if _YEAR.fullmatch(cursor.word):
         cursor.at += 1
-        return _date(int(cursor.words[cursor.at - 1]), month, day)
+        return read_date(int(cursor.words[cursor.at - 1]), month, day)
     return next(at for at in _dates(month, day, today.year) if at >= today)
 
 
@@ -127,7 +127,7 @@ def _dates(month: int, day: int, year: int) -> Iterator[date]:
         raise Misread(f"no year has a day {day} in month {month}")
 
 
-def _date(year: int, month: int, day: int) -> date:
+def read_date(year: int, month: int, day: int) -> date:
     try:
         return date(year, month, day)
     except ValueError as error:

@@ -1,0 +1,117 @@
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from schedule_reading import NOW
+
+from tickwork.model.errors import Invalid
+from tickwork.trigger.preview import Preview, preview
+
+
+def test_shows_the_times_by_the_clocks_of_the_schedule_and_of_the_viewer() -> None:
+    found = preview("0 9 * * MON", "Europe/Paris", now=NOW, count=2, viewer_timezone="America/New_York")
+    assert found.canonical == {"cron": "0 9 * * 1", "timezone": "Europe/Paris"}
+    assert found.words == "every Monday at 09:00 (Europe/Paris)"
+    assert [time.at for time in found.times] == [
+        datetime(2026, 3, 9, 8, tzinfo=UTC),
+        datetime(2026, 3, 16, 8, tzinfo=UTC),
+    ]
+    assert [time.local for time in found.times] == ["Mon 2026-03-09 09:00 CET", "Mon 2026-03-16 09:00 CET"]
+    assert [time.viewer for time in found.times] == ["Mon 2026-03-09 04:00 EDT", "Mon 2026-03-16 04:00 EDT"]
+    assert found.warnings == []
+
+
+def test_is_plain_json() -> None:
+    data = msgspec.json.encode(preview("every 5m", None, now=NOW, count=1))
+    assert msgspec.json.decode(data) == {
+        "canonical": {"every": 300},
+        "words": "every 5 minutes",
+        "times": [
+            {"at": "2026-03-04T10:35:00Z", "local": "Wed 2026-03-04 10:35 UTC", "note": None, "viewer": None}
+        ],
+        "warnings": [],
+    }
+    assert msgspec.json.decode(data, type=Preview).times[0].note is None
+
+
+def test_begins_after_the_asked_instant_and_ends_with_the_runs() -> None:
+    later = datetime(2027, 1, 1, tzinfo=UTC)
+    assert preview("@yearly", None, now=NOW, after=later).times[0].at == datetime(2028, 1, 1, tzinfo=UTC)
+    assert len(preview({"every": "5m", "max_runs": 2}, None, now=NOW).times) == 2
+
+
+def test_marks_the_times_around_clock_changes() -> None:
+    spring = preview(
+        "30 2 * * *", "Europe/Paris", now=NOW, after=datetime(2026, 3, 28, 12, tzinfo=UTC), count=2
+    )
+    assert [time.note for time in spring.times] == ["the clocks jump from 02:00 to 03:00", None]
+    twice = {"cron": "30 2 * * *", "dst": {"repeat": "twice"}}
+    autumn = preview(twice, "Europe/Paris", now=NOW, after=datetime(2026, 10, 24, 12, tzinfo=UTC), count=3)
+    assert [time.note for time in autumn.times] == [
+        "the clocks show 02:30 twice, this is the first time",
+        "the clocks show 02:30 for the second time",
+        None,
+    ]
+
+
+def test_warns_of_the_clock_changes_a_schedule_notices() -> None:
+    assert preview("30 2 * * *", "Europe/Paris", now=NOW).warnings == [
+        "2026-03-29: the clocks jump from 02:00 to 03:00; times between run at 03:00",
+        "2026-10-25: the clocks go back from 03:00 to 02:00; times between run once",
+        "2027-03-28: the clocks jump from 02:00 to 03:00; times between run at 03:00",
+    ]
+    skipping = {"cron": "30 2 * * *", "dst": {"gap": "skip", "repeat": "twice"}}
+    assert preview(skipping, "Europe/Paris", now=NOW).warnings[:2] == [
+        "2026-03-29: the clocks jump from 02:00 to 03:00; times between do not run",
+        "2026-10-25: the clocks go back from 03:00 to 02:00; times between run twice",
+    ]
+    for unaffected in ("0 9 * * *", "*/15 * * * *", "every 5m"):
+        assert preview(unaffected, "Europe/Paris", now=NOW).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("schedule", "warning"),
+    [
+        ("0 0 30 2 *", "this is never due: no such time exists"),
+        ("R2/2020-01-01T00:00:00Z/PT1H", "this is never due: all of its times have passed"),
+        ("* * * * * *", "this runs every second"),
+        ("every 10s", "this runs every 10 seconds"),
+        ("0 0 1 * MON", "a day of the month and a day of the week are given: this runs on either"),
+        ("0 0 31 * *", "months without a 31st are left out; write L for the last day of a month"),
+        ("0 0 29 2 *", "29 February comes every fourth year"),
+    ],
+)
+def test_warns_of_what_may_surprise(schedule: str, warning: str) -> None:
+    assert preview(schedule, None, now=NOW).warnings == [warning]
+
+
+def test_warns_of_the_holidays_left_out() -> None:
+    schedule = {
+        "cron": "0 9 * * *",
+        "exclude": {"holidays": ["FR"], "dates": ["2026-12-24"], "weekends": True},
+    }
+    found = preview(schedule, None, now=NOW, after=datetime(2026, 12, 22, 12, tzinfo=UTC), count=3)
+    assert [time.local[:14] for time in found.times] == ["Wed 2026-12-23", "Mon 2026-12-28", "Tue 2026-12-29"]
+    assert found.warnings == [
+        "does not run on 2026-12-24: it is excluded",
+        "does not run on 2026-12-25: Christmas Day (FR)",
+    ]
+
+
+def test_shows_one_instant() -> None:
+    found = preview("tomorrow at 9 in Asia/Tokyo", None, now=NOW)
+    assert found.canonical == {"at": "2026-03-05T00:00:00Z"}
+    assert found.words == "once, Thu 2026-03-05 09:00 (Asia/Tokyo)"
+    assert [time.local for time in found.times] == ["Thu 2026-03-05 09:00 JST"]
+    assert preview(None, None, now=NOW).words == "now"
+
+
+def test_names_every_wrong_field() -> None:
+    with pytest.raises(Invalid) as caught:
+        preview("gibberish", "Mars", now=NOW, count=0, viewer_timezone="Venus")
+    assert [error.path for error in caught.value.errors] == [
+        "viewer_timezone",
+        "count",
+        "timezone",
+        "schedule",
+    ]
