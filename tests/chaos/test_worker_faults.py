@@ -216,6 +216,32 @@ async def test_a_worker_whose_server_is_killed_keeps_what_it_runs(
     assert {each.attempt for each in history.executions} == {1}
 
 
+async def test_a_second_attempt_on_the_same_worker_survives_the_loss_of_its_server(
+    processes: Cluster, connection: asyncpg.Connection, gate: Path
+) -> None:
+    """What was handed over together with its first attempt is still running, so both handovers name it."""
+    await processes.start(servers=2, workers=1)
+    payload = {"gate": str(gate)}
+    async with processes.client() as client:
+        await client.create_jobs(
+            [
+                {"task": "gated", "payload": payload},
+                {"task": "stumbling", "payload": payload, "retry": {"initial": "0.1s"}},
+            ]
+        )
+    await _begun(processes, 2)
+
+    processes.servers[0].kill()
+    await eventually(lambda: _connections(connection, 2), within=10, what="the worker on the other server")
+    gate.touch()
+    await _until_all_ended(connection)
+
+    history = await History.read(connection)
+    assert history.not_completed() == []
+    assert [each.outcome for each in history.unfinished] == ["failed"]
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.lease") == 0
+
+
 async def test_what_ended_while_no_server_was_there_is_recorded_once_one_is(
     processes: Cluster, connection: asyncpg.Connection, gate: Path
 ) -> None:

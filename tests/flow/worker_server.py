@@ -17,6 +17,8 @@ from tickwork.model.protocol import (
     Ack,
     Beat,
     Claim,
+    Drain,
+    Drained,
     FromServer,
     FromWorker,
     Hello,
@@ -89,6 +91,8 @@ class Conversation:
         self._messages.put_nowait(message)
         if isinstance(message, Outcomes) and self.acknowledge:
             await self.send(Ack(message.number))
+        if isinstance(message, Drain):
+            await self.send(Drained())
 
     async def send(self, message: FromServer) -> None:
         await self.socket.send(msgspec.msgpack.encode(message))

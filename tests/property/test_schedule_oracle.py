@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -151,6 +152,10 @@ def _listed(numbers: frozenset[int]) -> str:
     return ",".join(map(str, sorted(numbers)))
 
 
+def _one(number: int) -> tuple[str, frozenset[int]]:
+    return str(number), frozenset([number])
+
+
 def _numbers(low: int, high: int) -> st.SearchStrategy[tuple[str, frozenset[int]]]:
     """Text of one cron field and the numbers it stands for."""
     every = frozenset(range(low, high + 1))
@@ -158,7 +163,7 @@ def _numbers(low: int, high: int) -> st.SearchStrategy[tuple[str, frozenset[int]
     return st.one_of(
         st.just(("*", every)),
         steps.map(lambda step: (f"*/{step}", frozenset(range(low, high + 1, step)))),
-        st.integers(low, high).map(lambda number: (str(number), frozenset([number]))),
+        st.integers(low, high).map(_one),
         st.frozensets(st.integers(low, high), min_size=2, max_size=5).map(lambda some: (_listed(some), some)),
         st.tuples(st.integers(low, high), st.integers(low, high), st.integers(1, 7)).map(
             lambda three: (
@@ -220,14 +225,16 @@ def weekdays() -> st.SearchStrategy[DateQuestion]:
 
 
 @st.composite
-def specs(draw: st.DrawFn, near: int) -> Spec:
-    """Any schedule, more often than not one that is due around an hour of the day, on any day."""
-    nearby = st.integers(near - 1, near + 1).map(lambda hour: (str(hour % 24), frozenset([hour % 24])))
-    minute, hour = draw(_numbers(0, 59)), draw(nearby | _numbers(0, 23))
-    any_day, any_month = ("*", lambda _: True), ("*", frozenset(range(1, 13)))
-    date_text, by_date = draw(st.just(any_day) | dates())
+def specs(draw: st.DrawFn, near: datetime) -> Spec:
+    """Any schedule, more often than not one that is due about a local time."""
+    hours = st.integers(near.hour - 1, near.hour + 1).map(lambda hour: hour % 24)
+    minute, hour = draw(_numbers(0, 59)), draw(hours.map(_one) | _numbers(0, 23))
+    any_day, that_day = ("*", lambda _: True), (str(near.day), lambda day: day.day == near.day)
+    date_text, by_date = draw(st.sampled_from([any_day, that_day]) | dates())
     weekday_text, by_weekday = draw(st.just(any_day) | weekdays())
-    month_text, months = draw(st.just(any_month) | _numbers(1, 12))
+    month_text, months = draw(
+        st.sampled_from([("*", frozenset(range(1, 13))), _one(near.month)]) | _numbers(1, 12)
+    )
     both = date_text.startswith("*") or weekday_text.startswith("*")
 
     def on_day(day: date) -> bool:
@@ -261,7 +268,7 @@ def changed_zones(draw: st.DrawFn) -> tuple[str, datetime]:
 @given(st.data())
 def test_due_times_around_clock_changes_are_those_of_a_walk_over_the_minutes(data: st.DataObject) -> None:
     zone, change = data.draw(changed_zones())
-    spec = data.draw(specs(local_of(change - MINUTE, zone_info(zone)).hour))
+    spec = data.draw(specs(local_of(change - MINUTE, zone_info(zone))))
     check(spec, zone, walk(change, zone_info(zone)))
 
 
@@ -272,7 +279,7 @@ def test_due_times_around_every_clock_change_are_those_of_a_walk_over_the_minute
     for zone in distinct_zones():
         for change in (change for year in YEARS for change in changes(zone, year)):
             minutes = walk(change, zone_info(zone))
-            for spec in usual_specs(local_of(change - MINUTE, zone_info(zone)).hour):
+            for spec in usual_specs(local_of(change - MINUTE, zone_info(zone))):
                 check(spec, zone, minutes)
             walked += 1
     assert walked > 10_000
@@ -288,14 +295,16 @@ def distinct_zones() -> Iterator[str]:
             yield zone
 
 
-def usual_specs(near: int) -> Iterator[Spec]:
-    """Forty schedules, most of them due around an hour of the day, with every choice for gap and repeat."""
-    hours = {f"{hour % 24}": frozenset([hour % 24]) for hour in range(near - 1, near + 3)}
-    fields = [(f"{minute} {hour}", minute, numbers) for hour, numbers in hours.items() for minute in (0, 30)]
+def usual_specs(near: datetime) -> Iterator[Spec]:
+    """Some fifty schedules, most of them due about a local time, with every choice for gap and repeat."""
     choices = [None, ("next", "twice"), ("skip", "once"), ("skip", "twice")]
-    for text, minute, numbers in fields:
-        for dst in choices:
-            yield Spec(f"{text} * * *", numbers, frozenset([minute]), lambda _: True, False, dst)
+    days = [
+        ("* * *", lambda _: True),
+        (f"{near.day} {near.month} *", lambda day: (day.month, day.day) == (near.month, near.day)),
+    ]
+    for shift, minute, dst, (text, on_day) in product(range(-1, 3), (0, 30), choices, days):
+        hour = (near.hour + shift) % 24
+        yield Spec(f"{minute} {hour} {text}", frozenset([hour]), frozenset([minute]), on_day, False, dst)
     every_hour, every_minute = frozenset(range(24)), frozenset(range(60))
     yield Spec("* * * * *", every_hour, every_minute, lambda _: True, True)
     yield Spec("*/20 * * * *", every_hour, frozenset([0, 20, 40]), lambda _: True, True)
@@ -304,7 +313,6 @@ def usual_specs(near: int) -> Iterator[Spec]:
     yield Spec("0,30 0-5 * * *", frozenset(range(6)), frozenset([0, 30]), lambda _: True, False)
     yield Spec("30 0 * * SUN", frozenset([0]), frozenset([30]), lambda day: day.isoweekday() == 7, False)
     yield Spec("0 0 L * *", frozenset([0]), frozenset([0]), lambda day: day.day == _length(day), False)
-    yield Spec("0 0 1 * *", frozenset([0]), frozenset([0]), lambda day: day.day == 1, False)
 
 
 @settings(max_examples=60 if not EXHAUSTIVE else 2000, deadline=None)
@@ -319,10 +327,26 @@ def test_the_stretches_of_a_zone_are_those_of_a_walk_over_its_hours(name: str, y
 
 
 @settings(max_examples=200, deadline=None)
+@given(dates(), weekdays(), st.integers(YEARS[0], YEARS[-1]))
+def test_days_are_those_of_a_walk_over_the_calendar(
+    by_date: DateQuestion, by_weekday: DateQuestion, year: int
+) -> None:
+    either = not by_date[0].startswith("*") and not by_weekday[0].startswith("*")
+    start = datetime(year, 1, 1, tzinfo=UTC)
+    walked = [start + number * DAY for number in range(2 * 365)]
+    matches = [(by_date[1](day.date()), by_weekday[1](day.date())) for day in walked]
+    expected = {
+        day for day, match in zip(walked, matches, strict=True) if (any(match) if either else all(match))
+    }
+    spec = Spec(f"0 0 {by_date[0]} * {by_weekday[0]}", frozenset(), frozenset(), by_date[1], False)
+    assert our_minutes(spec, "UTC", start, walked[-1] + DAY) == expected, f"{spec.text!r} in {year}"
+
+
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_asking_from_any_instant_gives_the_same_due_times(data: st.DataObject) -> None:
     zone, change = data.draw(changed_zones())
-    spec = data.draw(specs(local_of(change - MINUTE, zone_info(zone)).hour))
+    spec = data.draw(specs(local_of(change - MINUTE, zone_info(zone))))
     due = sorted(our_minutes(spec, zone, change - DAY, change + DAY))
     asked = change + timedelta(seconds=data.draw(st.floats(-86_400, 86_400)))
     following = [at for at in due if at > asked]
@@ -335,7 +359,7 @@ def test_asking_from_any_instant_gives_the_same_due_times(data: st.DataObject) -
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_the_canonical_form_is_understood_as_itself(data: st.DataObject) -> None:
-    spec, zone = data.draw(specs(2)), data.draw(st.sampled_from(ZONES))
+    spec, zone = data.draw(specs(NOW)), data.draw(st.sampled_from(ZONES))
     timing = our_timing(spec, zone)
     if timing:
         again = parse_schedule(timing.canonical, None, now=NOW)

@@ -40,6 +40,14 @@ async def gated(gate: str, *, ctx: Context) -> int:
     return os.getpid()
 
 
+@app.task(name="stumbling")
+async def stumbling(gate: str, *, ctx: Context) -> int:
+    """Fails the first time; after that as gated."""
+    if ctx.attempt == 1:
+        raise RuntimeError("not yet")
+    return await gated(gate, ctx=ctx)
+
+
 @app.task(name="gated_thread")
 def gated_thread(gate: str, *, ctx: Context) -> int:
     """Likewise, and nothing can stop it before that."""

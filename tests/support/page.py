@@ -11,6 +11,7 @@ _VARIES = re.compile(  # what is another on every machine and in every run
     r"(?P<execution>\be[0-9a-z]+-[0-9a-z]+)"
     r"|(?P<worker>\bw\d+\b)"
     r"|(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:[\d.]+(?:Z|[+-]\d\d:\d\d))"
+    r"|(?P<local>[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [A-Z]+)"
     r"|(?P<age>\bnow\b|(?:\bin )?\b(?:\d+(?:ms|[smhd]))+\b(?: ago)?)"
     r"|(?P<port>(?<=127\.0\.0\.1:)\d+)"
     r"|(?P<folder>/\S+)/.tickwork"
@@ -21,6 +22,7 @@ _LIKE_IT = {
     "execution": r"e[0-9a-z]+-[0-9a-z]+",
     "worker": r"w\d+",
     "time": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:[\d.]+(?:Z|[+-]\d\d:\d\d)",
+    "local": r"[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [A-Z]+",
     "age": r"(?:now|(?:in )?(?:\d+(?:ms|[smhd]))+(?: ago)?)",
     "port": r"\d+",
     "folder": r"/\S+/\.tickwork",

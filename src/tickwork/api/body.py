@@ -18,6 +18,7 @@ DEEPEST = 32
 _NUL = "\x00"
 _ESCAPED_NUL = b"\\u0000"
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_HALF_A_PAIR = re.compile(rb'\\ud[89ab][0-9a-f]{2}"', re.IGNORECASE)  # the decoder says: truncated
 _BYTE = re.compile(r"^(?:JSON is malformed: )?(?P<what>.*) \(byte (?P<at>\d+)\)$")
 
 Body = TypeVar("Body", bound=msgspec.Struct)
@@ -84,6 +85,8 @@ def decode_any(body: bytes, line: int = 1) -> Any:
 
 
 def broken(body: bytes, error: Exception, line: int = 1) -> Refusal:
+    if isinstance(error, msgspec.ValidationError):
+        return Refusal(BROKEN_BODY, "a number is out of range")  # where, the decoder does not tell
     what, at = _mistake(body, error)
     row = line + body.count(b"\n", 0, at)
     column = at - body.rfind(b"\n", 0, at)
@@ -100,6 +103,8 @@ def _mistake(body: bytes, error: Exception) -> tuple[str, int]:
         return "not UTF-8", _first_byte_that_is_not_utf8(body)
     if match := _BYTE.match(str(error)):
         return match["what"], int(match["at"])
+    if half := _HALF_A_PAIR.search(body):
+        return "half of a surrogate pair", half.start()
     return "the JSON ends too early", len(body)
 
 

@@ -20,7 +20,7 @@ JobId = Annotated[str, Meta(pattern=f"^j{_ID_DIGITS}$", description="the id of a
 WorkerId = Annotated[str, Meta(pattern=f"^w{_ID_DIGITS}$", description="the id of a worker")]
 Text = Annotated[str, Meta(min_length=1, max_length=200)]
 Limit = Annotated[int, Meta(ge=1, le=500)]
-Cursor = Annotated[str, Meta(max_length=1000, description="the next_cursor of the page before")]
+Cursor = Annotated[str, Meta(min_length=1, max_length=1000, description="the next_cursor of the page before")]
 
 
 class PageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

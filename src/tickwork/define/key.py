@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Protocol
 
 from tickwork.model.errors import Conflict, Invalid, NotAllowed
+from tickwork.model.instant import to_utc
 from tickwork.model.tenancy import DEFAULT_TENANT, Caller, KeyView, Scope
 
 _PREFIX = "tw_"
@@ -21,6 +22,8 @@ _TENANT = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
 class KeyStore(Protocol):
+    async def now(self) -> datetime: ...
+
     async def ensure_tenant(self, name: str, signing_secret: str) -> int: ...
 
     async def create_key(
@@ -73,6 +76,9 @@ class Keys:
         expires_at: datetime | None = None,
     ) -> tuple[KeyView, str]:
         """A key of the caller's tenant; the default tenant's admins make keys, and so tenants, for others too."""
+        expires_at = to_utc(expires_at) if expires_at else None
+        if expires_at and expires_at <= await self._store.now():
+            raise Invalid.field("expires_at", "lies in the past", "choose a later time, or leave it out")
         tenant_id = await self._tenant(caller, tenant)
         secret = _PREFIX + secrets.token_urlsafe(32)
         view = await self._store.create_key(

@@ -1,8 +1,9 @@
 """Does a payload fit what the task's workers said its parameters are?"""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Any
 
 import jsonschema_rs
@@ -11,6 +12,8 @@ import msgspec
 from tickwork.model.errors import FieldError
 
 _MOST_ERRORS = 20
+_LONGEST_MESSAGE = 200
+_HALF = 90
 
 
 def unknown_task(name: str, known: Iterable[str]) -> FieldError:
@@ -21,14 +24,20 @@ def unknown_task(name: str, known: Iterable[str]) -> FieldError:
 
 def payload_errors(payload: bytes, schema: str) -> list[FieldError]:
     """Every place where the payload does not fit."""
-    validator = _validator(schema)
+    try:
+        validator = _validator(schema)
+    except ValueError as error:
+        hint = "change the task's parameters and start its worker again"
+        return [
+            FieldError(
+                "task", f"its worker gave a broken schema of its parameters: {_short(str(error))}", hint
+            )
+        ]
     value = msgspec.json.decode(payload)
     if validator.is_valid(value):
         return []
-    return [
-        _field_error(error)
-        for error, _ in zip(validator.iter_errors(value), range(_MOST_ERRORS), strict=False)
-    ]
+    errors = chain.from_iterable(map(_field_errors, validator.iter_errors(value)))
+    return list(islice(errors, _MOST_ERRORS))
 
 
 @lru_cache(maxsize=4096)
@@ -40,8 +49,21 @@ def _nothing_from_outside(address: str) -> Any:
     raise ValueError(f"{address} is outside of this schema")
 
 
-def _field_error(error: jsonschema_rs.ValidationError) -> FieldError:
+def _field_errors(error: jsonschema_rs.ValidationError) -> Iterator[FieldError]:
     path = "payload"
     for step in error.instance_path:
         path += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return FieldError(path, error.message)
+    match error.kind:
+        case jsonschema_rs.ValidationErrorKind.Required(property=name):
+            yield FieldError(f"{path}.{name}", "is required")
+        case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected=names):
+            yield from (
+                FieldError(f"{path}.{_short(name)}", "is not a parameter of this task") for name in names
+            )
+        case _:
+            yield FieldError(path, _short(error.message))
+
+
+def _short(text: str) -> str:
+    """Messages quote the value, which may be as long as the payload: its beginning and what is said of it do."""
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_HALF]} … {text[-_HALF:]}"

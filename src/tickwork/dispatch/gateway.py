@@ -15,6 +15,7 @@ from tickwork.dispatch.lease import Renewer
 from tickwork.dispatch.member import Member
 from tickwork.dispatch.reconcile import compare
 from tickwork.dispatch.roster import Roster
+from tickwork.model.errors import Unavailable
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import from_micros
 from tickwork.model.job import HTTP_TASK
@@ -23,6 +24,7 @@ from tickwork.model.protocol import (
     Beat,
     Claim,
     Drain,
+    Drained,
     FromServer,
     FromWorker,
     Hello,
@@ -38,6 +40,7 @@ from tickwork.store.port import Claimed, DispatchStore, Registration, Seat
 
 _log = structlog.get_logger("tickwork.gateway")
 _HELLO_WITHIN = 10.0
+_MOMENT = 0.01  # seconds between looks whether a transaction has ended
 _LATEST = 2**53  # micros beyond any real date: a worker's clock is not to be trusted blindly
 
 
@@ -116,7 +119,7 @@ class Gateway:
         try:
             while message := await session.receive():
                 await self._handle(member, message)
-                if caller and isinstance(message, Beat) and not await self._keys.is_valid(caller.key_id):
+                if caller and isinstance(message, Beat) and not await self._may_stay(caller):
                     await session.socket.close(1008, "the key was revoked")
         finally:
             self._roster.leave(member)
@@ -164,10 +167,17 @@ class Gateway:
             case Beat():
                 self._take_beat(member, message)
             case Drain():
-                member.draining = True
-                await self._store.drain(member.seat.worker_id)
+                await self._drain(member)
             case Hello():
                 raise msgspec.ValidationError("Hello comes once")
+
+    async def _drain(self, member: Member) -> None:
+        """What is on its way to it still arrives; only then may it leave."""
+        member.draining = True
+        await self._store.drain(member.seat.worker_id)
+        while member.reserved:  # noqa: ASYNC110 (rare and short, where an event would burden every handout)
+            await asyncio.sleep(_MOMENT)
+        member.send(Drained())
 
     def _take_outcomes(self, member: Member, message: Outcomes) -> None:
         """Only what this worker holds counts; the rest is stale, and acknowledged so that it is not repeated."""
@@ -194,9 +204,15 @@ class Gateway:
         if started:
             self._recorder.submit_started(started)
 
+    async def _may_stay(self, caller: Caller) -> bool:
+        try:
+            return await self._keys.is_valid(caller.key_id)
+        except Unavailable:
+            return True  # nobody can have revoked it meanwhile, and the worker is to stay with what it holds
+
     async def _farewell(self, member: Member) -> None:
         """A drained worker that holds nothing has left for good; any other may come back on another node."""
-        if member.draining and not member.holding:
+        if member.draining and not member.holding and not member.reserved:
             await self._store.leave(member.seat.worker_id)
 
 
@@ -246,8 +262,8 @@ class _Session:
 
 
 def _objection(tenant_id: int | None, hello: Hello) -> str | None:
-    if hello.slots < 1 or hello.credit < 1:
-        return "slots and credit are at least 1"
+    if hello.slots < 1 or hello.credit < 0:
+        return "slots are at least 1 and credit at least 0"
     if tenant_id is not None and any(offer.name == HTTP_TASK for offer in hello.tasks):
         return f"{HTTP_TASK!r} is the name of the built-in task: choose another"
     return None

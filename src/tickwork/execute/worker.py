@@ -79,6 +79,7 @@ class Worker:
         self._welcomed = False
         self._draining = False
         self._drain_told = False  # on this connection
+        self._drained = False  # likewise: nothing more will come
         self._stopped = False
 
     async def run(self) -> None:
@@ -108,8 +109,8 @@ class Worker:
 
     @property
     def _may_leave(self) -> bool:
-        """Finished, and a server that it talks to knows why."""
-        return self._finished and (self._stopped or self._drain_told or not self._welcomed)
+        """Finished, and the server that it talks to sends nothing more."""
+        return self._finished and (self._stopped or self._drained or not self._welcomed)
 
     # One connection, from the first try to its end
 
@@ -175,7 +176,7 @@ class Worker:
         self._holding.tell_again()
         self._heard = self._clock.elapsed()
         self._welcomed = True
-        self._drain_told = False
+        self._drain_told = self._drained = False
         self._tries = 0
         self._holding.start_due()
         self._news.set()
@@ -211,6 +212,9 @@ class Worker:
                 self._holding.start_due()
             case protocol.Revoke(claims, reason):
                 self._holding.revoke(claims, reason)
+            case protocol.Drained():
+                self._drained = True
+                self._alarm.set()
             case protocol.Refused(reason):
                 self._lose_lease(reason)
 
@@ -238,7 +242,6 @@ class Worker:
             if self._draining and not self._drain_told:
                 await connection.send(Drain())
                 self._drain_told = True
-                self._alarm.set()
             await self._send_outcomes(connection)
             if not self._told_credit / 2 <= self._credit() <= self._told_credit * 2:
                 await self._send_beat(connection)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 KINDS = ("at", "in", "cron", "every", "rrule", "text", "fields", "any")  # a schedule object has exactly one
 
+
 class Timing(Protocol):
     """The due times of one recurring schedule."""
 

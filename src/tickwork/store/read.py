@@ -1,17 +1,15 @@
 """Questions of users: the SQL behind every list and look."""
 
-import base64
-import binascii
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import asyncpg
 import msgspec
 
 from tickwork.model.duration import parse_duration
-from tickwork.model.errors import Invalid, NotFound
+from tickwork.model.errors import NotFound
 from tickwork.model.execution import (
     AttemptError,
     AttemptOutcome,
@@ -22,20 +20,22 @@ from tickwork.model.execution import (
     Trigger,
     WaitingFor,
 )  # fmt: skip
-from tickwork.model.ids import execution_id, job_id, worker_id
+from tickwork.model.ids import execution_id, from_micros, job_id, to_micros, worker_id
+from tickwork.model.instant import to_utc
 from tickwork.model.job import PRIORITIES, JobFilter, JobRequest, JobStatus, JobView
 from tickwork.model.page import Page
 from tickwork.model.schedule import Timing
 from tickwork.model.worker import TaskView, WorkerView
+from tickwork.store.cursor import ExecutionPlace, JobPlace, Place, WorkerPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database
 from tickwork.store.query import queries
 
 _DESCRIBED = 10_000  # schedules whose words are kept
 _SEEN = 5000  # rows one page looks through at most
 _LARGEST = 2**63 - 1
+_LARGEST_WORKER = 2**31 - 1
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _END = datetime(9999, 1, 1, tzinfo=UTC)
-_Position = TypeVar("_Position")
 
 
 class PostgresReadStore:
@@ -59,16 +59,23 @@ class PostgresReadStore:
 
     async def jobs(self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None) -> Page[JobView]:
         newest_first = wanted.sort == "-created_at"
-        begin = _decode(cursor, int) if cursor else (_LARGEST if newest_first else 0)
+        first = _LARGEST if newest_first else 0
+        begin = decode_cursor(cursor, JobPlace).id if cursor else first
         rows = await self._database.fetch(
             self._sql["jobs_newest_first" if newest_first else "jobs_oldest_first"],
             tenant_id, begin, _SEEN, limit, wanted.status, wanted.task, wanted.queue,
             PRIORITIES.index(wanted.priority) if wanted.priority else None,
-            wanted.tag, wanted.q, wanted.due_before, wanted.due_after,
+            wanted.tag, wanted.q, _utc(wanted.due_before), _utc(wanted.due_after),
         )  # fmt: skip
         items = [row for row in rows if row["id"] is not None]
-        last = _page_end(rows, items, limit, lambda row: row["id"], lambda row: row["seen_last"])
-        return Page([self._job(row) for row in items], _encode(last))
+        end = _page_end(
+            rows,
+            items,
+            limit,
+            lambda row: JobPlace("jobs", row["id"]),
+            lambda row: JobPlace("jobs", row["seen_last"]),
+        )
+        return Page([self._job(row) for row in items], encode_cursor(end))
 
     async def execution(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
         row = await self._database.fetchrow(self._sql["execution"], tenant_id, scheduled_for, job)
@@ -79,21 +86,25 @@ class PostgresReadStore:
     async def executions(
         self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None
     ) -> Page[ExecutionView]:
-        before, job = _decode(cursor, tuple[datetime, int]) if cursor else (_END, _LARGEST)
+        before, job = _END, _LARGEST
+        if cursor:
+            _, micros, job = decode_cursor(cursor, ExecutionPlace)
+            before = from_micros(micros)
         rows = await self._database.fetch(
             self._sql["executions" if wanted.job is None else "executions_of_job"],
-            tenant_id, before, job if wanted.job is None else wanted.job, wanted.since or _BEGINNING,
-            wanted.until or _END, _SEEN, limit, wanted.status, wanted.task, wanted.queue, wanted.worker,
+            tenant_id, before, job if wanted.job is None else wanted.job, _utc(wanted.since) or _BEGINNING,
+            _utc(wanted.until) or _END, _SEEN, limit, wanted.status, wanted.task, wanted.queue,
+            None if wanted.worker is None else min(wanted.worker, _LARGEST_WORKER),
         )  # fmt: skip
         items = [row for row in rows if row["job_id"] is not None]
-        last = _page_end(
+        end = _page_end(
             rows,
             items,
             limit,
-            lambda row: (row["scheduled_for"], row["job_id"]),
-            lambda row: (row["seen_time"], row["seen_job"]),
+            lambda row: ExecutionPlace("executions", to_micros(row["scheduled_for"]), row["job_id"]),
+            lambda row: ExecutionPlace("executions", to_micros(row["seen_time"]), row["seen_job"]),
         )
-        return Page([_execution(row) for row in items], _encode(last))
+        return Page([_execution(row) for row in items], encode_cursor(end))
 
     async def attempts(self, tenant_id: int, job: int, scheduled_for: datetime) -> list[AttemptView]:
         execution = await self.execution(tenant_id, job, scheduled_for)
@@ -104,13 +115,14 @@ class PostgresReadStore:
         return [*attempts, current] if current and current.attempt not in noted else attempts
 
     async def workers(self, tenant_id: int, limit: int, cursor: str | None) -> Page[WorkerView]:
-        before = _decode(cursor, int) if cursor else 2**31 - 1
+        before = decode_cursor(cursor, WorkerPlace).id if cursor else _LARGEST_WORKER
         rows = await self._database.fetch(self._sql["workers"], tenant_id, before, limit, None)
-        return Page([_worker(row) for row in rows], _encode(rows[-1]["id"] if len(rows) == limit else None))
+        end = WorkerPlace("workers", rows[-1]["id"]) if len(rows) == limit else None
+        return Page([_worker(row) for row in rows], encode_cursor(end))
 
     async def worker(self, tenant_id: int, worker: int) -> WorkerView:
-        number = min(worker, 2**31 - 2)
-        row = await self._database.fetchrow(self._sql["workers"], tenant_id, 2**31 - 1, 1, number)
+        number = min(worker, _LARGEST_WORKER - 1)
+        row = await self._database.fetchrow(self._sql["workers"], tenant_id, _LARGEST_WORKER, 1, number)
         if row is None:
             raise NotFound("worker", worker_id(worker))
         return _worker(row)
@@ -161,28 +173,17 @@ def _page_end(
     rows: Sequence[asyncpg.Record],
     items: Sequence[asyncpg.Record],
     limit: int,
-    position: Callable[[asyncpg.Record], Any],
-    seen: Callable[[asyncpg.Record], Any],
-) -> Any:
+    place: Callable[[asyncpg.Record], Place],
+    seen: Callable[[asyncpg.Record], Place],
+) -> Place | None:
     """Where the next page begins: after the last item, or after the last row looked at when there may be more."""
     if len(items) == limit:
-        return position(items[-1])
+        return place(items[-1])
     return seen(rows[0]) if rows and rows[0]["seen_count"] == _SEEN else None
 
 
-def _encode(position: Any) -> str | None:
-    if position is None:
-        return None
-    return base64.urlsafe_b64encode(msgspec.msgpack.encode(position)).decode().rstrip("=")
-
-
-def _decode(cursor: str, kind: type[_Position]) -> _Position:
-    try:
-        return msgspec.msgpack.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=kind)
-    except (ValueError, binascii.Error, msgspec.MsgspecError):
-        raise Invalid.field(
-            "cursor", "is not one that a list gave", "take next_cursor of the page before"
-        ) from None
+def _utc(at: datetime | None) -> datetime | None:
+    return None if at is None else to_utc(at)
 
 
 def _execution(row: asyncpg.Record) -> ExecutionView:

@@ -26,6 +26,11 @@ class PostgresTenancyStore:
         self._database = database
         self._sql = queries("tenancy")
 
+    async def now(self) -> datetime:
+        (row,) = await self._database.fetch(queries("read")["clock"])
+        now: datetime = row["now"]
+        return now
+
     async def ensure_tenant(self, name: str, signing_secret: str) -> int:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["ensure_tenant"], name, signing_secret)

@@ -41,9 +41,7 @@ def understand(
     if schedule is None:
         _check_zone(timezone)
         return None
-    key = msgspec.json.encode(schedule)
-    if len(key) > _LONGEST:
-        raise Invalid.field("schedule", f"a schedule is at most {_LONGEST} bytes of JSON, not {len(key)}")
+    key = _encoded(schedule)
     if len(key) > _LONGEST_KEPT or (isinstance(schedule, dict) and ("at" in schedule or "in" in schedule)):
         return _read(schedule, timezone, now, seed)
     spread = seed if b"H" in key.upper() else ""
@@ -55,6 +53,16 @@ def _repeated(schedule: bytes, timezone: str | None, seed: str) -> Recurring | N
     """A schedule that repeats means the same whenever it is said; one instant is not for keeping."""
     found = _read(msgspec.json.decode(schedule), timezone, _BEGINNING, seed)
     return found if isinstance(found, Recurring) else None
+
+
+def _encoded(schedule: str | dict[str, Any]) -> bytes:
+    try:
+        encoded = msgspec.json.encode(schedule)
+    except RecursionError as error:
+        raise Invalid.field("schedule", "a schedule is not that deep") from error
+    if len(encoded) > _LONGEST:
+        raise Invalid.field("schedule", f"a schedule is at most {_LONGEST} bytes of JSON, not {len(encoded)}")
+    return encoded
 
 
 def _check_zone(timezone: str | None) -> None:

@@ -1,5 +1,6 @@
 """Words: a small grammar that names the word it did not understand instead of guessing."""
 
+import re
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -11,6 +12,8 @@ from tickwork.trigger.english.cursor import Cursor
 from tickwork.trigger.english.moment import DATE, is_moment, read_date, read_moment
 from tickwork.trigger.english.phrase import read_phrase
 from tickwork.trigger.misread import Misread
+
+_COUNTRY = re.compile(r"[a-z]{2}(?:-[a-z0-9]+)?")
 
 
 class Sentence(NamedTuple):
@@ -76,6 +79,8 @@ def _take_options(cursor: Cursor) -> dict[str, Any]:
         read = _OPTIONS[cursor.words[at]]
         tail = cursor.remove(at, len(cursor.words))
         tail.at = 1
+        if cursor.words[-1:] == [","]:
+            cursor.remove(at - 1, at)
         key, value = read(tail)
         if key in options:
             raise Misread(f"{key} is given twice")
@@ -98,12 +103,14 @@ def _read_until(tail: Cursor) -> tuple[str, str]:
 
 
 def _read_stamp(tail: Cursor) -> str:
+    """A date and perhaps a time, in ISO 8601."""
     if not DATE.match(tail.word):
         tail.fail("a date such as 2026-12-24")
-    tail.at += 1
+    stamp = " ".join(tail.written[tail.at : tail.at + 2])
+    tail.at += 2
     if not tail.done:
         tail.fail()
-    return tail.written[tail.at - 1]
+    return stamp
 
 
 def _read_except(tail: Cursor) -> tuple[str, dict[str, Any]]:
@@ -140,7 +147,7 @@ def _read_holidays(tail: Cursor) -> list[str]:
 
 
 def _read_country(tail: Cursor) -> str | None:
-    if tail.done or tail.word in ("holidays", "weekends"):
+    if not _COUNTRY.fullmatch(tail.word):
         return None
     tail.at += 1
     return check_country(tail.written[tail.at - 1].upper())

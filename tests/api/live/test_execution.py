@@ -26,7 +26,9 @@ async def create(client: httpx2.AsyncClient, **fields: Any) -> str:
     return str(answer.json()["id"])
 
 
-async def listed(client: httpx2.AsyncClient, path: str = "/v1/executions", **query: Any) -> list[dict[str, Any]]:
+async def listed(
+    client: httpx2.AsyncClient, path: str = "/v1/executions", **query: Any
+) -> list[dict[str, Any]]:
     """All pages."""
     items: list[dict[str, Any]] = []
     while True:

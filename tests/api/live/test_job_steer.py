@@ -58,7 +58,11 @@ async def test_a_paused_job_has_no_next_time_until_it_is_resumed(
 
 @pytest.mark.parametrize("schedule", [None, {"in": "1s"}])
 async def test_a_paused_job_starts_nothing_not_even_what_a_worker_holds_ahead_of_its_time(
-    client: httpx2.AsyncClient, clock: SettableClock, still_node: Node, worker: ScriptedWorker, schedule: object
+    client: httpx2.AsyncClient,
+    clock: SettableClock,
+    still_node: Node,
+    worker: ScriptedWorker,
+    schedule: object,
 ) -> None:
     job = await create(client, schedule=schedule)
     if schedule:

@@ -122,7 +122,9 @@ def _every(days: CronDays) -> str:
 
 
 def _on_nth(days: CronDays) -> str:
-    plain = f"{_every(days)} and " if days.weekdays.plain else ""
+    plain = (
+        f"{_every(days._replace(weekdays=Weekdays(days.weekdays.plain)))} and " if days.weekdays.plain else ""
+    )
     named = [f"the {nth(code // 8)} {WEEKDAYS[code % 8]}" for code in members(days.weekdays.nth)]
     return f"{plain}on {listed(named)}{_months(days, ' of ', ' of every month')}"
 

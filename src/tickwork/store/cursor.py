@@ -1,0 +1,54 @@
+"""Where the next page of a list begins, as a text that means nothing to anybody else.
+
+A cursor names its list, so that one of another list is a mistake and not a strange page. It comes from outside: only
+numbers that the database can take are let in.
+"""
+
+import base64
+from typing import Annotated, Literal, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from tickwork.model.errors import Invalid
+
+_Id = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+_WorkerId = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+_Time = Annotated[int, Meta(ge=0, le=253_402_300_799_999_999)]  # microseconds since 1970, up to the year 9999
+
+
+class JobPlace(NamedTuple):
+    list: Literal["jobs"]
+    id: _Id
+
+
+class ExecutionPlace(NamedTuple):
+    list: Literal["executions"]
+    time: _Time
+    job: _Id
+
+
+class WorkerPlace(NamedTuple):
+    list: Literal["workers"]
+    id: _WorkerId
+
+
+Place = JobPlace | ExecutionPlace | WorkerPlace
+_Place = TypeVar("_Place", bound=Place)
+
+
+def encode_cursor(place: Place | None) -> str | None:
+    """None: there is no next page."""
+    if place is None:
+        return None
+    return base64.urlsafe_b64encode(msgspec.msgpack.encode(place)).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str, kind: type[_Place]) -> _Place:
+    try:
+        packed = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        return msgspec.msgpack.decode(packed, type=kind)
+    except (ValueError, msgspec.MsgspecError):
+        raise Invalid.field(
+            "cursor", "is not one that this list gave", "take next_cursor of the page before"
+        ) from None

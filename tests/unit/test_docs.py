@@ -1,0 +1,100 @@
+"""The documentation is complete, current, and says nothing that cannot be typed."""
+
+import pkgutil
+import re
+import shlex
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from prometheus_client import REGISTRY
+
+import tickwork
+from support import reference
+from support.page import ROOT, blocks
+from tickwork.cli import main
+from tickwork.config import Settings, shown, variable
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+CONFIGURATION = (ROOT / "docs/operate/configuration.md").read_text()
+METRICS = (ROOT / "docs/operate/health-and-metrics.md").read_text()
+TO_WRITE_ANEW = "write it anew: .venv/bin/python tests/support/reference.py"
+
+_LINK = re.compile(r"\]\(([^)#]*)(?:#([^)]*))?\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("setting", Settings.__struct_fields__)
+def test_every_setting_is_described_with_its_variable_and_default(setting: str) -> None:
+    (row,) = re.findall(rf"^\| `{setting}` \|.*$", CONFIGURATION, re.MULTILINE)
+    assert variable(setting) in row
+    assert shown(setting, getattr(Settings(), setting)) in row
+
+
+def test_every_metric_is_described() -> None:
+    for module in pkgutil.walk_packages(tickwork.__path__, "tickwork."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    ours = [metric for metric in REGISTRY.collect() if metric.name.startswith("tickwork_")]
+    assert ours
+    for metric in ours:
+        assert f"| `{metric.name}" in METRICS, metric.documentation
+
+
+def test_the_commands_are_described_as_they_are() -> None:
+    assert reference.CLI.read_text() == reference.current_cli(), TO_WRITE_ANEW
+
+
+def test_routes_and_problems_are_described_as_they_are() -> None:
+    assert reference.REST.read_text() == reference.current_rest(), TO_WRITE_ANEW
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for address, anchor in _LINK.findall(page.read_text()):
+        if not address.startswith("http"):
+            target = (page.parent / address) if address else page
+            assert target.exists(), address
+            assert not anchor or anchor in _anchors(target), f"{address}#{anchor}"
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = _HEADING.findall(page.read_text())
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_python_can_be_read_and_what_it_imports_exists(page: Path) -> None:
+    for language, text in blocks(page.read_text()):
+        if language == "python":
+            compile(text, name(page), "exec")
+            for names in re.findall(r"^\s*from tickwork import (.+)$", text, re.MULTILINE):
+                for each in names.split(","):
+                    assert hasattr(tickwork, each.strip())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_exist_with_the_options_they_are_given(page: Path) -> None:
+    for language, text in blocks(page.read_text()):
+        if language == "sh":
+            for line in text.replace("\\\n", " ").splitlines():
+                if words := _words(line):
+                    checked = CliRunner().invoke(main, [*words, "--help"])
+                    assert checked.exit_code == 0, f"{line}\n{checked.output}"
+
+
+def _words(line: str) -> list[str]:
+    """Of the tickwork command in a line, up to where the shell takes over again."""
+    if not re.search(r"(^|\s)tickwork\s", line):
+        return []
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split = True
+    words = list(lexer)
+    words = words[words.index("tickwork") + 1 :]
+    end = next((place for place, word in enumerate(words) if set(word) <= set("|&;<>")), len(words))
+    return words[:end]
