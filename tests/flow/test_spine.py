@@ -272,3 +272,22 @@ async def _rescue(node: Node) -> None:
 
 def _converted(request: JobRequest) -> JobRequest:
     return msgspec.json.decode(msgspec.json.encode(request), type=JobRequest)
+
+
+async def test_runs_only_so_many_times_and_a_pause_uses_none_up(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    schedule = {"every": "1m", "max_runs": 3}
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule=schedule, overlap="allow")])
+    await later(clock, worker, timedelta(minutes=1))
+    await run_due(still_node)
+    await still_node.jobs.pause(TENANT, 1)
+    await later(clock, worker, timedelta(minutes=5))
+    await run_due(still_node)
+    await still_node.jobs.resume(TENANT, 1)
+    for _ in range(5):
+        await later(clock, worker, timedelta(minutes=1))
+        await run_due(still_node)
+    assert len(await worker.runs()) == 3
+    job = await still_node.jobs.get(TENANT, 1)
+    assert (job.status, job.next_run_at) == ("completed", None)

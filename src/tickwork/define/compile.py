@@ -15,6 +15,7 @@ from tickwork.model.schedule import Once, Recurring, Schedule
 from tickwork.model.target import target_errors
 
 _LONGEST_PAYLOAD = 512 * 1024
+_MOST_RUNS = 100_000
 _LONGEST_TIMEOUT = timedelta(days=7)
 _WITHOUT_BODY = ("GET", "HEAD", "DELETE")
 _NOTHING = Once(None, "")
@@ -76,12 +77,8 @@ def _schedule(
     except Invalid as invalid:
         errors.extend(invalid.errors)
         return _NOTHING
-    if isinstance(schedule, Recurring):
-        errors.extend(
-            FieldError(f"schedule.{option}", "is not available yet", "leave it out")
-            for option in ("max_runs",)
-            if option in schedule.timing.canonical
-        )
+    if isinstance(schedule, Recurring) and (schedule.timing.max_runs or 0) > _MOST_RUNS:
+        errors.append(FieldError("schedule.max_runs", f"is {_MOST_RUNS} at most", "give an end instead"))
     return schedule
 
 

@@ -45,3 +45,21 @@ class Recurring(NamedTuple):
 
 
 Schedule = Once | Recurring
+
+
+def last_of(timing: Timing, after: datetime, runs: int) -> datetime | None:
+    """The due time that is the so many-th from then on; None when there are not that many."""
+    due: datetime | None = after
+    for _ in range(runs):
+        if due is None:
+            return None
+        due = timing.next_after(due)
+    return due
+
+
+def count_between(timing: Timing, after: datetime, until: datetime) -> int:
+    """How many due times lie after the one instant and not after the other."""
+    count, due = 0, timing.next_after(after)
+    while due and due <= until:
+        count, due = count + 1, timing.next_after(due)
+    return count

@@ -16,7 +16,7 @@ from tickwork.model.errors import Conflict, NotFound, Stale
 from tickwork.model.execution import Trigger
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec, JobStatus
-from tickwork.model.schedule import Once, Timing
+from tickwork.model.schedule import Once, Recurring, Timing, count_between, last_of
 from tickwork.store.membership import Crossed, LockedRule, LockedRules, Membership
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port import Definition
@@ -26,6 +26,7 @@ from tickwork.store.upcoming import Upcoming
 _JOB_COLUMNS = (
     "id", "rule_id", "scheduled_for", "active_from", "created_at", "updated_at", "tenant_id", "lane_id", "timeout",
     "overlap", "on_worker_lost", "priority", "held", "task", "payload", "target", "name", "key", "tags", "definition",
+    "active_until",
 )  # fmt: skip
 _EXECUTION_COLUMNS = (
     "tenant_id", "scheduled_for", "job_id", "lane_id", "priority", "trigger", "status", "ready_at",
@@ -41,6 +42,7 @@ class _Timing(NamedTuple):
     scheduled_for: datetime | None
     held: bool
     due: datetime | None  # what must have an execution at once
+    until: datetime | None = None  # the last of its due times, when it has only so many
 
 
 class PostgresDefineStore:
@@ -136,7 +138,8 @@ class PostgresDefineStore:
     def _timing(self, job: int, spec: JobSpec, rules: LockedRules, now: datetime) -> _Timing:
         rule = rules.of(spec)
         if rule:
-            return _Timing(rule.id, None, held=False, due=rule.passed(now, (spec.priority, job)))
+            due = rule.passed(now, (spec.priority, job))
+            return _Timing(rule.id, None, held=False, due=due, until=_last_due(spec, now))
         assert isinstance(spec.schedule, Once)  # noqa: S101 (what has no rule is due once)
         at = max(spec.schedule.at or now, now)
         held = at >= self._horizon()
@@ -190,6 +193,7 @@ class PostgresDefineStore:
             tenant_id, job, timing.rule_id, timing.scheduled_for, lane, spec.priority, spec.task, spec.payload,
             spec.target, spec.timeout, spec.request.overlap, spec.request.on_worker_lost, spec.request.name,
             spec.request.key, spec.request.tags, _definition(spec), timing.held, moved, row["status"],
+            timing.until, _runs(spec),
         )  # fmt: skip
         if moved:
             await self._arrive(upcoming, row, timing, lane, spec.priority)
@@ -242,6 +246,8 @@ class PostgresDefineStore:
             await connection.execute(self._sql["set_job_status"], tenant_id, job, status)
             upcoming = Upcoming(connection, tenant_id, job)
             now = await members.now()
+            if rule and (row["active_until"] or row["runs_left"]):
+                await self._count_runs(connection, tenant_id, row, rule, status, now)
             if status == JobStatus.ACTIVE and rule:
                 await self._go_on(upcoming, row, await members.awake(rule, now), now)
             elif status == JobStatus.ACTIVE:
@@ -252,6 +258,24 @@ class PostgresDefineStore:
             else:
                 await upcoming.stop_ahead(_ahead(row, rule, now), "cancelled", "job cancelled")
                 await upcoming.cancel(row["lane_id"], "job cancelled")
+
+    async def _count_runs(
+        self,
+        connection: Connection,
+        tenant_id: int,
+        row: asyncpg.Record,
+        rule: LockedRule,
+        status: JobStatus,
+        now: datetime,
+    ) -> None:
+        """Due times that pass while a job is paused are not among the so many that it has."""
+        timing = self._timing_from_text(rule.timing)
+        until, left = None, None
+        if status == JobStatus.ACTIVE:
+            until = last_of(timing, now, row["runs_left"])
+        else:
+            left = count_between(timing, now, row["active_until"])
+        await connection.execute(self._sql["set_runs"], tenant_id, row["id"], until, left)
 
     async def _hold(
         self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule | None, now: datetime
@@ -338,6 +362,15 @@ def _ahead(row: asyncpg.Record, rule: LockedRule | None, now: datetime) -> list[
     return rule.ahead(now) if rule else [row["scheduled_for"]]
 
 
+def _runs(spec: JobSpec) -> int | None:
+    return spec.schedule.timing.max_runs if isinstance(spec.schedule, Recurring) else None
+
+
+def _last_due(spec: JobSpec, now: datetime) -> datetime | None:
+    runs = _runs(spec)
+    return last_of(spec.schedule.timing, now, runs) if runs and isinstance(spec.schedule, Recurring) else None
+
+
 def _asks_for_another_time(row: asyncpg.Record, spec: JobSpec) -> bool:
     before = msgspec.json.decode(row["definition"])
     request = spec.request
@@ -355,7 +388,7 @@ def _job_row(
     return (
         job, timing.rule_id, timing.scheduled_for, now, now, now, tenant_id, lane, spec.timeout,
         request.overlap, request.on_worker_lost, spec.priority, timing.held, spec.task, spec.payload, spec.target,
-        request.name, request.key, request.tags, _definition(spec),
+        request.name, request.key, request.tags, _definition(spec), timing.until,
     )  # fmt: skip
 
 

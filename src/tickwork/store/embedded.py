@@ -84,21 +84,27 @@ class EmbeddedPostgres:
             self._lock.close()
 
     def _prepare(self) -> Path:
-        self._cluster.mkdir(mode=0o700, exist_ok=True)
+        if not (self._cluster / "PG_VERSION").exists():
+            self._make_cluster()
         socket_folder = self._socket_folder()
         if os.geteuid() == 0:
             self._hand_over(self._cluster)
             self._hand_over(socket_folder)
-        if not (self._cluster / "PG_VERSION").exists():
-            self._make_cluster()
         return socket_folder
 
     def _make_cluster(self) -> None:
+        """Made beside its place and moved there when it is whole: a first start may be killed at any moment."""
+        for left_over in self._folder.glob("postgres-*"):
+            shutil.rmtree(left_over, ignore_errors=True)
+        draft = Path(tempfile.mkdtemp(prefix="postgres-", dir=self._folder))
+        if os.geteuid() == 0:
+            self._hand_over(draft)
         # Sorted by code point, which is quick and the same everywhere, but with the letters of all languages known.
         locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
-        self._run("initdb", "--auth=trust", "--encoding=utf8", *locale, "-U", _ROLE, "-D", str(self._cluster))
-        with (self._cluster / "postgresql.conf").open("a") as configuration:
+        self._run("initdb", "--auth=trust", "--encoding=utf8", *locale, "-U", _ROLE, "-D", str(draft))
+        with (draft / "postgresql.conf").open("a") as configuration:
             configuration.write(_CONFIGURATION)
+        draft.rename(self._cluster)
 
     def _make_database(self, socket_folder: Path) -> None:
         where = ("-h", str(socket_folder), "-p", str(_PORT), "-U", _ROLE)

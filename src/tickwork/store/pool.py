@@ -128,12 +128,17 @@ class Database:
     async def _acquire(self) -> AsyncIterator[Connection]:
         if self._pool is None:
             raise Unavailable("the database is not open")
-        async with self._pool.acquire(timeout=_CONNECT_TIMEOUT) as connection:
-            try:
-                yield connection
-            except _LOST:
-                _drop(connection)
-                raise
+        try:
+            connection = await self._pool.acquire(timeout=_CONNECT_TIMEOUT)
+        except asyncpg.PostgresError as error:  # it is there, but lets nobody in
+            raise ConnectionRefusedError(str(error)) from error
+        try:
+            yield connection
+        except _LOST:
+            _drop(connection)
+            raise
+        finally:
+            await self._pool.release(connection)
 
     async def fetch(self, query: str, *arguments: Any) -> list[asyncpg.Record]:
         """Read with one statement; no transaction around it unless the connection is pooled or one is open."""
@@ -168,6 +173,8 @@ class _as_unavailable:  # noqa: N801 (reads as a word in the with statement)
         self._database.reachable = not isinstance(error, _LOST)
         if isinstance(error, _LOST):
             raise Unavailable(f"the database cannot be reached: {error}") from error
+        if isinstance(error, asyncpg.LockNotAvailableError):
+            raise Unavailable(f"the database is busy: {error}") from error
 
 
 async def _roll_back(connection: Connection) -> None:

@@ -175,7 +175,8 @@ class Firing(Handing, Protocol):
     async def insert(
         self, candidates: Sequence[Candidate], workers: Sequence[int | None], reasons: Sequence[str | None]
     ) -> None:
-        """Those with a reason are skipped for it; a blocked one without waits for its turn. Collision when a due time has an execution already; then the transaction is over."""
+        """Those with a reason are skipped for it; a blocked one without waits for its turn. Collision when a due
+        time has an execution already; then the transaction is over."""
 
     async def insert_carefully(self, candidates: Sequence[Candidate]) -> None:
         """Leave executions that exist, except those that were stopped before their time."""

@@ -11,7 +11,10 @@ async def dump(connection: asyncpg.Connection) -> dict[str, list[str]]:
     """The rows of each table."""
     return {
         row["relname"]: [
-            text for (text,) in await connection.fetch(f"SELECT t::text FROM tickwork.{row['relname']} t ORDER BY 1")
+            text
+            for (text,) in await connection.fetch(
+                f"SELECT t::text FROM tickwork.{row['relname']} t ORDER BY 1"
+            )
         ]
         for row in await connection.fetch(_TABLES)
     }

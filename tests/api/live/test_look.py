@@ -7,9 +7,10 @@ import asyncpg
 import httpx2
 import msgspec
 import pytest
-from live.conftest import Connect
 
+from live.conftest import Connect
 from support.scripted import ScriptedWorker
+from support.waiting import eventually
 from tickwork.api.openapi import document
 from tickwork.api.server import ROUTES
 from tickwork.app import Node
@@ -18,6 +19,10 @@ from tickwork.model.protocol import Drain
 from tickwork.testing.clock import SettableClock
 
 PARAMETERS = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+
+
+async def status(client: httpx2.AsyncClient, path: str, wanted: str) -> bool:
+    return bool((await client.get(path)).json()["status"] == wanted)
 
 
 async def test_a_worker_is_shown_with_what_it_holds_and_whether_it_lives(
@@ -35,8 +40,7 @@ async def test_a_worker_is_shown_with_what_it_holds_and_whether_it_lives(
     }  # fmt: skip
     assert (await client.get("/v1/workers")).json()["items"] == [shown]
     await worker._connection.send(Drain())
-    await worker.beat()
-    assert (await client.get(path)).json()["status"] == "draining"
+    await eventually(lambda: status(client, path, "draining"), within=5)
     await clock.advance(timedelta(minutes=1))
     assert (await client.get(path)).json()["status"] == "offline"
     while not await still_node.step("rescue"):
@@ -44,7 +48,9 @@ async def test_a_worker_is_shown_with_what_it_holds_and_whether_it_lives(
     assert (await client.get(path)).json()["holding"] == 0
 
 
-async def test_workers_are_listed_newest_first_page_by_page(client: httpx2.AsyncClient, still_node: Node) -> None:
+async def test_workers_are_listed_newest_first_page_by_page(
+    client: httpx2.AsyncClient, still_node: Node
+) -> None:
     workers = [await ScriptedWorker.connect(still_node, tasks=["work"]) for _ in range(5)]
     seen: list[str] = []
     query: dict[str, Any] = {"limit": 2}
@@ -103,17 +109,25 @@ async def test_health_answers_without_a_key_and_metrics_do_not(
     assert (await nobody.head("/readyz")).status_code == 200
     assert (await nobody.get("/metrics")).status_code == 401
     metrics = (await client.get("/metrics")).text
-    for name in ("tickwork_workers_connected", "tickwork_attempts_total", "tickwork_http_request_seconds_count"):
+    for name in (
+        "tickwork_workers_connected",
+        "tickwork_attempts_total",
+        "tickwork_http_request_seconds_count",
+    ):
         assert name in metrics
 
 
-async def test_the_published_document_is_the_one_the_answers_are_held_against(client: httpx2.AsyncClient) -> None:
+async def test_the_published_document_is_the_one_the_answers_are_held_against(
+    client: httpx2.AsyncClient,
+) -> None:
     answer = await client.get("/v1/openapi.json")
     assert answer.json() == msgspec.to_builtins(document(ROUTES))
 
 
 @pytest.mark.parametrize("path", ["/v1/nothing", "/v1/jobs/j1/nothing", "/v1/jobs/", "//v1/jobs"])
-async def test_a_path_that_does_not_exist_is_a_problem_like_any_other(client: httpx2.AsyncClient, path: str) -> None:
+async def test_a_path_that_does_not_exist_is_a_problem_like_any_other(
+    client: httpx2.AsyncClient, path: str
+) -> None:
     assert (await client.get(path)).json()["type"] == "/docs/problems/not-found"
 
 

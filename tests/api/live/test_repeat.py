@@ -6,8 +6,8 @@ from typing import Any
 import asyncpg
 import httpx2
 import pytest
-from live.conftest import MakeTenant
 
+from live.conftest import MakeTenant
 from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.app import Node
@@ -44,7 +44,9 @@ async def test_the_same_request_gets_the_same_answer_and_makes_one_job(
     assert await jobs_in(connection) == 1
 
 
-async def test_the_first_answer_is_given_also_when_the_job_has_changed_since(client: httpx2.AsyncClient) -> None:
+async def test_the_first_answer_is_given_also_when_the_job_has_changed_since(
+    client: httpx2.AsyncClient,
+) -> None:
     first = await create(client, "a")
     await client.patch(first.headers["location"], json={"name": "changed"})
     assert (await create(client, "a")).content == first.content
@@ -69,7 +71,8 @@ async def test_every_kind_of_post_takes_effect_once(
     assert len((await client.get(f"{job}/executions")).json()["items"]) == 1
     execution = (await client.get(f"{job}/executions")).json()["items"][0]["id"]
     cancels = [
-        await client.post(f"/v1/executions/{execution}/cancel", headers={"idempotency-key": "cancel"}) for _ in "ab"
+        await client.post(f"/v1/executions/{execution}/cancel", headers={"idempotency-key": "cancel"})
+        for _ in "ab"
     ]
     assert [cancel.status_code for cancel in cancels] == [200, 200]
 
@@ -106,7 +109,11 @@ async def test_a_refused_request_does_not_use_up_its_key(
     client: httpx2.AsyncClient, connection: asyncpg.Connection
 ) -> None:
     await create(client, "taken", key="taken")
-    for fields, status in [({"schedule": "0 0 30 2 *"}, 422), ({"task": "none"}, 422), ({"key": "taken"}, 409)]:
+    for fields, status in [
+        ({"schedule": "0 0 30 2 *"}, 422),
+        ({"task": "none"}, 422),
+        ({"key": "taken"}, 409),
+    ]:
         assert (await create(client, "a", **fields)).status_code == status
     assert (await create(client, "a")).status_code == 201
     assert await jobs_in(connection) == 2
@@ -156,7 +163,9 @@ class Blocked:
         await self._lock.start()
         await self._connection.execute("LOCK TABLE tickwork.job IN EXCLUSIVE MODE")
         self.task = asyncio.create_task(self._request)
-        await eventually(lambda: waiting_for_the_table(self._connection), within=10, what="the wait for the lock")
+        await eventually(
+            lambda: waiting_for_the_table(self._connection), within=10, what="the wait for the lock"
+        )
         return self.task
 
     async def __aexit__(self, *_: object) -> None:
@@ -217,7 +226,9 @@ async def test_answers_are_forgotten_after_a_day(
     client: httpx2.AsyncClient, connection: asyncpg.Connection, still_node: Node
 ) -> None:
     await create(client, "a")
-    await connection.execute("UPDATE tickwork.idempotency SET created_at = created_at - interval '23 hours 59 min'")
+    await connection.execute(
+        "UPDATE tickwork.idempotency SET created_at = created_at - interval '23 hours 59 min'"
+    )
     await still_node.step("answers")
     assert (await create(client, "a")).headers["idempotent-replayed"] == "true"
     await connection.execute("UPDATE tickwork.idempotency SET created_at = created_at - interval '2 min'")

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import asyncpg
 import httpx2
 import pytest
+
 from live.conftest import Connect, MakeTenant, Tenant
 from live.dump import dump
-
 from support.scripted import ScriptedWorker
 from tickwork.api.route import Route
 from tickwork.api.server import ROUTES
@@ -161,7 +161,9 @@ async def test_a_worker_of_another_tenant_gets_nothing_and_can_end_nothing(
     before = await dump(connection)
     at = int(claim["scheduled_for"].timestamp() * 1_000_000)
     theirs = Claim(claim["tenant_id"], at, claim["job_id"], claim["attempt"])
-    outcome = Outcome(*(getattr(theirs, name) for name in theirs.__struct_fields__), AttemptOutcome.COMPLETED, at, at)
+    outcome = Outcome(
+        *(getattr(theirs, name) for name in theirs.__struct_fields__), AttemptOutcome.COMPLETED, at, at
+    )
     await stranger._connection.send(Outcomes(1, [outcome]))
     await stranger._turn_over()
     await still_node.step("record")

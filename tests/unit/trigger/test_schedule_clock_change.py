@@ -99,6 +99,15 @@ def test_both_can_be_chosen(dst: dict[str, str], spring: int, autumn: int) -> No
     assert days.count("2026-10-25") == autumn
 
 
+def test_a_rare_time_is_repeated_too() -> None:
+    schedule = {"cron": "30 1 1 11 *", "dst": {"repeat": "twice"}}
+    assert due(schedule, NEW_YORK, after="2026-10-01T00:00:00+00:00") == [
+        "2026-11-01 05:30",
+        "2026-11-01 06:30",
+        "2027-11-01 05:30",
+    ]
+
+
 def test_choices_that_make_no_difference_are_not_part_of_the_canonical_form() -> None:
     plain = canonical("0 9 * * *", PARIS)
     assert canonical({"cron": "0 9 * * *", "dst": {"gap": "skip"}}, PARIS) == plain

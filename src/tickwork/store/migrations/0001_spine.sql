@@ -99,7 +99,8 @@ CREATE TABLE tickwork.job (
     rule_id bigint,                     -- null: due one time
     scheduled_for timestamptz,          -- that one time
     active_from timestamptz NOT NULL,   -- due times before this are not its own
-    active_until timestamptz,           -- nor are those after this
+    active_until timestamptz,           -- nor are those after this: it may run only so many times
+    runs_left integer,                  -- how many of these were left when it was paused
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
     tenant_id integer NOT NULL,
@@ -251,9 +252,11 @@ CREATE VIEW tickwork.job_view AS
 SELECT j.id, j.tenant_id, j.rule_id, j.name, j.key, j.task, j.priority, j.tags, j.payload, j.definition, j.version,
     j.created_at, j.updated_at, j.scheduled_for, r.timing, l.queue,
     CASE WHEN j.status = 'active' AND e.status IN ('completed', 'failed', 'cancelled') THEN e.status::text
+         WHEN j.status = 'active' AND j.rule_id IS NOT NULL
+             AND (r.next_at IS NULL OR j.active_until < r.next_at) THEN 'completed'
          ELSE j.status::text END AS status,
     CASE WHEN j.status <> 'active' THEN NULL
-         WHEN j.rule_id IS NOT NULL THEN r.next_at
+         WHEN j.rule_id IS NOT NULL THEN CASE WHEN j.active_until < r.next_at THEN NULL ELSE r.next_at END
          WHEN e.finished_at IS NULL AND e.started_at IS NULL THEN j.scheduled_for END AS next_run_at
 FROM tickwork.job j
 JOIN tickwork.lane l ON l.id = j.lane_id

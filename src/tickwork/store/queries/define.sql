@@ -58,7 +58,7 @@ SELECT rule_id FROM tickwork.job WHERE tenant_id = $1 AND id = $2;
 
 -- name: lock_job
 -- Locks a job to change it.
-SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition
+SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, active_until, runs_left
 FROM tickwork.job WHERE tenant_id = $1 AND id = $2
 FOR UPDATE;
 
@@ -68,6 +68,10 @@ UPDATE tickwork.job
 SET status = $3::tickwork.job_status, version = version + 1, updated_at = tickwork.clock(),
     active_from = CASE WHEN $3::tickwork.job_status = 'active' THEN tickwork.clock() ELSE active_from END
 WHERE tenant_id = $1 AND id = $2;
+
+-- name: set_runs
+-- How long a job that may run only so many times goes on, or how many are left while it is paused.
+UPDATE tickwork.job SET active_until = $3, runs_left = $4 WHERE tenant_id = $1 AND id = $2;
 
 -- name: ended_as
 -- How the one execution of a job that is due once has ended, if it has.
@@ -84,6 +88,8 @@ UPDATE tickwork.job
 SET rule_id = $3, scheduled_for = $4, lane_id = $5, priority = $6, task = $7, payload = $8, target = $9,
     timeout = $10, overlap = $11, on_worker_lost = $12, name = $13, key = $14, tags = $15, definition = $16,
     held = $17, active_from = CASE WHEN $18 THEN tickwork.clock() ELSE active_from END,
+    active_until = CASE WHEN $18 THEN $20 ELSE active_until END,
+    runs_left = CASE WHEN $18 THEN $21 ELSE runs_left END,
     version = version + 1, updated_at = tickwork.clock(), status = $19
 WHERE tenant_id = $1 AND id = $2;
 
