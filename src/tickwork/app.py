@@ -17,8 +17,10 @@ from prometheus_client import Gauge
 
 from tickwork.builtin import BuiltInWorker
 from tickwork.config import Settings
+from tickwork.define.backfill import Backfills
 from tickwork.define.job import Jobs
 from tickwork.define.key import Keys
+from tickwork.define.run import Runs
 from tickwork.dispatch.claim import Claimer
 from tickwork.dispatch.directory import Tasks, Workers
 from tickwork.dispatch.gateway import Gateway
@@ -31,6 +33,7 @@ from tickwork.model.errors import Unavailable
 from tickwork.record.complete import Recorder
 from tickwork.record.history import History
 from tickwork.service import Loop
+from tickwork.store.backfill import PostgresBackfillStore
 from tickwork.store.clock import DatabaseClock
 from tickwork.store.define import PostgresDefineStore
 from tickwork.store.dispatch import PostgresDispatchStore
@@ -40,8 +43,10 @@ from tickwork.store.partition import Partitions
 from tickwork.store.pool import Database
 from tickwork.store.read import PostgresReadStore
 from tickwork.store.record import PostgresRecordStore
+from tickwork.store.run import PostgresRunStore
 from tickwork.store.tenancy import PostgresTenancyStore
 from tickwork.store.trigger import PostgresTriggerStore
+from tickwork.trigger.backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.parse import parse_schedule, timing_from_text
 from tickwork.trigger.preview import Preview, preview
@@ -49,6 +54,7 @@ from tickwork.trigger.preview import Preview, preview
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
 _TICK = 0.05  # shorter than the lead, so that everything is handed out before its time
 _RELEASE = 0.2
+_FILL = 0.5
 _CONNECTIONS = 8
 _VITAL_CONNECTIONS = 3
 _ANSWERS_KEPT = timedelta(hours=24)
@@ -114,11 +120,13 @@ class Node:
 
     def _compose(self) -> None:
         fire, claim = Loop("fire", every=_TICK), Loop("claim", every=_TICK)
+        backfill = Loop("backfill", every=_FILL)
         record, renew, revoke = Loop("record", every=1), Loop("renew", every=1), Loop("revoke", every=1)
         self._read = read = PostgresReadStore(self._database, timing_from_text)
         self._tenancy = tenancy = PostgresTenancyStore(self._database)
         define = PostgresDefineStore(self._database, timing_from_text, self._partitions.horizon)
         triggers = PostgresTriggerStore(self._database)
+        backfills = PostgresBackfillStore(self._database)
         dispatch = PostgresDispatchStore(self._database, self._vital)
         records = PostgresRecordStore(self._database)
         roster = Roster()
@@ -126,18 +134,23 @@ class Node:
         # define
         self.keys = Keys(tenancy)
         self.idempotency = tenancy
-        self.jobs = Jobs(
-            define, read, parse_schedule, work_arrived=partial(self._database.after_commit, claim.wake)
+        work_arrived = partial(self._database.after_commit, claim.wake)
+        revoked = partial(self._database.after_commit, revoke.wake)
+        self.jobs = Jobs(define, read, parse_schedule, work_arrived)
+        self.runs = Runs(PostgresRunStore(self._database, timing_from_text), read, work_arrived, revoked)
+        self.backfills = Backfills(
+            backfills, read, timing_from_text, started=partial(self._database.after_commit, backfill.wake)
         )
         # trigger
         trigger = Trigger(triggers, timing_from_text, roster.place, self._partitions.make_for)
+        backfiller = Backfiller(backfills, self._partitions.make_for, work_arrived=claim.wake)
         # dispatch
         self.workers, self.tasks = Workers(read), Tasks(read)
         claimer = Claimer(dispatch, roster, LEAD)
         renewer = Renewer(dispatch, self._clock.micros)
         # record
         recorder = Recorder(records, submitted=record.wake)
-        self.history = History(records, read, revoked=partial(self._database.after_commit, revoke.wake))
+        self.history = History(records, read, revoked)
         # execute: workers come in here
         self.gateway = Gateway(
             dispatch,
@@ -152,6 +165,7 @@ class Node:
 
         loops = [
             fire.repeat(trigger.fire),
+            backfill.repeat(backfiller.fill),
             claim.repeat(claimer.claim),
             renew.repeat(renewer.renew),
             revoke.repeat(Revoker(dispatch, roster).revoke),

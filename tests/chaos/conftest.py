@@ -9,7 +9,6 @@ import pytest
 from support.cluster import Cluster
 
 LONG = os.environ.get("TICKWORK_CHAOS") == "long"
-_SHOWN = 6000  # characters of each log
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -29,10 +28,3 @@ def processes(database_url: str, tmp_path: Path) -> Iterator[Cluster]:
     cluster = Cluster(database_url, tmp_path)
     yield cluster
     cluster.clean_up()
-    show_logs(cluster)
-
-
-def show_logs(cluster: Cluster) -> None:
-    """Seen only when the test failed."""
-    for program in cluster.programs:
-        print(f"---- {program.name}\n{program.log[-_SHOWN:]}")  # noqa: T201

@@ -34,7 +34,9 @@ async def test_every_due_time_runs_once_while_a_server_and_a_worker_are_killed(
     await processes.add_worker()
 
     await eventually(
-        lambda: _all_ended(connection, load.executions), within=seconds + _RESCUE, what="the end of all executions"
+        lambda: _all_ended(connection, load.executions),
+        within=seconds + _RESCUE,
+        what="the end of all executions",
     )
     history, runs = await History.read(connection), processes.ledger.runs()
     assert history.fired() == load.due([job.id for job in created])
@@ -51,14 +53,18 @@ async def test_every_due_time_runs_once_while_a_server_and_a_worker_are_killed(
 
 async def _until_done(processes: Cluster, executions: int, *, within: float) -> None:
     await eventually(
-        lambda: processes.ledger.completed() >= executions, within=within, what=f"the end of {executions} executions"
+        lambda: processes.ledger.completed() >= executions,
+        within=within,
+        what=f"the end of {executions} executions",
     )
 
 
 async def _kill_in_the_middle_of_something(processes: Cluster, *, worker: int) -> None:
     victim = processes.workers[worker]
     await eventually(
-        lambda: any(run.is_open and run.pid == victim.pid and run.task == "slow" for run in processes.ledger.runs()),
+        lambda: any(
+            run.is_open and run.pid == victim.pid and run.task == "slow" for run in processes.ledger.runs()
+        ),
         within=10,
         what="a slow execution on the worker to be killed",
     )

@@ -9,7 +9,6 @@ from pathlib import Path
 import asyncpg
 import httpx2
 import pytest
-from conftest import show_logs
 
 from support.cluster import KEY, Cluster
 from support.history import History, begun_twice, early, unfinished
@@ -38,14 +37,17 @@ async def processes(postgres: StoppablePostgres, tmp_path: Path) -> AsyncIterato
     await cluster.start(servers=2, workers=2)
     yield cluster
     cluster.clean_up()
-    show_logs(cluster)
 
 
 @pytest.mark.parametrize("how", ["immediate", "fast"])
 async def test_nothing_is_lost_or_doubled_and_work_goes_on(
     postgres: StoppablePostgres, processes: Cluster, how: str, long: bool
 ) -> None:
-    away, over = (timedelta(seconds=20), timedelta(seconds=40)) if long else (timedelta(seconds=4), timedelta(seconds=10))
+    away, over = (
+        (timedelta(seconds=20), timedelta(seconds=40))
+        if long
+        else (timedelta(seconds=4), timedelta(seconds=10))
+    )
     begin = datetime.fromtimestamp(math.ceil(datetime.now(UTC).timestamp()) + _LEAD, UTC)
     load = Load(begin, over, jobs=int(over / timedelta(seconds=1)) * 30)
     async with processes.client() as client:
@@ -64,7 +66,9 @@ async def test_nothing_is_lost_or_doubled_and_work_goes_on(
     connection = await asyncpg.connect(postgres.url)
     due = load.due([job.id for job in created])
     await eventually(
-        lambda: _all_ended(connection, due), within=over.total_seconds() + 40, what="the end of all executions"
+        lambda: _all_ended(connection, due),
+        within=over.total_seconds() + 40,
+        what="the end of all executions",
     )
     history, runs = await History.read(connection), processes.ledger.runs()
     await connection.close()
@@ -87,7 +91,10 @@ async def _answers_that_it_is_unavailable(processes: Cluster) -> None:
             assert (await http.get(f"{url}/livez")).status_code == 200
             for path in ("/v1/jobs", "/readyz"):
                 answer = await http.get(url + path)
-                assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
+                assert (answer.status_code, answer.headers["content-type"]) == (
+                    503,
+                    "application/problem+json",
+                )
             answer = await http.post(f"{url}/v1/jobs", json={"task": "quick"})
             assert (answer.status_code, answer.json()["status"]) == (503, 503)
 
@@ -118,7 +125,9 @@ def _report(what: str, after: timedelta) -> None:
 
 
 def _end_of(processes: Cluster, job: str) -> tuple[int, str] | None:
-    ends = {parse_execution_id(run.attempt.execution)[0]: run for run in processes.ledger.runs() if run.ended_at}
+    ends = {
+        parse_execution_id(run.attempt.execution)[0]: run for run in processes.ledger.runs() if run.ended_at
+    }
     run = ends.get(parse_job_id(job))
     return (run.ended_at, run.attempt.execution) if run and run.ended_at else None
 

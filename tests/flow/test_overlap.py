@@ -8,9 +8,8 @@ from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
 from tickwork.app import Node
 from tickwork.model.execution import ExecutionFilter
-from tickwork.model.job import JobRequest
+from tickwork.model.job import QUEUE_LIMIT, JobRequest
 from tickwork.testing.clock import SettableClock
-from tickwork.trigger.overlap import QUEUE_LIMIT
 
 TENANT = 1
 MINUTE = timedelta(minutes=1)

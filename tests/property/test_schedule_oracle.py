@@ -1,7 +1,7 @@
 """Our due times against a brute-force walk over every minute, with zoneinfo and none of our own calendar.
 
-A few hundred of the clock changes of 2000 to 2037 are drawn at random. With TICKWORK_ORACLE=all in the
-environment every change of every zone is walked, which takes about an hour.
+Some of the clock changes of 2000 to 2037 are walked, others are drawn at random. With TICKWORK_ORACLE=all
+in the environment every change of every zone is walked, which takes about an hour.
 """
 
 import os
@@ -264,26 +264,31 @@ def changed_zones(draw: st.DrawFn) -> tuple[str, datetime]:
 
 
 @pytest.mark.skipif(EXHAUSTIVE, reason="every change is walked instead")
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_due_times_around_clock_changes_are_those_of_a_walk_over_the_minutes(data: st.DataObject) -> None:
     zone, change = data.draw(changed_zones())
-    near = local_of(change - MINUTE, zone_info(zone))
-    spec = data.draw(st.sampled_from(list(usual_specs(near))) | specs(near))
+    spec = data.draw(specs(local_of(change - MINUTE, zone_info(zone))))
     check(spec, zone, walk(change, zone_info(zone)))
 
 
-@pytest.mark.skipif(not EXHAUSTIVE, reason="takes an hour: TICKWORK_ORACLE=all")
 @pytest.mark.timeout(7200)
-def test_due_times_around_every_clock_change_are_those_of_a_walk_over_the_minutes() -> None:
+def test_usual_schedules_around_clock_changes_are_due_as_a_walk_over_the_minutes_says() -> None:
     walked = 0
-    for zone in distinct_zones():
-        for change in (change for year in YEARS for change in changes(zone, year)):
-            minutes = walk(change, zone_info(zone))
-            for spec in usual_specs(local_of(change - MINUTE, zone_info(zone))):
-                check(spec, zone, minutes)
-            walked += 1
-    assert walked > 10_000
+    for zone, change in known_changes():
+        minutes = walk(change, zone_info(zone))
+        for spec in usual_specs(local_of(change - MINUTE, zone_info(zone))):
+            check(spec, zone, minutes)
+        walked += 1
+    assert walked > (10_000 if EXHAUSTIVE else 10)
+
+
+def known_changes() -> Iterator[tuple[str, datetime]]:
+    """All of them, or those of one year of every twenty-fifth zone."""
+    for number, zone in enumerate(distinct_zones()):
+        if EXHAUSTIVE or number % 25 == 0:
+            years = YEARS if EXHAUSTIVE else [YEARS[number % len(YEARS)]]
+            yield from ((zone, change) for year in years for change in changes(zone, year))
 
 
 def distinct_zones() -> Iterator[str]:

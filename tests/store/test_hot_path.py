@@ -57,7 +57,7 @@ async def test_firing_costs_statements_per_chunk_and_finishing_is_hot(
 
 async def _updates(node: Node, connection: asyncpg.Connection) -> tuple[int, int]:
     """Sessions hand in their statistics when asked, or when they end."""
-    await node._database.renew()
+    await node._database._pool.expire_connections()
     async with node._database.transaction() as session:
         await session.execute("SELECT pg_stat_force_next_flush()")
     row = await connection.fetchrow(

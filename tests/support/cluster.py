@@ -13,10 +13,12 @@ from support.waiting import eventually
 from tickwork.client.asynchronous import AsyncClient
 
 KEY = "tw_the-key-of-the-fault-tests"
+TASKS = "support.ledger_tasks:app"
 _TESTS = Path(__file__).parent.parent
 _START_WITHIN = 30.0
 _STOP_WITHIN = 30.0
 _PR_SET_PDEATHSIG = 1
+_SHOWN = 6000  # characters of a log
 
 
 class Program:
@@ -46,15 +48,18 @@ class Program:
     def log(self) -> str:
         return self._log.read_text() if self._log.exists() else ""
 
-    async def start(self) -> None:
-        """Until it says that it works."""
-        known = len(self.log)
+    def launch(self) -> None:
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tickwork.cli", *self.words],
                 env=self._env, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                start_new_session=True, preexec_fn=_die_with_parent,
+                start_new_session=True, preexec_fn=_die_with_parent,  # noqa: PLW1509 (calls nothing but the system)
             )  # fmt: skip
+
+    async def start(self) -> None:
+        """Until it says that it works."""
+        known = len(self.log)
+        self.launch()
         await eventually(
             lambda: self._says in self.log[known:] or self.exit_code is not None,
             within=_START_WITHIN,
@@ -84,8 +89,10 @@ class Program:
         return self.exit_code
 
     def clean_up(self) -> None:
+        """End it, and show its log; pytest passes that on when the test failed."""
         if self._process and self.exit_code is None:
             self.kill()
+        print(f"---- {self.name}\n{self.log[-_SHOWN:]}")  # noqa: T201
 
 
 class Cluster:
@@ -134,14 +141,9 @@ class Cluster:
         name = f"worker-{len(self.workers) + 1}"
         worker = Program(
             name,
-            ["worker", "support.ledger_tasks:app", "--name", name, "--slots", str(slots), *servers],
+            ["worker", TASKS, "--name", name, "--slots", str(slots), *servers],
             says='"event": "connected"',
-            env={
-                "TICKWORK_API_KEY": KEY,
-                "TICKWORK_LOG_FORMAT": "json",
-                "PYTHONPATH": str(_TESTS),
-                LEDGER_VARIABLE: str(self.ledger.file),
-            },
+            env={"TICKWORK_API_KEY": KEY, **task_environment(self.ledger)},
             folder=self._folder,
         )
         self.workers.append(worker)
@@ -154,6 +156,12 @@ class Cluster:
     def clean_up(self) -> None:
         for program in self.programs:
             program.clean_up()
+
+
+def task_environment(ledger: Ledger) -> dict[str, str]:
+    """What a process needs to run the tasks."""
+    path = os.pathsep.join([str(_TESTS), os.environ.get("PYTHONPATH", "")])
+    return {"PYTHONPATH": path, LEDGER_VARIABLE: str(ledger.file)}
 
 
 def _clean_environment() -> dict[str, str]:

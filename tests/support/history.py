@@ -77,7 +77,7 @@ class History(NamedTuple):
                     row["finished_at"],
                     row["worker"],
                     row["lease_until"],
-                )  # fmt: skip
+                )
                 for row in await connection.fetch(_ATTEMPTS)
             ],
             [Missed(*row) for row in await connection.fetch(_MISSED)],

@@ -5,14 +5,13 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from tickwork import Context
-from tickwork.model.ids import from_micros, parse_execution_id, to_micros
+from tickwork.model.ids import parse_execution_id, to_micros
 
 LEDGER_VARIABLE = "LEDGER"
 
@@ -88,10 +87,6 @@ def written_down(task: str, context: Context) -> Iterator[None]:
         _write("stopped", task, context)
         raise
     _write("ended", task, context)
-
-
-def at(micros: int) -> datetime:
-    return from_micros(micros)
 
 
 def _write(event: Literal["begun", "ended", "stopped"], task: str, context: Context) -> None:

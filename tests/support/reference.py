@@ -40,7 +40,8 @@ def _helps(
     yield context.command_path, command.get_help(context)
     if isinstance(command, click.Group):
         for inner in command.list_commands(context):
-            yield from _helps(command.get_command(context, inner), inner, context)
+            if found := command.get_command(context, inner):
+                yield from _helps(found, inner, context)
 
 
 def _route(route: Route) -> tuple[str, str, str]:

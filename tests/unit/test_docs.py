@@ -4,6 +4,7 @@ import pkgutil
 import re
 import shlex
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -89,12 +90,10 @@ def test_commands_exist_with_the_options_they_are_given(page: Path) -> None:
 
 
 def _words(line: str) -> list[str]:
-    """Of the tickwork command in a line, up to where the shell takes over again."""
-    if not re.search(r"(^|\s)tickwork\s", line):
+    """What follows tickwork in a line that calls it, up to where the shell takes over again."""
+    called = re.match(r"(?:\w+=\S+ )*tickwork (.*)", line)
+    if not called:
         return []
-    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    lexer = shlex.shlex(called[1], posix=True, punctuation_chars="|&;<>")
     lexer.whitespace_split = True
-    words = list(lexer)
-    words = words[words.index("tickwork") + 1 :]
-    end = next((place for place, word in enumerate(words) if set(word) <= set("|&;<>")), len(words))
-    return words[:end]
+    return list(takewhile(lambda word: not set(word) <= set("|&;<>"), lexer))

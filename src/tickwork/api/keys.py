@@ -12,7 +12,7 @@ from tickwork.api.route import NoQuery, Route, json_content
 from tickwork.model.ids import parse_key_id
 from tickwork.model.instant import Instant
 from tickwork.model.page import Page
-from tickwork.model.tenancy import KeyView, Scope
+from tickwork.model.tenancy import KeyView, Scope, SigningSecret
 
 
 class KeyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,6 +48,11 @@ async def revoke_key(call: Call[NoQuery, None]) -> Reply:
     return json_reply(await call.node.keys.revoke(call.caller, call.id(parse_key_id)))
 
 
+async def get_signing_secret(call: Call[NoQuery, None]) -> Reply:
+    """Show what signs the HTTP calls made for your tenant, so that their targets can check it."""
+    return json_reply(SigningSecret(await call.node.keys.signing_secret(call.caller)))
+
+
 def _new_key(view: KeyView, secret: str | None) -> NewKey:
     return NewKey(**msgspec.structs.asdict(view), secret=secret)
 
@@ -57,5 +62,6 @@ _BODY = json_content(KeyRequest, example={"name": "deploy", "scopes": ["write"]}
 ROUTES = (
     Route("POST", "/v1/keys", create_key, Scope.ADMIN, NewKey, 201, body=_BODY, problems=(CONFLICT,)),
     Route("GET", "/v1/keys", list_keys, Scope.ADMIN, Page[KeyView]),
+    Route("GET", "/v1/signing-secret", get_signing_secret, Scope.ADMIN, SigningSecret),
     Route("DELETE", "/v1/keys/{id}", revoke_key, Scope.ADMIN, KeyView, problems=(CONFLICT,)),
 )

@@ -66,3 +66,10 @@ def list_(client: Client, output: str) -> None:
 def revoke(client: Client, key_id: str, output: str) -> None:
     """Stop a key from working, at once."""
     show_item(client.revoke_key(key_id), _COLUMNS, output)
+
+
+@command.command("signing-secret")
+@with_client
+def signing_secret(client: Client) -> None:
+    """Print what signs the HTTP calls made for your tenant."""
+    click.echo(client.get_signing_secret().secret)

@@ -1,10 +1,7 @@
 """Run a server on your own PostgreSQL."""
 
-from ipaddress import ip_address
-
 import click
 
-from tickwork.app import Node
 from tickwork.cli.connect import read_settings
 from tickwork.cli.data import keep_key, make_folder
 from tickwork.cli.database import require_database
@@ -38,7 +35,6 @@ async def _serve(settings: Settings) -> None:
     stop.listen()
     with listen(settings.host, settings.port) as listener:
         async with working(settings) as node:
-            await _check_auth(settings, node)
             if node.first_key and not settings.admin_key:
                 _hand_over(node.first_key, settings)
             async with answering(node, listener):
@@ -52,17 +48,3 @@ def _hand_over(key: str, settings: Settings) -> None:
         say(f"The admin key of this new database is in {keep_key(settings.data_dir, key)}")
     except TickworkError as error:
         say(f"{error}. The admin key of this new database, shown only now: {key}")
-
-
-async def _check_auth(settings: Settings, node: Node) -> None:
-    if not _is_loopback(settings.host) and not settings.admin_key and not await node.keys.any():
-        raise TickworkError(
-            f"refusing to listen on {settings.host} without a key; set TICKWORK_ADMIN_KEY to a secret"
-        )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

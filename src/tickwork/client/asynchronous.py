@@ -76,6 +76,7 @@ class AsyncClient:
     create_key = _sends(call.create_key)
     list_keys = _sends(call.list_keys)
     revoke_key = _sends(call.revoke_key)
+    get_signing_secret = _sends(call.get_signing_secret)
 
     async def iter_jobs(self, **filters: Any) -> AsyncIterator[JobView]:
         """Every job that the filters of list_jobs let through, page by page."""

@@ -11,7 +11,7 @@ from tickwork.model.execution import AttemptView, ExecutionView
 from tickwork.model.job import JobRequest, JobView, Priority
 from tickwork.model.page import Page
 from tickwork.model.preview import Preview
-from tickwork.model.tenancy import KeyView, Scope
+from tickwork.model.tenancy import KeyView, Scope, SigningSecret
 from tickwork.model.worker import TaskView, WorkerView
 
 Answer = TypeVar("Answer")
@@ -159,6 +159,11 @@ def list_keys() -> Call[Page[KeyView]]:
 
 def revoke_key(key_id: str) -> Call[KeyView]:
     return Call(method="DELETE", path=("keys", key_id), answer=KeyView)
+
+
+def get_signing_secret() -> Call[SigningSecret]:
+    """What signs the HTTP calls made for your tenant."""
+    return _get("signing-secret", answer=SigningSecret)
 
 
 def _get(*path: str, answer: type[Answer], query: Fields | None = None) -> Call[Answer]:

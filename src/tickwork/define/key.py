@@ -44,6 +44,8 @@ class KeyStore(Protocol):
 
     async def revoke_key(self, tenant_id: int | None, key: int) -> KeyView: ...
 
+    async def signing_secret(self, tenant_id: int) -> str: ...
+
     async def is_valid(self, key: int) -> bool: ...
 
     async def any_key(self) -> bool: ...
@@ -95,6 +97,9 @@ class Keys:
         view = await self._store.revoke_key(_reach(caller), key)
         self._trusted.clear()
         return view
+
+    async def signing_secret(self, caller: Caller) -> str:
+        return await self._store.signing_secret(caller.tenant_id)
 
     async def is_valid(self, key: int) -> bool:
         """Whether a key that was let in before may stay."""

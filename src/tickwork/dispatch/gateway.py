@@ -17,7 +17,7 @@ from tickwork.dispatch.reconcile import compare
 from tickwork.dispatch.roster import Roster
 from tickwork.model.errors import Unavailable
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.ids import from_micros
+from tickwork.model.ids import from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.protocol import (
     Ack,
@@ -150,7 +150,9 @@ class Gateway:
                 forget=forget,
             )
         )
-        _log.info("worker connected", worker=seat.worker_id, name=hello.name, resumed=bool(hello.resume))
+        _log.info(
+            "worker connected", worker=worker_id(seat.worker_id), name=hello.name, resumed=bool(hello.resume)
+        )
         self._room_opened()
         return member
 
@@ -185,7 +187,9 @@ class Gateway:
         leases = [lease for outcome in ours if (lease := member.put_down(_key(outcome))) is not None]
         if len(ours) < len(message.items):
             _log.info(
-                "stale outcomes refused", worker=member.seat.worker_id, count=len(message.items) - len(ours)
+                "stale outcomes refused",
+                worker=worker_id(member.seat.worker_id),
+                count=len(message.items) - len(ours),
             )
         self._recorder.submit(
             member.seat.worker_id, ours, leases, recorded=lambda: member.send(Ack(message.number))

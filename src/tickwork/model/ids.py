@@ -48,6 +48,14 @@ def parse_key_id(text: str) -> int:
     return _decode(text, "k", "key")
 
 
+def backfill_id(number: int) -> str:
+    return "b" + _encode(number)
+
+
+def parse_backfill_id(text: str) -> int:
+    return _decode(text, "b", "backfill")
+
+
 def execution_id(job: int, scheduled_for: datetime) -> str:
     return f"e{_encode(job)}-{_encode(to_micros(scheduled_for))}"
 

@@ -32,6 +32,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Priority = Literal["critical", "high", "normal", "low"]
 PRIORITIES: tuple[Priority, ...] = ("critical", "high", "normal", "low")  # stored as the position in here
 Overlap = Literal["skip", "queue", "allow", "replace"]
+QUEUE_LIMIT = 100  # executions of one job that wait for one another
 OnWorkerLost = Literal["retry", "fail"]
 Sort = Literal["-created_at", "created_at"]
 
@@ -114,6 +115,12 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     overlap: Overlap = "skip"
     catch_up: CatchUp = CatchUp()
     tags: Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=50)] = []
+
+
+class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to run a job now: the body of POST /jobs/{id}/run."""
+
+    overlap: Overlap = "allow"
 
 
 class JobSpec(NamedTuple):

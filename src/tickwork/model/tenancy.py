@@ -28,6 +28,12 @@ class Caller(NamedTuple):
     scopes: frozenset[Scope]
 
 
+class SigningSecret(msgspec.Struct, frozen=True):
+    """What signs the HTTP calls made for a tenant, as Standard Webhooks wants it."""
+
+    secret: str
+
+
 class KeyView(msgspec.Struct, frozen=True, kw_only=True):
     """An API key as shown to users: never the secret."""
 

@@ -33,7 +33,12 @@ class WorkerPlace(NamedTuple):
     id: _WorkerId
 
 
-Place = JobPlace | ExecutionPlace | WorkerPlace
+class BackfillPlace(NamedTuple):
+    list: Literal["backfills"]
+    id: _Id
+
+
+Place = JobPlace | ExecutionPlace | WorkerPlace | BackfillPlace
 _Place = TypeVar("_Place", bound=Place)
 
 

@@ -1,15 +1,19 @@
 """Jobs joining and leaving rules, under the rules' locks."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import asyncpg
 
+from tickwork.model.errors import Conflict
 from tickwork.model.job import JobSpec
 from tickwork.model.schedule import Recurring, Timing
 from tickwork.store.pool import Connection
 from tickwork.store.query import queries
+
+_TRIES = 5
+_Done = TypeVar("_Done")
 
 
 class LockedRule(NamedTuple):
@@ -58,6 +62,17 @@ class LockedRules:
 
 class Crossed(Exception):
     """Somebody else was quicker: look again."""
+
+
+async def again_if_crossed(act: Callable[[], Awaitable[_Done]]) -> _Done:
+    """Requests that change the same jobs at the same moment may get in each other's way: one begins anew, and then
+    sees what the other did."""
+    for _ in range(_TRIES):
+        try:
+            return await act()
+        except (Crossed, asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
+            continue
+    raise Conflict("other requests keep changing the same jobs: try again")
 
 
 class Membership:

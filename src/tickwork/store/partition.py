@@ -1,6 +1,10 @@
-"""Partitions of executions and their attempts, one per day: made ahead of time, dropped when old."""
+"""Partitions of executions and their attempts: one per day, made ahead of time and dropped when old.
 
-from collections.abc import Iterable
+What is run again from before the time that history is kept goes into partitions of a month: claiming looks into
+every partition, and a year of days would slow it down for all.
+"""
+
+from collections.abc import Collection, Iterable
 from datetime import UTC, date, datetime, time, timedelta
 
 from tickwork.store.pool import Connection, Database
@@ -8,6 +12,7 @@ from tickwork.store.query import queries
 
 _AHEAD = 8  # days
 _DAY = timedelta(days=1)
+_MONTH_LABEL = 6  # digits
 _TABLES = ("execution", "attempt")
 # Most of each page stays free, so that the finished row with its result finds room beside the old one and no index
 # is touched (HOT).
@@ -22,8 +27,8 @@ class Partitions:
         self._database = database
         self._history = timedelta(days=history_days)
         self._sql = queries("upkeep")
-        self._end = datetime.min.replace(tzinfo=UTC)
-        self._days: set[date] = set()
+        self._begin = self._end = datetime.min.replace(tzinfo=UTC)
+        self._labels: set[str] = set()
 
     def horizon(self) -> datetime:
         """Executions due before this have a partition."""
@@ -34,50 +39,68 @@ class Partitions:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock_partitions"])
             today: datetime = await connection.fetchval("SELECT tickwork.clock()")
-            days = {row["day"] for row in await connection.fetch(self._sql["partitions"])}
-            coming = {(today + offset * _DAY).date() for offset in range(-1, _AHEAD)}
-            for day in sorted(coming - days):
-                await _make(connection, day)
-            dropped = await self._drop_old(connection, sorted(days), today)
-        self._days = (days | coming) - dropped
+            self._begin = _midnight((today - self._history).date())
+            labels = await self._read(connection)
+            for day in ((today + offset * _DAY).date() for offset in range(-1, _AHEAD)):
+                await self._make(connection, day, labels)
+            self._labels = labels - await self._drop_old(connection, labels)
+            await connection.execute(self._sql["forget_workers"], self._history)
         self._end = _midnight((today + _AHEAD * _DAY).date())
         return False
 
     async def make_for(self, times: Iterable[datetime]) -> None:
-        """Make days of the past that executions are wanted for again."""
-        missing = {at.date() for at in times} - self._days
+        """Make what is missing for times of the past that executions are wanted for again."""
+        missing = {at.date() for at in times if not self._is_there(at)}
         if not missing:
             return
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock_partitions"])
-            days = {row["day"] for row in await connection.fetch(self._sql["partitions"])}
-            for day in sorted(missing - days):
-                await _make(connection, day)
-        self._days |= days | missing
+            labels = await self._read(connection)
+            for day in sorted(missing):
+                await self._make(connection, day, labels)
+        self._labels = labels
 
-    async def _drop_old(self, connection: Connection, days: list[date], today: datetime) -> set[date]:
-        oldest_kept = (today - self._history).date()
-        dropped = set()
-        for day in days:
-            if day >= oldest_kept:
-                break
-            settled = await connection.fetchval(
-                self._sql["is_settled"], _midnight(day), _midnight(day + _DAY)
-            )
-            if not settled:
-                break
-            await _drop(connection, day)
-            dropped.add(day)
-            await connection.execute(self._sql["forget_rounds"], _midnight(day + _DAY))
-            await connection.execute(self._sql["forget_extras"], _midnight(day + _DAY))
+    def _is_there(self, at: datetime) -> bool:
+        """Of old times nobody can be sure: another node may have dropped them."""
+        return at >= self._begin and f"{at:%Y%m%d}" in self._labels
+
+    async def _read(self, connection: Connection) -> set[str]:
+        return {row["label"] for row in await connection.fetch(self._sql["partitions"])}
+
+    async def _make(self, connection: Connection, day: date, labels: set[str]) -> None:
+        if labels.isdisjoint({f"{day:%Y%m%d}", f"{day:%Y%m}"}):
+            label = self._label_for(day, labels)
+            await _make(connection, label)
+            labels.add(label)
+
+    def _label_for(self, day: date, labels: Collection[str]) -> str:
+        month = f"{day:%Y%m}"
+        split = any(label.startswith(month) for label in labels)
+        return f"{day:%Y%m%d}" if split or _bounds(month)[1] > self._begin else month
+
+    async def _drop_old(self, connection: Connection, labels: Collection[str]) -> set[str]:
+        old = {label for label in labels if _bounds(label)[1] <= self._begin}
+        dropped = {label for label in old if await self._is_settled(connection, label)}
+        for label in sorted(dropped):
+            await _drop(connection, label)
+        if dropped:
+            kept = [_bounds(label) for label in old - dropped]
+            forget = self._begin, [begin for begin, _ in kept], [end for _, end in kept]
+            await connection.execute(self._sql["forget_rounds"], *forget)
+            await connection.execute(self._sql["forget_extras"], *forget)
+        await connection.execute(self._sql["forget_backfills"], self._history)
         return dropped
 
+    async def _is_settled(self, connection: Connection, label: str) -> bool:
+        settled: bool = await connection.fetchval(self._sql["is_settled"], *_bounds(label), self._history)
+        return settled
 
-async def _make(connection: Connection, day: date) -> None:
-    """Made apart and then attached: attaching does not wait for readers and writers of the other days."""
-    begin, end = _midnight(day).isoformat(), _midnight(day + _DAY).isoformat()
+
+async def _make(connection: Connection, label: str) -> None:
+    """Made apart and then attached: attaching does not wait for readers and writers of the other partitions."""
+    begin, end = (at.isoformat() for at in _bounds(label))
     for table in _TABLES:
-        name = f"tickwork.{table}_{day:%Y%m%d}"
+        name = f"tickwork.{table}_{label}"
         await connection.execute(
             f"""CREATE TABLE {name} (LIKE tickwork.{table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)
                 WITH ({_STORAGE[table]});
@@ -85,9 +108,18 @@ async def _make(connection: Connection, day: date) -> None:
         )
 
 
-async def _drop(connection: Connection, day: date) -> None:
+async def _drop(connection: Connection, label: str) -> None:
     for table in _TABLES:
-        await connection.execute(f"DROP TABLE IF EXISTS tickwork.{table}_{day:%Y%m%d}")
+        await connection.execute(f"DROP TABLE IF EXISTS tickwork.{table}_{label}")
+
+
+def _bounds(label: str) -> tuple[datetime, datetime]:
+    """From when to before when: 20260131 is a day, 202601 a month."""
+    if len(label) == _MONTH_LABEL:
+        begin = date(int(label[:4]), int(label[4:]), 1)
+        return _midnight(begin), _midnight((begin + 31 * _DAY).replace(day=1))
+    day = date.fromisoformat(label)
+    return _midnight(day), _midnight(day + _DAY)
 
 
 def _midnight(day: date) -> datetime:

@@ -89,20 +89,19 @@ class Database:
                 yield outer
             return
         afterwards: list[Callable[[], None]] = []
-        with _as_unavailable(self):
-            async with self._acquire() as connection:
-                tokens = self._ambient.set(connection), self._afterwards.set(afterwards)
+        async with self._watched(), self._acquire() as connection:
+            tokens = self._ambient.set(connection), self._afterwards.set(afterwards)
+            try:
+                await connection.execute(self._begin)
                 try:
-                    await connection.execute(self._begin)
-                    try:
-                        yield connection
-                    except BaseException:
-                        await _roll_back(connection)
-                        raise
-                    await connection.execute("COMMIT")
-                finally:
-                    self._ambient.reset(tokens[0])
-                    self._afterwards.reset(tokens[1])
+                    yield connection
+                except BaseException:
+                    await _roll_back(connection)
+                    raise
+                await connection.execute("COMMIT")
+            finally:
+                self._ambient.reset(tokens[0])
+                self._afterwards.reset(tokens[1])
         for call in afterwards:
             call()
 
@@ -148,33 +147,27 @@ class Database:
         if self._begin != "BEGIN":
             async with self.transaction() as connection:
                 return await connection.fetch(query, *arguments)
-        with _as_unavailable(self):
-            async with self._acquire() as connection:
-                return await connection.fetch(query, *arguments)
+        async with self._watched(), self._acquire() as connection:
+            return await connection.fetch(query, *arguments)
 
     async def fetchrow(self, query: str, *arguments: Any) -> asyncpg.Record | None:
         rows = await self.fetch(query, *arguments)
         return rows[0] if rows else None
 
-    async def renew(self) -> None:
-        """Leave connections behind that may lead to a server which is no longer the primary."""
-        if self._pool:
-            await self._pool.expire_connections()
-
-
-class _as_unavailable:  # noqa: N801 (reads as a word in the with statement)
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        self._database.reachable = not isinstance(error, _LOST)
-        if isinstance(error, _LOST):
+    @asynccontextmanager
+    async def _watched(self) -> AsyncIterator[None]:
+        """Whatever shows that the database is away becomes Unavailable."""
+        try:
+            yield
+        except _LOST as error:
+            self.reachable = False
+            if self._pool and isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+                # A primary that was demoted: the other connections lead to it too.
+                await self._pool.expire_connections()
             raise Unavailable(f"the database cannot be reached: {error}") from error
-        if isinstance(error, asyncpg.LockNotAvailableError):
+        except asyncpg.LockNotAvailableError as error:
             raise Unavailable(f"the database is busy: {error}") from error
+        self.reachable = True
 
 
 async def _roll_back(connection: Connection) -> None:

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
+from tickwork.model.backfill import BackfillRequest, BackfillView, Policy
 from tickwork.model.execution import AttemptOutcome, AttemptView, ExecutionFilter, ExecutionKey, ExecutionView
 from tickwork.model.job import JobFilter, JobSpec, JobStatus, JobView, Overlap
 from tickwork.model.lifecycle import Held, Verdict
@@ -286,6 +287,55 @@ class DefineStore(Protocol):
         """Stale when a version is given and the job is no longer at it."""
 
     async def run_now(self, tenant_id: int, job: int) -> datetime: ...
+
+
+class RunStore(Protocol):
+    async def run(self, tenant_id: int, job: int, overlap: Overlap) -> datetime:
+        """One more execution, due now; Conflict when it would overlap and must not."""
+
+
+class BackfillTurn(NamedTuple):
+    """A backfill as it stood when looked at, and what it may run next."""
+
+    id: int
+    made: int
+    times: list[datetime]
+
+
+class Filled(NamedTuple):
+    """How many due times got their execution, and for how many somebody else was quicker."""
+
+    made: int
+    passed_over: int
+
+
+class BackfillStore(Protocol):
+    async def timing(self, tenant_id: int, job: int) -> str:
+        """When the job is due; Conflict when it is not due again and again."""
+
+    async def to_fill(
+        self, tenant_id: int, job: int, times: Sequence[datetime], policy: Policy
+    ) -> list[datetime]:
+        """Those of the times, in the same order, that the policy would run."""
+
+    async def create(
+        self, tenant_id: int, job: int, request: BackfillRequest, times: Sequence[datetime]
+    ) -> int: ...
+
+    async def backfill(self, tenant_id: int, backfill: int) -> BackfillView: ...
+
+    async def backfills(
+        self, tenant_id: int, job: int, limit: int, cursor: str | None
+    ) -> Page[BackfillView]: ...
+
+    async def cancel(self, tenant_id: int, backfill: int) -> None:
+        """Conflict when it has completed."""
+
+    async def next_turn(self, after: int) -> BackfillTurn | None:
+        """The next backfill under way after that one."""
+
+    async def fill(self, turn: BackfillTurn) -> Filled:
+        """Nothing, when the backfill no longer stands where the turn says, or its job is paused."""
 
 
 class ReadStore(Protocol):

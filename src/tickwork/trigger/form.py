@@ -17,6 +17,7 @@ from tickwork.trigger.once import Moment, read_instant
 from tickwork.trigger.option import read_end, read_start
 from tickwork.trigger.rrule import read_rrule
 from tickwork.trigger.rule import local_anchor, read_rule
+from tickwork.trigger.rulecron import simplest
 from tickwork.trigger.text import read_text
 
 _LONGEST_TEXT = 256
@@ -120,7 +121,7 @@ def _read_sentence(text: str, setting: Setting) -> Moment | list[Draft]:
         sentence.options.get("exclude", {}),
     )
     return [
-        shared._replace(what=read_rule(what, anchor)[0].simplest() if isinstance(what, str) else what)
+        shared._replace(what=simplest(read_rule(what, anchor)[0]) if isinstance(what, str) else what)
         for what in sentence.schedules
     ]
 

@@ -12,12 +12,13 @@ from tickwork.trigger.misread import Misread
 from tickwork.trigger.once import read_instant
 from tickwork.trigger.rrule import MOST
 from tickwork.trigger.rule import Rule, read_rule
+from tickwork.trigger.rulecron import simplest
 
 _EXAMPLE = "write R/start/period or R5/start/period, such as R5/2026-01-01T00:00:00Z/PT1H"
 _REPEAT = re.compile(r"R([0-9]{0,6})")
 _DATE_PERIOD = re.compile(r"P([1-9][0-9]{0,3})([YMWD])")
 _FREQUENCIES = {"Y": "YEARLY", "M": "MONTHLY", "W": "WEEKLY", "D": "DAILY"}
-_SHORTEST_MONTH = 28
+_SHORTEST_MONTH, _LONGEST_MONTH, _FEBRUARY = 28, 31, 2
 
 
 def read_iso(text: str, zone: Zone) -> Draft:
@@ -44,16 +45,18 @@ def _period(text: str, start: datetime, zone: Zone) -> int | Cron | Rule:
     dated = _DATE_PERIOD.fullmatch(text)
     if dated and (zone.name != "UTC" or dated[2] in "YM"):
         local = start.astimezone(zone.info).replace(tzinfo=None)
-        return read_rule(_calendar_rule(int(dated[1]), dated[2], local), local)[0].simplest()
+        return simplest(read_rule(_calendar_rule(int(dated[1]), dated[2], local), local)[0])
     if not text.startswith("P"):
         return read_every((read_instant(text, zone) - start).total_seconds())
     return read_every(text)
 
 
 def _calendar_rule(interval: int, unit: str, start: datetime) -> str:
+    """In a month without the day of the start, its last day is meant."""
     rule = f"FREQ={_FREQUENCIES[unit]};INTERVAL={interval}"
-    if start.day > _SHORTEST_MONTH and (unit == "M" or (unit == "Y" and start.month == 2)):  # noqa: PLR2004 (February)
-        # In a month without that day, its last day is meant.
+    if unit == "M" and start.day == _LONGEST_MONTH:
+        return f"{rule};BYMONTHDAY=-1"
+    if start.day > _SHORTEST_MONTH and (unit == "M" or (unit == "Y" and start.month == _FEBRUARY)):
         days = ",".join(map(str, range(_SHORTEST_MONTH, start.day + 1)))
-        rule += f";BYMONTHDAY={days};BYSETPOS=-1" + (";BYMONTH=2" if unit == "Y" else "")
+        return f"{rule};BYMONTHDAY={days};BYSETPOS=-1" + (f";BYMONTH={_FEBRUARY}" if unit == "Y" else "")
     return rule

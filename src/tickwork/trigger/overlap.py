@@ -1,8 +1,7 @@
 """What becomes of a due time while the job's last execution has not ended."""
 
+from tickwork.model.job import QUEUE_LIMIT
 from tickwork.store.port import Candidate
-
-QUEUE_LIMIT = 100  # executions of one job that wait for one another
 
 
 def skip_reason(candidate: Candidate) -> str | None:

@@ -54,16 +54,17 @@ def preview(
     except Invalid as invalid:
         raise Invalid([*problems.found, *invalid.errors]) from invalid
     problems.raise_any()
+    zone = read_zone(timezone) or zone_named("UTC")
     if isinstance(understood, Recurring):
-        return _recurring(understood.timing, after or now, count, viewer)
-    moment = understood or Moment(now, read_zone(timezone) or zone_named("UTC"))
+        return _recurring(understood.timing, after or now, count, zone, viewer)
+    moment = understood or Moment(now, zone)
     words = moment.words if understood else "now"
     return Preview({"at": write_instant(moment.at)}, words, [_time(moment.at, moment.zone, viewer)])
 
 
-def _recurring(timing: Timing, after: datetime, count: int, viewer: Zone | None) -> Preview:
+def _recurring(timing: Timing, after: datetime, count: int, zone: Zone, viewer: Zone | None) -> Preview:
     canonical = timing.canonical
-    zone = _zone_of(canonical)
+    zone = _zone_of(canonical) or zone
     due = list(islice(_due_times(timing, after), min(count, canonical.get("max_runs", count))))
     times = [_time(at, zone, viewer) for at in due]
     return Preview(canonical, timing.words, times, list(warnings_of(timing, canonical, after, due)))
@@ -76,9 +77,10 @@ def _due_times(timing: Timing, after: datetime) -> Iterator[datetime]:
         due = timing.next_after(due)
 
 
-def _zone_of(canonical: Mapping[str, Any]) -> Zone:
+def _zone_of(canonical: Mapping[str, Any]) -> Zone | None:
+    """The first of the schedule's own; a period has none."""
     names = [part["timezone"] for part in canonical.get("any", [canonical]) if "timezone" in part]
-    return zone_named(names[0] if names else "UTC")
+    return zone_named(names[0]) if names else None
 
 
 def _time(at: datetime, zone: Zone, viewer: Zone | None) -> PreviewTime:

@@ -10,6 +10,7 @@ from tickwork.trigger.due.zone import Zone, zone_named
 from tickwork.trigger.misread import Misread
 from tickwork.trigger.once import write_instant
 from tickwork.trigger.rule import local_anchor, read_rule
+from tickwork.trigger.rulecron import simplest
 
 _LINE = re.compile(r"(DTSTART|EXDATE)((?:;[A-Z]+=[^:;\s]+)*):(\S+)")
 _STAMP = re.compile(r"([0-9]{8})(?:T([0-9]{6})(Z?))?")
@@ -34,7 +35,7 @@ def read_rrule(text: str, zone: Zone, start: int | None) -> Draft:
     end = _read_until(parts["UNTIL"], zone) if "UNTIL" in parts else None
     count = _read_count(parts["COUNT"], start) if "COUNT" in parts else None
     exclude = {"dates": sorted(set(lines.without))} if lines.without else {}
-    return Draft(rule.simplest(), lines.zone, lines.start, end, count, exclude)
+    return Draft(simplest(rule), lines.zone, lines.start, end, count, exclude)
 
 
 def _read_count(text: str, start: int | None) -> int:

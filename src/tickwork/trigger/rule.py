@@ -4,8 +4,6 @@ import re
 from datetime import datetime
 from typing import NamedTuple, get_args
 
-from tickwork.trigger.cron import Cron
-from tickwork.trigger.cronday import EVERY_DATE, EVERY_MONTH, EVERY_WEEKDAY, CronDays, Dates, Weekdays
 from tickwork.trigger.due.epoch import FIRST_DAY, from_seconds
 from tickwork.trigger.due.times import EVERY_HOUR, EVERY_MINUTE, EVERY_SECOND, Times, bits, members
 from tickwork.trigger.due.wallclock import AS_SHOWN, ONCE_EACH, Dst
@@ -52,46 +50,27 @@ class Rule(NamedTuple):
     def filters_days(self) -> bool:
         return any(self.days[4:])
 
-    def simplest(self) -> "int | Cron | Rule":
-        """The same as a period or a cron expression, if there is one."""
-        if self.times is None and not self.filters_days:
-            return self.step
-        return self._as_cron() or self
-
-    def _as_cron(self) -> Cron | None:
-        days = self.days
-        if self.times is None or days.interval > 1 or days.positions or days.weeks or days.year_days:
-            return None
-        if days.dates and (days.weekdays or days.nth_weekdays):
-            return None
-        if any(not -1 <= nth <= 5 for nth, _ in days.nth_weekdays):  # noqa: PLR2004 (weeks in a month)
-            return None
-        if days.nth_weekdays and days.frequency == "YEARLY" and not days.months:
-            return None
-        months = bits([*days.months]) or EVERY_MONTH
-        return Cron(self.times, CronDays(_cron_dates(days), _cron_weekdays(days), months), self.dst)
-
     @property
     def text(self) -> str:
-        days = self.days
-        frequency = days.frequency if self.times is None or days.frequency not in _SUB_DAY else "DAILY"
-        ordinals = [
-            f"{n}{_WEEKDAYS[day]}" for n, day in sorted(days.nth_weekdays, key=lambda nth: (nth[1], nth[0]))
-        ]
+        """The parts that matter, in one order, all of them said."""
+        days, times = self.days, self.times
+        counted = times is None or days.frequency not in _SUB_DAY
+        ordinals = sorted((day, nth) for nth, day in days.nth_weekdays)
         parts = {
-            "FREQ": frequency,
-            "INTERVAL": str(days.interval) if days.interval > 1 and frequency == days.frequency else "",
+            "FREQ": days.frequency if counted else "DAILY",
+            "INTERVAL": str(days.interval) if days.interval > 1 else "",
             "WKST": _WEEKDAYS[days.week_start] if days.week_start else "",
             "BYMONTH": _listed(days.months),
             "BYWEEKNO": _listed(days.weeks),
             "BYYEARDAY": _listed(days.year_days),
             "BYMONTHDAY": _listed(days.dates),
-            "BYDAY": ",".join([_WEEKDAYS[day] for day in sorted(days.weekdays)] + ordinals),
-            "BYHOUR": _listed(members(self.times.hours)) if self.times else "",
-            "BYMINUTE": _listed(members(self.times.minutes)) if self.times else "",
-            "BYSECOND": _listed(members(self.times.seconds))
-            if self.times and self.times.seconds != 1
-            else "",
+            "BYDAY": ",".join(
+                [_WEEKDAYS[day] for day in sorted(days.weekdays)]
+                + [f"{nth}{_WEEKDAYS[day]}" for day, nth in ordinals]
+            ),
+            "BYHOUR": _listed(members(times.hours)) if times else "",
+            "BYMINUTE": _listed(members(times.minutes)) if times else "",
+            "BYSECOND": _listed(members(times.seconds)) if times and times.seconds != 1 else "",
             "BYSETPOS": _listed(days.positions),
         }
         return ";".join(f"{key}={value}" for key, value in parts.items() if value)
@@ -265,25 +244,6 @@ def _number(key: str, text: str, low: int, high: int) -> int:
         but_zero = " except 0" if low < 0 else ""
         raise Misread(f"RRULE: {key}={text[:40]} is not a number from {low} to {high}{but_zero}")
     return value
-
-
-def _cron_dates(days: RuleDays) -> Dates:
-    if not days.dates:
-        return EVERY_DATE
-    plain = bits([day for day in days.dates if day > 0])
-    return (
-        EVERY_DATE
-        if plain == EVERY_DATE.plain
-        else Dates(plain, bits([-day - 1 for day in days.dates if day < 0]))
-    )
-
-
-def _cron_weekdays(days: RuleDays) -> Weekdays:
-    if not (days.weekdays or days.nth_weekdays):
-        return EVERY_WEEKDAY
-    plain = bits([(day + 1) % 7 for day in days.weekdays])
-    nth = bits([8 * max(nth, 0) + (day + 1) % 7 for nth, day in days.nth_weekdays])
-    return EVERY_WEEKDAY if plain == EVERY_WEEKDAY.plain else Weekdays(plain, nth)
 
 
 def _listed(numbers: frozenset[int] | list[int]) -> str:

@@ -13,6 +13,9 @@ from schedule_reading import canonical, due, problem
         ("FREQ=MONTHLY;BYMONTHDAY=-1,-3", {"cron": "0 0 L,L-2 * *"}),
         ("FREQ=MONTHLY;BYDAY=2TU,-1FR", {"cron": "0 0 * * 5L,2#2"}),
         ("FREQ=MONTHLY;INTERVAL=3", {"cron": "0 0 1 */3 *"}),
+        ("FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1", {"cron": "0 0 LW * *"}),
+        ("FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=1", {"cron": "0 0 1W * *"}),
+        ("FREQ=YEARLY;BYDAY=20MO", {"rrule": "FREQ=YEARLY;BYDAY=20MO;BYHOUR=0;BYMINUTE=0"}),
         ("FREQ=HOURLY;BYMINUTE=0,30", {"cron": "*/30 * * * *"}),
         ("FREQ=MINUTELY;INTERVAL=15;BYHOUR=9,10", {"cron": "*/15 9,10 * * *"}),
         (

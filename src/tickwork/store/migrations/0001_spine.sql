@@ -282,6 +282,6 @@ JOIN tickwork.lane l ON l.id = e.lane_id
 JOIN tickwork.job j ON j.id = e.job_id
 LEFT JOIN LATERAL (
     SELECT a.error FROM tickwork.attempt a
-    WHERE e.failures > 0 AND a.tenant_id = e.tenant_id AND a.scheduled_for = e.scheduled_for AND a.job_id = e.job_id
+    WHERE e.failures > 0 AND e.status <> 'completed' AND a.tenant_id = e.tenant_id AND a.scheduled_for = e.scheduled_for AND a.job_id = e.job_id
     ORDER BY a.attempt DESC LIMIT 1
 ) last ON true;

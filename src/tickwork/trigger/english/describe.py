@@ -14,6 +14,7 @@ from tickwork.trigger.rule import Rule, local_anchor, read_rule
 
 _UNITS = {"YEARLY": "year", "MONTHLY": "month", "WEEKLY": "week", "DAILY": "day"}
 _UNITS |= {"HOURLY": "hour", "MINUTELY": "minute", "SECONDLY": "second"}
+_LOCAL = ("timezone", "start", "end")  # are told in the time of the zone
 _DST = {
     "next": "times the clocks skip run when they jump",
     "skip": "times the clocks skip do not run",
@@ -24,7 +25,7 @@ _DST = {
 
 def describe(canonical: Mapping[str, Any]) -> str:
     parts = canonical.get("any", [canonical])
-    zones = sorted({part["timezone"] for part in parts if "timezone" in part})
+    zones = sorted({part.get("timezone", "UTC") for part in parts if not part.keys().isdisjoint(_LOCAL)})
     words = ", ".join([" and ".join(_together(parts)), *_of_job(canonical)])
     return f"{words} ({listed(zones)})" if zones else words
 

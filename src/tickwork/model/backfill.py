@@ -1,0 +1,59 @@
+"""A backfill: due times of a job that lie in the past, run now and at a pace."""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tickwork.model.instant import Instant
+
+Order = Literal["oldest", "newest"]
+Policy = Literal["missing", "failed"]  # failed: those that failed or were skipped, too
+
+
+class BackfillStatus(StrEnum):
+    RUNNING = "running"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
+class BackfillRequest(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"from_": "from"}
+):
+    """A backfill as users write it: the body of POST /jobs/{id}/backfill."""
+
+    from_: Instant
+    to: Instant
+    order: Order = "oldest"
+    max_active: Annotated[int, Meta(ge=1, le=1000)] = 1
+    policy: Policy = "missing"
+    dry_run: bool = False
+
+
+class BackfillPlan(msgspec.Struct, frozen=True):
+    """What a backfill would run: how many due times, and between which."""
+
+    total: int
+    first: Instant | None
+    last: Instant | None
+
+
+class BackfillView(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """A backfill as shown to users."""
+
+    id: str
+    job_id: str
+    from_: Instant
+    to: Instant
+    order: Order
+    policy: Policy
+    max_active: int
+    total: int  # due times to run
+    made: int  # of those, how many have their execution
+    active: int  # executions that have not ended
+    completed: int
+    failed: int
+    status: BackfillStatus
+    created_at: Instant
+    ended_at: Instant | None  # of a cancelled one, when the last of its executions ended
