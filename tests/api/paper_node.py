@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from tickwork.model.backfill import BackfillPlan, BackfillStatus, BackfillView
 from tickwork.model.errors import Conflict, Invalid, KeyReused, NotFound, Stale
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
-from tickwork.model.ids import execution_id, job_id, key_id, worker_id
+from tickwork.model.ids import backfill_id, execution_id, job_id, key_id, worker_id
 from tickwork.model.job import CatchUp, JobStatus, JobView
 from tickwork.model.page import Page
 from tickwork.model.retry import RetryPolicy
@@ -115,9 +116,58 @@ class PaperJobs:
 
     resume = get
 
-    async def run(self, tenant_id, job):
-        await self.get(tenant_id, job)
+
+class PaperRuns:
+    def __init__(self, jobs):
+        self._jobs = jobs
+        self.asked = []
+
+    async def run(self, tenant_id, job, overlap):
+        await self._jobs.get(tenant_id, job)
+        self.asked.append(overlap)
         return execution_view(job)
+
+
+class PaperBackfills:
+    def __init__(self, jobs):
+        self._jobs = jobs
+        self.asked = []
+
+    async def plan(self, tenant_id, job, request):
+        await self._jobs.get(tenant_id, job)
+        self.asked.append(request)
+        return BackfillPlan(31, request.from_, request.to)
+
+    async def start(self, tenant_id, job, request):
+        await self.plan(tenant_id, job, request)
+        return await self.get(tenant_id, 4)
+
+    async def get(self, tenant_id, backfill):
+        if (tenant_id, backfill) != (1, 4):
+            raise NotFound("backfill", backfill_id(backfill))
+        return BackfillView(
+            id=backfill_id(backfill),
+            job_id=job_id(1),
+            from_=NOON,
+            to=NOON,
+            order="oldest",
+            policy="missing",
+            max_active=1,
+            total=31,
+            made=2,
+            active=1,
+            completed=1,
+            failed=0,
+            status=BackfillStatus.RUNNING,
+            created_at=NOON,
+            ended_at=None,
+        )
+
+    cancel = get
+
+    async def list(self, tenant_id, job, limit, cursor):
+        self.asked.append((job, limit, cursor))
+        return Page([await self.get(tenant_id, 4)], "more")
 
 
 class PaperHistory:
@@ -240,6 +290,8 @@ class EchoGateway:
 class PaperNode:
     def __init__(self):
         self.jobs = PaperJobs()
+        self.runs = PaperRuns(self.jobs)
+        self.backfills = PaperBackfills(self.jobs)
         self.history = PaperHistory()
         self.workers = PaperWorkers()
         self.tasks = PaperTasks()

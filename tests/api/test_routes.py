@@ -8,12 +8,13 @@ from paper_node import NOON, PaperNode
 from tickwork.api.docs import PAGES
 from tickwork.api.openapi import document
 from tickwork.api.server import ROUTES, build_app
-from tickwork.model.ids import execution_id, job_id, key_id, worker_id
+from tickwork.model.ids import backfill_id, execution_id, job_id, key_id, worker_id
 from tickwork.model.tenancy import Scope
 
 IDS = {
     "jobs": job_id(1),
     "executions": execution_id(1, NOON),
+    "backfills": backfill_id(4),
     "workers": worker_id(7),
     "keys": key_id(3),
 }

@@ -78,16 +78,22 @@ def times(runs: list[Run]) -> list[datetime]:
     return [datetime.fromtimestamp(run.at / 1e6, UTC) for run in runs]
 
 
+async def complete_all(worker: ScriptedWorker) -> list[datetime]:
+    """Complete what was handed over; for which times it was."""
+    runs = await worker.runs()
+    if runs:
+        await worker.report_all(runs)
+    return times(runs)
+
+
 async def work_through(node: Node, worker: ScriptedWorker) -> list[list[datetime]]:
     """Complete all there is; what was run together."""
     rounds = []
-    while True:
+    await turn(node)
+    while done := await complete_all(worker):
+        rounds.append(done)
         await turn(node)
-        runs = await worker.runs()
-        if not runs:
-            return rounds
-        rounds.append(times(runs))
-        await worker.report_all(runs)
+    return rounds
 
 
 @pytest.mark.parametrize(("order", "expected"), [("oldest", hours(5, 1)), ("newest", hours(5, 1)[::-1])])
@@ -146,7 +152,7 @@ async def test_fills_only_what_is_missing(
     for _ in range(2):
         await later(clock, worker, HOUR)
         await run_due(still_node)
-        await worker.report_all(await worker.runs())
+        await complete_all(worker)
     request = BackfillRequest(from_=NOON - HOUR, to=NOON + 2 * HOUR)
     assert (await still_node.backfills.start(TENANT, JOB, request)).total == 2
     assert await work_through(still_node, worker) == [[NOON - HOUR], [NOON]]
@@ -166,7 +172,7 @@ async def test_runs_again_what_failed_or_was_skipped_when_asked_to(
     await worker.fail(slow, FINAL)
     await later(clock, worker, HOUR)
     await run_due(still_node)
-    await worker.report_all(await worker.runs())
+    await complete_all(worker)
     assert [each.status for each in await executions(still_node)] == ["failed", "skipped", "completed"]
 
     request = BackfillRequest(from_=NOON, to=NOON + 3 * HOUR, policy="failed")
@@ -243,7 +249,7 @@ async def test_waits_while_its_job_is_paused(still_node: Node, worker: ScriptedW
     backfill = await start(still_node, 3)
     await turn(still_node)
     await still_node.jobs.pause(TENANT, JOB)
-    await worker.report_all(await worker.runs())
+    await complete_all(worker)
     assert await work_through(still_node, worker) == []
     assert (await look(still_node, backfill)).completed == 1
     await still_node.jobs.resume(TENANT, JOB)
@@ -308,9 +314,7 @@ async def test_two_nodes_at_once_make_nothing_twice(
         assert active <= 7 + 5
         while await still_node.step("claim"):
             pass
-        runs = await worker.runs()
-        seen += times(runs)
-        await worker.report_all(runs) if runs else None
+        seen += await complete_all(worker)
     assert sorted(seen) == hours(60, 1)
 
 
@@ -320,7 +324,7 @@ async def test_due_times_that_others_filled_meanwhile_are_passed_over_at_once(
     slow = await start(still_node, 30, order="newest")
     await start(still_node, 30, max_active=30)
     await turn(still_node)
-    await worker.report_all(await worker.runs())
+    await complete_all(worker)
     await turn(still_node)
     await turn(still_node)
     at = await look(still_node, slow)
@@ -346,8 +350,7 @@ async def test_goes_on_after_a_node_died_between_two_steps(
         await turn(other_node)
         while await still_node.step("claim"):
             pass
-        runs = await worker.runs()
-        await worker.report_all(runs) if runs else None
+        await complete_all(worker)
     ended = await look(still_node, backfill)
     assert (ended.status, ended.completed) == ("completed", 3)
 

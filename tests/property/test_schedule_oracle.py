@@ -1,7 +1,7 @@
 """Our due times against a brute-force walk over every minute, with zoneinfo and none of our own calendar.
 
 Some of the clock changes of 2000 to 2037 are walked, others are drawn at random. With TICKWORK_ORACLE=all
-in the environment every change of every zone is walked, which takes about an hour.
+in the environment every change of every zone is walked, which takes about a quarter of an hour.
 """
 
 import os
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from importlib.resources import files
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -26,8 +26,8 @@ from tickwork.trigger.parse import parse_schedule
 
 EXHAUSTIVE = os.environ.get("TICKWORK_ORACLE") == "all"
 YEARS = range(2000, 2038)
-MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
-AROUND = 2 * DAY
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+AROUND = DAY
 NOW = datetime(2000, 1, 1, tzinfo=UTC)
 ZONES = files("tzdata").joinpath("zones").read_text().split()
 
@@ -90,21 +90,25 @@ def walk(change: datetime, zone: ZoneInfo) -> list[Shown]:
 
 
 def due_minutes(spec: Spec, minutes: list[Shown]) -> set[datetime]:
-    """Walk the wall clock minute by minute."""
+    """When the wall clock shows a named time; and when it jumps past one."""
     gap, repeat = spec.dst or (("skip", "twice") if spec.follows_the_clock else ("next", "once"))
-    due, seen = set(), set()
-    previous = minutes[0].local - MINUTE
-    for at, local in minutes:
-        if spec.names(local) and (repeat == "twice" or local not in seen):
-            due.add(at)
-        skipped = previous + MINUTE
-        while gap == "next" and skipped < local:
-            if spec.names(skipped):
-                due.add(at)
-            skipped += MINUTE
-        seen.add(local)
-        previous = local
+    shown = [minute for minute in minutes if spec.names(minute.local)]
+    if repeat == "once":
+        shown = list({minute.local: minute for minute in reversed(shown)}.values())
+    due = {minute.at for minute in shown}
+    if gap == "next":
+        due |= {
+            later.at for earlier, later in pairwise(minutes) if any(map(spec.names, skipped(earlier, later)))
+        }
     return due
+
+
+def skipped(earlier: Shown, later: Shown) -> Iterator[datetime]:
+    """The minutes that no clock shows between two minutes that follow one another."""
+    local = earlier.local + MINUTE
+    while local < later.local:
+        yield local
+        local += MINUTE
 
 
 # --- our engine -------------------------------------------------------------------------------------------
@@ -136,8 +140,8 @@ def our_minutes(spec: Spec, zone: str, start: datetime, end: datetime) -> set[da
 
 
 def check(spec: Spec, zone: str, minutes: list[Shown]) -> None:
-    # The walk knows what was shown before only from its own first day on.
-    start, end = minutes[0].at + DAY, minutes[-1].at
+    # What was shown before the walk began is not known: clocks have not been put back by more than an hour or two.
+    start, end = minutes[0].at + 6 * HOUR, minutes[-1].at
     expected = {at for at in due_minutes(spec, minutes) if start <= at < end}
     actual = our_minutes(spec, zone, start, end)
     missing, extra = sorted(expected - actual), sorted(actual - expected)
@@ -272,7 +276,7 @@ def test_due_times_around_clock_changes_are_those_of_a_walk_over_the_minutes(dat
     check(spec, zone, walk(change, zone_info(zone)))
 
 
-@pytest.mark.timeout(7200)
+@pytest.mark.timeout(7200)  # of all changes
 def test_usual_schedules_around_clock_changes_are_due_as_a_walk_over_the_minutes_says() -> None:
     walked = 0
     for zone, change in known_changes():

@@ -78,13 +78,18 @@ class Endpoint:
 async def _raw_body(route: Route, headers: RawHeaders, receive: Receive) -> bytes:
     if route.body is None:
         return await read_body(receive, headers, LIMIT_DEFAULT) if route.method == "POST" else b""
-    check_media(headers, route.body.media)
+    if route.body.default is None:
+        check_media(headers, route.body.media)
     return await read_body(receive, headers, route.body.limit)
 
 
 async def _body(route: Route, raw: bytes, headers: RawHeaders) -> Any:
     if route.body is None:
         return _no_body(raw)
+    if route.body.default is not None:
+        if raw in _EMPTY_BODIES:
+            return route.body.default
+        check_media(headers, route.body.media)
     if len(raw) > LIMIT_DEFAULT:  # decoding so much would hold up every timer on this loop
         return await to_thread(route.body.read, raw, media_of(headers))
     return route.body.read(raw, media_of(headers))

@@ -13,7 +13,16 @@ from tickwork.api.route import NoQuery, Route, json_content
 from tickwork.model.execution import ExecutionView
 from tickwork.model.ids import parse_job_id
 from tickwork.model.instant import Instant
-from tickwork.model.job import JobFilter, JobRequest, JobStatus, JobView, Priority, QueueName, Sort
+from tickwork.model.job import (
+    JobFilter,
+    JobRequest,
+    JobStatus,
+    JobView,
+    Priority,
+    QueueName,
+    RunRequest,
+    Sort,
+)  # fmt: skip
 from tickwork.model.page import Page
 from tickwork.model.tenancy import Scope
 
@@ -93,9 +102,12 @@ async def resume_job(call: Call[NoQuery, None]) -> Reply:
     return _job_reply(await call.node.jobs.resume(call.tenant_id, call.id(parse_job_id)))
 
 
-async def run_job(call: Call[NoQuery, None]) -> Reply:
-    """Run a job now, whatever its schedule."""
-    execution = await call.node.jobs.run(call.tenant_id, call.id(parse_job_id))
+async def run_job(call: Call[NoQuery, RunRequest]) -> Reply:
+    """Run a job now, whatever its schedule.
+
+    It runs beside an execution that has not ended; say with `overlap` what else is to become of it.
+    """
+    execution = await call.node.runs.run(call.tenant_id, call.id(parse_job_id), call.body.overlap)
     return json_reply(execution, 201, {"location": f"/v1/executions/{execution.id}"})
 
 
@@ -111,6 +123,7 @@ _CREATE = json_content(JobRequest, example=_EXAMPLE)
 _PATCH = json_content(
     JobPatch, (MERGE_PATCH, JSON), example={"schedule": "every 5m", "retry": {"max_attempts": 2}}
 )
+_RUN = json_content(RunRequest, example={"overlap": "queue"}, default=RunRequest())
 _VERSIONED = (CONFLICT, STALE)
 
 ROUTES = (
@@ -119,7 +132,9 @@ ROUTES = (
     Route("GET", "/v1/jobs/{id}", get_job, Scope.READ, JobView),
     Route("PATCH", "/v1/jobs/{id}", edit_job, Scope.WRITE, JobView, body=_PATCH, problems=_VERSIONED),
     Route("DELETE", "/v1/jobs/{id}", cancel_job, Scope.WRITE, JobView, problems=_VERSIONED),
-    Route("POST", "/v1/jobs/{id}/run", run_job, Scope.WRITE, ExecutionView, 201, problems=(CONFLICT,)),
+    Route(
+        "POST", "/v1/jobs/{id}/run", run_job, Scope.WRITE, ExecutionView, 201, body=_RUN, problems=(CONFLICT,)
+    ),
     Route("POST", "/v1/jobs/{id}/pause", pause_job, Scope.WRITE, JobView, problems=(CONFLICT,)),
     Route("POST", "/v1/jobs/{id}/resume", resume_job, Scope.WRITE, JobView, problems=(CONFLICT,)),
 )

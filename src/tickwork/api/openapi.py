@@ -23,6 +23,7 @@ _TAGS = {
     "jobs": "What to run, with which payload, when, and under which policies.",
     "schedules": "What a schedule means, before anything is created.",
     "executions": "One occurrence of a job each, with its tries.",
+    "backfills": "Due times of the past, filled at a pace.",
     "workers": "The processes that run the work.",
     "tasks": "The code that can be run.",
     "keys": "Who may call.",
@@ -97,6 +98,7 @@ def _types(routes: Sequence[Route]) -> Iterator[Any]:
             yield route.body.type
         if route.response:
             yield route.response
+        yield from (response for _, response in route.also)
 
 
 def _queries(routes: Sequence[Route]) -> set[type[msgspec.Struct]]:
@@ -112,13 +114,14 @@ def _operation(route: Route, schema_of: dict[Any, Schema], queries: dict[str, Sc
         "summary": summary.rstrip("."),
         "description": " ".join([*description.split(), needs]),
         "parameters": [*_parameters(route, queries)],
-        "responses": {str(route.status): _success(route, schema_of), **_problems(route, schema_of)},
+        "responses": {**_successes(route, schema_of), **_problems(route, schema_of)},
     }
     if route.scope is None:
         operation["security"] = []
     if route.body:
         media = _media(schema_of[route.body.type], route.body.example)
-        operation["requestBody"] = {"required": True, "content": dict.fromkeys(route.body.media, media)}
+        required = route.body.default is None
+        operation["requestBody"] = {"required": required, "content": dict.fromkeys(route.body.media, media)}
     return operation
 
 
@@ -145,9 +148,13 @@ def _never_null(schema: Schema) -> Schema:
     return choices[0] if len(choices) == 1 else schema
 
 
-def _success(route: Route, schema_of: dict[Any, Schema]) -> Schema:
-    schema = schema_of[route.response] if route.response else {"type": "string"}
-    return {"description": "Done.", "content": {route.media: _media(schema)}}
+def _successes(route: Route, schema_of: dict[Any, Schema]) -> dict[str, Schema]:
+    answers = ((route.status, route.response), *route.also)
+    schemas = {status: schema_of[kind] if kind else {"type": "string"} for status, kind in answers}
+    return {
+        str(status): {"description": "Done.", "content": {route.media: _media(schema)}}
+        for status, schema in schemas.items()
+    }
 
 
 def _problems(route: Route, schema_of: dict[Any, Schema]) -> dict[str, Schema]:

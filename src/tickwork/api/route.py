@@ -27,13 +27,17 @@ class Content(NamedTuple):
     media: tuple[str, ...] = (JSON,)
     limit: int = LIMIT_DEFAULT
     example: Any = None
+    default: Any = None  # what no body means; None: there must be one
 
 
 def json_content(
-    struct: type[msgspec.Struct], media: tuple[str, ...] = (JSON,), example: Any = None
+    struct: type[msgspec.Struct],
+    media: tuple[str, ...] = (JSON,),
+    example: Any = None,
+    default: msgspec.Struct | None = None,
 ) -> Content:
     decoder = msgspec.json.Decoder(struct)
-    return Content(struct, lambda raw, _media: decode(raw, decoder), media, example=example)
+    return Content(struct, lambda raw, _media: decode(raw, decoder), media, example=example, default=default)
 
 
 class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,4 +54,5 @@ class Route(NamedTuple):
     query: type[msgspec.Struct] | None = NoQuery  # None: whatever is there is ignored
     body: Content | None = None
     problems: tuple[ProblemType, ...] = ()  # beyond those that follow from the rest
+    also: tuple[tuple[int, Any], ...] = ()  # other answers that are no problem, by their status
     media: str = JSON

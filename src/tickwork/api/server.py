@@ -8,7 +8,19 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from tickwork.api import batch, connect, docs, executions, health, jobs, keys, schedules, tasks, workers
+from tickwork.api import (
+    backfills,
+    batch,
+    connect,
+    docs,
+    executions,
+    health,
+    jobs,
+    keys,
+    schedules,
+    tasks,
+    workers,
+)
 from tickwork.api.endpoint import Endpoint
 from tickwork.api.node import ServerNode
 from tickwork.api.openapi import with_document
@@ -19,6 +31,7 @@ ROUTES = with_document(
         *jobs.ROUTES,
         *batch.ROUTES,
         *executions.ROUTES,
+        *backfills.ROUTES,
         *schedules.ROUTES,
         *workers.ROUTES,
         *tasks.ROUTES,

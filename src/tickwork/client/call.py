@@ -7,8 +7,9 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from tickwork.client.answer import CreatedJob, NewKey
+from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView, Order, Policy
 from tickwork.model.execution import AttemptView, ExecutionView
-from tickwork.model.job import JobRequest, JobView, Priority
+from tickwork.model.job import JobRequest, JobView, Overlap, Priority
 from tickwork.model.page import Page
 from tickwork.model.preview import Preview
 from tickwork.model.tenancy import KeyView, Scope, SigningSecret
@@ -77,9 +78,10 @@ def cancel_job(job_id: str) -> Call[JobView]:
     return Call(method="DELETE", path=("jobs", job_id), answer=JobView)
 
 
-def run_job(job_id: str) -> Call[ExecutionView]:
-    """Run the job now, whatever its schedule."""
-    return _post("jobs", job_id, "run", answer=ExecutionView)
+def run_job(job_id: str, *, overlap: Overlap | None = None) -> Call[ExecutionView]:
+    """Run the job now, whatever its schedule: beside an execution that has not ended, unless `overlap` says else."""
+    body = None if overlap is None else {"overlap": overlap}
+    return _post("jobs", job_id, "run", answer=ExecutionView, body=body)
 
 
 def pause_job(job_id: str) -> Call[JobView]:
@@ -88,6 +90,45 @@ def pause_job(job_id: str) -> Call[JobView]:
 
 def resume_job(job_id: str) -> Call[JobView]:
     return _post("jobs", job_id, "resume", answer=JobView)
+
+
+def backfill_job(
+    job_id: str,
+    from_: datetime,
+    to: datetime,
+    *,
+    order: Order = "oldest",
+    max_active: int = 1,
+    policy: Policy = "missing",
+) -> Call[BackfillView]:
+    """Run the job for its due times from the one instant to the other, both included."""
+    body = BackfillRequest(from_=from_, to=to, order=order, max_active=max_active, policy=policy)
+    return _post("jobs", job_id, "backfill", answer=BackfillView, body=body)
+
+
+def plan_backfill(
+    job_id: str, from_: datetime, to: datetime, *, policy: Policy = "missing"
+) -> Call[BackfillPlan]:
+    """What such a backfill would run, without running anything."""
+    body = BackfillRequest(from_=from_, to=to, policy=policy, dry_run=True)
+    return _post("jobs", job_id, "backfill", answer=BackfillPlan, body=body)
+
+
+def list_backfills(
+    job_id: str, *, limit: int | None = None, cursor: str | None = None
+) -> Call[Page[BackfillView]]:
+    """Newest first."""
+    query = {"limit": limit, "cursor": cursor}
+    return _get("jobs", job_id, "backfills", answer=Page[BackfillView], query=query)
+
+
+def get_backfill(backfill_id: str) -> Call[BackfillView]:
+    return _get("backfills", backfill_id, answer=BackfillView)
+
+
+def cancel_backfill(backfill_id: str) -> Call[BackfillView]:
+    """Nothing more of it starts; what runs goes on."""
+    return _post("backfills", backfill_id, "cancel", answer=BackfillView)
 
 
 def preview(

@@ -61,6 +61,13 @@ class Client:
     wait_for_job = _follows(wait.wait_for_job)
     preview = _sends(call.preview)
 
+    backfill_job = _sends(call.backfill_job)
+    plan_backfill = _sends(call.plan_backfill)
+    list_backfills = _sends(call.list_backfills)
+    get_backfill = _sends(call.get_backfill)
+    cancel_backfill = _sends(call.cancel_backfill)
+    wait_for_backfill = _follows(wait.wait_for_backfill)
+
     list_executions = _sends(call.list_executions)
     get_execution = _sends(call.get_execution)
     list_attempts = _sends(call.list_attempts)

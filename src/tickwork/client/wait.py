@@ -1,11 +1,12 @@
-"""Waiting for an execution to end: look again and again, first soon, then every second."""
+"""Waiting for something to end: look again and again, first soon, then every second."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, repeat
 from time import monotonic
 
 from tickwork.client import call
 from tickwork.client.exchange import Pause, Steps
+from tickwork.model.backfill import BackfillView
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import ExecutionView
 from tickwork.model.job import JobStatus, JobView
@@ -38,6 +39,20 @@ def wait_for_job(job_id: str, timeout: float | None = None) -> Steps[ExecutionVi
             over = job.status not in (JobStatus.ACTIVE, JobStatus.PAUSED)
         yield pause
     raise TimeoutError(f"job {job_id} has not ended within {timeout:g} seconds")
+
+
+def wait_for_backfill(
+    backfill_id: str, timeout: float | None = None, seen: Callable[[BackfillView], object] | None = None
+) -> Steps[BackfillView]:
+    """The backfill once it has ended; each look at it is shown to `seen`. TimeoutError after so many seconds."""
+    for pause in _pauses(timeout):
+        backfill: BackfillView = yield call.get_backfill(backfill_id)
+        if seen:
+            seen(backfill)
+        if backfill.ended_at:
+            return backfill
+        yield pause
+    raise TimeoutError(f"backfill {backfill_id} has not ended within {timeout:g} seconds")
 
 
 def _pauses(timeout: float | None) -> Iterator[Pause]:

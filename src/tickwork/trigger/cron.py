@@ -19,6 +19,8 @@ _MACROS = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
+_FIELD_COUNTS = range(5, 8)
+_LAYOUT = "minute hour day-of-month month day-of-week, such as 0 9 * * MON-FRI"
 
 
 class Cron(NamedTuple):
@@ -61,10 +63,6 @@ def default_dst(expression: str) -> Dst:
     """As in Debian's cron: times with a star in them follow the clock, all others happen once a day each."""
     fields = _seven(expression.split())
     return AS_SHOWN if any(field.startswith("*") for field in fields[:3]) else ONCE_EACH
-
-
-_FIELD_COUNTS = range(5, 8)
-_LAYOUT = "minute hour day-of-month month day-of-week, such as 0 9 * * MON-FRI"
 
 
 def _seven(fields: list[str]) -> list[str]:

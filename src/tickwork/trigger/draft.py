@@ -7,12 +7,14 @@ from tickwork.trigger.cron import Cron, default_dst
 from tickwork.trigger.due.epoch import from_seconds
 from tickwork.trigger.due.wallclock import AS_SHOWN, ONCE_EACH, Dst
 from tickwork.trigger.due.zone import Zone, zone_named
+from tickwork.trigger.interval import read_every
 from tickwork.trigger.misread import Misread
 from tickwork.trigger.once import write_instant
-from tickwork.trigger.option import Options
+from tickwork.trigger.option import MOST_DATES, Options
 from tickwork.trigger.rule import Rule
 from tickwork.trigger.timing import compile_source
 
+LONGEST = {"cron": 1024, "rrule": 2048}  # characters
 Same = TypeVar("Same")
 
 
@@ -54,13 +56,21 @@ def _kind(what: int | Cron | Rule, zone: Zone, wanted: Mapping[str, str]) -> dic
             raise Misread(
                 "a period is real time: clocks that jump do not matter to it", "leave dst out", ".dst"
             )
-        return {"every": what} if isinstance(what, int) else {"rrule": what.text, "timezone": zone.name}
+        return {"every": read_every(what)} if isinstance(what, int) else _text("rrule", what, zone)
     disturbed = what.times is None or zone.disturbs(what.times)
     dst = Dst(**{**what.dst._asdict(), **wanted}) if disturbed else AS_SHOWN
     what = what._replace(dst=dst)
     name, usual = ("cron", default_dst(what.text)) if isinstance(what, Cron) else ("rrule", ONCE_EACH)
-    canonical = {name: what.text, "timezone": zone.name}
+    canonical = _text(name, what, zone)
     return canonical if dst == usual or not disturbed else {**canonical, "dst": dst._asdict()}
+
+
+def _text(name: str, what: Cron | Rule, zone: Zone) -> dict[str, Any]:
+    if len(what.text) > LONGEST[name]:
+        raise Misread(
+            f"this is too long: written in full it has {len(what.text)} characters, not {LONGEST[name]}"
+        )
+    return {name: what.text, "timezone": zone.name}
 
 
 def _end_of_count(canonical: Mapping[str, Any], count: int, end: int | None) -> int:
@@ -82,4 +92,6 @@ def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, An
     for name in ("dates", "holidays"):
         if name in joined:
             joined[name] = sorted({*first.get(name, ()), *second.get(name, ())})
+    if len(joined.get("dates", ())) > MOST_DATES:
+        raise Misread(f"at most {MOST_DATES} dates can be excluded", below=".exclude.dates")
     return joined

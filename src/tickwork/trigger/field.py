@@ -18,6 +18,7 @@ class Field(NamedTuple):
     low: int
     high: int
     names: Mapping[str, int] = {}
+    highest_spread: int | None = None  # what H goes up to, if not to the end
 
     def read(self, text: str, spread: Spread) -> int:
         """The numbers a comma list stands for: `5`, `MON`, `1-5`, `*`, `*/15`, `3/10`, `H`, `H(0-29)/10`."""
@@ -48,7 +49,8 @@ class Field(NamedTuple):
         step = int(text[:6]) if text.isascii() and text.isdigit() else 0
         if not 1 <= step <= self.high - self.low:
             longest = self.high - self.low
-            hint = f'for longer periods write "every {step} {self.name}s"' if step > longest else None
+            longer = step > longest and self in (SECOND, MINUTE, HOUR)
+            hint = f'for longer periods write "every {step} {self.name}s"' if longer else None
             raise Misread(f"{self.name}: the step {text[:40]!r} is not between 1 and {longest}", hint)
         return step
 
@@ -70,9 +72,7 @@ class Field(NamedTuple):
         return low, high
 
     def _spread(self, text: str, step: int, spread: Spread) -> int:
-        low, high = self.low, min(self.high, 28) if self.name == "day of month" else self.high
-        if self.name == "day of week":
-            high = 6
+        low, high = self.low, self.highest_spread or self.high
         if text != "H":
             if not (text.startswith("H(") and text.endswith(")")):
                 raise Misread(f"{self.name}: {text[:40]!r} is not H, H(low-high) or H/step")
@@ -90,9 +90,11 @@ class Field(NamedTuple):
 SECOND = Field("second", 0, 59)
 MINUTE = Field("minute", 0, 59)
 HOUR = Field("hour", 0, 23)
-DATE = Field("day of month", 1, 31)
+DATE = Field("day of month", 1, 31, highest_spread=28)
 MONTH = Field("month", 1, 12, {name: number for number, name in enumerate(_MONTHS, 1)})
-WEEKDAY = Field("day of week", 0, 7, {name: number for number, name in enumerate(_WEEKDAYS)})
+WEEKDAY = Field(
+    "day of week", 0, 7, {name: number for number, name in enumerate(_WEEKDAYS)}, highest_spread=6
+)
 NTH = Field("which weekday of the month", 1, 5)
 YEAR = Field("year", 1970, 2099)
 

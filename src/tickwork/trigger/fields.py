@@ -31,8 +31,6 @@ def read_fields(value: object) -> str:
         )
     finest = min(_FINEST_FIRST.index(name) for name in value)
     texts = {name: _text(name, value, at < finest) for at, name in enumerate(_FINEST_FIRST)}
-    if "days_of_week" in value:
-        texts["date"] = "*"
     return "0 {minute} {hour} {date} {month} {days_of_week} {year}".format(**texts)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tickwork.trigger.cron import read_cron
-from tickwork.trigger.draft import Draft
+from tickwork.trigger.draft import LONGEST, Draft
 from tickwork.trigger.due.zone import Zone, zone_named
 from tickwork.trigger.duration import read_duration
 from tickwork.trigger.fields import read_fields
@@ -21,7 +21,6 @@ from tickwork.trigger.rulecron import simplest
 from tickwork.trigger.text import read_text
 
 _LONGEST_TEXT = 256
-_LONGEST_RRULE = 2048
 _INSTANT = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T ][0-9:.,]+(?:Z|[+-][0-9:]+)?)?", re.IGNORECASE)
 _RRULE = re.compile(r"(?:RRULE:|DTSTART[;:]|EXDATE[;:]|FREQ=)", re.IGNORECASE)
 _REPEATING = re.compile(r"R[0-9]*/", re.IGNORECASE)
@@ -73,11 +72,11 @@ def _read_fields(value: object, setting: Setting) -> list[Draft]:
 
 
 def _read_rrule(value: object, setting: Setting) -> list[Draft]:
-    return [read_rrule(_bounded(value, _LONGEST_RRULE), setting.zone, setting.start)]
+    return [read_rrule(_bounded(value, LONGEST["rrule"]), setting.zone, setting.start)]
 
 
 def _read_cron(value: object, setting: Setting) -> list[Draft]:
-    text = _bounded(value, _LONGEST_TEXT)
+    text = _bounded(value, LONGEST["cron"])
     zoned = _ZONE.fullmatch(text)
     if zoned:
         zone = zone_named(zoned[1])

@@ -8,7 +8,7 @@ from tickwork.trigger.due.zone import Zone
 from tickwork.trigger.misread import Misread
 
 _EXAMPLE = 'write it as "2026-12-24T18:00:00Z", or "2026-12-24 18:00" for local time'
-_FIRST_YEAR = 1970
+_FIRST_YEAR = 1971  # in the whole world
 
 
 class Moment(NamedTuple):
@@ -30,13 +30,15 @@ def read_instant(value: object, zone: Zone) -> datetime:
         at = None
     if at is None:
         raise Misread(f"{str(value)[:80]!r} is not a date and time", _EXAMPLE)
-    if not _FIRST_YEAR < at.year <= LAST_YEAR:
-        raise Misread(
-            f"the year {at.year} is out of range", f"use a year from {_FIRST_YEAR + 1} to {LAST_YEAR}"
-        )
+    check_year(at)
     if at.tzinfo is not None:
         return at.astimezone(UTC)
     return from_seconds(zone.instant(at.replace(microsecond=0))) + timedelta(microseconds=at.microsecond)
+
+
+def check_year(at: datetime) -> None:
+    if not _FIRST_YEAR <= at.year <= LAST_YEAR:
+        raise Misread(f"the year {at.year} is out of range", f"use a year from {_FIRST_YEAR} to {LAST_YEAR}")
 
 
 def write_instant(at: datetime) -> str:

@@ -17,7 +17,7 @@ JOB_NAMES = ("max_runs", "jitter")
 _DST = {"gap": ("next", "skip"), "repeat": ("once", "twice")}
 _EXCLUDE = ("holidays", "dates", "weekends")
 _MOST_RUNS = 1_000_000_000
-_MOST_DATES, _MOST_CALENDARS = 366, 5
+MOST_DATES, _MOST_CALENDARS = 366, 5
 _LONGEST_JITTER = timedelta(days=1)
 _ALMOST_A_SECOND = timedelta(microseconds=999_999)
 _DATE_LENGTH = len("2026-12-24")
@@ -82,7 +82,7 @@ def _read_exclude(value: object, zone: Zone) -> dict[str, Any]:
         return {}
     given = _object(value, _EXCLUDE, "exclude")
     found = {
-        "dates": sorted({_read_date(day, zone) for day in _list(given, "dates", _MOST_DATES)}),
+        "dates": sorted({_read_date(day, zone) for day in _list(given, "dates", MOST_DATES)}),
         "holidays": sorted({_read_country(code) for code in _list(given, "holidays", _MOST_CALENDARS)}),
         "weekends": given.get("weekends", False),
     }

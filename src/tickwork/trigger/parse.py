@@ -82,6 +82,10 @@ def _read(
     if isinstance(found, Moment):
         return found
     text = canonical_text(_join(found) | of_job)
+    if len(text) > _LONGEST:
+        raise Invalid.field(
+            "schedule", f"this is too long: written in full it has {len(text)} bytes, not {_LONGEST}"
+        )
     return Recurring(text, timing_from_text(text))
 
 

@@ -8,11 +8,11 @@ from tickwork.trigger.draft import Draft
 from tickwork.trigger.due.epoch import DAY, from_seconds, to_seconds
 from tickwork.trigger.due.zone import Zone, zone_named
 from tickwork.trigger.misread import Misread
-from tickwork.trigger.once import write_instant
+from tickwork.trigger.once import check_year, write_instant
 from tickwork.trigger.rule import local_anchor, read_rule
 from tickwork.trigger.rulecron import simplest
 
-_LINE = re.compile(r"(DTSTART|EXDATE)((?:;[A-Z]+=[^:;\s]+)*):(\S+)")
+_LINE = re.compile(r"(DTSTART|EXDATE)((?:;[A-Z]+=[^:;\s]+)*):(\S+)", re.IGNORECASE)
 _STAMP = re.compile(r"([0-9]{8})(?:T([0-9]{6})(Z?))?")
 MOST = 1000  # the last of them is found by counting
 
@@ -41,7 +41,7 @@ def read_rrule(text: str, zone: Zone, start: int | None) -> Draft:
 def _read_count(text: str, start: int | None) -> int:
     if start is None:
         raise Misread("COUNT needs a DTSTART to count from", "add DTSTART, or use max_runs instead of COUNT")
-    count = int(text) if text.isascii() and text.isdigit() and len(text) < len(str(MOST)) + 1 else 0
+    count = int(text[:8]) if text.isascii() and text.isdigit() else 0
     if not 1 <= count <= MOST:
         raise Misread(f"COUNT is a number from 1 to {MOST}", "for more, use UNTIL")
     return count
@@ -51,8 +51,8 @@ def _read_lines(text: str, zone: Zone) -> Lines:
     lines = Lines("")
     for line in text.split():
         rule = line[6:] if line.upper().startswith("RRULE:") else line
-        match = _LINE.fullmatch(line.upper()) and _LINE.fullmatch(line)
-        if match and match[1] == "DTSTART":
+        match = _LINE.fullmatch(line)
+        if match and match[1].upper() == "DTSTART":
             own = _zone_of(match[2]) or lines.zone
             lines = lines._replace(start=_read_stamp(match[3], own or zone), zone=own)
         elif match:
@@ -73,9 +73,9 @@ def _zone_of(parameters: str) -> Zone | None:
     name = None
     for parameter in filter(None, parameters.split(";")):
         key, _, value = parameter.partition("=")
-        if key == "TZID":
+        if key.upper() == "TZID":
             name = value
-        elif (key, value) not in (("VALUE", "DATE"), ("VALUE", "DATE-TIME")):
+        elif (key.upper(), value.upper()) not in (("VALUE", "DATE"), ("VALUE", "DATE-TIME")):
             raise Misread(f"did not understand {parameter[:40]!r}")
     return zone_named(name) if name else None
 
@@ -103,11 +103,10 @@ def _read_stamp(text: str, zone: Zone) -> int:
 def _local(text: str) -> datetime:
     match = _STAMP.fullmatch(text.upper())
     try:
-        at = (
-            datetime.strptime(f"{match[1]}T{match[2] or '000000'}+0000", "%Y%m%dT%H%M%S%z") if match else None
-        )
+        at = datetime.fromisoformat(f"{match[1]}T{match[2] or '000000'}Z") if match else None
     except ValueError:
         at = None
     if at is None:
         raise Misread(f"{text[:40]!r} is not a time", "write 20261224T180000, or 20261224T180000Z for UTC")
+    check_year(at)
     return at

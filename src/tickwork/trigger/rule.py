@@ -94,7 +94,7 @@ def read_rule(text: str, anchor: datetime) -> tuple[Rule, dict[str, str]]:
         bits(_numbers(parts, "BYMINUTE") or [anchor.minute]),
         bits(_numbers(parts, "BYSECOND") or [anchor.second]),
     )
-    if days.positions and times.many > 1:
+    if days.positions and times.per_day > 1:
         raise Misread("BYSETPOS goes with one time a day only", "give one BYHOUR and one BYMINUTE")
     return Rule(days, times, ONCE_EACH), parts
 
@@ -228,7 +228,7 @@ def _even_times(parts: dict[str, str], days: RuleDays, anchor: datetime) -> Time
     else:
         seconds = (seconds or EVERY_SECOND) & bits(range(anchor.second % days.interval, 60, days.interval))
         times = Times(hours, minutes or EVERY_MINUTE, seconds)
-    if not times.many:
+    if not times.per_day:
         raise Misread("RRULE: INTERVAL never meets BYHOUR, BYMINUTE and BYSECOND, so this is never due")
     return times
 

@@ -138,6 +138,16 @@ def test_wrong_options_are_named(schedule: object, path: str, message: str) -> N
     assert message in found.message
 
 
+def test_what_can_be_given_can_be_given_back() -> None:
+    odd = sorted({number * number % 59 for number in range(60)})
+    rule = f"FREQ=DAILY;BYHOUR=0,2,3;BYMINUTE={','.join(map(str, odd))};BYSECOND={','.join(map(str, odd))}"
+    found = canonical(rule)
+    assert canonical(found) == found
+    dates = [f"2026-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 29)]
+    many = {"any": [f"0 {hour} * * *" for hour in range(24)], "exclude": {"dates": dates}}
+    assert problem(many).message == "this is too long: written in full it has 106295 bytes, not 16384"
+
+
 def test_every_wrong_field_is_named_at_once() -> None:
     schedule = {"cron": "99 * * * *", "start": "x", "end": "y", "max_runs": -1, "jiter": "1s"}
     assert [error.path for error in problems(schedule, "Nowhere")] == [

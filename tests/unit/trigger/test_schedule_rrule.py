@@ -33,6 +33,10 @@ def test_a_rule_is_shown_in_its_simplest_form(text: str, form: dict[str, str]) -
     assert canonical(text) == {**form, "timezone": "UTC"}
 
 
+def test_a_period_of_more_than_ten_years_is_refused() -> None:
+    assert problem("FREQ=HOURLY;INTERVAL=1000000").message == "a duration is between 0 and 10 years"
+
+
 def test_a_rule_of_hours_without_filters_is_a_period() -> None:
     assert canonical("FREQ=HOURLY;INTERVAL=7", "Europe/Paris") == {"every": 25_200}
 
@@ -119,6 +123,7 @@ def test_a_rule_that_began_long_ago_goes_on() -> None:
         ("FREQ=MONTHLY;INTERVAL=6;BYMONTH=2", "INTERVAL never meets BYMONTH"),
         ("FREQ=MONTHLY;BYMONTHDAY=30;BYMONTH=2", "never due"),
         ("DTSTART:20261301 FREQ=DAILY", "'20261301' is not a time"),
+        ("FREQ=DAILY;UNTIL=99991231", "the year 9999 is out of range"),
         ("DTSTART;TZID=Mars:20260101 FREQ=DAILY", "there is no time zone 'Mars'"),
         ("DTSTART;X=1:20260101 FREQ=DAILY", "did not understand 'X=1'"),
         ("RRULE:FREQ=DAILY RRULE:FREQ=WEEKLY", "one RRULE at a time"),

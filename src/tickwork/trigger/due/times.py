@@ -36,16 +36,16 @@ class Times(NamedTuple):
         hour, rest = divmod(second, 3600)
         if self.hours >> hour & 1 and (found := self._within_hour(rest)) >= 0:
             return hour * 3600 + found
-        later = first_from(self.hours, hour + (1 if self.hours >> hour & 1 else 0))
+        later = first_from(self.hours, hour + 1)
         return later * 3600 + self._within_hour(0) if later >= 0 else -1
 
     def _within_hour(self, second: int) -> int:
         minute, rest = divmod(second, 60)
         if self.minutes >> minute & 1 and (found := first_from(self.seconds, rest)) >= 0:
             return minute * 60 + found
-        later = first_from(self.minutes, minute + (1 if self.minutes >> minute & 1 else 0))
+        later = first_from(self.minutes, minute + 1)
         return later * 60 + first_from(self.seconds, 0) if later >= 0 else -1
 
     @property
-    def many(self) -> int:
+    def per_day(self) -> int:
         return self.hours.bit_count() * self.minutes.bit_count() * self.seconds.bit_count()

@@ -36,13 +36,7 @@ class Zone:
         self.info = _read(name)
         self._stretches = tuple(self._walk())
         self._starts = [stretch.start for stretch in self._stretches]
-        self._disturbed = frozenset(
-            (
-                (stretch.start + min(stretch.before, stretch.offset)) % DAY,
-                abs(stretch.offset - stretch.before),
-            )
-            for stretch in self._stretches[1:]
-        )
+        self._disturbed = frozenset(map(_disturbed, self._stretches[1:]))
 
     def stretch(self, at: int) -> Stretch:
         return self._stretches[max(bisect_right(self._starts, at) - 1, 0)]
@@ -79,11 +73,8 @@ class Zone:
 
     def _changes(self) -> Iterator[int]:
         """The instants at which the offset changes."""
-        shift, step, probe = (
-            self.info.fromutc,
-            timedelta(seconds=_PROBE),
-            from_seconds(0).replace(tzinfo=self.info),
-        )
+        step, shift = timedelta(seconds=_PROBE), self.info.fromutc
+        probe = from_seconds(0).replace(tzinfo=self.info)
         old = shift(probe) - probe
         for low in range(0, END, _PROBE):
             probe += step
@@ -99,6 +90,12 @@ class Zone:
     def _offset(self, at: int) -> int:
         utc = from_seconds(at).replace(tzinfo=self.info)
         return (self.info.fromutc(utc) - utc) // _SECOND
+
+
+def _disturbed(stretch: Stretch) -> tuple[int, int]:
+    """From which second of the day on local time was skipped or repeated when it began, and for how long."""
+    low, high = sorted((stretch.before, stretch.offset))
+    return (stretch.start + low) % DAY, high - low
 
 
 @cache

@@ -40,7 +40,7 @@ def cron_words(times: Sequence[Times], days: CronDays) -> str:
 
 def time_words(times: Sequence[Times]) -> TimeWords:
     """Several sets of times, taken together."""
-    if sum(part.many for part in times) > _MOST_TIMES:
+    if sum(part.per_day for part in times) > _MOST_TIMES:
         return TimeWords(" and ".join(_every_second(part) or _in_full(part) for part in times), is_rate=True)
     found = sorted({time for part in times for time in _clock_times(part)})
     if len(found) <= _MOST_LISTED:

@@ -1,7 +1,6 @@
 """Words for one instant: in 10 minutes, tomorrow at 9, next friday at 17:00, 24 december 2026 at 6pm."""
 
 import re
-from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 
 from tickwork.model.duration import LONGEST
@@ -82,10 +81,10 @@ def _read_day(cursor: Cursor, today: date) -> date | None:
             cursor.fail("a weekday")
         return today + timedelta(days=(WEEKDAYS[weekday] - today.isoweekday() - 1) % 7 + 1)
     cursor.take("on")
-    return _read_date(cursor, today)
+    return _read_date(cursor)
 
 
-def _read_date(cursor: Cursor, today: date) -> date | None:
+def _read_date(cursor: Cursor) -> date | None:
     if DATE.fullmatch(cursor.word):
         cursor.at += 1
         return read_date(*map(int, cursor.words[cursor.at - 1].split("-")))
@@ -93,10 +92,10 @@ def _read_date(cursor: Cursor, today: date) -> date | None:
     if day is None or month is None:
         return None
     cursor.take(",")
-    if _YEAR.fullmatch(cursor.word):
-        cursor.at += 1
-        return read_date(int(cursor.words[cursor.at - 1]), month, day)
-    return next(at for at in _dates(month, day, today.year) if at >= today)
+    if not _YEAR.fullmatch(cursor.word):
+        cursor.fail("a year")
+    cursor.at += 1
+    return read_date(int(cursor.words[cursor.at - 1]), month, day)
 
 
 def _read_day_and_month(cursor: Cursor) -> tuple[int | None, int | None]:
@@ -112,19 +111,6 @@ def _read_day_and_month(cursor: Cursor) -> tuple[int | None, int | None]:
         word = cursor.take_one_of(MONTHS)
         month = MONTHS[word] if word else None
     return day, month
-
-
-def _dates(month: int, day: int, year: int) -> Iterator[date]:
-    """That day of the year and of the following ones; 29 February may be up to eight years away."""
-    found = False
-    for following in range(year, year + 9):
-        try:
-            yield date(following, month, day)
-            found = True
-        except ValueError:
-            continue
-    if not found:
-        raise Misread(f"no year has a day {day} in month {month}")
 
 
 def read_date(year: int, month: int, day: int) -> date:

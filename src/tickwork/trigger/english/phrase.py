@@ -71,11 +71,9 @@ def _every(cursor: Cursor, clause: Clause) -> None:
     clause.recurs = True
     if cursor.take("other"):
         _every_other(cursor, clause)
-    elif cursor.word == "second" and (cursor.following in WEEKDAYS or unit_of(cursor.following)):
-        raise Misread(
-            f'"every second {cursor.following}" has two meanings',
-            f'say "every other {cursor.following}" or "the 2nd {cursor.following} of every month"',
-        )
+    elif _counts_days(cursor):
+        _check_is_clear(cursor)
+        _ordinals(cursor, clause)
     elif amounts := read_amounts(cursor):
         _add_rate(clause, _total(amounts))
     elif unit := (unit_of(cursor.word) if cursor.word else None):
@@ -83,6 +81,21 @@ def _every(cursor: Cursor, clause: Clause) -> None:
         _add_rate(clause, Amount(1, unit))
     elif not _on_days(cursor, clause):
         cursor.fail("a unit of time or a day")
+
+
+def _counts_days(cursor: Cursor) -> bool:
+    day = cursor.following in WEEKDAYS or unit_of(cursor.following) is not None
+    return day and ordinal_of(cursor.word) is not None
+
+
+def _check_is_clear(cursor: Cursor) -> None:
+    """Every second friday: of the month, or every other one?"""
+    of = cursor.words[cursor.at + 2 : cursor.at + 3] == ["of"]
+    if not of and ordinal_of(cursor.word) not in (1, LAST):
+        raise Misread(
+            f'"every {cursor.word} {cursor.following}" has two meanings',
+            f'say "every other {cursor.following}" or "the 2nd {cursor.following} of every month"',
+        )
 
 
 def _every_other(cursor: Cursor, clause: Clause) -> None:
