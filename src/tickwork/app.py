@@ -50,6 +50,7 @@ from tickwork.trigger.backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.parse import parse_schedule, timing_from_text
 from tickwork.trigger.preview import Preview, preview
+from tickwork.trigger.zone_data import ZoneDataFollower
 
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
 _TICK = 0.05  # shorter than the lead, so that everything is handed out before its time
@@ -174,6 +175,7 @@ class Node:
             Loop("clock", every=5).repeat(self._clock.read),
             Loop("partitions", every=600).repeat(self._partitions.keep_up),
             Loop("release", every=_RELEASE).repeat(lambda: self._release(triggers)),
+            Loop("zone data", every=3600).repeat(ZoneDataFollower(triggers, timing_from_text, LEAD).follow),
             Loop("promote", every=5).repeat(lambda: self._promote(triggers)),
             Loop("key use", every=30).repeat(self.keys.note_use),
             Loop("answers", every=600).repeat(self._forget_answers),

@@ -186,6 +186,9 @@ class PaperHistory:
     async def attempts(self, _tenant_id, _job, _scheduled_for):
         return []
 
+    async def missed(self, _tenant_id, _job, _limit):
+        return []
+
 
 class PaperWorkers:
     async def list(self, _tenant_id, _limit, _cursor):

@@ -50,6 +50,7 @@ async def test_an_outage_of_many_periods(
     late = await connection.fetchval("SELECT count(*) FROM tickwork.execution")
     missed = await connection.fetchval("SELECT coalesce(sum(missed), 0) FROM tickwork.round")
     assert (late, late + missed) == (runs, PERIODS)
+    assert sum(each.count for each in await still_node.history.missed(TENANT, 1, 100)) == missed
 
     for pause in (45, 60, 60):
         await later(clock, worker, timedelta(seconds=pause))

@@ -43,7 +43,7 @@ async def nodes(settings: Settings) -> AsyncIterator[list[Node]]:
 async def test_no_miss_no_double_and_nothing_after_the_answer(
     nodes: list[Node], database_url: str, connection: asyncpg.Connection
 ) -> None:
-    chance = random.Random(SEED)
+    chance = random.Random(SEED)  # noqa: S311 (a history that can be repeated, not a secret)
     clock = SettableClock(database_url)
     start = datetime.now(UTC).replace(hour=12, minute=0, second=30, microsecond=0)
     await clock.set(start)

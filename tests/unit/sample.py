@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
+from tickwork.model.backfill import BackfillStatus, BackfillView
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
-from tickwork.model.job import CatchUp, JobStatus, JobView
+from tickwork.model.job import CatchUpPolicy, JobStatus, JobView
 from tickwork.model.retry import RetryPolicy
 from tickwork.model.tenancy import KeyView, Scope
 from tickwork.model.worker import WorkerView
@@ -30,7 +31,7 @@ JOB = JobView(
     timeout=300.0,
     on_worker_lost="retry",
     overlap="skip",
-    catch_up=CatchUp(),
+    catch_up=CatchUpPolicy(),
     tags=[],
     version=3,
     created_at=NOON,
@@ -57,6 +58,23 @@ EXECUTION = ExecutionView(
 )
 COMPLETED = msgspec.structs.replace(
     EXECUTION, status=ExecutionStatus.COMPLETED, started_at=NOON, finished_at=NOON, result={"sent": 1}
+)
+BACKFILL = BackfillView(
+    id="b1",
+    job_id="j5",
+    from_=NOON,
+    to=NOON,
+    order="oldest",
+    policy="missing",
+    max_active=2,
+    total=4,
+    made=3,
+    active=2,
+    completed=1,
+    failed=0,
+    status=BackfillStatus.RUNNING,
+    created_at=NOON,
+    ended_at=None,
 )
 WORKER = WorkerView(
     id="w1",

@@ -5,12 +5,14 @@ from tickwork.api.problem import CONFLICT
 from tickwork.api.query import JobId, PageQuery, Text, WorkerId
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import NoQuery, Route
-from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionStatus, ExecutionView
+from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionStatus, ExecutionView, MissedView
 from tickwork.model.ids import parse_execution_id, parse_job_id, parse_worker_id
 from tickwork.model.instant import Instant
 from tickwork.model.job import QueueName
 from tickwork.model.page import Page
 from tickwork.model.tenancy import Scope
+
+_MOST_MISSED = 500
 
 
 class HistoryQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,6 +45,12 @@ async def list_job_executions(call: Call[HistoryQuery, None]) -> Reply:
     return await _page(call, call.query, job)
 
 
+async def list_missed(call: Call[NoQuery, None]) -> Reply:
+    """List the ranges of due times that a job missed, latest first, with the reason."""
+    missed = await call.node.history.missed(call.tenant_id, call.id(parse_job_id), _MOST_MISSED)
+    return json_reply(Page(list(missed)))
+
+
 async def get_execution(call: Call[NoQuery, None]) -> Reply:
     """Look at an execution."""
     return json_reply(await call.node.history.get(call.tenant_id, *call.id(parse_execution_id)))
@@ -67,6 +75,7 @@ async def _page(
 
 
 ROUTES = (
+    Route("GET", "/v1/jobs/{id}/missed", list_missed, Scope.READ, Page[MissedView]),
     Route("GET", "/v1/executions", list_executions, Scope.READ, Page[ExecutionView], query=ExecutionQuery),
     Route(
         "GET",

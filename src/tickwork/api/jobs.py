@@ -22,7 +22,7 @@ from tickwork.model.job import (
     QueueName,
     RunRequest,
     Sort,
-)  # fmt: skip
+)
 from tickwork.model.page import Page
 from tickwork.model.tenancy import Scope
 

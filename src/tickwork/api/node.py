@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView
-from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionView
+from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionView, MissedView
 from tickwork.model.job import JobFilter, JobRequest, JobView, Overlap
 from tickwork.model.page import Page
 from tickwork.model.tenancy import Caller, KeyView, Scope
@@ -46,6 +46,7 @@ class History(Protocol):
     async def get(self, tenant_id: int, job: int, scheduled_for: datetime, /) -> ExecutionView: ...
     async def attempts(self, tenant_id: int, job: int, scheduled_for: datetime, /) -> list[AttemptView]: ...
     async def cancel(self, tenant_id: int, job: int, scheduled_for: datetime, /) -> ExecutionView: ...
+    async def missed(self, tenant_id: int, job: int, limit: int, /) -> Sequence[MissedView]: ...
     async def list(
         self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None, /
     ) -> Page[ExecutionView]: ...

@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 import click
 
+from tickwork.cli.backfill import backfill, backfills, cancel_backfill
 from tickwork.cli.connect import with_client
 from tickwork.cli.definition import definition_fields, definition_options
 from tickwork.cli.execution import EXECUTION_FIELDS, finish_with, seconds
@@ -14,7 +15,8 @@ from tickwork.cli.text import as_json, full
 from tickwork.cli.value import duration, instant
 from tickwork.client.sync import Client
 from tickwork.model.duration import format_duration
-from tickwork.model.job import PRIORITIES, JobRequest, JobStatus, JobView
+from tickwork.model.execution import MissedView
+from tickwork.model.job import PRIORITIES, JobRequest, JobStatus, JobView, Overlap
 from tickwork.model.page import Page
 from tickwork.model.preview import PreviewTime
 
@@ -50,6 +52,12 @@ _FIELDS: Columns[JobView] = {
     "created": lambda job: job.created_at,
     "updated": lambda job: job.updated_at,
 }
+_MISSED: Columns[MissedView] = {
+    "from": lambda missed: missed.begin,
+    "to": lambda missed: missed.end,
+    "count": lambda missed: missed.count,
+    "reason": lambda missed: missed.reason,
+}
 _NEXT_RUNS = 3
 _IF_EXISTS = get_args(JobRequest.__annotations__["if_exists"])
 
@@ -65,6 +73,11 @@ _WAIT_TIMEOUT = click.option(
 @click.group()
 def command() -> None:
     """Create, look at and steer jobs."""
+
+
+command.add_command(backfill)
+command.add_command(backfills)
+command.add_command(cancel_backfill)
 
 
 @command.command()
@@ -151,13 +164,25 @@ def resume(client: Client, job_id: str, output: str) -> None:
 
 @command.command()
 @_JOB
+@click.option(
+    "--overlap",
+    type=click.Choice(get_args(Overlap)),
+    help="When an execution of it has not ended; it runs beside it unless told.",
+)
 @_WAIT
 @_WAIT_TIMEOUT
 @output_option
 @with_client
-def run(client: Client, job_id: str, wait: bool, wait_timeout: timedelta | None, output: str) -> None:
+def run(
+    client: Client,
+    job_id: str,
+    overlap: Overlap | None,
+    wait: bool,
+    wait_timeout: timedelta | None,
+    output: str,
+) -> None:
     """Run a job now, whatever its schedule."""
-    execution = client.run_job(job_id)
+    execution = client.run_job(job_id, overlap=overlap)
     if wait:
         finish_with(client.wait_for_execution(execution.id, seconds(wait_timeout)), output)
     else:
@@ -182,6 +207,15 @@ def next_(client: Client, job_id: str, count: int, output: str) -> None:
     """When a job will run next."""
     times = _next_runs(client, client.get_job(job_id), count)
     show_page(Page(times), TIME_COLUMNS, output)
+
+
+@command.command()
+@_JOB
+@output_option
+@with_client
+def missed(client: Client, job_id: str, output: str) -> None:
+    """Due times that a job missed and did not make up for."""
+    show_page(client.list_missed(job_id), _MISSED, output)
 
 
 def _show_with_next_runs(client: Client, job: JobView, output: str) -> None:

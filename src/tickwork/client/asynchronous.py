@@ -71,6 +71,7 @@ class AsyncClient:
     wait_for_backfill = _follows(wait.wait_for_backfill)
 
     list_executions = _sends(call.list_executions)
+    list_missed = _sends(call.list_missed)
     get_execution = _sends(call.get_execution)
     list_attempts = _sends(call.list_attempts)
     cancel_execution = _sends(call.cancel_execution)

@@ -8,7 +8,7 @@ import msgspec
 
 from tickwork.client.answer import CreatedJob, NewKey
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView, Order, Policy
-from tickwork.model.execution import AttemptView, ExecutionView
+from tickwork.model.execution import AttemptView, ExecutionView, MissedView
 from tickwork.model.job import JobRequest, JobView, Overlap, Priority
 from tickwork.model.page import Page
 from tickwork.model.preview import Preview
@@ -141,6 +141,11 @@ def preview(
 ) -> Call[Preview]:
     """What a schedule means and when it would be due, without creating anything."""
     return _post("schedules", "preview", answer=Preview, body=_given(locals()))
+
+
+def list_missed(job_id: str) -> Call[Page[MissedView]]:
+    """Ranges of due times that a job missed, latest first."""
+    return _get("jobs", job_id, "missed", answer=Page[MissedView])
 
 
 def list_executions(

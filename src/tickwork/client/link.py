@@ -41,7 +41,9 @@ class WebSocketLink:
                 open_timeout=_OPENING,
                 close_timeout=_CLOSING,
                 ping_interval=None,
-                proxy=None if is_loopback(urlsplit(url).hostname or "") else True,  # none leads back to this machine
+                proxy=None
+                if is_loopback(urlsplit(url).hostname or "")
+                else True,  # none leads back to this machine
             )
         except InvalidStatus as error:
             status = error.response.status_code

@@ -102,6 +102,15 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
     error: AttemptError | None
 
 
+class MissedView(msgspec.Struct, frozen=True, kw_only=True, rename={"begin": "from", "end": "to"}):
+    """Due times that passed while nothing could fire them and that the job's policy did not want run later."""
+
+    begin: Instant  # the first of them
+    end: Instant  # the last
+    count: int
+    reason: str
+
+
 class ExecutionFilter(NamedTuple):
     status: ExecutionStatus | None = None
     job: int | None = None

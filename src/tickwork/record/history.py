@@ -4,7 +4,7 @@ import builtins
 from collections.abc import Callable
 from datetime import datetime
 
-from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView
+from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView, MissedView
 from tickwork.model.page import Page
 from tickwork.store.port import ReadStore, RecordStore
 
@@ -25,6 +25,10 @@ class History:
 
     async def attempts(self, tenant_id: int, job: int, scheduled_for: datetime) -> builtins.list[AttemptView]:
         return await self._read.attempts(tenant_id, job, scheduled_for)
+
+    async def missed(self, tenant_id: int, job: int, limit: int) -> builtins.list[MissedView]:
+        await self._read.jobs_by_id(tenant_id, [job])
+        return await self._read.missed(tenant_id, job, limit)
 
     async def cancel(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
         """It ends now; a worker that holds it is told to stop, and whatever it still says is refused."""

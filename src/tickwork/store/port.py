@@ -4,13 +4,20 @@ The stages know only this file. Every method raises `Unavailable` when the datab
 calls may simply call again, because repeating any of them changes nothing that was already done.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
 from tickwork.model.backfill import BackfillRequest, BackfillView, Policy
-from tickwork.model.execution import AttemptOutcome, AttemptView, ExecutionFilter, ExecutionKey, ExecutionView
+from tickwork.model.execution import (
+    AttemptOutcome,
+    AttemptView,
+    ExecutionFilter,
+    ExecutionKey,
+    ExecutionView,
+    MissedView,
+)
 from tickwork.model.job import JobFilter, JobSpec, JobStatus, JobView, Overlap
 from tickwork.model.lifecycle import Held, Verdict
 from tickwork.model.page import Page
@@ -188,6 +195,16 @@ class Firing(Handing, Protocol):
 class TriggerStore(Protocol):
     def firing(self) -> AbstractAsyncContextManager[Firing]: ...
 
+    async def zone_data(self) -> str | None:
+        """The version of the time zone data that the timers were computed with."""
+
+    async def set_zone_data(self, version: str) -> None: ...
+
+    async def retime(
+        self, after: int, lead: timedelta, limit: int, next_at: Callable[[str, datetime], datetime | None]
+    ) -> int | None:
+        """Compute anew when some rules are due next, given their timing and from when on; where to go on."""
+
     async def release_queued(self, limit: int) -> int:
         """Let those go on whose turn has come; how many."""
 
@@ -355,6 +372,8 @@ class ReadStore(Protocol):
     ) -> Page[ExecutionView]: ...
 
     async def attempts(self, tenant_id: int, job: int, scheduled_for: datetime) -> list[AttemptView]: ...
+
+    async def missed(self, tenant_id: int, job: int, limit: int) -> list[MissedView]: ...
 
     async def workers(self, tenant_id: int, limit: int, cursor: str | None) -> Page[WorkerView]: ...
 

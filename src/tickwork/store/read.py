@@ -17,6 +17,7 @@ from tickwork.model.execution import (
     ExecutionFilter,
     ExecutionStatus,
     ExecutionView,
+    MissedView,
     Trigger,
     WaitingFor,
 )  # fmt: skip
@@ -113,6 +114,10 @@ class PostgresReadStore:
         current = _current_attempt(execution)
         noted = {attempt.attempt for attempt in attempts}
         return [*attempts, current] if current and current.attempt not in noted else attempts
+
+    async def missed(self, tenant_id: int, job: int, limit: int) -> list[MissedView]:
+        rows = await self._database.fetch(self._sql["missed_of_job"], tenant_id, job, limit)
+        return [MissedView(begin=row[0], end=row[1], count=row[2], reason=row[3]) for row in rows]
 
     async def workers(self, tenant_id: int, limit: int, cursor: str | None) -> Page[WorkerView]:
         before = decode_cursor(cursor, WorkerPlace).id if cursor else _LARGEST_WORKER

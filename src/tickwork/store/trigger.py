@@ -1,6 +1,6 @@
 """Firing rules: the SQL behind the trigger stage."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,6 +22,26 @@ class PostgresTriggerStore:
     async def firing(self) -> AsyncIterator["PostgresFiring"]:
         async with self._database.transaction() as connection:
             yield PostgresFiring(connection)
+
+    async def zone_data(self) -> str | None:
+        row = await self._database.fetchrow(self._sql["zone_data"])
+        return row["version"] if row else None
+
+    async def set_zone_data(self, version: str) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["set_zone_data"], version)
+
+    async def retime(
+        self, after: int, lead: timedelta, limit: int, next_at: Callable[[str, datetime], datetime | None]
+    ) -> int | None:
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(self._sql["lock_rules_after"], after, lead, limit)
+            times = [(row["id"], next_at(row["timing"], row["now"] + lead), row["next_at"]) for row in rows]
+            changed = [(rule, new) for rule, new, old in times if new != old]
+            await connection.execute(
+                self._sql["set_timers"], [rule for rule, _ in changed], [new for _, new in changed]
+            )
+        return rows[-1]["id"] if rows else None
 
     async def release_queued(self, limit: int) -> int:
         async with self._database.transaction() as connection:

@@ -12,6 +12,7 @@ from tickwork.app import Node
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import to_micros, worker_id
 from tickwork.model.protocol import Failure, Run
+from tickwork.store import read
 from tickwork.testing.clock import SettableClock
 
 
@@ -188,20 +189,23 @@ async def test_the_history_of_a_job_is_whole_across_edits_runs_and_pauses(
 
 
 async def test_an_old_page_of_a_long_history_is_found(
-    client: httpx2.AsyncClient, clock: SettableClock, still_node: Node, worker: ScriptedWorker,
-    connection: asyncpg.Connection,
-) -> None:  # fmt: skip
-    job = await create(client, schedule="every 1m")
+    client: httpx2.AsyncClient,
+    clock: SettableClock,
+    still_node: Node,
+    worker: ScriptedWorker,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(read, "_SEEN", 3)
+    early, late = await create(client, schedule="every 1m"), await create(client, schedule="every 1m")
     await pass_time(clock, still_node, worker, timedelta(minutes=1))
-    (first,) = await listed(client, f"/v1/jobs/{job}/executions")
-    await connection.execute(
-        "INSERT INTO tickwork.round (rule_id, scheduled_for)"
-        " SELECT 1, $1::timestamptz + n * interval '1 minute' FROM generate_series(1, 6000) n",
-        datetime.fromisoformat(first["scheduled_for"]),
-    )
-    found = await listed(client, f"/v1/jobs/{job}/executions", until=first["scheduled_for"])
-    assert found == [first]
-    assert await listed(client, f"/v1/jobs/{job}/executions") == [first]
+    (first,) = await listed(client, f"/v1/jobs/{late}/executions")
+    await client.post(f"/v1/jobs/{late}/pause")
+    for _ in range(8):
+        await pass_time(clock, still_node, worker, timedelta(minutes=1))
+    history = f"/v1/jobs/{late}/executions"
+    assert await listed(client, history, until=first["scheduled_for"]) == [first]
+    assert await listed(client, history) == [first]
+    assert len(await listed(client, f"/v1/jobs/{early}/executions", limit=2)) == 9
 
 
 async def test_a_pending_execution_that_is_cancelled_never_starts(

@@ -1,6 +1,7 @@
 """A key names one job, however many ask for it."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import asyncpg
@@ -9,12 +10,13 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from tickwork.app import Node
+from tickwork.testing.clock import SettableClock
 
 KEYED = {"task": "work", "key": "nightly", "schedule": "every 1h"}
 
 
 @pytest.fixture(autouse=True)
-async def worker(still_node: Node) -> ScriptedWorker:
+async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
     return await ScriptedWorker.connect(still_node, tasks=["work"])
 
 
@@ -70,3 +72,40 @@ async def test_twenty_who_ask_at_once_get_one_job(
     assert sorted(answer.status_code for answer in answers) == statuses
     assert len({answer.json()["id"] for answer in answers if answer.status_code == 201}) == 1
     assert await connection.fetchval("SELECT count(*) FROM tickwork.job") == 1
+
+
+async def test_replace_counts_a_delay_from_now_and_runs_what_is_due_now_again(
+    clock: SettableClock, client: httpx2.AsyncClient, still_node: Node, worker: ScriptedWorker
+) -> None:
+    once = {"if_exists": "replace", "schedule": {"in": "10m"}}
+    first = (await create(client, **once)).json()
+    await clock.advance(timedelta(minutes=5))
+    second = (await create(client, **once)).json()
+    assert second["id"] == first["id"]
+    assert second["next_run_at"] > first["next_run_at"]
+    pending = await client.get("/v1/executions", params={"status": "pending"})
+    assert [each["scheduled_for"] for each in pending.json()["items"]] == [second["next_run_at"]]
+    for _ in range(2):
+        await clock.advance(timedelta(seconds=1))
+        await worker.beat()
+        due = (await create(client, if_exists="replace", schedule=None)).json()
+        assert due["status"] == "active"
+        await still_node.step("claim")
+        (run,) = await worker.runs()
+        await worker.complete(run)
+
+
+async def test_replace_does_not_repeat_what_was_due_at_a_time_that_has_passed(
+    clock: SettableClock, client: httpx2.AsyncClient, still_node: Node, worker: ScriptedWorker
+) -> None:
+    at = (await still_node._read.now() + timedelta(seconds=1)).isoformat()
+    await create(client, schedule={"at": at})
+    await clock.advance(timedelta(seconds=2))
+    await worker.beat()
+    await still_node.step("claim")
+    (run,) = await worker.runs()
+    await worker.complete(run)
+    again = (await create(client, schedule={"at": at}, if_exists="replace", tags=["new"])).json()
+    assert (again["status"], again["tags"]) == ("completed", ["new"])
+    await still_node.step("claim")
+    assert await worker.runs() == []

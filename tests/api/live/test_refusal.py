@@ -12,6 +12,7 @@ import pytest_asyncio
 
 from live.conftest import client_of
 from support.scripted import ScriptedWorker
+from support.waiting import eventually
 from tickwork.app import Node
 from tickwork.config import Settings
 
@@ -43,12 +44,17 @@ async def client(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Asyn
         await client.post("/v1/jobs", json={"task": "reports.weekly", "payload": {"to": "ann"}})
         await admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
         await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+        await eventually(lambda: is_back(client), within=10)
         yield client
-        assert (await client.get("/v1/jobs")).status_code == 200
+        assert await is_back(client)
         assert (await client.post("/v1/jobs", json={"http": {"url": "https://a.b"}})).status_code == 503
     await node.stop()
     await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
     await admin.close()
+
+
+async def is_back(client: httpx2.AsyncClient) -> bool:
+    return (await client.get("/v1/jobs")).status_code == 200
 
 
 async def refused(answer: httpx2.Response, slug: str, status: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """No tenant sees or touches what belongs to another, whichever way it asks."""
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import asyncpg
 import httpx2
@@ -20,14 +20,7 @@ from tickwork.model.tenancy import Scope
 
 CANARY = "canary"
 WITH_ID = [route for route in ROUTES if "{id}" in route.path]
-UNKNOWN = {"jobs": "j0", "executions": "e0-0", "workers": "w0", "keys": "k0"}
-BODIES: dict[str, Any] = {
-    "create_job": {"task": "mine"},
-    "create_job_batch": [{"task": "mine"}],
-    "edit_job": {"name": "taken over"},
-    "preview_schedule": {"schedule": "every 5m"},
-    "create_key": {"name": "mine", "scopes": ["read"]},
-}
+UNKNOWN = {"jobs": "j0", "executions": "e0-0", "workers": "w0", "keys": "k0", "backfills": "b0"}
 ENOUGH = {
     Scope.READ: {Scope.READ, Scope.WRITE, Scope.ADMIN},
     Scope.WRITE: {Scope.WRITE, Scope.ADMIN},
@@ -68,6 +61,8 @@ async def estate(client: httpx2.AsyncClient, make_tenant: MakeTenant, still_node
     await worker.fail(second, Failure(CANARY, CANARY, CANARY, retry=False))
     executions = (await ann.admin.get("/v1/executions")).json()["items"]
     assert {each["status"] for each in executions} == {"completed", "failed", "running", "pending"}
+    past = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T05:00:00Z"}
+    backfill = (await ann.admin.post(f"/v1/jobs/{jobs[2]}/backfill", json=past)).json()["id"]
     await ann.admin.post("/v1/keys", json={"name": CANARY, "scopes": ["read"]})
     keys = (await ann.admin.get("/v1/keys")).json()["items"]
     return Estate(
@@ -79,6 +74,7 @@ async def estate(client: httpx2.AsyncClient, make_tenant: MakeTenant, still_node
             "executions": [each["id"] for each in executions],
             "workers": [worker_id(worker.welcome.worker)],
             "keys": [each["id"] for each in keys],
+            "backfills": [backfill],
         },
     )
 
@@ -88,8 +84,7 @@ def resource(route: Route) -> str:
 
 
 async def ask(client: httpx2.AsyncClient, route: Route, path: str) -> httpx2.Response:
-    body = BODIES.get(route.handler.__name__)
-    return await client.request(route.method, path, json=body)
+    return await client.request(route.method, path, json=route.body.example if route.body else None)
 
 
 async def test_whatever_the_route_a_foreign_id_is_not_found_and_nothing_changes(

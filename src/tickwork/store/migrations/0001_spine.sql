@@ -174,6 +174,12 @@ CREATE TABLE tickwork.lease (
 );
 CREATE INDEX lease_of_worker ON tickwork.lease (worker_id);
 
+-- Which time zone data the timers were computed with.
+CREATE TABLE tickwork.zone_data (
+    version text NOT NULL,
+    one boolean PRIMARY KEY DEFAULT true CHECK (one)
+);
+
 -- Stop requests for executions in a worker's hands, until that worker has been told.
 CREATE TABLE tickwork.revocation (
     tenant_id integer NOT NULL,

@@ -105,6 +105,16 @@ SELECT page.*, (SELECT count(*) FROM seen) AS seen_count, (SELECT min(scheduled_
 FROM (SELECT) AS always LEFT JOIN page ON true
 ORDER BY page.scheduled_for DESC;
 
+-- name: missed_of_job
+-- Ranges of due times that a job's rules passed over, latest first, as far as they were the job's own.
+SELECT r.scheduled_for, r.missed_until, r.missed, r.reason
+FROM tickwork.job j
+JOIN tickwork.round r ON r.missed > 0 AND r.rule_id IN (
+    SELECT j.rule_id UNION ALL SELECT p.rule_id FROM tickwork.job_past p WHERE p.job_id = j.id)
+WHERE j.tenant_id = $1 AND j.id = $2 AND r.missed_until >= j.created_at
+ORDER BY r.scheduled_for DESC
+LIMIT $3;
+
 -- name: attempts
 -- The tries at one execution that did not complete, in order.
 SELECT attempt, outcome::text AS outcome, worker_id, started_at, finished_at, error FROM tickwork.attempt

@@ -126,6 +126,23 @@ INSERT INTO tickwork.execution (tenant_id, scheduled_for, job_id, lane_id, prior
 SELECT tenant_id, scheduled_for, id, lane_id, priority, 'schedule', 'pending', scheduled_for
 FROM promoted WHERE status = 'active';
 
--- name: next_due
--- The earliest rule, for metrics and health.
-SELECT next_at FROM tickwork.rule WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1;
+-- name: zone_data
+-- The time zone data that the timers were computed with.
+SELECT version FROM tickwork.zone_data;
+
+-- name: set_zone_data
+-- From now on the timers are as this time zone data says.
+INSERT INTO tickwork.zone_data (version) VALUES ($1) ON CONFLICT (one) DO UPDATE SET version = excluded.version;
+
+-- name: lock_rules_after
+-- Locks some rules that wait for their time, to compute it anew.
+SELECT id, timing, next_at, tickwork.clock() AS now FROM tickwork.rule
+WHERE id > $1 AND next_at > tickwork.clock() + $2::interval AND cursor_job IS NULL
+ORDER BY id
+LIMIT $3
+FOR UPDATE;
+
+-- name: set_timers
+-- Sets rules to other times.
+UPDATE tickwork.rule r SET next_at = t.next_at
+FROM unnest($1::bigint[], $2::timestamptz[]) AS t (id, next_at) WHERE r.id = t.id;

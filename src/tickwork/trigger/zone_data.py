@@ -1,0 +1,43 @@
+"""When the rules of time zones change, the timers that were computed with the old ones follow."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from importlib.metadata import version
+
+import structlog
+
+from tickwork.model.schedule import Timing
+from tickwork.store.port import TriggerStore
+
+_RULES = 1000  # computed anew in one transaction
+_log = structlog.get_logger("tickwork")
+
+
+class ZoneDataFollower:
+    def __init__(
+        self, store: TriggerStore, timing_from_text: Callable[[str], Timing], lead: timedelta
+    ) -> None:
+        self._store = store
+        self._timing_from_text = timing_from_text
+        self._lead = lead
+
+    async def follow(self) -> bool:
+        """Due times that are being fired stay; all later ones are as this node's time zone data says."""
+        installed = version("tzdata")
+        known = await self._store.zone_data()
+        newer = known is None or _numbers(known) < _numbers(installed)
+        if known is not None and newer:
+            _log.info("computing all timers anew", time_zone_data=installed, before=known)
+            rule: int | None = 0
+            while rule is not None:
+                rule = await self._store.retime(rule, self._lead, _RULES, self._next)
+        if newer:
+            await self._store.set_zone_data(installed)
+        return False
+
+    def _next(self, timing: str, after: datetime) -> datetime | None:
+        return self._timing_from_text(timing).next_after(after)
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split("."))

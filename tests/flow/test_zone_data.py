@@ -1,0 +1,23 @@
+"""New time zone data moves the timers that were computed with the old."""
+
+import asyncpg
+
+from support.scripted import ScriptedWorker
+from tickwork.app import Node
+from tickwork.model.job import JobRequest
+
+TENANT = 1
+
+
+async def test_timers_follow_new_time_zone_data(still_node: Node, connection: asyncpg.Connection) -> None:
+    await ScriptedWorker.offer_only(still_node, ["work"])
+    request = JobRequest(task="work", schedule="0 9 * * *", timezone="Europe/Paris")
+    (job,) = await still_node.jobs.create(TENANT, [request])
+    await still_node.step("zone data")
+    # as if the last data had said that Paris is an hour off
+    await connection.execute("UPDATE tickwork.rule SET next_at = next_at + interval '1 hour'")
+    await still_node.step("zone data")
+    assert (await still_node.jobs.get(TENANT, 1)).next_run_at != job.next_run_at
+    await connection.execute("UPDATE tickwork.zone_data SET version = '2001.1'")
+    await still_node.step("zone data")
+    assert (await still_node.jobs.get(TENANT, 1)).next_run_at == job.next_run_at
