@@ -68,6 +68,7 @@ class Node:
         self._opened = AsyncExitStack()
         self._loops: dict[str, Loop] = {}
         self._built_in: BuiltInWorker | None = None
+        self._running = False
         self.database_url = settings.database_url or ""
         self.first_key: str | None = None  # the admin key, when this node made the database's first one
 
@@ -75,6 +76,7 @@ class Node:
         await self.open()
         for loop in self._loops.values():
             loop.start()
+        self._running = True
         if self._settings.http:
             self._built_in = BuiltInWorker(self._settings, self.gateway, self._tenancy)
             self._built_in.start()
@@ -122,7 +124,7 @@ class Node:
     def _compose(self) -> None:
         fire, claim = Loop("fire", every=_TICK), Loop("claim", every=_TICK)
         backfill = Loop("backfill", every=_FILL)
-        record, renew, revoke = Loop("record", every=1), Loop("renew", every=1), Loop("revoke", every=1)
+        record, renew, revoke = Loop("record", every=1), Loop("renew", every=1), Loop("revoke", every=_TICK)
         self._read = read = PostgresReadStore(self._database, timing_from_text)
         self._tenancy = tenancy = PostgresTenancyStore(self._database)
         define = PostgresDefineStore(self._database, timing_from_text, self._partitions.horizon)
@@ -137,7 +139,7 @@ class Node:
         self.idempotency = tenancy
         work_arrived = partial(self._database.after_commit, claim.wake)
         revoked = partial(self._database.after_commit, revoke.wake)
-        self.jobs = Jobs(define, read, parse_schedule, work_arrived)
+        self.jobs = Jobs(define, read, parse_schedule, work_arrived, self._until_stopped)
         self.runs = Runs(PostgresRunStore(self._database, timing_from_text), read, work_arrived, revoked)
         self.backfills = Backfills(
             backfills, read, timing_from_text, started=partial(self._database.after_commit, backfill.wake)
@@ -149,6 +151,7 @@ class Node:
         self.workers, self.tasks = Workers(read), Tasks(read)
         claimer = Claimer(dispatch, roster, LEAD)
         renewer = Renewer(dispatch, self._clock.micros)
+        self._revoker = Revoker(dispatch, roster)
         # record
         recorder = Recorder(records, submitted=record.wake)
         self.history = History(records, read, revoked)
@@ -169,7 +172,7 @@ class Node:
             backfill.repeat(backfiller.fill),
             claim.repeat(claimer.claim),
             renew.repeat(renewer.renew),
-            revoke.repeat(Revoker(dispatch, roster).revoke),
+            revoke.repeat(self._revoker.revoke),
             Loop("reconcile", every=1).repeat(Reconciler(dispatch, roster).reconcile),
             Loop("rescue", every=1).repeat(Rescuer(dispatch).rescue),
             Loop("clock", every=5).repeat(self._clock.read),
@@ -183,6 +186,10 @@ class Node:
         ]
         self._loops = {loop.name: loop for loop in loops}
         _CONNECTED.set_function(lambda: len(roster))
+
+    async def _until_stopped(self, tenant_id: int, job: int) -> None:
+        if self._running:
+            await self._database.finish_after_commit(partial(self._revoker.until_stopped, tenant_id, job))
 
     async def _release(self, triggers: PostgresTriggerStore) -> bool:
         released = await triggers.release_queued(_PROMOTED)

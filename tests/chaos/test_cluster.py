@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 
 from support.cluster import Cluster
-from support.history import History, begun_twice, early, unfinished
+from support.history import History, all_ended, begun_twice, early
 from support.load import Load
 from support.waiting import eventually
 
@@ -34,7 +34,7 @@ async def test_every_due_time_runs_once_while_a_server_and_a_worker_are_killed(
     await processes.add_worker()
 
     await eventually(
-        lambda: _all_ended(connection, load.executions),
+        lambda: all_ended(connection, load.executions),
         within=seconds + _RESCUE,
         what="the end of all executions",
     )
@@ -69,11 +69,6 @@ async def _kill_in_the_middle_of_something(processes: Cluster, *, worker: int) -
         what="a slow execution on the worker to be killed",
     )
     victim.kill()
-
-
-async def _all_ended(connection: asyncpg.Connection, executions: int) -> bool:
-    written = await connection.fetchval("SELECT count(*) FROM tickwork.execution")
-    return bool(written >= executions and await unfinished(connection) == 0)
 
 
 async def _stops_and_leaves_nothing(processes: Cluster, connection: asyncpg.Connection) -> None:

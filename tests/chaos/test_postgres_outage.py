@@ -54,8 +54,8 @@ async def test_nothing_is_lost_or_doubled_and_work_goes_on(
         created = await client.create_jobs(load.requests)
     await eventually(lambda: processes.ledger.completed() > load.executions // 5, within=60, what="some work")
 
-    await postgres.halt(how)
     gone_at = datetime.now(UTC)
+    await postgres.halt(how)
     await _answers_that_it_is_unavailable(processes)
     await asyncio.sleep((gone_at + away - datetime.now(UTC)).total_seconds())  # the outage itself
     await postgres.resume()

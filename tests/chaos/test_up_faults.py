@@ -144,7 +144,9 @@ async def test_after_a_power_cut_the_next_one_finds_everything(up: Up) -> None:
 async def test_after_a_kill_during_the_very_first_start_the_next_one_works(up: Up) -> None:
     first = up.another()
     first.launch()
-    await eventually(lambda: any(up.folder.glob("postgres*/*")), within=20, what="the first files of a cluster")
+    await eventually(
+        lambda: any(up.folder.glob("postgres*/*")), within=20, what="the first files of a cluster"
+    )
     os.killpg(first.pid, signal.SIGKILL)  # with the initdb that it runs
     await first.ended()
     await up.another().start()

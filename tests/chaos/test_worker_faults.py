@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from support.cluster import Cluster
-from support.history import History, begun_twice, unfinished
+from support.history import History, all_ended, begun_twice, unfinished
 from support.ledger import Run
 from support.load import Load
 from support.waiting import eventually
@@ -147,7 +147,9 @@ async def test_replacing_workers_one_by_one_under_load_costs_no_attempt(
             break
         await processes.add_worker(first=len(processes.workers))
         assert await leaving.stop() == 0
-    await _until_all_ended(connection)
+    await eventually(
+        lambda: all_ended(connection, load.executions), within=30, what="the end of all executions"
+    )
 
     history, runs = await History.read(connection), processes.ledger.runs()
     assert len(history.executions) == load.executions

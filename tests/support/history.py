@@ -122,6 +122,12 @@ async def unfinished(connection: asyncpg.Connection) -> int:
     return count
 
 
+async def all_ended(connection: asyncpg.Connection, executions: int) -> bool:
+    """So many were made, and none of them is left to do."""
+    made = await connection.fetchval("SELECT count(*) FROM tickwork.execution")
+    return bool(made >= executions and await unfinished(connection) == 0)
+
+
 def begun_twice(runs: list[Run]) -> list[Attempt]:
     seen: set[Attempt] = set()
     return [run.attempt for run in runs if run.attempt in seen or seen.add(run.attempt)]

@@ -86,6 +86,18 @@ class ScriptedWorker:
         await back.greet(resume=self.welcome.token, holding=claims)
         return back
 
+    async def next_of(self, kind: type[_Message]) -> _Message:
+        """Wait for a message, from a node that runs by itself."""
+        while True:
+            message = await self._connection.receive()
+            if isinstance(message, kind):
+                return message
+
+    async def tell(self, run: Run, kind: AttemptOutcome) -> None:
+        """Report to a node that runs by itself."""
+        self._sent += 1
+        await self._connection.send(Outcomes(self._sent, [_outcome(run, kind)]))
+
     async def runs(self) -> list[Run]:
         """All that was handed over and not asked for before."""
         return [run for message in await self._take(Runs) for run in message.items]

@@ -1,7 +1,7 @@
 """Jobs: made, changed, held, ended. Everything the API, the clients and the workers' declared jobs go through."""
 
 import builtins
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
@@ -29,11 +29,13 @@ class Jobs:
         read: ReadStore,
         parse_schedule: ParseSchedule,
         work_arrived: Callable[[], None],
+        until_stopped: Callable[[int, int], Awaitable[None]],
     ) -> None:
         self._store = store
         self._read = read
         self._parse_schedule = parse_schedule
         self._work_arrived = work_arrived
+        self._until_stopped = until_stopped
 
     async def create(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobView]:
         """All or none. Invalid names every bad field of every job."""
@@ -62,6 +64,7 @@ class Jobs:
                     raise
             else:
                 self._work_arrived()
+                await self._until_stopped(tenant_id, job)
                 return await self.get(tenant_id, job)
         raise Conflict(f"other requests keep changing job {job_id(job)}: try again")
 
@@ -75,7 +78,9 @@ class Jobs:
         await self._store.change(tenant_id, job, spec, current.version if if_match is None else if_match)
 
     async def pause(self, tenant_id: int, job: int) -> JobView:
+        """Nothing of it starts after the answer, not even what a worker was handed ahead of its time."""
         await self._store.set_status(tenant_id, job, JobStatus.PAUSED)
+        await self._until_stopped(tenant_id, job)
         return await self.get(tenant_id, job)
 
     async def resume(self, tenant_id: int, job: int) -> JobView:
@@ -86,6 +91,7 @@ class Jobs:
     async def cancel(self, tenant_id: int, job: int, if_match: int | None = None) -> JobView:
         """No further executions. One that runs goes on; it can be cancelled by itself."""
         await self._store.set_status(tenant_id, job, JobStatus.CANCELLED, if_match)
+        await self._until_stopped(tenant_id, job)
         return await self.get(tenant_id, job)
 
     async def run(self, tenant_id: int, job: int) -> ExecutionView:

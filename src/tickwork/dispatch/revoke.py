@@ -1,27 +1,52 @@
-"""Tells workers to stop what was cancelled while in their hands."""
+"""Tells workers to stop what was cancelled while in their hands, and whoever asked for it when that is done."""
 
+import asyncio
+from time import monotonic
+
+from tickwork.dispatch.member import Member
 from tickwork.dispatch.roster import Roster
 from tickwork.model.ids import to_micros
 from tickwork.model.protocol import Claim, Revoke
 from tickwork.store.port import DispatchStore, Revocation
 
+_PATIENCE = 2.0  # seconds: a worker that cannot be reached must not hold up whoever pauses a job
+_GLANCE = 0.02
+
 
 class Revoker:
-    """Tells workers to stop what was cancelled while in their hands."""
-
     def __init__(self, store: DispatchStore, roster: Roster) -> None:
         self._store = store
         self._roster = roster
+        self._told: set[Revocation] = set()
 
     async def revoke(self) -> bool:
+        """Tell each worker once; a request is done with when the worker has let go."""
         workers = [member.seat.worker_id for member in self._roster]
-        for revocation in await self._store.take_revocations(workers) if workers else ():
-            member = self._roster.get(revocation.worker_id)
-            if member:
-                member.send(Revoke([_claim(revocation)], revocation.reason))
+        revocations = await self._store.revocations(workers) if workers else []
+        done = [revocation for revocation in revocations if not self._stop(revocation)]
+        if done:
+            await self._store.forget_revocations(done)
+        self._told.intersection_update(revocations)
         return False
 
+    async def until_stopped(self, tenant_id: int, job: int) -> None:
+        """Until no worker has anything of this job left to stop, or one takes too long."""
+        patience_ends = monotonic() + _PATIENCE
+        while await self._store.is_being_stopped(tenant_id, job) and monotonic() < patience_ends:  # noqa: ASYNC110
+            await asyncio.sleep(_GLANCE)  # what it waits for happens on another node
 
-def _claim(revocation: Revocation) -> Claim:
+    def _stop(self, revocation: Revocation) -> bool:
+        """Whether it is still in the worker's hands; then the worker is told."""
+        member = self._roster.get(revocation.worker_id)
+        if member is None or member.attempt_in_hand(revocation.key) != revocation.attempt:
+            return member is None
+        if revocation not in self._told:
+            self._told.add(revocation)
+            _tell(member, revocation)
+        return True
+
+
+def _tell(member: Member, revocation: Revocation) -> None:
     key = revocation.key
-    return Claim(key.tenant_id, to_micros(key.scheduled_for), key.job_id, revocation.attempt)
+    claim = Claim(key.tenant_id, to_micros(key.scheduled_for), key.job_id, revocation.attempt)
+    member.send(Revoke([claim], revocation.reason))

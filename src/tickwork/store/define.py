@@ -101,7 +101,8 @@ class PostgresDefineStore:
     ) -> None:
         if row is None:
             raise Crossed
-        await self._apply_change(connection, tenant_id, row, spec, rules, now)
+        another_time = _asks_for_another_time(row, spec) or _counts_from_now(row, spec, now)
+        await self._apply_change(connection, tenant_id, row, spec, rules, now, another_time)
 
     async def _lanes(
         self, connection: Connection, tenant_id: int, specs: Sequence[JobSpec]
@@ -165,7 +166,10 @@ class PostgresDefineStore:
             for holder in (await self._with_keys("jobs_by_key", connection, tenant_id, [spec])).values():
                 if holder["id"] != job:
                     raise Conflict(f"job {job_id(holder['id'])} has the key {holder['key']!r} already")
-            await self._apply_change(connection, tenant_id, row, spec, rules, await members.now())
+            another_time = _asks_for_another_time(row, spec)
+            await self._apply_change(
+                connection, tenant_id, row, spec, rules, await members.now(), another_time
+            )
 
     async def _apply_change(
         self,
@@ -175,14 +179,13 @@ class PostgresDefineStore:
         spec: JobSpec,
         rules: LockedRules,
         now: datetime,
+        another_time: bool,
     ) -> None:
         job, old_rule = row["id"], rules.get(row["rule_id"])
         upcoming = Upcoming(connection, tenant_id, job)
         lane = (await self._lanes(connection, tenant_id, [spec]))[spec.queue, spec.task]
         timing = self._timing(job, spec, rules, now)
-        moved = timing.rule_id != row["rule_id"] or (
-            timing.rule_id is None and _asks_for_another_time(row, spec)
-        )
+        moved = timing.rule_id != row["rule_id"] or (timing.rule_id is None and another_time)
         if moved:
             await self._leave(connection, upcoming, row, old_rule, now)
         elif timing.rule_id is None:
@@ -375,6 +378,12 @@ def _asks_for_another_time(row: asyncpg.Record, spec: JobSpec) -> bool:
     before = msgspec.json.decode(row["definition"])
     request = spec.request
     return (before.get("schedule"), before.get("timezone")) != (request.schedule, request.timezone)
+
+
+def _counts_from_now(row: asyncpg.Record, spec: JobSpec, now: datetime) -> bool:
+    """A job that is replaced begins anew, but what was due at an instant that has passed is not due again."""
+    once = spec.schedule
+    return isinstance(once, Once) and (once.at is None or now < once.at != row["scheduled_for"])
 
 
 def _definition(spec: JobSpec) -> bytes:

@@ -82,10 +82,22 @@ class PostgresDispatchStore:
         async with self._vital.transaction() as connection:
             await connection.execute(self._sql["end_worker"], worker_id)
 
-    async def take_revocations(self, workers: Sequence[int]) -> list[Revocation]:
+    async def revocations(self, workers: Sequence[int]) -> list[Revocation]:
+        return [_revocation(row) for row in await self._vital.fetch(self._sql["revocations"], list(workers))]
+
+    async def forget_revocations(self, revocations: Sequence[Revocation]) -> None:
         async with self._vital.transaction() as connection:
-            rows = await connection.fetch(self._sql["take_revocations"], list(workers))
-        return [_revocation(row) for row in rows]
+            await connection.execute(
+                self._sql["forget_revocations"],
+                [revocation.key.tenant_id for revocation in revocations],
+                [revocation.key.scheduled_for for revocation in revocations],
+                [revocation.key.job_id for revocation in revocations],
+                [revocation.attempt for revocation in revocations],
+            )
+
+    async def is_being_stopped(self, tenant_id: int, job: int) -> bool:
+        (row,) = await self._vital.fetch(self._sql["is_being_stopped"], tenant_id, job)
+        return bool(row["waiting"])
 
 
 class PostgresClaiming(PostgresHanding):
@@ -116,6 +128,7 @@ class PostgresRescuing(PostgresSettling):
 
     async def end(self, workers: Sequence[int]) -> None:
         await self._connection.execute(self._dispatch["end_dead_workers"], list(workers))
+        await self._connection.execute(self._dispatch["forget_revocations_of"], list(workers))
 
 
 def _claims(row: asyncpg.Record) -> list[Claimed]:

@@ -5,7 +5,7 @@ an API call and the answer kept for its Idempotency-Key commit together or not a
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeAlias
@@ -43,6 +43,8 @@ _LOST = (
     asyncpg.IdleInTransactionSessionTimeoutError,
 )
 
+_Afterwards = Callable[[], Awaitable[None] | None]
+
 
 class Database:
     def __init__(self, url: str, *, size: int = 8) -> None:
@@ -52,7 +54,7 @@ class Database:
         self._begin = "BEGIN"
         self.reachable = False
         self._ambient: ContextVar[Connection | None] = ContextVar("connection", default=None)
-        self._afterwards: ContextVar[list[Callable[[], None]] | None] = ContextVar("afterwards", default=None)
+        self._afterwards: ContextVar[list[_Afterwards] | None] = ContextVar("afterwards", default=None)
 
     async def open(self) -> None:
         pooled = await _is_pooled(self._url)
@@ -88,7 +90,7 @@ class Database:
             async with self._savepoint(outer):
                 yield outer
             return
-        afterwards: list[Callable[[], None]] = []
+        afterwards: list[_Afterwards] = []
         async with self._watched(), self._acquire() as connection:
             tokens = self._ambient.set(connection), self._afterwards.set(afterwards)
             try:
@@ -103,13 +105,23 @@ class Database:
                 self._ambient.reset(tokens[0])
                 self._afterwards.reset(tokens[1])
         for call in afterwards:
-            call()
+            rest = call()
+            if rest is not None:
+                await rest
 
     def after_commit(self, call: Callable[[], None]) -> None:
         """Once what is being done can be seen by others: at the end of the open transaction, or now."""
         afterwards = self._afterwards.get()
         if afterwards is None:
             call()
+        else:
+            afterwards.append(call)
+
+    async def finish_after_commit(self, call: Callable[[], Awaitable[None]]) -> None:
+        """The same for what takes a while: the open transaction's block ends only when it is done."""
+        afterwards = self._afterwards.get()
+        if afterwards is None:
+            await call()
         else:
             afterwards.append(call)
 

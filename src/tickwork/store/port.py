@@ -262,7 +262,12 @@ class DispatchStore(Protocol):
 
     async def leave(self, worker_id: int) -> None: ...
 
-    async def take_revocations(self, workers: Sequence[int]) -> list[Revocation]: ...
+    async def revocations(self, workers: Sequence[int]) -> list[Revocation]: ...
+
+    async def forget_revocations(self, revocations: Sequence[Revocation]) -> None: ...
+
+    async def is_being_stopped(self, tenant_id: int, job: int) -> bool:
+        """Whether some worker has yet to stop an execution of this job."""
 
 
 class RecordStore(Protocol):

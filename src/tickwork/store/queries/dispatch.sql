@@ -114,7 +114,22 @@ RETURNING worker_id, tenant_ids, scheduled_fors, job_ids;
 UPDATE tickwork.worker w SET ended_at = tickwork.clock()
 WHERE id = ANY($1::int[]) AND NOT EXISTS (SELECT FROM tickwork.lease WHERE worker_id = w.id);
 
--- name: take_revocations
--- Stop requests for executions in these workers' hands, each told once.
-DELETE FROM tickwork.revocation WHERE worker_id = ANY($1::int[])
-RETURNING worker_id, tenant_id, scheduled_for, job_id, attempt, reason;
+-- name: revocations
+-- Stop requests for executions in these workers' hands.
+SELECT worker_id, tenant_id, scheduled_for, job_id, attempt, reason FROM tickwork.revocation
+WHERE worker_id = ANY($1::int[]);
+
+-- name: forget_revocations
+-- Stop requests that are of no use any more: what they meant has left the worker's hands.
+DELETE FROM tickwork.revocation r
+USING unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[]) AS k (tenant_id, scheduled_for, job_id, attempt)
+WHERE r.tenant_id = k.tenant_id AND r.scheduled_for = k.scheduled_for AND r.job_id = k.job_id
+    AND r.attempt = k.attempt;
+
+-- name: forget_revocations_of
+-- Stop requests for workers that are gone.
+DELETE FROM tickwork.revocation WHERE worker_id = ANY($1::int[]);
+
+-- name: is_being_stopped
+-- Whether some worker has yet to stop an execution of this job.
+SELECT EXISTS (SELECT FROM tickwork.revocation WHERE tenant_id = $1 AND job_id = $2) AS waiting;
