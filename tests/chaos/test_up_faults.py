@@ -73,7 +73,7 @@ async def test_ctrl_c_in_the_middle_of_work_leaves_no_process_and_the_next_one_d
     first = up.another()
     await first.start()
     begin = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=2)
-    load = Load(begin, timedelta(seconds=3), jobs=120)
+    load = Load(begin, timedelta(seconds=5), jobs=120)
     async with up.client() as client:
         created = await client.create_jobs(load.requests)
     await eventually(lambda: up.ledger.completed() > load.executions // 3, within=30, what="some work")

@@ -35,6 +35,7 @@ async def test_firing_costs_statements_per_chunk_and_finishing_is_hot(
     chunks = 0
     while await still_node.step("fire"):
         chunks += 1
+        await worker.beat()
     assert len(statements) <= (chunks + 1) * STATEMENTS_PER_CHUNK
     assert chunks <= JOBS / 4000 + len(SCHEDULES) + 1
     assert (

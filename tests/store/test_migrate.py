@@ -1,6 +1,7 @@
 """The schema moves forward once, under a lock, and never under a program that does not understand it."""
 
 import asyncio
+from itertools import chain
 from pathlib import Path
 
 import asyncpg
@@ -29,7 +30,7 @@ async def test_applies_everything_once(empty_url: str) -> None:
 
 async def test_many_nodes_starting_together_apply_it_once(empty_url: str) -> None:
     applied = await asyncio.gather(*(migrate.upgrade(empty_url) for _ in range(5)))
-    assert sum(applied, []) == [migration.name for migration in migrate.migrations()]
+    assert list(chain(*applied)) == [migration.name for migration in migrate.migrations()]
 
 
 async def test_refuses_a_database_that_a_newer_program_changed_for_good(
@@ -55,7 +56,7 @@ async def test_refuses_a_migration_that_was_changed_after_it_was_applied(
     database_url: str, connection: asyncpg.Connection
 ) -> None:
     await connection.execute("UPDATE tickwork.migration SET checksum = 'other' WHERE number = 1")
-    with pytest.raises(WrongSchema, match="0001_spine.sql was changed"):
+    with pytest.raises(WrongSchema, match=r"0001_spine\.sql was changed"):
         await migrate.upgrade(database_url)
 
 

@@ -32,7 +32,8 @@ async def test_keeps_a_day_with_something_left_to_do(
     clock, database = SettableClock(database_url), Database(database_url, size=1)
     await database.open()
     await connection.execute(
-        "INSERT INTO tickwork.execution (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)"
+        "INSERT INTO tickwork.execution"
+        " (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)"
         " VALUES (1, now(), 1, 1, 2, 'schedule', 'pending', now())"
     )
     await clock.set(datetime.now(UTC) + timedelta(days=60))

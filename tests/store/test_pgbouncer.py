@@ -31,7 +31,9 @@ def pooled_url(database_url: str, tmp_path: Path) -> Iterator[str]:
         f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\npool_mode = transaction\n"
         "default_pool_size = 3\nunix_socket_dir =\n"
     )
-    run_as = ["--user", "pgserver"] if os.geteuid() == 0 else []  # it refuses to run as root, as PostgreSQL does
+    run_as = (
+        ["--user", "pgserver"] if os.geteuid() == 0 else []
+    )  # it refuses to run as root, as PostgreSQL does
     process = subprocess.Popen([_PGBOUNCER, *run_as, str(configuration)], stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
         if "process up" in line:

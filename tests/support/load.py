@@ -28,6 +28,7 @@ class Load:
 
     def __init__(self, begin: datetime, over: timedelta, jobs: int) -> None:
         assert begin.microsecond == 0
+        assert over >= max(_STEPS) * _SECOND  # so that each of them is due at least once
         self._begin, self._over = begin, over
         recurring = jobs // 5
         times = self._one_time(jobs - recurring)

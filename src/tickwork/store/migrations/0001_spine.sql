@@ -223,22 +223,6 @@ CREATE INDEX execution_ready ON tickwork.execution (lane_id, priority, ready_at)
 CREATE INDEX execution_queued ON tickwork.execution (tenant_id, job_id)
     WHERE blocked_by IS NOT NULL AND ready_at IS NOT NULL;
 
--- The latest execution of a job that has not ended, given the due time its rule fired last: that one, the one it
--- was skipped for, or one that no rule made. By key, so that no index has to follow what runs.
-CREATE FUNCTION tickwork.blocker(integer, bigint, timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
-    SELECT coalesce(
-        (SELECT CASE WHEN last.finished_at IS NULL THEN last.scheduled_for
-                     ELSE (SELECT other.scheduled_for FROM tickwork.execution other
-                           WHERE other.tenant_id = $1 AND other.scheduled_for = last.blocked_by AND other.job_id = $2
-                               AND other.finished_at IS NULL) END
-         FROM tickwork.execution last
-         WHERE last.tenant_id = $1 AND last.scheduled_for = $3 AND last.job_id = $2),
-        (SELECT max(other.scheduled_for)
-         FROM tickwork.extra x JOIN tickwork.execution other
-             ON other.tenant_id = $1 AND other.scheduled_for = x.scheduled_for AND other.job_id = $2
-         WHERE x.job_id = $2 AND other.finished_at IS NULL))
-$$;
-
 -- Tries that did not complete. One that did is told by the execution itself.
 CREATE TABLE tickwork.attempt (
     scheduled_for timestamptz NOT NULL,

@@ -35,7 +35,7 @@ CREATE INDEX extra_by_hand ON tickwork.extra (job_id, scheduled_for) WHERE backf
 
 -- The latest execution of a job that has not ended, given the due time its rule fired last: that one, the one it
 -- was skipped for, or one run by hand. Backfills have a pace of their own and are never in the way.
-CREATE OR REPLACE FUNCTION tickwork.blocker(integer, bigint, timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+CREATE FUNCTION tickwork.blocker(integer, bigint, timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT greatest(
         (SELECT CASE WHEN last.finished_at IS NULL THEN last.scheduled_for
                      ELSE (SELECT other.scheduled_for FROM tickwork.execution other

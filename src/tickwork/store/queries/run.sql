@@ -1,6 +1,19 @@
 -- name: blocker_of_job
--- The latest execution of a job that has not ended, given the due times that were fired last.
-SELECT max(tickwork.blocker($1, $2, at)) FROM unnest($3::timestamptz[]) AS at;
+-- The latest execution of a job that has not ended, given the due times its rule fired last: one of those, the one it
+-- was skipped for, or one run by hand. Backfills have a pace of their own and are never in the way.
+SELECT greatest(
+    (SELECT max(CASE WHEN last.finished_at IS NULL THEN last.scheduled_for
+                     ELSE (SELECT other.scheduled_for FROM tickwork.execution other
+                           WHERE other.tenant_id = $1 AND other.scheduled_for = last.blocked_by AND other.job_id = $2
+                               AND other.finished_at IS NULL) END)
+     FROM tickwork.execution last
+     WHERE last.tenant_id = $1 AND last.scheduled_for = ANY($3::timestamptz[]) AND last.job_id = $2),
+    (SELECT max(x.scheduled_for) FROM tickwork.extra x
+     WHERE x.job_id = $2 AND x.backfill_id IS NULL AND EXISTS (
+         SELECT FROM tickwork.execution other
+         WHERE other.tenant_id = $1 AND other.scheduled_for = x.scheduled_for AND other.job_id = $2
+             AND other.finished_at IS NULL
+         OFFSET 0)));  -- looked up by its whole key, never joined
 
 -- name: queued
 -- How many executions of a job wait for one another.

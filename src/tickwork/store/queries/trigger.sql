@@ -16,7 +16,8 @@ FROM (
 ) on_time;
 
 -- name: pick_jobs
--- The next jobs of each round in firing order, each with the execution of its own that is still in its way.
+-- The next jobs of each round in firing order, each with the execution of its own that is still in its way: what
+-- tickwork.blocker tells, written out, because a function would be started anew for every job.
 SELECT r.number, j.id, j.tenant_id, j.lane_id, j.priority, j.task, j.payload, j.target, j.timeout, j.overlap::text,
     blocker.scheduled_for AS blocked_by,
     CASE WHEN j.overlap = 'queue' AND blocker.scheduled_for IS NOT NULL THEN (
@@ -34,7 +35,18 @@ CROSS JOIN LATERAL (
     LIMIT $7
 ) j
 LEFT JOIN LATERAL (
-    SELECT tickwork.blocker(j.tenant_id, j.id, r.last_at) AS scheduled_for WHERE j.overlap <> 'allow'
+    SELECT greatest(
+        (SELECT CASE WHEN last.finished_at IS NULL THEN last.scheduled_for
+                     ELSE (SELECT other.scheduled_for FROM tickwork.execution other
+                           WHERE other.tenant_id = j.tenant_id AND other.scheduled_for = last.blocked_by
+                               AND other.job_id = j.id AND other.finished_at IS NULL) END
+         FROM tickwork.execution last
+         WHERE last.tenant_id = j.tenant_id AND last.scheduled_for = r.last_at AND last.job_id = j.id),
+        (SELECT max(other.scheduled_for)
+         FROM tickwork.extra x JOIN tickwork.execution other
+             ON other.tenant_id = j.tenant_id AND other.scheduled_for = x.scheduled_for AND other.job_id = j.id
+         WHERE x.job_id = j.id AND x.backfill_id IS NULL AND other.finished_at IS NULL)) AS scheduled_for
+    WHERE j.overlap <> 'allow'
 ) blocker ON true
 ORDER BY r.number, j.priority, j.id;
 
