@@ -395,6 +395,15 @@ async def test_as_far_as_one_can_go_is_far_enough(still_node: Node, worker: Scri
     assert (plan.total, plan.first, plan.last) == (10_000, begin, proposed)
 
 
+async def test_due_times_after_the_last_run_of_a_job_are_not_its_own(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule={"every": "1h", "max_runs": 2})])
+    await later(clock, worker, 5 * HOUR)
+    plan = await still_node.backfills.plan(TENANT, 2, BackfillRequest(from_=NOON, to=NOON + 5 * HOUR))
+    assert (plan.total, plan.last) == (3, NOON + 2 * HOUR)
+
+
 async def test_a_job_that_is_due_once_has_nothing_to_fill(still_node: Node, worker: ScriptedWorker) -> None:
     await still_node.jobs.create(TENANT, [JobRequest(task="work")])
     with pytest.raises(Conflict, match="j2 is due only once"):

@@ -64,6 +64,16 @@ async def test_listing_walks_the_primary_key_backwards(filled: Database) -> None
     assert "Seq Scan on execution" not in plan
 
 
+@pytest.mark.parametrize("name", ["to_fill", "look_at_active"])
+async def test_a_backfill_looks_its_executions_up_by_their_whole_key(filled: Database, name: str) -> None:
+    plan = await _explain(filled, "backfill", name, {
+        1: "1", 2: "7", 3: f"array_fill({_NOW}, ARRAY[1000])", 4: "'failed'",
+    })  # fmt: skip
+    conditions = re.findall(r"Index Cond: (.*)", plan)
+    assert conditions
+    assert all("scheduled_for = " in condition and "job_id = " in condition for condition in conditions)
+
+
 async def _explain(database: Database, file: str, name: str, values: dict[int, str]) -> str:
     def value(match: re.Match[str]) -> str:
         return f"({values[int(match[1])]}){match[2] or ''}"

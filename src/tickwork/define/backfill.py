@@ -60,10 +60,11 @@ class Backfills:
 
     async def _times(self, tenant_id: int, job: int, request: BackfillRequest) -> builtins.list[datetime]:
         """The due times to run, in that order."""
-        timing = self._timing_from_text(await self._store.timing(tenant_id, job))
+        own = await self._store.own_times(tenant_id, job)
         _check_range(request, await self._read.now())
+        end = min(request.to, own.until or request.to)
         # Walking so far takes a tenth of a second: too long to keep everybody else waiting.
-        due = await asyncio.to_thread(_due_times, timing, request)
+        due = await asyncio.to_thread(_due_times, self._timing_from_text(own.timing), request.from_, end)
         if request.order == "newest":
             due.reverse()
         return await self._store.to_fill(tenant_id, job, due, request.policy)
@@ -87,8 +88,8 @@ def _check_range(request: BackfillRequest, now: datetime) -> None:
         raise Invalid(errors)
 
 
-def _due_times(timing: Timing, request: BackfillRequest) -> list[datetime]:
-    due = list(islice(_walk(timing, request.from_, request.to), MOST_TIMES + 1))
+def _due_times(timing: Timing, begin: datetime, end: datetime) -> list[datetime]:
+    due = list(islice(_walk(timing, begin, end), MOST_TIMES + 1))
     if len(due) > MOST_TIMES:
         raise Invalid.field(
             "to",

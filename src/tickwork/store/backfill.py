@@ -12,7 +12,7 @@ from tickwork.model.job import JobStatus
 from tickwork.model.page import Page
 from tickwork.store.cursor import BackfillPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import BackfillTurn, Filled
+from tickwork.store.port import BackfillTurn, Filled, OwnTimes
 from tickwork.store.query import queries
 
 _LARGEST = 2**63 - 1
@@ -24,25 +24,20 @@ class PostgresBackfillStore:
         self._database = database
         self._sql = queries("backfill")
 
-    async def timing(self, tenant_id: int, job: int) -> str:
-        row = await self._database.fetchrow(self._sql["timing_of_job"], tenant_id, job)
+    async def own_times(self, tenant_id: int, job: int) -> OwnTimes:
+        row = await self._database.fetchrow(self._sql["own_times"], tenant_id, job)
         if row is None:
             raise NotFound("job", job_id(job))
         if row["status"] == JobStatus.CANCELLED:
             raise Conflict(f"job {job_id(job)} is cancelled: create a new one")
         if row["timing"] is None:
             raise Conflict(f"job {job_id(job)} is due only once: there is nothing to fill; run it instead")
-        timing: str = row["timing"]
-        return timing
+        return OwnTimes(row["timing"], row["active_until"])
 
     async def to_fill(
         self, tenant_id: int, job: int, times: Sequence[datetime], policy: Policy
     ) -> list[datetime]:
-        if not times:
-            return []
-        rows = await self._database.fetch(
-            self._sql["to_fill"], tenant_id, job, list(times), policy, min(times), max(times)
-        )
+        rows = await self._database.fetch(self._sql["to_fill"], tenant_id, job, list(times), policy)
         return [row["scheduled_for"] for row in rows]
 
     async def create(
@@ -77,7 +72,7 @@ class PostgresBackfillStore:
                 raise Conflict(f"backfill {backfill_id(backfill)} has ended: it is completed")
             sql = self._sql["cancel_backfilled"]
             await connection.execute(sql, tenant_id, row["job_id"], row["active"])
-            await self._stop(connection, backfill)
+            await self._stop(connection, backfill, row)
 
     async def next_turn(self, after: int) -> BackfillTurn | None:
         row = await self._database.fetchrow(self._sql["next_backfill"], after)
@@ -89,21 +84,56 @@ class PostgresBackfillStore:
             if row is None:
                 return _NOTHING
             if row["job_status"] == JobStatus.CANCELLED:
-                await self._stop(connection, turn.id)
+                await self._stop(connection, turn.id, row)
                 return _NOTHING
-            await connection.execute(self._sql["count_ended"], turn.id)
-            goes_on = row["status"] == BackfillStatus.RUNNING and row["job_status"] == JobStatus.ACTIVE
-            filled = await self._make(connection, turn) if goes_on else _NOTHING
+            active = await self._still_active(connection, turn.id, row)
+            goes_on = row["status"] == BackfillStatus.RUNNING and row["job_status"] != JobStatus.PAUSED
+            wanted = turn.times[: row["max_active"] - len(active)] if goes_on else []
+            made = await self._make(connection, turn.id, row, wanted) if wanted else []
+            if wanted:
+                await self._note(connection, turn.id, active + made, made=len(wanted))
             await connection.execute(self._sql["end_backfill"], turn.id)
-        return filled
+        return Filled(len(made), len(wanted) - len(made))
 
-    async def _make(self, connection: Connection, turn: BackfillTurn) -> Filled:
-        row = await connection.fetchrow(self._sql["make_backfilled"], turn.id, len(turn.times))
-        return Filled(*row) if row else _NOTHING
+    async def _still_active(
+        self, connection: Connection, backfill: int, row: asyncpg.Record
+    ) -> list[datetime]:
+        """What ended since the last time is counted."""
+        if not row["active"]:
+            return []
+        sql = self._sql["look_at_active"]
+        found = await connection.fetchrow(sql, row["tenant_id"], row["job_id"], row["active"])
+        assert found is not None  # noqa: S101 (an aggregate gives one row)
+        if len(found["active"]) < len(row["active"]):
+            await self._note(connection, backfill, **found)
+        active: list[datetime] = found["active"]
+        return active
 
-    async def _stop(self, connection: Connection, backfill: int) -> None:
-        for statement in ("stop_backfill", "count_ended", "end_backfill"):
-            await connection.execute(self._sql[statement], backfill)
+    async def _make(
+        self, connection: Connection, backfill: int, row: asyncpg.Record, times: Sequence[datetime]
+    ) -> list[datetime]:
+        rows = await connection.fetch(
+            self._sql["make_backfilled"],
+            row["tenant_id"], row["job_id"], list(times), row["lane_id"], row["priority"], row["policy"], backfill,
+        )  # fmt: skip
+        return [each["scheduled_for"] for each in rows]
+
+    async def _note(
+        self,
+        connection: Connection,
+        backfill: int,
+        active: Sequence[datetime],
+        made: int = 0,
+        completed: int = 0,
+        failed: int = 0,
+    ) -> None:
+        await connection.execute(self._sql["note_progress"], backfill, made, list(active), completed, failed)
+
+    async def _stop(self, connection: Connection, backfill: int, row: asyncpg.Record) -> None:
+        """No more of it is made; it ends when what runs has."""
+        await connection.execute(self._sql["stop_backfill"], backfill)
+        await self._still_active(connection, backfill, row)
+        await connection.execute(self._sql["end_backfill"], backfill)
 
 
 def _view(row: asyncpg.Record) -> BackfillView:

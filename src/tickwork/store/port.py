@@ -316,6 +316,13 @@ class RunStore(Protocol):
         """One more execution, due now; Conflict when it would overlap and must not."""
 
 
+class OwnTimes(NamedTuple):
+    """When a job is due."""
+
+    timing: str
+    until: datetime | None  # due times after this are not its own
+
+
 class BackfillTurn(NamedTuple):
     """A backfill as it stood when looked at, and what it may run next."""
 
@@ -332,8 +339,8 @@ class Filled(NamedTuple):
 
 
 class BackfillStore(Protocol):
-    async def timing(self, tenant_id: int, job: int) -> str:
-        """When the job is due; Conflict when it is not due again and again."""
+    async def own_times(self, tenant_id: int, job: int) -> OwnTimes:
+        """Conflict when the job is not due again and again."""
 
     async def to_fill(
         self, tenant_id: int, job: int, times: Sequence[datetime], policy: Policy
