@@ -85,7 +85,7 @@ async def test_a_run_by_hand_is_in_the_way_of_the_schedule_too(
     still_node: Node, clock: SettableClock, worker: ScriptedWorker
 ) -> None:
     await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m")])
-    await still_node.jobs.run(TENANT, 1)
+    await still_node.runs.run(TENANT, 1)
     await later(clock, worker, MINUTE)
     await run_due(still_node)
     assert await statuses(still_node) == ["running", "skipped"]

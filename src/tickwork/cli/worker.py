@@ -81,7 +81,9 @@ def get(client: Client, worker_id: str, output: str) -> None:
 @click.option("--server", "servers", multiple=True, metavar="URL", help="May be given several times.")
 @click.option("--name", help="[default: HOST-PROCESS]")
 @click.option("--slots", type=int, help="How many attempts at the same time.  [default: 100]")
-@click.option("--queue", "queues", multiple=True, help="A queue to serve; may be given again. All, if none is.")
+@click.option(
+    "--queue", "queues", multiple=True, help="A queue to serve; may be given again. All, if none is."
+)
 @click.option("--label", "labels", type=label, multiple=True, metavar="NAME=VALUE")
 @click.option("--until-stdin-ends", is_flag=True, hidden=True)
 def run(

@@ -11,7 +11,6 @@ import msgspec
 from tickwork.define.compile import ParseSchedule, compile_job
 from tickwork.define.payload import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, Stale
-from tickwork.model.execution import ExecutionView
 from tickwork.model.ids import job_id
 from tickwork.model.job import HTTP_TASK, JobFilter, JobRequest, JobSpec, JobStatus, JobView
 from tickwork.model.page import Page
@@ -93,12 +92,6 @@ class Jobs:
         await self._store.set_status(tenant_id, job, JobStatus.CANCELLED, if_match)
         await self._until_stopped(tenant_id, job)
         return await self.get(tenant_id, job)
-
-    async def run(self, tenant_id: int, job: int) -> ExecutionView:
-        """One more execution, due now, besides the schedule."""
-        scheduled_for = await self._store.run_now(tenant_id, job)
-        self._work_arrived()
-        return await self._read.execution(tenant_id, job, scheduled_for)
 
     async def _compile(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobSpec]:
         now = await self._read.now()

@@ -4,9 +4,9 @@ Whoever changes which rule a job belongs to, or whether it takes part, locks the
 change is wholly before or wholly after each chunk that is fired.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import asyncpg
 import msgspec
@@ -17,7 +17,7 @@ from tickwork.model.execution import Trigger
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec, JobStatus
 from tickwork.model.schedule import Once, Recurring, Timing, count_between, last_of
-from tickwork.store.membership import Crossed, LockedRule, LockedRules, Membership
+from tickwork.store.membership import Crossed, LockedRule, LockedRules, Membership, again_if_crossed
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port import Definition
 from tickwork.store.query import queries
@@ -31,8 +31,6 @@ _JOB_COLUMNS = (
 _EXECUTION_COLUMNS = (
     "tenant_id", "scheduled_for", "job_id", "lane_id", "priority", "trigger", "status", "ready_at",
 )  # fmt: skip
-_TRIES = 5
-_Done = TypeVar("_Done")
 
 
 class _Timing(NamedTuple):
@@ -66,7 +64,7 @@ class PostgresDefineStore:
         return [row["name"] for row in await self._database.fetch(self._sql["task_names"], tenant_id)]
 
     async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[int]:
-        return await _again_if_crossed(lambda: self._create(tenant_id, specs))
+        return await again_if_crossed(lambda: self._create(tenant_id, specs))
 
     async def _create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[int]:
         async with self._database.transaction() as connection:
@@ -154,7 +152,7 @@ class PostgresDefineStore:
         return Definition(document | {"payload": msgspec.json.decode(row["payload"])}, row["version"])
 
     async def change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
-        await _again_if_crossed(lambda: self._change(tenant_id, job, spec, version))
+        await again_if_crossed(lambda: self._change(tenant_id, job, spec, version))
 
     async def _change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
         async with self._database.transaction() as connection:
@@ -234,7 +232,7 @@ class PostgresDefineStore:
     async def set_status(
         self, tenant_id: int, job: int, status: JobStatus, version: int | None = None
     ) -> None:
-        await _again_if_crossed(lambda: self._set_status(tenant_id, job, status, version))
+        await again_if_crossed(lambda: self._set_status(tenant_id, job, status, version))
 
     async def _set_status(self, tenant_id: int, job: int, status: JobStatus, version: int | None) -> None:
         async with self._database.transaction() as connection:
@@ -309,30 +307,11 @@ class PostgresDefineStore:
             await connection.execute(self._sql["make_due"], tenant_id, row["id"], now)
             await upcoming.add(row["lane_id"], row["priority"], now, Trigger.SCHEDULE)
 
-    async def run_now(self, tenant_id: int, job: int) -> datetime:
-        async with self._database.transaction() as connection:
-            row = await self._lock_job(connection, tenant_id, job)
-            _check_not_cancelled(row)
-            now: datetime = await connection.fetchval("SELECT tickwork.clock()")
-            upcoming = Upcoming(connection, tenant_id, job)
-            return await upcoming.add(row["lane_id"], row["priority"], now, Trigger.MANUAL)
-
     async def _lock_job(self, connection: Connection, tenant_id: int, job: int) -> asyncpg.Record:
         row = await connection.fetchrow(self._sql["lock_job"], tenant_id, job)
         if row is None:
             raise NotFound("job", job_id(job))
         return row
-
-
-async def _again_if_crossed(act: Callable[[], Awaitable[_Done]]) -> _Done:
-    """Requests that change the same jobs at the same moment may get in each other's way: one begins anew, and then
-    sees what the other did."""
-    for _ in range(_TRIES):
-        try:
-            return await act()
-        except (Crossed, asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
-            continue
-    raise Conflict("other requests keep changing the same jobs: try again")
 
 
 def _check_if_exists(specs: Sequence[JobSpec], there: dict[str | None, asyncpg.Record]) -> None:

@@ -22,6 +22,7 @@ _ROLE = "tickwork"
 _SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root; root starts it as this user
 _PORT = 5432  # only part of the socket's file name: nothing listens on the network
 _LONGEST_SOCKET_PATH = 100
+_NOT_RUNNING = 3  # what pg_ctl status exits with
 _CONFIGURATION = """
 listen_addresses = ''
 max_connections = 100
@@ -60,6 +61,8 @@ class EmbeddedPostgres:
         return f"postgresql://{_ROLE}@/{DATABASE}?host={socket_folder}&port={_PORT}"
 
     def stop(self) -> None:
+        if os.geteuid() == 0:
+            _open_the_way_to(self._cluster)  # somebody may have closed it since
         if self._running():
             self._pg_ctl("stop", "-m", "fast")
         self._release_folder()
@@ -130,7 +133,10 @@ class EmbeddedPostgres:
     def _running(self) -> bool:
         if not (self._cluster / "postmaster.pid").exists():
             return False
-        return self._call("pg_ctl", "status", "-D", str(self._cluster)).returncode == 0
+        status = self._call("pg_ctl", "status", "-D", str(self._cluster))
+        if status.returncode not in (0, _NOT_RUNNING):
+            raise TickworkError(f"the embedded PostgreSQL cannot be looked at: {status.stdout}".rstrip())
+        return status.returncode == 0
 
     def _pg_ctl(self, verb: str, *arguments: str) -> None:
         self._run("pg_ctl", verb, "-w", "-t", "60", "-D", str(self._cluster), *arguments)

@@ -308,8 +308,6 @@ class DefineStore(Protocol):
     ) -> None:
         """Stale when a version is given and the job is no longer at it."""
 
-    async def run_now(self, tenant_id: int, job: int) -> datetime: ...
-
 
 class RunStore(Protocol):
     async def run(self, tenant_id: int, job: int, overlap: Overlap) -> datetime:

@@ -32,19 +32,3 @@ CREATE INDEX backfill_age ON tickwork.backfill (ended_at);
 -- The backfill that made an execution; null: run by hand, or moved.
 ALTER TABLE tickwork.extra ADD COLUMN backfill_id bigint;
 CREATE INDEX extra_by_hand ON tickwork.extra (job_id, scheduled_for) WHERE backfill_id IS NULL;
-
--- The latest execution of a job that has not ended, given the due time its rule fired last: that one, the one it
--- was skipped for, or one run by hand. Backfills have a pace of their own and are never in the way.
-CREATE FUNCTION tickwork.blocker(integer, bigint, timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
-    SELECT greatest(
-        (SELECT CASE WHEN last.finished_at IS NULL THEN last.scheduled_for
-                     ELSE (SELECT other.scheduled_for FROM tickwork.execution other
-                           WHERE other.tenant_id = $1 AND other.scheduled_for = last.blocked_by AND other.job_id = $2
-                               AND other.finished_at IS NULL) END
-         FROM tickwork.execution last
-         WHERE last.tenant_id = $1 AND last.scheduled_for = $3 AND last.job_id = $2),
-        (SELECT max(other.scheduled_for)
-         FROM tickwork.extra x JOIN tickwork.execution other
-             ON other.tenant_id = $1 AND other.scheduled_for = x.scheduled_for AND other.job_id = $2
-         WHERE x.job_id = $2 AND x.backfill_id IS NULL AND other.finished_at IS NULL))
-$$;

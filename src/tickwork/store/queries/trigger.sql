@@ -16,8 +16,9 @@ FROM (
 ) on_time;
 
 -- name: pick_jobs
--- The next jobs of each round in firing order, each with the execution of its own that is still in its way: what
--- tickwork.blocker tells, written out, because a function would be started anew for every job.
+-- The next jobs of each round in firing order, each with the execution of its own that is still in its way: the one
+-- its rule fired last, the one that was skipped for, or one run by hand. By key, so that no index has to follow what
+-- runs. Backfills have a pace of their own and are never in the way.
 SELECT r.number, j.id, j.tenant_id, j.lane_id, j.priority, j.task, j.payload, j.target, j.timeout, j.overlap::text,
     blocker.scheduled_for AS blocked_by,
     CASE WHEN j.overlap = 'queue' AND blocker.scheduled_for IS NOT NULL THEN (
