@@ -1,5 +1,7 @@
 """A job that takes longer than its period, under each policy."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,8 +9,10 @@ import pytest
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
 from tickwork.app import Node
+from tickwork.config import Settings
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.job import QUEUE_LIMIT, JobRequest
+from tickwork.model.protocol import Run
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1
@@ -107,3 +111,44 @@ async def test_jitter_spreads_jobs_within_its_bounds_and_always_the_same_way(
     await later(clock, worker, timedelta(minutes=5))
     await run_due(still_node)
     assert len(await worker.runs()) == 50
+
+
+@pytest.fixture
+async def three_nodes(settings: Settings, clock: SettableClock) -> AsyncIterator[list[Node]]:
+    nodes = [Node(settings) for _ in range(3)]
+    for node in nodes:
+        await node.open()
+    yield nodes
+    for node in nodes:
+        await node.stop()
+
+
+@pytest.mark.parametrize(
+    ("overlap", "expected"),
+    [
+        ("skip", ["completed", "skipped", "skipped", "skipped"] * 2),
+        ("queue", ["completed", "completed", *["pending"] * 6]),
+        ("allow", ["completed"] * 5 + ["running"] * 3),
+        ("replace", ["cancelled"] * 7 + ["running"]),
+    ],
+)
+async def test_a_job_that_takes_four_periods_on_three_nodes(
+    three_nodes: list[Node], clock: SettableClock, overlap: str, expected: list[str]
+) -> None:
+    """Eight due times; each run that is let be is completed four periods after it began."""
+    workers = [await ScriptedWorker.connect(node, ["work"]) for node in three_nodes]
+    await three_nodes[0].jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m", overlap=overlap)])
+    under_way: list[tuple[int, ScriptedWorker, Run]] = []
+    for minute in range(1, 9):
+        await clock.advance(MINUTE)
+        await asyncio.gather(*(worker.beat() for worker in workers))
+        for began, worker, run in [each for each in under_way if each[0] == minute - 4]:
+            await worker.complete(run)
+            under_way.remove((began, worker, run))
+        await three_nodes[minute % 3].step("release")
+        await asyncio.gather(*(run_due(node) for node in three_nodes))
+        under_way += [(minute, worker, run) for worker in workers for run in await worker.runs()]
+    for _, worker, run in [each for each in under_way if each[0] == 5 and overlap != "replace"]:
+        await clock.advance(MINUTE / 2)
+        await worker.complete(run)
+    assert await statuses(three_nodes[0]) == expected

@@ -291,3 +291,19 @@ async def test_runs_only_so_many_times_and_a_pause_uses_none_up(
     assert len(await worker.runs()) == 3
     job = await still_node.jobs.get(TENANT, 1)
     assert (job.status, job.next_run_at) == ("completed", None)
+
+
+async def test_an_edit_reaches_even_what_a_worker_was_handed_ahead_of_its_time(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m", payload={"n": 1})])
+    await later(clock, worker, timedelta(seconds=59, milliseconds=900))
+    await run_due(still_node)
+    (old,) = await worker.runs()
+    await still_node.jobs.patch(TENANT, 1, {"payload": {"n": 2}})
+    await still_node.step("revoke")
+    (revoke,) = await worker.revokes()
+    assert revoke.items[0].attempt == old.attempt
+    await run_due(still_node)
+    (new,) = await worker.runs()
+    assert (new.at, new.attempt, new.payload) == (old.at, old.attempt + 1, b'{"n":2}')

@@ -186,8 +186,10 @@ class PostgresDefineStore:
         moved = timing.rule_id != row["rule_id"] or (timing.rule_id is None and another_time)
         if moved:
             await self._leave(connection, upcoming, row, old_rule, now)
-        elif timing.rule_id is None:
-            timing = timing._replace(scheduled_for=row["scheduled_for"], held=row["held"])
+        else:
+            await self._hand_out_anew(upcoming, row, old_rule, now)
+            if timing.rule_id is None:
+                timing = timing._replace(scheduled_for=row["scheduled_for"], held=row["held"])
         await upcoming.move(row["lane_id"], lane, spec.priority)
         await connection.execute(
             self._sql["change_job"],
@@ -198,6 +200,15 @@ class PostgresDefineStore:
         )  # fmt: skip
         if moved:
             await self._arrive(upcoming, row, timing, lane, spec.priority)
+
+    async def _hand_out_anew(
+        self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule | None, now: datetime
+    ) -> None:
+        """What a worker was handed ahead of its time has the old payload: it is taken back and read again."""
+        if row["status"] == JobStatus.ACTIVE:
+            for at in _ahead(row, rule, now):
+                await upcoming.take_back(at, "edited")
+            await upcoming.unhold(row["lane_id"])
 
     async def _leave(
         self,
@@ -285,7 +296,7 @@ class PostgresDefineStore:
         if rule:
             await upcoming.stop_ahead(rule.ahead(now), "skipped", "paused")
         else:
-            await upcoming.take_back(row["scheduled_for"])
+            await upcoming.take_back(row["scheduled_for"], "paused")
         await upcoming.hold(row["lane_id"])
 
     async def _check_not_ended(self, connection: Connection, tenant_id: int, row: asyncpg.Record) -> None:

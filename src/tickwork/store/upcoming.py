@@ -57,10 +57,10 @@ class Upcoming:
             stopped = await self._connection.fetch(sql, *self._job, list(times), status, reason)
             await self._revoke(stopped, reason)
 
-    async def take_back(self, scheduled_for: datetime) -> None:
-        """Let what a worker has and has not begun wait until the job is resumed."""
+    async def take_back(self, scheduled_for: datetime, reason: str) -> None:
+        """Let what a worker has and has not begun wait until it is let go on."""
         taken = await self._connection.fetch(self._sql["take_back"], *self._job, scheduled_for)
-        await self._revoke(taken, "paused")
+        await self._revoke(taken, reason)
 
     async def _revoke(self, rows: Sequence[asyncpg.Record], reason: str) -> None:
         tenant_id, job = self._job
