@@ -12,7 +12,6 @@ from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.job import QUEUE_LIMIT, JobRequest
-from tickwork.model.protocol import Run
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1
@@ -138,7 +137,7 @@ async def test_a_job_that_takes_four_periods_on_three_nodes(
     """Eight due times; each run that is let be is completed four periods after it began."""
     workers = [await ScriptedWorker.connect(node, ["work"]) for node in three_nodes]
     await three_nodes[0].jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m", overlap=overlap)])
-    under_way: list[tuple[int, ScriptedWorker, Run]] = []
+    under_way = []
     for minute in range(1, 9):
         await clock.advance(MINUTE)
         await asyncio.gather(*(worker.beat() for worker in workers))
