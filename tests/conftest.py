@@ -40,6 +40,13 @@ async def _prepare_template(url: str) -> None:
 
 
 @pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Not in pytest's folder either, for the same reason."""
+    with tempfile.TemporaryDirectory(prefix="tickwork-test-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
 async def database_url(cluster: str) -> AsyncIterator[str]:
     name = f"test_{next(_numbers)}"
     await _admin(cluster, f"CREATE DATABASE {name} TEMPLATE tickwork")

@@ -26,6 +26,7 @@ class Loop:
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
+        self._unavailable = False  # said once, not at every try
 
     def repeat(self, step: Callable[[], Awaitable[bool]]) -> "Loop":
         self.step = step
@@ -55,11 +56,14 @@ class Loop:
         try:
             more = await self.step()
         except Unavailable as error:
-            _log.warning("database unavailable", loop=self.name, error=str(error))
+            if not self._unavailable:
+                _log.warning("database unavailable", loop=self.name, error=str(error))
+            self._unavailable = True
             return _PAUSE_WHEN_UNAVAILABLE
         except Exception:  # noqa: BLE001 (a loop that ends is a node that only looks alive)
             _log.exception("step failed", loop=self.name)
             return _PAUSE_AFTER_ERROR
+        self._unavailable = False
         return 0 if more else self._every
 
     async def _wait(self, pause: float) -> None:

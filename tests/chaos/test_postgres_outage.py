@@ -16,10 +16,12 @@ from support.load import Due, Load
 from support.outage import StoppablePostgres
 from support.waiting import eventually
 from tickwork.model.ids import execution_id, from_micros, parse_execution_id, parse_job_id
-from tickwork.model.worker import LEASE, MARGIN
+from tickwork.model.worker import BEAT, LEASE, MARGIN
 
 _LEAD = 3  # seconds for creating the jobs before the first is due
-_FENCED_AFTER = LEASE - MARGIN
+_FENCED_AFTER = LEASE - MARGIN - BEAT  # the last renewal may be a beat old
+_UNDER_WAY = timedelta(seconds=2)  # a busy machine fires late: what was due just before may be missed, too
+_UNFORESEEN = ('"step failed"', '"request failed"', "never retrieved")
 _RESUMES_WITHIN = 20.0  # seconds; it should be 5, but a busy machine is no reason to fail
 
 
@@ -75,14 +77,17 @@ async def test_nothing_is_lost_or_doubled_and_work_goes_on(
     assert [program.exit_code for program in processes.programs] == [None] * 4
     assert history.fired() - due == {*new, *calls}
     assert due - history.fired() == history.passed_over(due)
-    assert [at for _, at in history.passed_over(due) if not gone_at < at < back_at] == []
+    window = gone_at - _UNDER_WAY, back_at + _UNDER_WAY
+    assert [at for _, at in history.passed_over(due) if not window[0] < at < window[1]] == []
     assert history.not_completed() == []
     assert {each.id for each in history.not_run_as_recorded(runs)} == {execution_id(*call) for call in calls}
     assert history.unexplained_attempts() == []
-    assert {each.outcome for each in history.unfinished} <= ({"lost"} if away > _FENCED_AFTER else set())
+    allowed = {"lost"} if back_at - gone_at > _FENCED_AFTER else set()
+    assert {each.outcome for each in history.unfinished} <= allowed
     assert begun_twice(runs) == []
     assert early(runs) == []
     assert history.illegal_overlaps(runs) == []
+    assert _surprises(processes) == []
 
 
 async def _answers_that_it_is_unavailable(processes: Cluster) -> None:
@@ -130,6 +135,12 @@ def _end_of(processes: Cluster, job: str) -> tuple[int, str] | None:
     }
     run = ends.get(parse_job_id(job))
     return (run.ended_at, run.attempt.execution) if run and run.ended_at else None
+
+
+def _surprises(processes: Cluster) -> list[str]:
+    """An outage is foreseen: nobody logs an error that nobody caught."""
+    lines = [line for program in processes.programs for line in program.log.splitlines()]
+    return [line for line in lines if any(words in line for words in _UNFORESEEN)]
 
 
 async def _all_ended(connection: asyncpg.Connection, due: Due) -> bool:

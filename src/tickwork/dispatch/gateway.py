@@ -15,6 +15,7 @@ from tickwork.dispatch.lease import Renewer
 from tickwork.dispatch.member import Member
 from tickwork.dispatch.reconcile import compare
 from tickwork.dispatch.roster import Roster
+from tickwork.model.duration import LONGEST
 from tickwork.model.errors import Unavailable
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import from_micros, worker_id
@@ -41,6 +42,7 @@ from tickwork.store.port import Claimed, DispatchStore, Registration, Seat
 _log = structlog.get_logger("tickwork.gateway")
 _HELLO_WITHIN = 10.0
 _MOMENT = 0.01  # seconds between looks whether a transaction has ended
+_LONGEST_WAIT = LONGEST.total_seconds()
 _LATEST = 2**53  # micros beyond any real date: a worker's clock is not to be trusted blindly
 
 
@@ -184,6 +186,8 @@ class Gateway:
     def _take_outcomes(self, member: Member, message: Outcomes) -> None:
         """Only what this worker holds counts; the rest is stale, and acknowledged so that it is not repeated."""
         ours = [outcome for outcome in message.items if _in_hand(member, outcome)]
+        for outcome in ours:
+            _check_figures(outcome)
         leases = [lease for outcome in ours if (lease := member.put_down(_key(outcome))) is not None]
         if len(ours) < len(message.items):
             _log.info(
@@ -271,6 +275,15 @@ def _objection(tenant_id: int | None, hello: Hello) -> str | None:
     if tenant_id is not None and any(offer.name == HTTP_TASK for offer in hello.tasks):
         return f"{HTTP_TASK!r} is the name of the built-in task: choose another"
     return None
+
+
+def _check_figures(outcome: Outcome) -> None:
+    """One outcome that no database could take would keep all others from being recorded."""
+    waits = (outcome.snooze, outcome.failure.retry_after if outcome.failure else 0.0)
+    if not (0 < outcome.started < _LATEST and 0 < outcome.finished < _LATEST):
+        raise msgspec.ValidationError("an outcome has times that do not exist")
+    if not all(0 <= seconds <= _LONGEST_WAIT for seconds in waits):
+        raise msgspec.ValidationError("an outcome waits for less than no time or more than ten years")
 
 
 def _key(claim: Claim | Outcome) -> ExecutionKey:

@@ -120,7 +120,7 @@ def decide(held: Held, outcome: Outcome) -> Verdict:
     if outcome.kind == AttemptOutcome.RETURNED:
         return lifecycle.returned(held)
     if outcome.kind == AttemptOutcome.CANCELLED:
-        return lifecycle.cancelled(held, started, outcome.reason or "cancelled")
+        return lifecycle.cancelled(held, started, (outcome.reason or "cancelled").replace("\0", ""))
     failure = outcome.failure or _NOTHING_SAID
     policy = msgspec.json.decode(held.definition, type=JobRequest).retry.policy()
     return lifecycle.failed(

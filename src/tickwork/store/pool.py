@@ -172,6 +172,8 @@ class Database:
         try:
             yield
         except _LOST as error:
+            if isinstance(error, ValueError):
+                raise  # asyncpg's word for an argument of ours that does not fit
             self.reachable = False
             if self._pool and isinstance(error, asyncpg.ReadOnlySQLTransactionError):
                 # A primary that was demoted: the other connections lead to it too.
