@@ -19,9 +19,10 @@ from tickwork.config import Settings
 from tickwork.model.ids import parse_job_id
 from tickwork.model.job import JobRequest
 from tickwork.testing.clock import SettableClock
+from tickwork.trigger import fire
 
 TENANT = 1
-ROUNDS = 40
+ROUNDS = 25
 JOBS = 30
 SEED = 20261115
 _LIVE = """
@@ -40,9 +41,16 @@ async def nodes(settings: Settings) -> AsyncIterator[list[Node]]:
         await node.stop()
 
 
+@pytest.mark.parametrize("chunk", [4000, 7], ids=["in one go", "half-way through a round"])
 async def test_no_miss_no_double_and_nothing_after_the_answer(
-    nodes: list[Node], database_url: str, connection: asyncpg.Connection
+    nodes: list[Node],
+    database_url: str,
+    connection: asyncpg.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    chunk: int,
 ) -> None:
+    monkeypatch.setattr(fire, "_CHUNK", chunk)
+    monkeypatch.setattr(fire, "_LEAST", 1)
     chance = random.Random(SEED)  # noqa: S311 (a history that can be repeated, not a secret)
     clock = SettableClock(database_url)
     start = datetime.now(UTC).replace(hour=12, minute=0, second=30, microsecond=0)
