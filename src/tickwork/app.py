@@ -30,6 +30,7 @@ from tickwork.dispatch.rescue import Rescuer
 from tickwork.dispatch.revoke import Revoker
 from tickwork.dispatch.roster import Roster
 from tickwork.model.errors import Unavailable
+from tickwork.model.preview import Preview
 from tickwork.record.complete import Recorder
 from tickwork.record.history import History
 from tickwork.service import Loop
@@ -49,7 +50,7 @@ from tickwork.store.trigger import PostgresTriggerStore
 from tickwork.trigger.backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.parse import parse_schedule, timing_from_text
-from tickwork.trigger.preview import Preview, preview
+from tickwork.trigger.preview import preview
 from tickwork.trigger.zone_data import ZoneDataFollower
 
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")

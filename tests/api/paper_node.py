@@ -16,10 +16,10 @@ from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
 from tickwork.model.ids import backfill_id, execution_id, job_id, key_id, worker_id
 from tickwork.model.job import CatchUp, JobStatus, JobView
 from tickwork.model.page import Page
+from tickwork.model.preview import Preview
 from tickwork.model.retry import RetryPolicy
 from tickwork.model.tenancy import Caller, KeyView, Scope
 from tickwork.model.worker import TaskView, WorkerView
-from tickwork.trigger.preview import Preview
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 CALLERS = {

@@ -9,9 +9,9 @@ from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionView, MissedView
 from tickwork.model.job import JobFilter, JobRequest, JobView, Overlap
 from tickwork.model.page import Page
+from tickwork.model.preview import Preview
 from tickwork.model.tenancy import Caller, KeyView, Scope
 from tickwork.model.worker import TaskView, WorkerView
-from tickwork.trigger.preview import Preview
 
 
 class Jobs(Protocol):

@@ -9,8 +9,8 @@ from tickwork.api.call import Call
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import NoQuery, Route, json_content
 from tickwork.model.instant import Instant
+from tickwork.model.preview import Preview
 from tickwork.model.tenancy import Scope
-from tickwork.trigger.preview import Preview
 
 Zone = Annotated[str, Meta(max_length=64)]
 

@@ -8,7 +8,8 @@ import click
 from tickwork.cli.output import Columns, output_option, print_table, say, show_item
 from tickwork.cli.text import as_json
 from tickwork.cli.value import instant
-from tickwork.trigger.preview import Preview, preview
+from tickwork.model.preview import Preview
+from tickwork.trigger.preview import preview
 
 TIME_COLUMNS: Columns[Any] = {
     "due": lambda time: time.at,

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
-import msgspec
-
 from tickwork.model.errors import Invalid
+from tickwork.model.preview import Preview, PreviewTime
 from tickwork.model.schedule import Recurring, Timing
 from tickwork.trigger.due.epoch import to_seconds
 from tickwork.trigger.due.zone import Zone, zone_named
@@ -19,20 +18,6 @@ from tickwork.trigger.problems import Problems
 from tickwork.trigger.warning import warnings_of
 
 MOST_TIMES = 100
-
-
-class PreviewTime(msgspec.Struct, frozen=True):
-    at: datetime
-    local: str  # as the clocks of the schedule's zone show it
-    note: str | None = None  # what is odd about it
-    viewer: str | None = None  # as the clocks of the viewer's zone show it
-
-
-class Preview(msgspec.Struct, frozen=True):
-    canonical: dict[str, Any]
-    words: str
-    times: list[PreviewTime]
-    warnings: list[str] = []
 
 
 def preview(
