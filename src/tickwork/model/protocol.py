@@ -6,6 +6,8 @@
                  ◀──────────────   Runs     start these, each not before its time
     Outcomes     ──────────────▶            what became of them
                  ◀──────────────   Ack      recorded: forget them
+    Notes        ──────────────▶            what they log, and how far they have come
+                 ◀──────────────   Noted    kept: forget those lines
     Beat         ──────────────▶            I live; these have been running for a while
                  ◀──────────────   Renewed  your lease counts from when you sent that beat
                  ◀──────────────   Revoke   stop these
@@ -13,7 +15,8 @@
                  ◀──────────────   Drained  nothing more will come: leave when you are done
 
 Times are microseconds since 1970 by the database's clock; a worker maps them to its own monotonic clock.
-A worker repeats Outcomes until they are acknowledged, on any server; repeating changes nothing.
+A worker repeats Outcomes until they are acknowledged, on any server; repeating changes nothing. Notes likewise:
+lines are numbered within their attempt.
 """
 
 from typing import Any
@@ -54,6 +57,7 @@ class Failure(msgspec.Struct, array_like=True, frozen=True):
     traceback: str | None = None
     retry: bool = True  # False: trying again is useless
     retry_after: float = 0.0  # not sooner than this many seconds
+    kinds: list[str] = []  # names of the error's class and of all that it derives from, to choose by
 
 
 class Outcome(msgspec.Struct, array_like=True, frozen=True):
@@ -70,6 +74,25 @@ class Outcome(msgspec.Struct, array_like=True, frozen=True):
     failure: Failure | None = None
     snooze: float = 0.0  # seconds, for a snoozed one
     reason: str | None = None  # for a cancelled one
+
+
+class LogLine(msgspec.Struct, array_like=True, frozen=True):
+    at: Micros
+    level: str  # of ctx.log, or "stdout" and "stderr" for what was printed
+    text: str
+
+
+class Note(msgspec.Struct, array_like=True, frozen=True):
+    """News from one attempt: lines that it logged, numbered from `first` on, and its latest progress."""
+
+    tenant: int
+    at: Micros
+    job: int
+    attempt: int
+    first: int = 0
+    lines: list[LogLine] = []
+    fraction: float | None = None  # no news of progress
+    message: str | None = None
 
 
 class TaskOffer(msgspec.Struct, array_like=True, frozen=True):
@@ -118,6 +141,15 @@ class Ack(msgspec.Struct, tag=True, frozen=True):
     number: int
 
 
+class Notes(msgspec.Struct, tag=True, frozen=True):
+    number: int
+    items: list[Note]
+
+
+class Noted(msgspec.Struct, tag=True, frozen=True):
+    number: int
+
+
 class Beat(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     sent: float  # the worker's monotonic clock
     credit: int
@@ -142,5 +174,5 @@ class Drained(msgspec.Struct, tag=True, frozen=True):
     pass
 
 
-FromWorker = Hello | Outcomes | Beat | Drain
-FromServer = Welcome | Refused | Runs | Ack | Renewed | Revoke | Drained
+FromWorker = Hello | Outcomes | Notes | Beat | Drain
+FromServer = Welcome | Refused | Runs | Ack | Noted | Renewed | Revoke | Drained

@@ -13,12 +13,13 @@ from tickwork.store.query import queries
 _AHEAD = 8  # days
 _DAY = timedelta(days=1)
 _MONTH_LABEL = 6  # digits
-_TABLES = ("execution", "attempt")
+_TABLES = ("execution", "attempt", "log")
 # Most of each page stays free, so that the finished row with its result finds room beside the old one and no index
 # is touched (HOT).
 _STORAGE = {
     "execution": "fillfactor = 35, autovacuum_vacuum_insert_threshold = 200000",
     "attempt": "fillfactor = 100",
+    "log": "fillfactor = 100",
 }
 
 
