@@ -1,0 +1,220 @@
+"""A circuit breaker: whether a destination that fails may be called.
+
+                 failed too often                      its time has come: one call, the probe
+    closed ───────────────────────────▶ open ◀─────────────────────────────────▶ half-open
+      ▲                                       the probe failed: open for longer        │
+      └──────────────────────────────── the probe succeeded ───────────────────────────┘
+
+One function per transition; nothing else decides a state. A breaker carries the time at which it was looked at.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import takewhile
+from random import uniform
+from typing import NamedTuple
+
+import msgspec
+
+from tickwork.model.destination import Heard, Sign
+from tickwork.model.instant import Instant
+
+FAILURES_IN_A_ROW = 5
+WINDOW = timedelta(seconds=60)
+WINDOW_CALLS = 20
+WINDOW_RATE = 0.5
+PAUSE = timedelta(seconds=10)  # doubled by each probe that fails
+LONGEST_PAUSE = timedelta(minutes=5)
+_SHORTEST_JITTER = 0.8
+
+PACE = 10  # executions let go in the first second after it closed; twice as many in each further one
+_MOST_AT_ONCE = 5_000
+_ALL_KNOW = timedelta(seconds=1.5)  # by then every node has looked: none holds what is let go
+_NEXT_RELEASE = timedelta(seconds=1)
+_NEXT_CANDIDATE = timedelta(seconds=5)  # after one was let go and did not come to be the probe
+_WORKED_FOR = timedelta(seconds=60)  # then it is forgotten
+_UNUSED_FOR = timedelta(hours=1)  # likewise
+
+
+class BreakerState(StrEnum):
+    CLOSED = "closed"  # calls go out
+    OPEN = "open"  # calls wait
+    HALF_OPEN = "half_open"  # one call is being tried
+
+
+class BreakerKey(NamedTuple):
+    tenant_id: int
+    destination: str
+
+
+class Breaker(NamedTuple):
+    key: BreakerKey
+    state: BreakerState
+    since: datetime
+    failures_in_a_row: int
+    window_at: datetime
+    calls: int
+    failures: int
+    reason: str | None
+    last_error: str | None
+    failed_probes: int
+    probe: int
+    probe_at: datetime | None
+    pace: int
+    look_at: datetime
+    touched_at: datetime
+    now: datetime
+
+
+class Tally(NamedTuple):
+    """What some calls told, one after the other."""
+
+    calls: int
+    failures: int
+    in_a_row: int  # at the end
+    worked: bool  # at least one did
+    last_bad: Heard | None
+
+
+class BreakerView(msgspec.Struct, frozen=True, kw_only=True):
+    """A circuit breaker as shown to users."""
+
+    destination: str
+    state: BreakerState
+    since: Instant
+    reason: str | None
+    failures_in_a_row: int
+    calls: int
+    failures: int
+    last_error: str | None
+    next_probe_at: Instant | None
+    waiting: int
+
+
+def tally_of(heard: Sequence[Heard]) -> Tally:
+    """Being refused is no failure in a rate: a destination that lets half of the calls through works."""
+    bad = [each for each in heard if each.bad]
+    return Tally(
+        calls=len(heard),
+        failures=sum(each.sign is Sign.FAILS for each in heard),
+        in_a_row=sum(1 for _ in takewhile(lambda each: each.bad, reversed(heard))),
+        worked=len(bad) < len(heard),
+        last_bad=bad[-1] if bad else None,
+    )
+
+
+def counted(breaker: Breaker, tally: Tally) -> Breaker:
+    """Calls that were let through have ended. Those that end after it opened say nothing new."""
+    if breaker.state is not BreakerState.CLOSED:
+        return breaker
+    breaker = _in_window(breaker)
+    breaker = breaker._replace(
+        calls=breaker.calls + tally.calls,
+        failures=breaker.failures + tally.failures,
+        failures_in_a_row=tally.in_a_row + (0 if tally.worked else breaker.failures_in_a_row),
+    )
+    if tally.last_bad is None:
+        return breaker
+    breaker = breaker._replace(last_error=tally.last_bad.error, touched_at=breaker.now)
+    reason = _too_often(breaker)
+    if reason is None:
+        return breaker
+    return _opened(breaker._replace(reason=reason, since=breaker.now), tally.last_bad)
+
+
+def may_be_probed(breaker: Breaker) -> bool:
+    return breaker.probe_at is not None and breaker.probe_at <= breaker.now
+
+
+def probed(breaker: Breaker, within: timedelta) -> Breaker:
+    """One call is let through, unless it is not the time or another one is on its way."""
+    if not may_be_probed(breaker):
+        return breaker
+    lost_at = breaker.now + within
+    return breaker._replace(
+        state=BreakerState.HALF_OPEN, probe=breaker.probe + 1, probe_at=lost_at, look_at=lost_at
+    )
+
+
+def concluded(breaker: Breaker, probe: int, heard: Heard) -> Breaker:
+    """The probe has ended. One that counted as lost by then is not listened to."""
+    if breaker.state is not BreakerState.HALF_OPEN or breaker.probe != probe:
+        return breaker
+    if heard.sign is Sign.WORKS:
+        return closed(breaker)
+    if heard.sign is Sign.NOTHING:
+        return _open_for_another(breaker)
+    failed_probes = breaker.failed_probes + 1
+    return _opened(breaker._replace(failed_probes=failed_probes, last_error=heard.error), heard)
+
+
+def closed(breaker: Breaker) -> Breaker:
+    return new_breaker(breaker.key, breaker.now)._replace(
+        probe=breaker.probe, last_error=breaker.last_error, look_at=breaker.now + _ALL_KNOW
+    )
+
+
+def new_breaker(key: BreakerKey, now: datetime) -> Breaker:
+    return Breaker(
+        key, BreakerState.CLOSED, since=now, failures_in_a_row=0, window_at=now, calls=0, failures=0, reason=None,
+        last_error=None, failed_probes=0, probe=0, probe_at=None, pace=PACE, look_at=now, touched_at=now, now=now,
+    )  # fmt: skip
+
+
+def to_let_go(breaker: Breaker) -> int:
+    """How many of those it holds: a few more each second, or a single one to be the probe."""
+    return breaker.pace if breaker.state is BreakerState.CLOSED else 1
+
+
+def moved_on(breaker: Breaker, *, holding: bool) -> Breaker | None:
+    """After some were let go: when to look again. None when there is nothing more to know about the destination."""
+    if breaker.state is BreakerState.CLOSED:
+        if not holding:
+            return _until_forgotten(breaker._replace(pace=PACE), _WORKED_FOR)
+        pace = min(breaker.pace * 2, _MOST_AT_ONCE)
+        return breaker._replace(pace=pace, look_at=breaker.now + _NEXT_RELEASE)
+    if breaker.state is BreakerState.HALF_OPEN:
+        breaker = _open_for_another(breaker)
+    if holding:
+        return breaker._replace(look_at=breaker.now + _NEXT_CANDIDATE)
+    return _until_forgotten(breaker, _UNUSED_FOR)
+
+
+def reason_to_wait(breaker: Breaker) -> str:
+    """Worded so that it stays true while it waits, however many probes fail."""
+    what = f"{breaker.key.destination} {breaker.reason} ({breaker.last_error})"
+    if breaker.state is BreakerState.HALF_OPEN or breaker.probe_at is None:
+        return f"circuit breaker open: {what}; being tried just now"
+    return f"circuit breaker open: {what}; tried again from {breaker.probe_at:%H:%M:%S} UTC on"
+
+
+def _too_often(breaker: Breaker) -> str | None:
+    if breaker.failures_in_a_row >= FAILURES_IN_A_ROW:
+        return f"failed {breaker.failures_in_a_row} times in a row"
+    if breaker.calls >= WINDOW_CALLS and breaker.failures >= breaker.calls * WINDOW_RATE:
+        return f"failed {breaker.failures} of {breaker.calls} times within a minute"
+    return None
+
+
+def _opened(breaker: Breaker, heard: Heard) -> Breaker:
+    pause = min(PAUSE * 2 ** min(breaker.failed_probes, 10), LONGEST_PAUSE)
+    asked = min(timedelta(seconds=heard.retry_after), LONGEST_PAUSE)
+    until = breaker.now + max(pause * uniform(_SHORTEST_JITTER, 1), asked)  # noqa: S311 (spread, not secrecy)
+    return breaker._replace(state=BreakerState.OPEN, probe_at=until, look_at=until, touched_at=breaker.now)
+
+
+def _open_for_another(breaker: Breaker) -> Breaker:
+    """The probe told nothing: another one may be tried at once."""
+    return breaker._replace(state=BreakerState.OPEN, probe_at=breaker.now, look_at=breaker.now)
+
+
+def _in_window(breaker: Breaker) -> Breaker:
+    if breaker.now < breaker.window_at + WINDOW:
+        return breaker
+    return breaker._replace(window_at=breaker.now, calls=0, failures=0)
+
+
+def _until_forgotten(breaker: Breaker, after: timedelta) -> Breaker | None:
+    forgotten_at = breaker.touched_at + after
+    return breaker._replace(look_at=forgotten_at) if breaker.now < forgotten_at else None

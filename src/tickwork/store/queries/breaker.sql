@@ -1,0 +1,119 @@
+-- name: breakers
+-- Everything that has failed of late: a few rows, or none.
+SELECT tenant_id, destination, state, since, failures_in_a_row, window_at, calls, failures, reason, last_error,
+    failed_probes, probe, probe_at, pace, look_at, touched_at, tickwork.clock() AS now
+FROM tickwork.breaker;
+
+-- name: make
+-- Begins to count the calls of destinations that have just failed.
+INSERT INTO tickwork.breaker (tenant_id, destination, state, since, window_at, pace, look_at, touched_at)
+SELECT tenant_id, destination, 'closed', tickwork.clock(), tickwork.clock(), $3, tickwork.clock(), tickwork.clock()
+FROM unnest($1::int[], $2::text[]) AS k (tenant_id, destination)
+ORDER BY tenant_id, destination
+ON CONFLICT DO NOTHING;
+
+-- name: lock
+-- Locks breakers, in one order for all, to decide about them.
+SELECT tenant_id, destination, state, since, failures_in_a_row, window_at, calls, failures, reason, last_error,
+    failed_probes, probe, probe_at, pace, look_at, touched_at, tickwork.clock() AS now
+FROM tickwork.breaker
+WHERE (tenant_id, destination) IN (SELECT * FROM unnest($1::int[], $2::text[]))
+ORDER BY tenant_id, destination
+FOR UPDATE;
+
+-- name: take_due
+-- Locks breakers of which some time has come, leaving those that others hold.
+SELECT tenant_id, destination, state, since, failures_in_a_row, window_at, calls, failures, reason, last_error,
+    failed_probes, probe, probe_at, pace, look_at, touched_at, tickwork.clock() AS now
+FROM tickwork.breaker
+WHERE look_at <= tickwork.clock()
+ORDER BY look_at LIMIT $1
+FOR UPDATE SKIP LOCKED;
+
+-- name: write
+-- What a locked breaker becomes.
+UPDATE tickwork.breaker
+SET state = $3, since = $4, failures_in_a_row = $5, window_at = $6, calls = $7, failures = $8, reason = $9,
+    last_error = $10, failed_probes = $11, probe = $12, probe_at = $13, pace = $14, look_at = $15, touched_at = $16
+WHERE tenant_id = $1 AND destination = $2;
+
+-- name: forget
+-- A locked breaker that is of no use any more.
+DELETE FROM tickwork.breaker WHERE tenant_id = $1 AND destination = $2;
+
+-- name: touch
+-- Locks the breakers that are about to hold something, so that they are not forgotten and look at it in time. One that
+-- was forgotten this moment is made anew, closed: it lets go at once.
+INSERT INTO tickwork.breaker AS b (tenant_id, destination, state, since, window_at, pace, look_at, touched_at)
+SELECT DISTINCT tenant_id, destination, 'closed', tickwork.clock(), tickwork.clock(), $3::int, tickwork.clock(),
+    tickwork.clock()
+FROM unnest($1::int[], $2::text[]) AS k (tenant_id, destination)
+ORDER BY tenant_id, destination
+ON CONFLICT (tenant_id, destination) DO UPDATE
+SET touched_at = excluded.touched_at,
+    look_at = least(b.look_at, greatest(b.probe_at, tickwork.clock() + interval '1 second'));
+
+-- name: hold
+-- Remembers which executions wait for which breaker.
+INSERT INTO tickwork.held_by_breaker (tenant_id, destination, priority, scheduled_for, job_id)
+SELECT e.tenant_id, k.destination, e.priority, e.scheduled_for, e.job_id
+FROM unnest($1::int[], $2::text[], $3::timestamptz[], $4::bigint[]) AS k (tenant_id, destination, scheduled_for, job_id)
+JOIN tickwork.execution e
+    ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+ON CONFLICT DO NOTHING;
+
+-- name: drop_released
+-- Executions that no longer wait for this breaker: they ended, went on after an edit, or wait for their job's resumption.
+DELETE FROM tickwork.held_by_breaker h
+WHERE h.tenant_id = $1 AND h.destination = $2 AND NOT EXISTS (
+    SELECT FROM tickwork.execution e JOIN tickwork.job j ON j.id = e.job_id
+    WHERE e.tenant_id = ANY(ARRAY[h.tenant_id]) AND e.scheduled_for = h.scheduled_for AND e.job_id = h.job_id
+        AND e.ready_at = 'infinity' AND j.status <> 'paused');
+
+-- name: let_go
+-- Lets some of those that wait go on, by priority and then by time. Whatever is being steered just now is left alone.
+WITH free AS (
+    SELECT h.tenant_id, h.destination, h.priority, h.scheduled_for, h.job_id
+    FROM tickwork.held_by_breaker h
+    CROSS JOIN LATERAL (
+        SELECT FROM tickwork.job j WHERE j.id = h.job_id AND j.status <> 'paused' FOR SHARE SKIP LOCKED
+    ) active
+    CROSS JOIN LATERAL (
+        SELECT FROM tickwork.execution e
+        WHERE e.tenant_id = ANY(ARRAY[h.tenant_id]) AND e.scheduled_for = h.scheduled_for AND e.job_id = h.job_id
+            AND e.ready_at = 'infinity'
+        FOR UPDATE SKIP LOCKED
+    ) waiting
+    WHERE h.tenant_id = $1 AND h.destination = $2
+    ORDER BY h.priority, h.scheduled_for, h.job_id
+    LIMIT $3
+), in_order AS (
+    SELECT *, row_number() OVER (ORDER BY priority, scheduled_for, job_id) AS number FROM free
+), dropped AS (
+    DELETE FROM tickwork.held_by_breaker h USING free f
+    WHERE h.tenant_id = f.tenant_id AND h.destination = f.destination AND h.priority = f.priority
+        AND h.scheduled_for = f.scheduled_for AND h.job_id = f.job_id
+)
+UPDATE tickwork.execution e
+SET ready_at = tickwork.clock() + o.number * interval '1 microsecond', reason = NULL
+FROM in_order o
+WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id;
+
+-- name: is_holding
+-- Whether anything waits for this breaker.
+SELECT EXISTS (SELECT FROM tickwork.held_by_breaker WHERE tenant_id = $1 AND destination = $2) AS holding;
+
+-- name: breakers_of_tenant
+-- A tenant's breakers with how many executions wait for each, those that are not closed first.
+SELECT b.destination, b.since, b.reason, b.failures_in_a_row, b.calls, b.failures, b.last_error,
+    CASE WHEN b.state = 'open' AND b.probe_at <= tickwork.clock() THEN 'half_open' ELSE b.state END AS state,
+    CASE WHEN b.state = 'open' THEN b.probe_at END AS next_probe_at,
+    (SELECT count(*)
+     FROM tickwork.held_by_breaker h
+     JOIN tickwork.execution e
+         ON e.tenant_id = ANY(ARRAY[h.tenant_id]) AND e.scheduled_for = h.scheduled_for AND e.job_id = h.job_id
+     WHERE h.tenant_id = b.tenant_id AND h.destination = b.destination AND e.ready_at = 'infinity') AS waiting
+FROM tickwork.breaker b
+WHERE b.tenant_id = $1 AND ($2::text IS NULL OR b.destination = $2)
+ORDER BY b.state = 'closed', b.since DESC, b.destination
+LIMIT 500;
