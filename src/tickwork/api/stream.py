@@ -1,0 +1,72 @@
+"""Answers that go on: server-sent events, until they end, the client goes away or the node stops."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import NamedTuple
+
+import msgspec
+import structlog
+from starlette.types import Message, Receive, Send
+
+from tickwork.api.reply import Reply, head
+from tickwork.model.errors import Unavailable
+
+EVENT_STREAM = "text/event-stream"
+SILENCE = b":\n\n"  # a comment: it tells both sides, and what is between them, that the connection lives
+_RECONNECT = b"retry: 1000\n\n"  # milliseconds
+_log = structlog.get_logger()
+
+Events = AsyncGenerator[bytes, None]
+
+
+class Event(NamedTuple):
+    name: str
+    data: object
+    id: str | None = None  # where to go on after it
+
+    def encode(self) -> bytes:
+        place = f"id: {self.id}\n" if self.id else ""
+        return f"{place}event: {self.name}\ndata: ".encode() + msgspec.json.encode(self.data) + b"\n\n"
+
+
+def event_stream(events: Events) -> Reply:
+    # Proxies would otherwise collect events before they pass them on.
+    return Reply(200, b"", {"content-type": EVENT_STREAM, "x-accel-buffering": "no"}, stream=events)
+
+
+async def send_stream(method: str, receive: Receive, send: Send, reply: Reply, request_id: str) -> None:
+    await send(head(reply, request_id))
+    if reply.stream is not None and method != "HEAD":
+        await _send_until_gone(receive, send, reply.stream)
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _send_until_gone(receive: Receive, send: Send, events: Events) -> None:
+    tasks = (asyncio.create_task(_send_all(send, events)), asyncio.create_task(_gone(receive)))
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await events.aclose()
+
+
+async def _send_all(send: Send, events: Events) -> None:
+    try:
+        await send(_part(_RECONNECT))
+        async for event in events:
+            await send(_part(event))
+    except Unavailable:
+        pass  # the answer has begun: it can only end early, and the client comes back
+    except Exception:  # noqa: BLE001 (likewise)
+        _log.exception("stream failed")
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _part(body: bytes) -> Message:
+    return {"type": "http.response.body", "body": body, "more_body": True}
