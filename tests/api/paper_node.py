@@ -11,10 +11,13 @@ from datetime import UTC, datetime
 import msgspec
 
 from tickwork.model.backfill import BackfillPlan, BackfillStatus, BackfillView
+from tickwork.model.breaker import BreakerState, BreakerView
+from tickwork.model.dead_letter import Discarded, Redriven
 from tickwork.model.errors import Conflict, Invalid, KeyReused, NotFound, Stale
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
 from tickwork.model.ids import backfill_id, execution_id, job_id, key_id, worker_id
-from tickwork.model.job import CatchUp, JobStatus, JobView
+from tickwork.model.job import CatchUp, CreatedJob, JobStatus, JobView
+from tickwork.model.log import AttemptProgress, LogEntry
 from tickwork.model.page import Page
 from tickwork.model.preview import Preview
 from tickwork.model.retry import RetryPolicy
@@ -90,6 +93,9 @@ class PaperJobs:
         views = [job_view(len(self.kept) + number, request) for number, request in enumerate(requests, 1)]
         self.kept |= {(tenant_id, view.id): view for view in views}
         return views
+
+    async def create_many(self, tenant_id, requests):
+        return [CreatedJob(view.id, view.key, view.next_run_at) for view in await self.create(tenant_id, requests)]
 
     async def get(self, tenant_id, job):
         try:
@@ -190,6 +196,67 @@ class PaperHistory:
         return []
 
 
+class PaperDeadLetters:
+    def __init__(self):
+        self.asked = []
+
+    async def list(self, _tenant_id, wanted, limit, cursor):
+        self.asked.append((wanted, limit, cursor))
+        return Page([], "more")
+
+    async def redrive(self, _tenant_id, choice, pace):
+        self.asked.append((choice, pace))
+        return Redriven(redriven=2, as_of=NOON, last_at=NOON)
+
+    async def discard(self, _tenant_id, choice):
+        self.asked.append(choice)
+        return Discarded(discarded=2)
+
+    async def retry(self, _tenant_id, job, scheduled_for):
+        return execution_view(job, scheduled_for)
+
+    async def retry_job(self, _tenant_id, job):
+        return execution_view(job)
+
+
+class PaperLogs:
+    def __init__(self):
+        self.asked = []
+
+    async def page(self, _tenant_id, _job, _scheduled_for, attempt, limit, cursor):
+        self.asked.append((attempt, limit, cursor))
+        return Page([LogEntry(attempt=1, line=0, at=NOON, level="info", text="hello")], "more")
+
+    async def tail(self, _tenant_id, _job, _scheduled_for, _attempt, _count):
+        return []
+
+    async def follow(self, _tenant_id, _job, _scheduled_for, attempt, begin):
+        self.asked.append((attempt, begin))
+        yield LogEntry(attempt=1, line=0, at=NOON, level="info", text="hello")
+        yield AttemptProgress(attempt=1, fraction=0.5)
+        yield None
+        yield ExecutionStatus.COMPLETED
+
+
+class PaperBreakers:
+    async def list(self, _tenant_id):
+        return [await self.reset(1, "https://api.example.com")]
+
+    async def reset(self, _tenant_id, destination):
+        return BreakerView(
+            destination=destination,
+            state=BreakerState.CLOSED,
+            since=NOON,
+            reason=None,
+            failures_in_a_row=0,
+            calls=0,
+            failures=0,
+            last_error=None,
+            next_probe_at=None,
+            waiting=0,
+        )
+
+
 class PaperWorkers:
     async def list(self, _tenant_id, _limit, _cursor):
         return Page([await self.get(1, 7)])
@@ -229,6 +296,9 @@ class PaperKeys:
 
     async def revoke(self, caller, _key):
         return self._view(caller, "one", [Scope.READ], None)
+
+    async def is_valid(self, _key):
+        return True
 
     def _view(self, caller, name, scopes, expires_at):
         return KeyView(
@@ -296,6 +366,9 @@ class PaperNode:
         self.runs = PaperRuns(self.jobs)
         self.backfills = PaperBackfills(self.jobs)
         self.history = PaperHistory()
+        self.logs = PaperLogs()
+        self.dead_letters = PaperDeadLetters()
+        self.breakers = PaperBreakers()
         self.workers = PaperWorkers()
         self.tasks = PaperTasks()
         self.keys = PaperKeys()

@@ -6,6 +6,7 @@ import asyncpg
 
 from tickwork.store.partition import Partitions
 from tickwork.store.pool import Database
+from tickwork.store.query import queries
 from tickwork.testing.clock import SettableClock
 
 _DAYS = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'tickwork.execution'::regclass"
@@ -17,12 +18,11 @@ async def test_makes_the_coming_days_and_drops_settled_ones(
     clock, database = SettableClock(database_url), Database(database_url, size=1)
     await database.open()
     partitions = Partitions(database, history_days=3)
+    await clock.set(later := datetime.now(UTC) + timedelta(days=5))
     await partitions.keep_up()
-    before = await connection.fetchval(_DAYS)
-    await clock.set(datetime.now(UTC) + timedelta(days=5))
-    await partitions.keep_up()
-    assert partitions.horizon() > datetime.now(UTC) + timedelta(days=12)
-    assert await connection.fetchval(_DAYS) == before + 5 - 3
+    assert partitions.horizon() > later + timedelta(days=7)
+    labels = {row["label"] for row in await connection.fetch(queries("upkeep")["partitions"])}
+    assert labels == {f"{later + timedelta(days=offset):%Y%m%d}" for offset in range(-3, 8)}
     await database.close()
 
 

@@ -12,8 +12,7 @@ from tickwork.api.reply import JSON, Reply, json_reply
 from tickwork.api.route import Content, NoQuery, Route
 from tickwork.api.validate import refuse_any
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.instant import Instant
-from tickwork.model.job import JobRequest
+from tickwork.model.job import CreatedJob, JobRequest
 from tickwork.model.tenancy import Scope
 
 NDJSON = "application/x-ndjson"
@@ -22,12 +21,6 @@ MOST_JOBS = 10_000
 _TOO_MANY = f"a batch holds at most {MOST_JOBS:,} jobs"
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 _request = msgspec.json.Decoder(JobRequest)
-
-
-class CreatedJob(msgspec.Struct, frozen=True):
-    id: str
-    key: str | None
-    next_run_at: Instant | None
 
 
 class CreatedJobs(msgspec.Struct, frozen=True):
@@ -47,11 +40,10 @@ async def create_job_batch(call: Call[NoQuery, list[JobRequest]]) -> Reply:
     Send a JSON array, or one JSON object per line as application/x-ndjson.
     """
     try:
-        jobs = await call.node.jobs.create(call.tenant_id, call.body)
+        created = await call.node.jobs.create_many(call.tenant_id, call.body)
     except Invalid as error:
         raise _with_index(error) if len(call.body) == 1 else error from None
-    created = CreatedJobs([CreatedJob(job.id, job.key, job.next_run_at) for job in jobs])
-    return json_reply(created, 201)
+    return json_reply(CreatedJobs(created), 201)
 
 
 def read_batch(raw: bytes, media: str) -> list[JobRequest]:

@@ -18,6 +18,7 @@ from tickwork.api.query import parse_query
 from tickwork.api.reply import Reply, send_reply
 from tickwork.api.request_id import request_id_of
 from tickwork.api.route import Route
+from tickwork.api.stream import send_stream
 from tickwork.model.tenancy import Caller
 
 _EMPTY_BODIES = (b"", b"{}")
@@ -42,8 +43,11 @@ class Endpoint:
         except Exception as error:  # noqa: BLE001 (a request must be answered, and must not stop the server)
             refusal = refusal_for(error, request_id, method=scope["method"], route=self._path)
             reply = refusal.reply(request_id)
-        await send_reply(send, reply, request_id)
+        if reply.stream is None:
+            await send_reply(send, reply, request_id)
         observe(scope["method"], self._path, reply.status, perf_counter() - began)
+        if reply.stream is not None:
+            await send_stream(scope["method"], receive, send, reply, request_id)
 
     async def _reply(self, scope: Scope, headers: RawHeaders, receive: Receive) -> Reply:
         route = self._routes.get("GET" if scope["method"] == "HEAD" else scope["method"])

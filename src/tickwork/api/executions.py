@@ -67,6 +67,11 @@ async def cancel_execution(call: Call[NoQuery, None]) -> Reply:
     return json_reply(await call.node.history.cancel(call.tenant_id, *call.id(parse_execution_id)))
 
 
+async def retry_execution(call: Call[NoQuery, None]) -> Reply:
+    """Run an execution again that failed or was cancelled: the same one, with new attempts."""
+    return json_reply(await call.node.dead_letters.retry(call.tenant_id, *call.id(parse_execution_id)))
+
+
 async def _page(
     call: Call[HistoryQuery, None] | Call[ExecutionQuery, None], query: HistoryQuery, job: int | None
 ) -> Reply:
@@ -91,6 +96,14 @@ ROUTES = (
         "POST",
         "/v1/executions/{id}/cancel",
         cancel_execution,
+        Scope.WRITE,
+        ExecutionView,
+        problems=(CONFLICT,),
+    ),
+    Route(
+        "POST",
+        "/v1/executions/{id}/retry",
+        retry_execution,
         Scope.WRITE,
         ExecutionView,
         problems=(CONFLICT,),

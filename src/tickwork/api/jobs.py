@@ -111,6 +111,11 @@ async def run_job(call: Call[NoQuery, RunRequest]) -> Reply:
     return json_reply(execution, 201, {"location": f"/v1/executions/{execution.id}"})
 
 
+async def retry_job(call: Call[NoQuery, None]) -> Reply:
+    """Run the last failure of a job again: its dead letter that failed last."""
+    return json_reply(await call.node.dead_letters.retry_job(call.tenant_id, call.id(parse_job_id)))
+
+
 def _job_reply(job: JobView) -> Reply:
     return json_reply(job, headers=_etag(job))
 
@@ -135,6 +140,7 @@ ROUTES = (
     Route(
         "POST", "/v1/jobs/{id}/run", run_job, Scope.WRITE, ExecutionView, 201, body=_RUN, problems=(CONFLICT,)
     ),
+    Route("POST", "/v1/jobs/{id}/retry", retry_job, Scope.WRITE, ExecutionView, problems=(CONFLICT,)),
     Route("POST", "/v1/jobs/{id}/pause", pause_job, Scope.WRITE, JobView, problems=(CONFLICT,)),
     Route("POST", "/v1/jobs/{id}/resume", resume_job, Scope.WRITE, JobView, problems=(CONFLICT,)),
 )

@@ -1,13 +1,16 @@
 """What the HTTP layer asks of a server node. `tickwork.app.Node` is one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView
+from tickwork.model.breaker import BreakerView
+from tickwork.model.dead_letter import Choice, DeadLetterFilter, DeadLetterView, Discarded, Pace, Redriven
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionView, MissedView
-from tickwork.model.job import JobFilter, JobRequest, JobView, Overlap
+from tickwork.model.job import CreatedJob, JobFilter, JobRequest, JobView, Overlap
+from tickwork.model.log import LogEntry, LogNews, Position
 from tickwork.model.page import Page
 from tickwork.model.preview import Preview
 from tickwork.model.tenancy import Caller, KeyView, Scope
@@ -16,6 +19,8 @@ from tickwork.model.worker import TaskView, WorkerView
 
 class Jobs(Protocol):
     async def create(self, tenant_id: int, requests: Sequence[JobRequest], /) -> list[JobView]: ...
+
+    async def create_many(self, tenant_id: int, requests: Sequence[JobRequest], /) -> list[CreatedJob]: ...
     async def get(self, tenant_id: int, job: int, /) -> JobView: ...
     async def list(
         self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None, /
@@ -52,6 +57,40 @@ class History(Protocol):
     ) -> Page[ExecutionView]: ...
 
 
+class DeadLetters(Protocol):
+    async def list(
+        self, tenant_id: int, wanted: DeadLetterFilter, limit: int, cursor: str | None, /
+    ) -> Page[DeadLetterView]: ...
+    async def redrive(self, tenant_id: int, choice: Choice, pace: Pace, /) -> Redriven: ...
+    async def discard(self, tenant_id: int, choice: Choice, /) -> Discarded: ...
+    async def retry(self, tenant_id: int, job: int, scheduled_for: datetime, /) -> ExecutionView: ...
+    async def retry_job(self, tenant_id: int, job: int, /) -> ExecutionView: ...
+
+
+class Logs(Protocol):
+    async def page(
+        self,
+        tenant_id: int,
+        job: int,
+        scheduled_for: datetime,
+        attempt: int | None,
+        limit: int,
+        cursor: str | None,
+        /,
+    ) -> Page[LogEntry]: ...
+    async def tail(
+        self, tenant_id: int, job: int, scheduled_for: datetime, attempt: int | None, count: int, /
+    ) -> list[LogEntry]: ...
+    def follow(
+        self, tenant_id: int, job: int, scheduled_for: datetime, attempt: int | None, begin: Position, /
+    ) -> AsyncGenerator[LogNews, None]: ...
+
+
+class Breakers(Protocol):
+    async def reset(self, tenant_id: int, destination: str, /) -> BreakerView: ...
+    async def list(self, tenant_id: int, /) -> list[BreakerView]: ...
+
+
 class Workers(Protocol):
     async def list(self, tenant_id: int, limit: int, cursor: str | None, /) -> Page[WorkerView]: ...
     async def get(self, tenant_id: int, worker: int, /) -> WorkerView: ...
@@ -74,6 +113,7 @@ class Keys(Protocol):
     ) -> tuple[KeyView, str]: ...
     async def list(self, caller: Caller, /) -> list[KeyView]: ...
     async def revoke(self, caller: Caller, key: int, /) -> KeyView: ...
+    async def is_valid(self, key: int, /) -> bool: ...
     async def signing_secret(self, caller: Caller, /) -> str: ...
 
 
@@ -127,6 +167,12 @@ class ServerNode(Protocol):
     def backfills(self) -> Backfills: ...
     @property
     def history(self) -> History: ...
+    @property
+    def dead_letters(self) -> DeadLetters: ...
+    @property
+    def logs(self) -> Logs: ...
+    @property
+    def breakers(self) -> Breakers: ...
     @property
     def workers(self) -> Workers: ...
     @property

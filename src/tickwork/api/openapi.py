@@ -23,7 +23,9 @@ _TAGS = {
     "jobs": "What to run, with which payload, when, and under which policies.",
     "schedules": "What a schedule means, before anything is created.",
     "executions": "One occurrence of a job each, with its tries.",
+    "dead-letters": "Executions that ended as failed, until they are run again or set aside.",
     "backfills": "Due times of the past, filled at a pace.",
+    "breakers": "Destinations of HTTP jobs that have failed of late.",
     "workers": "The processes that run the work.",
     "tasks": "The code that can be run.",
     "keys": "Who may call.",
@@ -151,8 +153,9 @@ def _never_null(schema: Schema) -> Schema:
 def _successes(route: Route, schema_of: dict[Any, Schema]) -> dict[str, Schema]:
     answers = ((route.status, route.response), *route.also)
     schemas = {status: schema_of[kind] if kind else {"type": "string"} for status, kind in answers}
+    others = dict.fromkeys(route.also_media, _media({"type": "string"}))
     return {
-        str(status): {"description": "Done.", "content": {route.media: _media(schema)}}
+        str(status): {"description": "Done.", "content": {route.media: _media(schema), **others}}
         for status, schema in schemas.items()
     }
 

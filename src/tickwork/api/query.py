@@ -68,4 +68,6 @@ def _integers(struct: type[msgspec.Struct]) -> frozenset[str]:
 
 
 def _is_integer(info: inspect.Type) -> bool:
+    if isinstance(info, inspect.UnionType):
+        return any(map(_is_integer, info.types))
     return isinstance(info.type if isinstance(info, inspect.Metadata) else info, inspect.IntType)

@@ -1,9 +1,10 @@
 """An answer as a value."""
 
+from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 import msgspec
-from starlette.types import Send
+from starlette.types import Message, Send
 
 Headers = dict[str, str]
 
@@ -16,21 +17,27 @@ class Reply(NamedTuple):
     body: bytes
     headers: Headers  # names in lower case
     remembered: bytes | None = None  # the body to keep for replays, when it must differ from the one sent
+    stream: AsyncGenerator[bytes, None] | None = None  # instead of the body
 
 
 def json_reply(value: object, status: int = 200, headers: Headers | None = None) -> Reply:
     return Reply(status, _encode(value), {"content-type": JSON, **(headers or {})})
 
 
-async def send_reply(send: Send, reply: Reply, request_id: str) -> None:
+def head(reply: Reply, request_id: str) -> Message:
     """API answers are for the caller alone and for now; a reply that may be kept says so itself."""
     headers = {
         "cache-control": "no-store",
         **reply.headers,
-        "content-length": str(len(reply.body)),
         "x-content-type-options": "nosniff",
         "x-request-id": request_id,
     }
+    if reply.stream is None:
+        headers["content-length"] = str(len(reply.body))
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": reply.status, "headers": raw})
+    return {"type": "http.response.start", "status": reply.status, "headers": raw}
+
+
+async def send_reply(send: Send, reply: Reply, request_id: str) -> None:
+    await send(head(reply, request_id))
     await send({"type": "http.response.body", "body": reply.body})

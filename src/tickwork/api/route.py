@@ -56,3 +56,4 @@ class Route(NamedTuple):
     problems: tuple[ProblemType, ...] = ()  # beyond those that follow from the rest
     also: tuple[tuple[int, Any], ...] = ()  # other answers that are no problem, by their status
     media: str = JSON
+    also_media: tuple[str, ...] = ()  # in which the same is given when asked for

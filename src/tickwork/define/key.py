@@ -82,7 +82,7 @@ class Keys:
         if expires_at and expires_at <= await self._store.now():
             raise Invalid.field("expires_at", "lies in the past", "choose a later time, or leave it out")
         tenant_id = await self._tenant(caller, tenant)
-        secret = _PREFIX + secrets.token_urlsafe(32)
+        secret = make_secret()
         view = await self._store.create_key(
             tenant_id, name, secret[:_SHOWN], _digest(secret), scopes, expires_at
         )
@@ -113,7 +113,7 @@ class Keys:
         tenant_id = await self._store.ensure_tenant(DEFAULT_TENANT, _signing_secret())
         if await self._store.any_key():
             return None
-        secret = secret or _PREFIX + secrets.token_urlsafe(32)
+        secret = secret or make_secret()
         await self._store.create_key(
             tenant_id, "first", secret[:_SHOWN], _digest(secret), [Scope.ADMIN], None
         )
@@ -133,6 +133,10 @@ class Keys:
         if not _TENANT.fullmatch(tenant):
             raise Invalid.field("tenant", "is lower-case letters, digits, '.', '_' and '-', 63 at most")
         return await self._store.ensure_tenant(tenant, _signing_secret())
+
+
+def make_secret() -> str:
+    return _PREFIX + secrets.token_urlsafe(32)
 
 
 def _reach(caller: Caller) -> int | None:

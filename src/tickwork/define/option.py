@@ -1,5 +1,6 @@
 """The options of a task: how its jobs are to be run."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -7,16 +8,53 @@ import msgspec
 from tickwork.model.duration import parse_duration
 from tickwork.model.errors import Invalid
 from tickwork.model.job import JobRequest
+from tickwork.model.retry import error_name
+
+Errors = type[BaseException] | str | Sequence[type[BaseException] | str]  # as after `except`, or by name
 
 
-def with_options(request: JobRequest, *, retries: int | None = None, **given: Any) -> JobRequest:
+def with_options(
+    request: JobRequest,
+    *,
+    retries: int | None = None,
+    retry_on: Errors | None = None,
+    never_retry_on: Errors | None = None,
+    **given: Any,
+) -> JobRequest:
     """The request with what was given, which is anything but None. Invalid says what is wrong with it."""
-    changes = {name: value for name, value in given.items() if value is not None}
-    if retries is not None:
-        changes["retry"] = msgspec.structs.replace(request.retry, max_attempts=retries + 1)
-    changed = msgspec.structs.replace(request, **changes)
+    retry = {
+        "max_attempts": None if retries is None else retries + 1,
+        "only_on": _names("retry_on", retry_on),
+        "never_on": _names("never_retry_on", never_retry_on),
+    }
+    changed = msgspec.structs.replace(
+        request, retry=msgspec.structs.replace(request.retry, **_given(retry)), **_given(given)
+    )
     _check(changed)
     return changed
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _names(option: str, errors: Errors | None) -> list[str] | None:
+    if errors is None:
+        return None
+    if isinstance(errors, str) or not isinstance(errors, Sequence):
+        errors = [errors]
+    return [_name(option, error) for error in errors]
+
+
+def _name(option: str, error: object) -> str:
+    if isinstance(error, str):
+        return error
+    if not (isinstance(error, type) and issubclass(error, BaseException)):
+        raise Invalid.field(
+            option, f"{error!r} is no error", "give classes such as ValueError, or their names"
+        )
+    # The worker knows the module of a script that is being run by its real name.
+    return error.__qualname__ if error.__module__ == "__main__" else error_name(error)
 
 
 def _check(request: JobRequest) -> None:

@@ -22,7 +22,7 @@ def unknown_task(name: str, known: Iterable[str]) -> FieldError:
     return FieldError("task", f"no worker has offered a task named {name!r}", hint)
 
 
-def payload_errors(payload: bytes, schema: str) -> list[FieldError]:
+def payload_errors(payload: object, schema: str) -> list[FieldError]:
     """Every place where the payload does not fit."""
     try:
         validator = _validator(schema)
@@ -33,10 +33,9 @@ def payload_errors(payload: bytes, schema: str) -> list[FieldError]:
                 "task", f"its worker gave a broken schema of its parameters: {_short(str(error))}", hint
             )
         ]
-    value = msgspec.json.decode(payload)
-    if validator.is_valid(value):
+    if validator.is_valid(payload):
         return []
-    errors = chain.from_iterable(map(_field_errors, validator.iter_errors(value)))
+    errors = chain.from_iterable(map(_field_errors, validator.iter_errors(payload)))
     return list(islice(errors, _MOST_ERRORS))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 from tickwork.define.connection import Connections
-from tickwork.define.option import with_options
+from tickwork.define.option import Errors, with_options
 from tickwork.define.task import Schedule, Task
 from tickwork.model.context import Context
 from tickwork.model.errors import Invalid
@@ -59,6 +59,8 @@ class App:
         *,
         name: str | None = None,
         retries: int | None = None,
+        retry_on: Errors | None = None,
+        never_retry_on: Errors | None = None,
         timeout: Duration | None = None,
         queue: str | None = None,
         priority: Priority | None = None,
@@ -75,6 +77,8 @@ class App:
         *,
         name: str | None = None,
         retries: int | None = None,
+        retry_on: Errors | None = None,
+        never_retry_on: Errors | None = None,
         timeout: Duration | None = None,
         queue: str | None = None,
         priority: Priority | None = None,
@@ -92,6 +96,8 @@ class App:
             request = with_options(
                 JobRequest(task=name or default_name(function)),
                 retries=retries,
+                retry_on=retry_on,
+                never_retry_on=never_retry_on,
                 timeout=timeout,
                 queue=queue,
                 priority=priority,

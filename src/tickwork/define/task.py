@@ -11,11 +11,12 @@ import msgspec
 
 from tickwork.define.connection import Connections
 from tickwork.define.handle import Handle
-from tickwork.define.option import as_invalid, with_options
+from tickwork.define.option import Errors, as_invalid, with_options
 from tickwork.define.signature import TaskSignature, read_signature
 from tickwork.model.errors import Invalid
 from tickwork.model.job import Duration, JobRequest, JobView, Priority
 from tickwork.model.task import Runner, TaskDefinition
+from tickwork.outbox.submit import write, write_async
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -66,6 +67,8 @@ class Task(Generic[P, R]):
         key: str | None = None,
         if_exists: IfExists | None = None,
         retries: int | None = None,
+        retry_on: Errors | None = None,
+        never_retry_on: Errors | None = None,
         timeout: Duration | None = None,
         queue: str | None = None,
         priority: Priority | None = None,
@@ -77,6 +80,8 @@ class Task(Generic[P, R]):
             key=key,
             if_exists=if_exists,
             retries=retries,
+            retry_on=retry_on,
+            never_retry_on=never_retry_on,
             timeout=timeout,
             queue=queue,
             priority=priority,
@@ -102,6 +107,14 @@ class Task(Generic[P, R]):
     async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[Any]:
         request = self.request_for(*args, **kwargs)
         return self._handle(await self._connections.async_client.create_job(request))
+
+    def submit_in(self, connection: Any, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Submit it in the transaction that is open on this connection to your own PostgreSQL: the job appears if
+        and only if that commits. The id of its row in the outbox."""
+        return write(connection, self.request_for(*args, **kwargs))
+
+    async def submit_in_async(self, connection: Any, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        return await write_async(connection, self.request_for(*args, **kwargs))
 
     def request_for(self, *args: P.args, **kwargs: P.kwargs) -> JobRequest:
         """The job as it will be submitted. The arguments are read as the worker will read them: TypeError or

@@ -37,10 +37,9 @@ class Claimer:
 
     async def _claim(self, claiming: Claiming, handout: Handout) -> bool:
         await handout.fix(claiming)
-        pairs = zip(handout.works, handout.workers, strict=True)
-        claimed = [(work, worker) for work, worker in pairs if worker is not None]
-        if claimed:
-            await claiming.claim([work for work, _ in claimed], [worker for _, worker in claimed])
-            await handout.lease(claiming)
-            _CLAIMED.inc(len(claimed))
-        return bool(claimed)
+        shares = handout.shares()
+        for worker_id, works in shares:
+            await claiming.claim(works, worker_id)
+            _CLAIMED.inc(works.size)
+        await handout.lease(claiming)
+        return bool(shares)

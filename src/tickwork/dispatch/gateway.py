@@ -29,7 +29,11 @@ from tickwork.model.protocol import (
     FromServer,
     FromWorker,
     Hello,
+    LogLine,
     Micros,
+    Note,
+    Noted,
+    Notes,
     Outcome,
     Outcomes,
     Refused,
@@ -37,13 +41,17 @@ from tickwork.model.protocol import (
 )  # fmt: skip
 from tickwork.model.tenancy import Caller
 from tickwork.model.worker import LEASE
-from tickwork.store.port import Claimed, DispatchStore, Registration, Seat
+from tickwork.store.port import NOTHING_HELD, Claimed, DispatchStore, Registration, Seat
 
 _log = structlog.get_logger("tickwork.gateway")
 _HELLO_WITHIN = 10.0
 _MOMENT = 0.01  # seconds between looks whether a transaction has ended
 _LONGEST_WAIT = LONGEST.total_seconds()
 _LATEST = 2**53  # micros beyond any real date: a worker's clock is not to be trusted blindly
+_MOST_LINES = 2**31 - 1
+_LONGEST_LINE = 16 * 1024
+_LONGEST_LEVEL = 20
+_LONGEST_MESSAGE = 1000
 
 
 class Socket(Protocol):
@@ -65,6 +73,12 @@ class Recorder(Protocol):
     def submit_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None: ...
 
 
+class Notekeeper(Protocol):
+    """Takes what attempts log, and says when it is kept."""
+
+    def submit(self, worker_id: int, notes: Sequence[Note], noted: Callable[[], None]) -> None: ...
+
+
 class KeyCheck(Protocol):
     async def is_valid(self, key_id: int) -> bool: ...
 
@@ -76,6 +90,7 @@ class Gateway:
         roster: Roster,
         renewer: Renewer,
         recorder: Recorder,
+        notekeeper: Notekeeper,
         keys: KeyCheck,
         *,
         now: Callable[[], Micros],
@@ -86,6 +101,7 @@ class Gateway:
         self._roster = roster
         self._renewer = renewer
         self._recorder = recorder
+        self._notekeeper = notekeeper
         self._keys = keys
         self._now = now
         self._room_opened = room_opened
@@ -141,7 +157,7 @@ class Gateway:
         member = Member(seat, tenant_id, hello, session.send)
         session.hold_back()
         self._roster.join(member)
-        held = await self._store.held_by(seat.worker_id) if hello.resume else []
+        held = await self._store.held_by(seat.worker_id) if hello.resume else NOTHING_HELD
         forget = compare(member, held, hello.holding)
         session.send_first(
             Welcome(
@@ -168,6 +184,8 @@ class Gateway:
         match message:
             case Outcomes():
                 self._take_outcomes(member, message)
+            case Notes():
+                self._take_notes(member, message)
             case Beat():
                 self._take_beat(member, message)
             case Drain():
@@ -185,10 +203,15 @@ class Gateway:
 
     def _take_outcomes(self, member: Member, message: Outcomes) -> None:
         """Only what this worker holds counts; the rest is stale, and acknowledged so that it is not repeated."""
-        ours = [outcome for outcome in message.items if _in_hand(member, outcome)]
-        for outcome in ours:
-            _check_figures(outcome)
-        leases = [lease for outcome in ours if (lease := member.put_down(_key(outcome))) is not None]
+        ours, leases = [], []
+        for outcome in message.items:
+            key = outcome.tenant, outcome.at, outcome.job
+            if member.attempt_in_hand(key) == outcome.attempt:
+                _check_figures(outcome)
+                ours.append(outcome)
+                lease = member.put_down(key)
+                if lease is not None:
+                    leases.append(lease)
         if len(ours) < len(message.items):
             _log.info(
                 "stale outcomes refused",
@@ -199,6 +222,11 @@ class Gateway:
             member.seat.worker_id, ours, leases, recorded=lambda: member.send(Ack(message.number))
         )
         self._room_opened()
+
+    def _take_notes(self, member: Member, message: Notes) -> None:
+        """Like outcomes. One that makes no sense is passed over: it is not worth a connection."""
+        ours = [_bounded(note) for note in message.items if _in_hand(member, note) and _makes_sense(note)]
+        self._notekeeper.submit(member.seat.worker_id, ours, noted=lambda: member.send(Noted(message.number)))
 
     def _take_beat(self, member: Member, message: Beat) -> None:
         member.credit = message.credit
@@ -279,16 +307,31 @@ def _objection(tenant_id: int | None, hello: Hello) -> str | None:
 
 def _check_figures(outcome: Outcome) -> None:
     """One outcome that no database could take would keep all others from being recorded."""
-    waits = (outcome.snooze, outcome.failure.retry_after if outcome.failure else 0.0)
     if not (0 < outcome.started < _LATEST and 0 < outcome.finished < _LATEST):
         raise msgspec.ValidationError("an outcome has times that do not exist")
-    if not all(0 <= seconds <= _LONGEST_WAIT for seconds in waits):
+    retry_after = outcome.failure.retry_after if outcome.failure else 0.0
+    if not (0 <= outcome.snooze <= _LONGEST_WAIT and 0 <= retry_after <= _LONGEST_WAIT):
         raise msgspec.ValidationError("an outcome waits for less than no time or more than ten years")
 
 
-def _key(claim: Claim | Outcome) -> ExecutionKey:
+def _makes_sense(note: Note) -> bool:
+    """One note that no database could take would keep all others from being kept."""
+    return (
+        0 <= note.first <= _MOST_LINES - len(note.lines)
+        and all(0 < line.at < _LATEST for line in note.lines)
+        and (note.fraction is None or 0 <= note.fraction <= 1)
+    )
+
+
+def _bounded(note: Note) -> Note:
+    lines = [LogLine(line.at, line.level[:_LONGEST_LEVEL], line.text[:_LONGEST_LINE]) for line in note.lines]
+    message = note.message[:_LONGEST_MESSAGE] if note.message else None
+    return msgspec.structs.replace(note, lines=lines, message=message)
+
+
+def _key(claim: Claim | Outcome | Note) -> ExecutionKey:
     return ExecutionKey(claim.tenant, from_micros(claim.at), claim.job)
 
 
-def _in_hand(member: Member, claim: Claim | Outcome) -> bool:
-    return 0 < claim.at < _LATEST and member.attempt_in_hand(_key(claim)) == claim.attempt
+def _in_hand(member: Member, claim: Claim | Outcome | Note) -> bool:
+    return member.attempt_in_hand((claim.tenant, claim.at, claim.job)) == claim.attempt

@@ -1,17 +1,10 @@
 """A worker that is connected to this node, and what is in its hands."""
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable
+from itertools import repeat
 
-from tickwork.model.execution import ExecutionKey
-from tickwork.model.ids import to_micros
-from tickwork.model.protocol import FromServer, Hello, Run, Runs
-from tickwork.store.port import Lane, Seat, Work
-
-
-class InHand(NamedTuple):
-    attempt: int
-    lease_id: int
+from tickwork.model.protocol import FromServer, Hello, Key, Run, Runs
+from tickwork.store.port import Lane, Seat, Works
 
 
 class Member:
@@ -24,10 +17,10 @@ class Member:
         self.credit = hello.credit
         self.draining = False
         self.reserved = 0  # room promised to a transaction that has not committed
-        self.doubtful = False  # a commit whose answer was lost may have given it more than we know
+        self.doubtful: set[int] = set()  # leases that a commit without an answer may have given it
         self._tasks = frozenset(offer.name for offer in hello.tasks)
         self._queues = frozenset(hello.queues)
-        self._hands: dict[ExecutionKey, InHand] = {}
+        self._hands: dict[Key, tuple[int, int]] = {}  # attempt and lease of each
         self._left: dict[int, int] = {}  # of each lease
 
     @property
@@ -46,45 +39,46 @@ class Member:
             and (not self._queues or lane.queue in self._queues)
         )
 
-    def attempt_in_hand(self, key: ExecutionKey) -> int | None:
+    def attempt_in_hand(self, key: Key) -> int | None:
         held = self._hands.get(key)
-        return held.attempt if held else None
+        return held[0] if held else None
 
-    def take(self, works: Iterable[Work], lease_id: int) -> None:
+    def take(self, works: Works, lease_id: int) -> None:
         """These are in its hands from now on, whether or not it has been told."""
-        for work in works:
-            key = ExecutionKey(work.tenant_id, work.scheduled_for, work.job_id)
-            held = self._hands.get(key)
-            if held and held.lease_id != lease_id:
-                self.put_down(key)  # an attempt that was taken back and that it has not told the end of
-            if held is None or held.lease_id != lease_id:
-                self._left[lease_id] = self._left.get(lease_id, 0) + 1
-            self._hands[key] = InHand(work.attempt, lease_id)
+        for key in self._hands.keys() & set(works.keys()):
+            self.put_down(key)  # an attempt that was taken back and that it has not told the end of
+        self._hands.update(
+            zip(works.keys(), zip(works.attempts, repeat(lease_id), strict=False), strict=True)
+        )
+        self._left[lease_id] = self._left.get(lease_id, 0) + works.size
 
-    def put_down(self, key: ExecutionKey) -> int | None:
+    def doubt(self, lease_id: int) -> None:
+        self.doubtful.add(lease_id)
+
+    def put_down(self, key: Key) -> int | None:
         """One less in its hands; the lease, when that was the last of it."""
         held = self._hands.pop(key, None)
         if held is None:
             return None
-        self._left[held.lease_id] -= 1
-        if self._left[held.lease_id]:
+        lease_id = held[1]
+        left = self._left[lease_id] - 1
+        if left:
+            self._left[lease_id] = left
             return None
-        del self._left[held.lease_id]
-        return held.lease_id
+        del self._left[lease_id]
+        return lease_id
 
-    def deliver(self, works: Iterable[Work]) -> None:
-        self.send(Runs([_run(work) for work in works]))
-
-
-def _run(work: Work) -> Run:
-    return Run(
-        work.tenant_id,
-        to_micros(work.scheduled_for),
-        work.job_id,
-        work.attempt,
-        work.task,
-        work.payload,
-        work.timeout,
-        to_micros(work.ready_at),
-        work.target,
-    )
+    def deliver(self, works: Works) -> None:
+        runs = map(
+            Run,
+            works.tenants,
+            works.times,
+            works.jobs,
+            works.attempts,
+            works.tasks,
+            works.payloads,
+            works.timeouts,
+            works.ready,
+            works.targets,
+        )
+        self.send(Runs(list(runs)))

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 from tickwork.dispatch.member import Member
 from tickwork.dispatch.roster import Roster
-from tickwork.model.execution import ExecutionKey
-from tickwork.model.ids import to_micros
 from tickwork.model.protocol import Claim
-from tickwork.store.port import DispatchStore, HeldWork, Work
+from tickwork.store.port import DispatchStore, HeldWorks
 
 
 class Reconciler:
@@ -18,29 +16,27 @@ class Reconciler:
         self._roster = roster
 
     async def reconcile(self) -> bool:
+        """A lease stays in doubt until the database has answered. Others are not looked at: of those, what is not in
+        the worker's hands has ended, even if that was recorded only after the database looked."""
         for member in self._roster:
-            if member.doubtful:
-                member.doubtful = False
-                compare(member, await self._store.held_by(member.seat.worker_id), known=())
+            if doubtful := set(member.doubtful):
+                held = await self._store.held_by(member.seat.worker_id)
+                compare(member, held.of(doubtful), known=())
+                member.doubtful -= doubtful
         return False
 
 
-def compare(member: Member, held: Sequence[HeldWork], known: Sequence[Claim]) -> list[Claim]:
+def compare(member: Member, held: HeldWorks, known: Sequence[Claim]) -> list[Claim]:
     """Hand over what the worker was given and never got; what it still holds but was taken away is the answer."""
-    told = set(known)
-    undelivered: list[Work] = []
-    for lease_id, work in held:
-        if claim_of(work) not in told and member.attempt_in_hand(_key(work)) != work.attempt:
-            undelivered.append(work)
-        member.take([work], lease_id)
+    works, told = held.works, set(known)
+    claims = [Claim(*key, attempt) for key, attempt in zip(works.keys(), works.attempts, strict=True)]
+    undelivered = [
+        place
+        for place, (claim, key) in enumerate(zip(claims, works.keys(), strict=True))
+        if claim not in told and member.attempt_in_hand(key) != claim.attempt
+    ]
+    for place, lease_id in enumerate(held.leases):
+        member.take(works.at(range(place, place + 1)), lease_id)
     if undelivered:
-        member.deliver(undelivered)
-    return list(told - {claim_of(work) for _, work in held})
-
-
-def claim_of(work: Work) -> Claim:
-    return Claim(work.tenant_id, to_micros(work.scheduled_for), work.job_id, work.attempt)
-
-
-def _key(work: Work) -> ExecutionKey:
-    return ExecutionKey(work.tenant_id, work.scheduled_for, work.job_id)
+        member.deliver(works.at(undelivered))
+    return list(told - set(claims))

@@ -6,7 +6,7 @@ from time import monotonic
 from tickwork.dispatch.member import Member
 from tickwork.dispatch.roster import Roster
 from tickwork.model.ids import to_micros
-from tickwork.model.protocol import Claim, Revoke
+from tickwork.model.protocol import Claim, Key, Revoke
 from tickwork.store.port import DispatchStore, Revocation
 
 _PATIENCE = 2.0  # seconds: a worker that cannot be reached must not hold up whoever pauses a job
@@ -38,7 +38,7 @@ class Revoker:
     def _stop(self, revocation: Revocation) -> bool:
         """Whether it is still in the worker's hands; then the worker is told."""
         member = self._roster.get(revocation.worker_id)
-        if member is None or member.attempt_in_hand(revocation.key) != revocation.attempt:
+        if member is None or member.attempt_in_hand(_key(revocation)) != revocation.attempt:
             return member is None
         if revocation not in self._told:
             self._told.add(revocation)
@@ -47,6 +47,9 @@ class Revoker:
 
 
 def _tell(member: Member, revocation: Revocation) -> None:
-    key = revocation.key
-    claim = Claim(key.tenant_id, to_micros(key.scheduled_for), key.job_id, revocation.attempt)
-    member.send(Revoke([claim], revocation.reason))
+    member.send(Revoke([Claim(*_key(revocation), revocation.attempt)], revocation.reason))
+
+
+def _key(revocation: Revocation) -> Key:
+    tenant, scheduled_for, job = revocation.key
+    return tenant, to_micros(scheduled_for), job

@@ -1,11 +1,12 @@
 """The workers connected to this node, and which of them could run what."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 
-from tickwork.dispatch.handout import Handout
+from tickwork.dispatch.handout import Handout, Share
 from tickwork.dispatch.member import Member
-from tickwork.store.port import Lane, Work
+from tickwork.store.port import Lane, Works
 
 _MOST_PER_LANE = 2000  # claimed in one go
 
@@ -47,26 +48,14 @@ class Roster:
         rooms = {lane: sum(member.room for member in members) for lane, members in self._serving.items()}
         return {lane: min(room, _MOST_PER_LANE) for lane, room in rooms.items() if room}
 
-    def place(self, works: Sequence[Work]) -> Handout:
+    def place(self, works: Works) -> Handout:
         """Choose a worker with room for each, as far as there is any, evenly."""
-        by_lane: dict[int, list[int]] = defaultdict(list)
-        for index, work in enumerate(works):
-            by_lane[work.lane_id].append(index)
-        chosen: list[Member | None] = [None] * len(works)
-        for lane, indexes in by_lane.items():
-            self._share(indexes, self._serving.get(lane, ()), chosen)
-        return Handout(works, chosen)
-
-    def _share(self, indexes: list[int], members: Sequence[Member], chosen: list[Member | None]) -> None:
-        open_ones = sorted((member for member in members if member.room), key=lambda member: member.room)
-        begin = 0
-        for waiting, member in enumerate(open_ones):
-            share = min(member.room, -(-(len(indexes) - begin) // (len(open_ones) - waiting)))
-            chosen_here = indexes[begin : begin + share]
-            for index in chosen_here:
-                chosen[index] = member
-            member.reserved += len(chosen_here)
-            begin += share
+        shares: dict[Member, Sequence[int]] = {}
+        for lane, places in _by_lane(works.lanes).items():
+            for member, share in _shared(places, self._serving.get(lane, ())):
+                member.reserved += len(share)
+                shares[member] = [*shares[member], *share] if member in shares else share
+        return Handout(works, list(starmap(Share, shares.items())))
 
     def _match(self) -> None:
         self._serving.clear()
@@ -77,3 +66,23 @@ class Roster:
         members = [member for member in self._members.values() if member.serves(lane)]
         if members:
             self._serving[lane.id] = members
+
+
+def _by_lane(lanes: Sequence[int]) -> Mapping[int, Sequence[int]]:
+    """The places of each lane's work."""
+    if lanes and lanes.count(lanes[0]) == len(lanes):
+        return {lanes[0]: range(len(lanes))}
+    places: dict[int, list[int]] = defaultdict(list)
+    for place, lane in enumerate(lanes):
+        places[lane].append(place)
+    return places
+
+
+def _shared(places: Sequence[int], members: Sequence[Member]) -> Iterator[tuple[Member, Sequence[int]]]:
+    open_ones = sorted((member for member in members if member.room), key=lambda member: member.room)
+    begin = 0
+    for waiting, member in enumerate(open_ones):
+        share = min(member.room, -(-(len(places) - begin) // (len(open_ones) - waiting)))
+        if share:
+            yield member, places[begin : begin + share]
+        begin += share

@@ -1,10 +1,21 @@
-"""What a task may ask about the attempt it is part of."""
+"""What a task may ask about the attempt it is part of, and say about it."""
 
 from datetime import UTC, datetime
+from functools import cached_property
+from typing import Protocol
 
 import structlog
 
 from tickwork.model.execution import Progress
+from tickwork.model.logger import task_logger
+
+
+class Listener(Protocol):
+    """Hears what a task says while it runs, from any thread."""
+
+    def log(self, level: str, text: str) -> None: ...
+
+    def progress(self, fraction: float, message: str | None) -> None: ...
 
 
 class Context:
@@ -17,18 +28,19 @@ class Context:
         execution_id: str = "e0-0",
         job_id: str = "j0",
         scheduled_for: datetime | None = None,
+        listener: Listener | None = None,
     ) -> None:
         self.attempt = attempt
         self.execution_id = execution_id
         self.job_id = job_id
         self.scheduled_for = scheduled_for or datetime.now(UTC)
         self.latest_progress: Progress | None = None
+        self._listener = listener
         self._cancelled = False
 
-    @property
+    @cached_property
     def log(self) -> structlog.stdlib.BoundLogger:
-        logger: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.task")
-        return logger.bind(execution=self.execution_id, attempt=self.attempt)
+        return task_logger(self._keep, execution=self.execution_id, attempt=self.attempt)
 
     @property
     def cancelled(self) -> bool:
@@ -43,3 +55,9 @@ class Context:
         if not 0 <= fraction <= 1:
             raise ValueError(f"progress is a fraction between 0 and 1, not {fraction}")
         self.latest_progress = Progress(fraction, message)
+        if self._listener:
+            self._listener.progress(fraction, message)
+
+    def _keep(self, level: str, text: str) -> None:
+        if self._listener:
+            self._listener.log(level, text)

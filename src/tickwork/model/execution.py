@@ -8,6 +8,8 @@ import msgspec
 
 from tickwork.model.instant import Instant
 
+RESULT_LIMIT = 256 * 1024  # bytes of JSON
+
 
 class ExecutionStatus(StrEnum):
     PENDING = "pending"  # -> running, cancelled, skipped
@@ -36,6 +38,7 @@ class AttemptOutcome(StrEnum):
     SNOOZED = "snoozed"  # the code asked to be run later; uses no attempt
     RETURNED = "returned"  # handed back by a draining worker before it began; uses no attempt
     CANCELLED = "cancelled"
+    HELD = "held"  # the circuit breaker of its destination is open; uses no attempt
 
 
 class ExecutionKey(NamedTuple):
@@ -100,6 +103,9 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
     started_at: Instant | None
     finished_at: Instant | None
     error: AttemptError | None
+    worker_name: str | None = None
+    silent_for: float | None = None  # seconds, of the worker of a lost one when that was found
+    log_tail: str | None = None  # the last lines that it logged, unless it completed
 
 
 class MissedView(msgspec.Struct, frozen=True, kw_only=True, rename={"begin": "from", "end": "to"}):

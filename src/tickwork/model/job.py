@@ -29,6 +29,7 @@ QueueName = Annotated[
     ),
 ]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
+ErrorNames = Annotated[list[Name], Meta(max_length=50)]
 Priority = Literal["critical", "high", "normal", "low"]
 PRIORITIES: tuple[Priority, ...] = ("critical", "high", "normal", "low")  # stored as the position in here
 Overlap = Literal["skip", "queue", "allow", "replace"]
@@ -58,6 +59,8 @@ class RetryRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     factor: Annotated[float, Meta(ge=1, le=100)] = 2.0
     max: Duration = "1h"
     jitter: Annotated[float, Meta(ge=0, le=1)] = 0.2
+    only_on: ErrorNames = []
+    never_on: ErrorNames = []
 
     def policy(self) -> RetryPolicy:
         return RetryPolicy(
@@ -67,6 +70,8 @@ class RetryRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
             factor=self.factor,
             max=parse_duration(self.max).total_seconds(),
             jitter=self.jitter,
+            only_on=self.only_on,
+            never_on=self.never_on,
         )
 
 
@@ -162,6 +167,14 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     created_at: Instant
     updated_at: Instant
+
+
+class CreatedJob(msgspec.Struct, frozen=True):
+    """What is told of each of many new jobs."""
+
+    id: str
+    key: str | None
+    next_run_at: Instant | None
 
 
 class JobFilter(NamedTuple):

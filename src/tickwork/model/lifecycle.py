@@ -1,6 +1,6 @@
 """How an execution goes on after an attempt that did not complete.
 
-                       ┌───────── retried, snoozed, returned, lost ─────────┐
+                       ┌───────── retried, snoozed, returned, lost, held ───┐
                        ▼                                                     │
     (fired) ──▶    pending ──────────── claimed ───────────────────▶     running ──▶ completed
        │               │                                                     │
@@ -15,6 +15,8 @@ from typing import NamedTuple
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.retry import RetryPolicy
 from tickwork.model.worker import MAX_LOSSES
+
+FOREVER = datetime.max  # noqa: DTZ901 (without a zone it is what asyncpg takes for infinity)
 
 
 class Held(NamedTuple):
@@ -42,15 +44,18 @@ class Verdict(NamedTuple):
     started_at: datetime | None = None
     finished_at: datetime | None = None
     reason: str | None = None
+    held_by: str | None = None  # the destination whose circuit breaker it waits for
 
 
-def failed(held: Held, policy: RetryPolicy, *, retry: bool, retry_after: float, started: datetime) -> Verdict:
-    """The attempt failed: try again later, or end it when that is useless or the attempts are used up."""
+def failed(
+    held: Held, policy: RetryPolicy, *, final: str | None, retry_after: float, started: datetime
+) -> Verdict:
+    """The attempt failed: try again later, or end it when there is a reason not to or the attempts are used up."""
     failures = held.failures + 1
-    if retry and failures < policy.max_attempts:
+    if final is None and failures < policy.max_attempts:
         delay = policy.delay(failures, at_least=retry_after)
         return _again(held, held.now + delay, failures=failures)
-    reason = "attempts used up" if retry else "not to be retried"
+    reason = final or "attempts used up"
     return _end(held, ExecutionStatus.FAILED, started, reason, failures=failures)
 
 
@@ -60,6 +65,11 @@ def snoozed(held: Held, delay: timedelta) -> Verdict:
 
 def returned(held: Held) -> Verdict:
     return _again(held, max(held.now, held.key.scheduled_for))
+
+
+def held_back(held: Held, destination: str, reason: str) -> Verdict:
+    """The circuit breaker of its destination is open, and will let it go."""
+    return _again(held, FOREVER)._replace(held_by=destination, reason=reason)
 
 
 def cancelled(held: Held, started: datetime | None, reason: str) -> Verdict:

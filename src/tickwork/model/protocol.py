@@ -26,6 +26,7 @@ import msgspec
 from tickwork.model.execution import AttemptOutcome
 
 Micros = int
+Key = tuple[int, Micros, int]  # tenant, scheduled for, job: an execution as the messages name it
 
 
 class Claim(msgspec.Struct, array_like=True, frozen=True):
@@ -73,7 +74,7 @@ class Outcome(msgspec.Struct, array_like=True, frozen=True):
     result: bytes | None = None  # JSON
     failure: Failure | None = None
     snooze: float = 0.0  # seconds, for a snoozed one
-    reason: str | None = None  # for a cancelled one
+    reason: str | None = None  # for a cancelled or a held one
 
 
 class LogLine(msgspec.Struct, array_like=True, frozen=True):

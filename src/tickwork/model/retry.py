@@ -1,5 +1,6 @@
-"""When to try again after a failure."""
+"""Whether and when to try again after a failure."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from random import random
 from typing import Literal
@@ -7,6 +8,7 @@ from typing import Literal
 import msgspec
 
 Backoff = Literal["exponential", "linear", "fixed"]
+_LONGEST_SHOWN = 200
 
 
 class RetryPolicy(msgspec.Struct, frozen=True):
@@ -18,6 +20,17 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     factor: float = 2.0
     max: float = 3600.0
     jitter: float = 0.2
+    only_on: list[str] = []  # errors; none named: on any
+    never_on: list[str] = []
+
+    def refusal(self, kinds: Sequence[str]) -> str | None:
+        """Why an error of these kinds, its own type first, is not to be tried again; None when it is."""
+        for name in self.never_on:
+            if _names_one_of(name, kinds):
+                return f"{name} is in never_on"
+        if self.only_on and not any(_names_one_of(name, kinds) for name in self.only_on):
+            return f"{kinds[0][:_LONGEST_SHOWN]} is not in only_on"
+        return None
 
     def delay(self, failures: int, *, at_least: float = 0.0) -> timedelta:
         """How long to wait after the given number of failures, jitter only ever shortening it."""
@@ -33,3 +46,13 @@ class RetryPolicy(msgspec.Struct, frozen=True):
             return self.initial * self.factor ** (failures - 1)
         except OverflowError:
             return self.max
+
+
+def error_name(kind: type) -> str:
+    """As errors are called in records and in only_on and never_on: with their module, unless Python brings them."""
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _names_one_of(name: str, kinds: Sequence[str]) -> bool:
+    """A name without its module means the class of that name in any."""
+    return any(kind == name or kind.endswith(f".{name}") for kind in kinds)

@@ -12,12 +12,14 @@ import msgspec
 from prometheus_client import Counter, Histogram
 
 from tickwork.model import lifecycle
+from tickwork.model.destination import destination_of
 from tickwork.model.execution import AttemptError, AttemptOutcome, ExecutionKey
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
 from tickwork.model.lifecycle import Held, Verdict
 from tickwork.model.protocol import Failure, Outcome
-from tickwork.store.port import AttemptNote, Claimed, Completion, RecordStore
+from tickwork.model.retry import RetryPolicy
+from tickwork.store.port import AttemptNote, Claimed, RecordStore
 
 _MOST = 200  # messages written together; each holds a worker's batch
 _ATTEMPTS = Counter("tickwork_attempts_total", "Attempts that ended, by how.", ["outcome"])
@@ -80,27 +82,26 @@ class Recorder:
             del self._started[: len(noted)]
 
     async def _write(self, batch: Sequence[_Submission]) -> None:
-        completions: list[Completion] = []
+        completed: list[tuple[int, Outcome]] = []
         others: list[tuple[int, Outcome]] = []
         for submission in batch:
             for outcome in submission.outcomes:
-                if outcome.kind == AttemptOutcome.COMPLETED:
-                    completions.append(_completion(submission.worker_id, outcome))
-                else:
-                    others.append((submission.worker_id, outcome))
+                pile = completed if outcome.kind is AttemptOutcome.COMPLETED else others
+                pile.append((submission.worker_id, outcome))
         leases = [lease for submission in batch for lease in submission.leases]
-        if others or not completions:
-            await self._settle(others, leases if not completions else [])
-        if completions:
-            _STALE.inc(len(completions) - await self._store.complete(completions, leases))
-            _ATTEMPTS.labels("completed").inc(len(completions))
-            _observe_delay(completions[0])
+        if others or not completed:
+            await self._settle(others, leases if not completed else [])
+        if completed:
+            _STALE.inc(len(completed) - await self._store.complete(completed, leases))
+            _ATTEMPTS.labels("completed").inc(len(completed))
+            _observe_delay(completed[0][1])
 
     async def _settle(self, others: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> None:
         by_claim = {(_key(outcome), outcome.attempt): outcome for _, outcome in others}
         async with self._store.settling() as settling:
-            claimed = [Claimed(_key(outcome), worker_id, outcome.attempt) for worker_id, outcome in others]
-            held = await settling.lock(claimed)
+            # A worker that came back repeats what was not acknowledged: the same outcome may be here twice.
+            claimed = {Claimed(_key(outcome), worker_id, outcome.attempt) for worker_id, outcome in others}
+            held = await settling.lock(list(claimed))
             pairs = [(each, by_claim[each.key, each.attempt]) for each in held]
             await settling.settle(
                 [decide(each, outcome) for each, outcome in pairs],
@@ -119,25 +120,39 @@ def decide(held: Held, outcome: Outcome) -> Verdict:
         return lifecycle.snoozed(held, timedelta(seconds=outcome.snooze))
     if outcome.kind == AttemptOutcome.RETURNED:
         return lifecycle.returned(held)
+    if outcome.kind == AttemptOutcome.HELD:
+        return _held_back(held, outcome)
     if outcome.kind == AttemptOutcome.CANCELLED:
         return lifecycle.cancelled(held, started, (outcome.reason or "cancelled").replace("\0", ""))
+    job = msgspec.json.decode(held.definition, type=JobRequest)
+    if outcome.kind == AttemptOutcome.LOST:  # broken off by a worker that could not renew its lease
+        return lifecycle.lost(held, may_retry=job.on_worker_lost == "retry")
     failure = outcome.failure or _NOTHING_SAID
-    policy = msgspec.json.decode(held.definition, type=JobRequest).retry.policy()
-    return lifecycle.failed(
-        held, policy, retry=failure.retry, retry_after=failure.retry_after, started=started
-    )
+    policy = job.retry.policy()
+    final = _final(failure, policy)
+    return lifecycle.failed(held, policy, final=final, retry_after=failure.retry_after, started=started)
 
 
-def _observe_delay(completion: Completion) -> None:
-    if completion.attempt == 1:
-        _DELAY.observe((completion.started_at - completion.key.scheduled_for).total_seconds())
+def _final(failure: Failure, policy: RetryPolicy) -> str | None:
+    """Why there is to be no other attempt, if so: the failure itself says it, or the job by the kind of error."""
+    if not failure.retry:
+        return "not to be retried"
+    refusal = policy.refusal([failure.type, *failure.kinds])
+    return f"not to be retried: {refusal}".replace("\0", "") if refusal else None
 
 
-def _completion(worker_id: int, outcome: Outcome) -> Completion:
-    return Completion(
-        _key(outcome), worker_id, outcome.attempt, from_micros(outcome.started), from_micros(outcome.finished),
-        outcome.result,
-    )  # fmt: skip
+def _held_back(held: Held, outcome: Outcome) -> Verdict:
+    """By the job as it is now: if it calls elsewhere since, the breaker there lets it go at once."""
+    target = msgspec.json.decode(held.definition, type=JobRequest).http
+    if target is None:
+        return lifecycle.returned(held)
+    reason = (outcome.reason or "circuit breaker open").replace("\0", "")
+    return lifecycle.held_back(held, destination_of(target.url), reason)
+
+
+def _observe_delay(outcome: Outcome) -> None:
+    if outcome.attempt == 1:
+        _DELAY.observe((outcome.started - outcome.at) / 1e6)
 
 
 def _note(held: Held, outcome: Outcome) -> AttemptNote:

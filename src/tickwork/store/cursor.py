@@ -14,6 +14,7 @@ from tickwork.model.errors import Invalid
 
 _Id = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _WorkerId = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+_Number = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 _Time = Annotated[int, Meta(ge=0, le=253_402_300_799_999_999)]  # microseconds since 1970, up to the year 9999
 
 
@@ -38,7 +39,20 @@ class BackfillPlace(NamedTuple):
     id: _Id
 
 
-Place = JobPlace | ExecutionPlace | WorkerPlace | BackfillPlace
+class DeadLetterPlace(NamedTuple):
+    list: Literal["dead letters"]
+    failed_at: _Time
+    time: _Time
+    job: _Id
+
+
+class LogPlace(NamedTuple):
+    list: Literal["log"]
+    attempt: _Number
+    line: _Number
+
+
+Place = JobPlace | ExecutionPlace | WorkerPlace | BackfillPlace | DeadLetterPlace | LogPlace
 _Place = TypeVar("_Place", bound=Place)
 
 

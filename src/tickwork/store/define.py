@@ -19,7 +19,7 @@ from tickwork.model.job import JobSpec, JobStatus
 from tickwork.model.schedule import Once, Recurring, Timing, count_between, last_of
 from tickwork.store.membership import Crossed, LockedRule, LockedRules, Membership, again_if_crossed
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import Definition
+from tickwork.store.port import Definition, Made
 from tickwork.store.query import queries
 from tickwork.store.upcoming import Upcoming
 
@@ -40,6 +40,7 @@ class _Timing(NamedTuple):
     scheduled_for: datetime | None
     held: bool
     due: datetime | None  # what must have an execution at once
+    next_run_at: datetime | None
     until: datetime | None = None  # the last of its due times, when it has only so many
 
 
@@ -63,10 +64,10 @@ class PostgresDefineStore:
     async def task_names(self, tenant_id: int) -> list[str]:
         return [row["name"] for row in await self._database.fetch(self._sql["task_names"], tenant_id)]
 
-    async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[int]:
+    async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
         return await again_if_crossed(lambda: self._create(tenant_id, specs))
 
-    async def _create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[int]:
+    async def _create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
         async with self._database.transaction() as connection:
             members = Membership(connection, tenant_id, self._timing_from_text)
             there = await self._with_keys("jobs_by_key", connection, tenant_id, specs)
@@ -79,7 +80,10 @@ class PostgresDefineStore:
             for spec in old:
                 await self._replace(connection, tenant_id, rows.get(spec.request.key), spec, rules, now)
             made = iter(await self._insert(connection, tenant_id, new, rules, now))
-        return [there[spec.request.key]["id"] if spec.request.key in there else next(made) for spec in specs]
+        return [
+            Made(there[spec.request.key]["id"], is_new=False) if spec.request.key in there else next(made)
+            for spec in specs
+        ]
 
     async def _with_keys(
         self, query: str, connection: Connection, tenant_id: int, specs: Sequence[JobSpec]
@@ -120,29 +124,30 @@ class PostgresDefineStore:
         specs: Sequence[JobSpec],
         rules: LockedRules,
         now: datetime,
-    ) -> list[int]:
+    ) -> list[Made]:
         lanes = await self._lanes(connection, tenant_id, specs)
-        ids = [row["id"] for row in await connection.fetch(self._sql["new_job_ids"], len(specs))]
-        jobs, executions = [], []
-        for job, spec in zip(ids, specs, strict=True):
+        ids = await connection.fetch(self._sql["new_job_ids"], len(specs))
+        jobs, executions, made = [], [], []
+        for (job,), spec in zip(ids, specs, strict=True):
             timing = self._timing(job, spec, rules, now)
             lane = lanes[spec.queue, spec.task]
+            made.append(Made(job, is_new=True, next_run_at=timing.next_run_at))
             jobs.append(_job_row(job, tenant_id, lane, spec, timing, now))
             if timing.due:
                 executions.append(_execution_row(job, tenant_id, lane, spec.priority, timing.due))
         await _copy(connection, "job", _JOB_COLUMNS, jobs)
         await _copy(connection, "execution", _EXECUTION_COLUMNS, executions)
-        return ids
+        return made
 
     def _timing(self, job: int, spec: JobSpec, rules: LockedRules, now: datetime) -> _Timing:
         rule = rules.of(spec)
         if rule:
             due = rule.passed(now, (spec.priority, job))
-            return _Timing(rule.id, None, held=False, due=due, until=_last_due(spec, now))
+            return _Timing(rule.id, None, False, due, rule.next_at, until=_last_due(spec, now))
         assert isinstance(spec.schedule, Once)  # noqa: S101 (what has no rule is due once)
         at = max(spec.schedule.at or now, now)
         held = at >= self._horizon()
-        return _Timing(None, at, held, None if held else at)
+        return _Timing(None, at, held, None if held else at, at)
 
     async def definition(self, tenant_id: int, job: int) -> Definition:
         row = await self._database.fetchrow(self._sql["definition"], tenant_id, job)
@@ -221,6 +226,7 @@ class PostgresDefineStore:
         """The job goes on under another timing: what the old one had fired ahead is taken back."""
         if old_rule:
             await upcoming.stop_ahead(old_rule.ahead(now), "skipped", "rescheduled")
+            await upcoming.remember([old_rule.last_at, old_rule.next_at])
             await connection.execute(self._sql["note_past_rule"], row["id"], old_rule.id)
             if old_rule.last_at:
                 await connection.execute(self._sql["note_extra"], row["id"], old_rule.last_at)
@@ -295,6 +301,7 @@ class PostgresDefineStore:
         """Due times pass while a job is paused, but not the only one of a job that is due once."""
         if rule:
             await upcoming.stop_ahead(rule.ahead(now), "skipped", "paused")
+            await upcoming.remember([rule.last_at, rule.next_at])
         else:
             await upcoming.take_back(row["scheduled_for"], "paused")
         await upcoming.hold(row["lane_id"])

@@ -1,17 +1,19 @@
 """Handing out, leases and rescue: the SQL behind the dispatch stage."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import msgspec
 
 from tickwork.model.execution import ExecutionKey
+from tickwork.model.ids import to_micros
 from tickwork.model.protocol import Hello
-from tickwork.store.handing import PostgresHanding, keys_of
+from tickwork.store.handing import PostgresHanding
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import Claimed, HeldWork, Lane, Registration, Revocation, Work
+from tickwork.store.port import NOTHING_HELD, Claimed, HeldWorks, Lane, Registration, Revocation, Works
 from tickwork.store.query import queries
 from tickwork.store.settling import PostgresSettling
 
@@ -65,9 +67,11 @@ class PostgresDispatchStore:
             row = await connection.fetchrow(self._sql["resume_worker"], token, tenant_id, lease)
         return Registration(row["id"], row["connection"]) if row else None
 
-    async def held_by(self, worker_id: int) -> list[HeldWork]:
-        rows = await self._vital.fetch(self._sql["held_by"], worker_id)
-        return [HeldWork(row[0], Work(*row[1:])) for row in map(tuple, rows)]
+    async def held_by(self, worker_id: int) -> HeldWorks:
+        async with self._vital.transaction() as connection:
+            await connection.execute(self._sql["wait_for_handouts"], worker_id)
+            rows = await connection.fetch(self._sql["held_by"], worker_id)
+        return HeldWorks([row[0] for row in rows], works_of([row[1:] for row in map(tuple, rows)]))
 
     async def renew(self, workers: Sequence[int], lease: timedelta) -> set[int]:
         async with self._vital.transaction() as connection:
@@ -101,16 +105,16 @@ class PostgresDispatchStore:
 
 
 class PostgresClaiming(PostgresHanding):
-    async def pick(self, rooms: dict[int, int], lead: timedelta) -> list[Work]:
-        rows = await self._connection.fetch(
-            self._dispatch["pick_ready"], list(rooms), list(rooms.values()), lead
+    async def pick(self, rooms: dict[int, int], lead: timedelta) -> Works:
+        return works_of(
+            await self._connection.fetch(
+                self._dispatch["pick_ready"], list(rooms), list(rooms.values()), lead
+            )
         )
-        return [Work(*row) for row in rows]
 
-    async def claim(self, works: Sequence[Work], workers: Sequence[int]) -> None:
-        times = [work.scheduled_for for work in works]
+    async def claim(self, works: Works, worker_id: int) -> None:
         await self._connection.execute(
-            self._dispatch["claim"], *keys_of(works), list(workers), min(times), max(times)
+            self._dispatch["claim"], works.tenants, works.times, works.jobs, worker_id
         )
 
 
@@ -131,9 +135,25 @@ class PostgresRescuing(PostgresSettling):
         await self._connection.execute(self._dispatch["forget_revocations_of"], list(workers))
 
 
+def works_of(rows: Iterable[Iterable[Any]]) -> Works:
+    """Rows of a tenant, a time, a job, a lane, an attempt, a time from which it is ready, and what to run."""
+    columns: list[Sequence[Any]] = [*zip(*rows, strict=True)]
+    if not columns:
+        return NOTHING_HELD.works
+    tenants, times, jobs, lanes, attempts, ready, *what = columns
+    return Works(tenants, [*map(to_micros, times)], jobs, lanes, attempts, [*map(to_micros, ready)], *what)
+
+
 def _claims(row: asyncpg.Record) -> list[Claimed]:
-    keys = zip(row["tenant_ids"], row["scheduled_fors"], row["job_ids"], strict=True)
+    jobs = row["job_ids"]
+    tenants, times = (_stretched(row[column], len(jobs)) for column in ("tenant_ids", "scheduled_fors"))
+    keys = zip(tenants, times, jobs, strict=True)
     return [Claimed(ExecutionKey(*key), row["worker_id"], None) for key in keys]
+
+
+def _stretched(column: list[Any], length: int) -> list[Any]:
+    """One value stands for all."""
+    return column * length if len(column) == 1 else column
 
 
 def _revocation(row: asyncpg.Record) -> Revocation:

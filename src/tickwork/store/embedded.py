@@ -4,10 +4,12 @@ The server binaries come with a dependency; starting and stopping them is done h
 manager shares a lock file between users and opens folders to everyone.
 """
 
+import asyncio
 import hashlib
 import importlib.util
 import os
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -15,7 +17,11 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
+import structlog
+
 from tickwork.model.errors import TickworkError
+
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
 DATABASE = "tickwork"
 _ROLE = "tickwork"
@@ -53,12 +59,18 @@ class EmbeddedPostgres:
         try:
             socket_folder = self._prepare()
             if not self._running():
-                self._pg_ctl("start", "-l", str(self._cluster / "server.log"), "-o", f"-k '{socket_folder}'")
+                self._launch(socket_folder)
             self._make_database(socket_folder)
         except BaseException:
             self._release_folder()
             raise
         return f"postgresql://{_ROLE}@/{DATABASE}?host={socket_folder}&port={_PORT}"
+
+    async def keep_alive(self) -> bool:
+        """Start it again if it has died; there is never more to do."""
+        if not self._answers():
+            await asyncio.to_thread(self._revive)
+        return False
 
     def stop(self) -> None:
         if os.geteuid() == 0:
@@ -66,6 +78,22 @@ class EmbeddedPostgres:
         if self._running():
             self._pg_ctl("stop", "-m", "fast")
         self._release_folder()
+
+    def _answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as end:
+            try:
+                end.connect(str(self._socket_folder() / f".s.PGSQL.{_PORT}"))
+            except OSError:
+                return False
+        return True
+
+    def _revive(self) -> None:
+        if not self._running():
+            _log.warning("the embedded PostgreSQL has died; starting it again")
+            self._launch(self._socket_folder())
+
+    def _launch(self, socket_folder: Path) -> None:
+        self._pg_ctl("start", "-l", str(self._cluster / "server.log"), "-o", f"-k '{socket_folder}'")
 
     def _take_folder(self) -> None:
         if sys.platform == "win32":

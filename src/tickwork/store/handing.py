@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from tickwork.model.ids import from_micros
 from tickwork.store.pool import Connection
-from tickwork.store.port import Seat, Work
+from tickwork.store.port import Seat, Works
 from tickwork.store.query import queries
 
 
@@ -20,15 +21,17 @@ class PostgresHanding:
         )
         return {row["id"] for row in rows}
 
-    async def lease(self, works: Sequence[Work], workers: Sequence[int | None]) -> dict[int, int]:
-        rows = await self._connection.fetch(self._dispatch["write_leases"], *keys_of(works), list(workers))
-        return {row["worker_id"]: row["id"] for row in rows}
+    async def lease(self, worker_id: int, works: Works) -> int:
+        lease: int = await self._connection.fetchval(
+            self._dispatch["write_lease"],
+            worker_id,
+            _shortened(works.tenants),
+            [from_micros(at) for at in _shortened(works.times)],
+            works.jobs,
+        )
+        return lease
 
 
-def keys_of(works: Sequence[Work]) -> tuple[list[int], list[object], list[int]]:
-    """The identities as columns: tenants, times, jobs."""
-    return (
-        [work.tenant_id for work in works],
-        [work.scheduled_for for work in works],
-        [work.job_id for work in works],
-    )
+def _shortened(column: Sequence[int]) -> Sequence[int]:
+    """One value stands for all, as it mostly does in a round."""
+    return column[:1] if column.count(column[0]) == len(column) else column

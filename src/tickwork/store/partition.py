@@ -89,6 +89,7 @@ class Partitions:
             forget = self._begin, [begin for begin, _ in kept], [end for _, end in kept]
             await connection.execute(self._sql["forget_rounds"], *forget)
             await connection.execute(self._sql["forget_extras"], *forget)
+            await connection.execute(self._sql["forget_dead_letters"], *forget)
         await connection.execute(self._sql["forget_backfills"], self._history)
         return dropped
 

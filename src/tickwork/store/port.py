@@ -4,24 +4,29 @@ The stages know only this file. Every method raises `Unavailable` when the datab
 calls may simply call again, because repeating any of them changes nothing that was already done.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
 from tickwork.model.backfill import BackfillRequest, BackfillView, Policy
+from tickwork.model.breaker import Breaker, BreakerKey, BreakerView
+from tickwork.model.dead_letter import DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.execution import (
     AttemptOutcome,
     AttemptView,
     ExecutionFilter,
     ExecutionKey,
+    ExecutionStatus,
     ExecutionView,
     MissedView,
+    Progress,
 )
 from tickwork.model.job import JobFilter, JobSpec, JobStatus, JobView, Overlap
 from tickwork.model.lifecycle import Held, Verdict
+from tickwork.model.log import LogEntry, Position
 from tickwork.model.page import Page
-from tickwork.model.protocol import Hello
+from tickwork.model.protocol import Hello, Key, LogLine, Micros, Outcome
 from tickwork.model.worker import TaskView, WorkerView
 
 Cursor = tuple[int, int]  # (priority, job): how far a round has been fired
@@ -67,30 +72,51 @@ class RoundNote(NamedTuple):
     reason: str | None = None
 
 
-class Work(NamedTuple):
-    """One execution that could be handed to a worker, with all that is needed to run it."""
+class Works(NamedTuple):
+    """Executions that could be handed to workers, with all that is needed to run them. As columns: so many are
+    handed out in a second that an object for each would cost more than the statements."""
 
-    tenant_id: int
+    tenants: Sequence[int]
+    times: Sequence[Micros]  # when they were scheduled for
+    jobs: Sequence[int]
+    lanes: Sequence[int]
+    attempts: Sequence[int]
+    ready: Sequence[Micros]  # not to be started before
+    tasks: Sequence[str]
+    payloads: Sequence[bytes]
+    targets: Sequence[bytes | None]
+    timeouts: Sequence[float]
+
+    @property
+    def size(self) -> int:
+        return len(self.jobs)
+
+    def at(self, places: Sequence[int]) -> "Works":
+        """Those at these places."""
+        if len(places) == len(self.jobs):
+            return self
+        if isinstance(places, range):
+            return Works._make(column[places.start : places.stop] for column in self)
+        return Works._make([column[place] for place in places] for column in self)
+
+    def keys(self) -> "Iterator[Key]":
+        return zip(self.tenants, self.times, self.jobs, strict=True)
+
+
+class Candidates(NamedTuple):
+    """Jobs whose due times are being fired, as columns."""
+
+    rounds: Sequence[int]  # which of the rounds each belongs to
+    priorities: Sequence[int]
+    overlaps: Sequence[Overlap]
+    works: Works
+
+
+class Blocker(NamedTuple):
+    """The execution of a job that has not ended, when the job's executions must not overlap."""
+
     scheduled_for: datetime
-    job_id: int
-    lane_id: int
-    attempt: int
-    ready_at: datetime
-    task: str
-    payload: bytes
-    target: bytes | None
-    timeout: float
-
-
-class Candidate(NamedTuple):
-    """A job whose due time is being fired."""
-
-    round_number: int
-    priority: int
-    work: Work
-    overlap: Overlap
-    blocked_by: datetime | None  # its execution that has not ended, when they must not overlap
-    queued: int  # executions of it that wait for one another
+    queued: int  # executions of the job that wait for one another
 
 
 class Seat(NamedTuple):
@@ -112,9 +138,16 @@ class Registration(NamedTuple):
     connection: int
 
 
-class HeldWork(NamedTuple):
-    lease_id: int
-    work: Work
+class HeldWorks(NamedTuple):
+    leases: Sequence[int]
+    works: Works
+
+    def of(self, leases: Container[int]) -> "HeldWorks":
+        places = [place for place, lease in enumerate(self.leases) if lease in leases]
+        return HeldWorks([self.leases[place] for place in places], self.works.at(places))
+
+
+NOTHING_HELD = HeldWorks((), Works._make([()] * len(Works._fields)))
 
 
 class Revocation(NamedTuple):
@@ -122,17 +155,6 @@ class Revocation(NamedTuple):
     key: ExecutionKey
     attempt: int
     reason: str
-
-
-class Completion(NamedTuple):
-    """An attempt that completed, by whoever held it."""
-
-    key: ExecutionKey
-    worker_id: int
-    attempt: int
-    started_at: datetime
-    finished_at: datetime
-    result: bytes | None
 
 
 class AttemptNote(NamedTuple):
@@ -155,6 +177,30 @@ class Claimed(NamedTuple):
     attempt: int | None  # None: whichever this worker holds
 
 
+class Logged(NamedTuple):
+    """Lines that an attempt logged, numbered from `first` on."""
+
+    key: ExecutionKey
+    attempt: int
+    first: int
+    lines: Sequence[LogLine]
+
+
+class ProgressNote(NamedTuple):
+    claimed: Claimed
+    progress: Progress
+
+
+class Standing(NamedTuple):
+    """How an execution stands, for those who follow its log."""
+
+    status: ExecutionStatus
+    attempt: int
+    progress: Progress | None
+    end: Position  # of its log
+    ended_for: timedelta | None  # None while it has not ended
+
+
 class Collision(Exception):
     """Some due time that is being fired has an execution already."""
 
@@ -165,8 +211,8 @@ class Handing(Protocol):
     async def hold(self, seats: Sequence[Seat]) -> set[int]:
         """The workers that may be handed work on these connections, fixed until the commit."""
 
-    async def lease(self, works: Sequence[Work], workers: Sequence[int | None]) -> dict[int, int]:
-        """Note what each worker is handed; the lease of each worker."""
+    async def lease(self, worker_id: int, works: Works) -> int:
+        """Note what a worker is handed; the lease."""
 
 
 class Firing(Handing, Protocol):
@@ -175,18 +221,25 @@ class Firing(Handing, Protocol):
     async def take(self, lead: timedelta, late: timedelta, limit: int) -> list[DueRule]:
         """Up to so many rules that are late by that much, and as many that are not."""
 
-    async def pick(self, rounds: Sequence[Round], chunk: int) -> list[Candidate]: ...
+    async def pick(self, rounds: Sequence[Round], chunk: int) -> Candidates: ...
 
-    async def cancel_blockers(self, candidates: Sequence[Candidate]) -> None:
-        """End what these replace, wherever it is."""
+    async def blockers(self, rounds: Sequence[Round], candidates: Candidates) -> dict[int, Blocker]:
+        """What stands in the way, by the place of the candidate."""
+
+    async def cancel(self, blocking: Sequence[ExecutionKey]) -> None:
+        """End them wherever they are: something newer replaces them."""
 
     async def insert(
-        self, candidates: Sequence[Candidate], workers: Sequence[int | None], reasons: Sequence[str | None]
+        self,
+        candidates: Candidates,
+        workers: Sequence[int | None],
+        blockers: Mapping[int, Blocker],
+        reasons: Mapping[int, str],
     ) -> None:
         """Those with a reason are skipped for it; a blocked one without waits for its turn. Collision when a due
         time has an execution already; then the transaction is over."""
 
-    async def insert_carefully(self, candidates: Sequence[Candidate]) -> None:
+    async def insert_carefully(self, candidates: Candidates) -> None:
         """Leave executions that exist, except those that were stopped before their time."""
 
     async def advance(self, steps: Sequence[RuleStep], notes: Sequence[RoundNote]) -> None: ...
@@ -215,9 +268,9 @@ class TriggerStore(Protocol):
 class Claiming(Handing, Protocol):
     """One transaction that hands out waiting executions."""
 
-    async def pick(self, rooms: dict[int, int], lead: timedelta) -> list[Work]: ...
+    async def pick(self, rooms: dict[int, int], lead: timedelta) -> Works: ...
 
-    async def claim(self, works: Sequence[Work], workers: Sequence[int]) -> None: ...
+    async def claim(self, works: Works, worker_id: int) -> None: ...
 
 
 class Settling(Protocol):
@@ -254,7 +307,7 @@ class DispatchStore(Protocol):
 
     async def resume(self, tenant_id: int | None, token: bytes, lease: timedelta) -> Registration | None: ...
 
-    async def held_by(self, worker_id: int) -> list[HeldWork]: ...
+    async def held_by(self, worker_id: int) -> HeldWorks: ...
 
     async def renew(self, workers: Sequence[int], lease: timedelta) -> set[int]: ...
 
@@ -271,8 +324,8 @@ class DispatchStore(Protocol):
 
 
 class RecordStore(Protocol):
-    async def complete(self, completions: Sequence[Completion], leases: Sequence[int]) -> int:
-        """End them and close the leases; how many were still held by whoever says so."""
+    async def complete(self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> int:
+        """End what workers say has completed, and close the leases; how many were still held by whoever says so."""
 
     def settling(self) -> AbstractAsyncContextManager[Settling]: ...
 
@@ -282,11 +335,35 @@ class RecordStore(Protocol):
         """End it wherever it is, and have its worker told; NotFound, or Conflict when it has ended already."""
 
 
+class LogStore(Protocol):
+    async def keep(self, logged: Sequence[Logged]) -> None:
+        """Those lines that are not kept already; of each attempt only the newest are."""
+
+    async def set_progress(self, notes: Sequence[ProgressNote]) -> list[ProgressNote]:
+        """Of attempts that still run; gives those that have to be said again because somebody was in the way."""
+
+    async def lines(self, key: ExecutionKey, begin: Position, limit: int) -> list[LogEntry]: ...
+
+    async def page(
+        self, key: ExecutionKey, attempt: int | None, limit: int, cursor: str | None
+    ) -> Page[LogEntry]: ...
+
+    async def last_lines(self, key: ExecutionKey, attempt: int | None, count: int) -> list[LogEntry]: ...
+
+    async def standing(self, key: ExecutionKey) -> Standing | None: ...
+
+
 class Definition(NamedTuple):
     """A job as it was defined, and which version that is."""
 
     document: dict[str, Any]
     version: int
+
+
+class Made(NamedTuple):
+    job: int
+    is_new: bool  # else it was there before, and is kept or replaced
+    next_run_at: datetime | None = None  # of a new one
 
 
 class DefineStore(Protocol):
@@ -295,7 +372,7 @@ class DefineStore(Protocol):
 
     async def task_names(self, tenant_id: int) -> list[str]: ...
 
-    async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[int]:
+    async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
         """All or none; Conflict when a key is taken and the job says that this is an error."""
 
     async def definition(self, tenant_id: int, job: int) -> Definition: ...
@@ -363,6 +440,65 @@ class BackfillStore(Protocol):
 
     async def fill(self, turn: BackfillTurn) -> Filled:
         """Nothing, when the backfill no longer stands where the turn says, or its job is paused."""
+
+
+class OldestDeadLetters(NamedTuple):
+    keys: list[ExecutionKey]
+    next_cursor: str | None
+
+
+class Revived(NamedTuple):
+    revived: int
+    missing: list[ExecutionKey]  # not dead letters, or not any more
+    refused: list[Refused]
+
+
+class DeadLetterStore(Protocol):
+    async def newest(
+        self, tenant_id: int, wanted: DeadLetterFilter, limit: int, cursor: str | None
+    ) -> Page[DeadLetterView]: ...
+
+    async def oldest(
+        self, tenant_id: int, wanted: DeadLetterFilter, limit: int, cursor: str | None
+    ) -> OldestDeadLetters: ...
+
+    async def last_of_job(self, tenant_id: int, job: int) -> datetime | None:
+        """The due time of the one that failed last."""
+
+    async def redrive(
+        self, tenant_id: int, keys: Sequence[ExecutionKey], start_at: datetime, interval: timedelta
+    ) -> Revived:
+        """Those that are dead letters wait to be run again, one after the other; refused are those whose job is
+        cancelled."""
+
+    async def discard(self, tenant_id: int, keys: Sequence[ExecutionKey]) -> list[ExecutionKey]:
+        """They are no dead letters any more; those that were none."""
+
+    async def retry(self, key: ExecutionKey) -> None:
+        """NotFound, or Conflict when it did not end as failed or cancelled, or its job is cancelled."""
+
+
+Decide = Callable[[Breaker], Breaker]
+
+
+class BreakerChange(NamedTuple):
+    before: Breaker
+    after: Breaker
+
+
+class BreakerStore(Protocol):
+    async def read(self) -> list[Breaker]:
+        """All of them, of every tenant."""
+
+    async def change(
+        self, decisions: Mapping[BreakerKey, Decide], make: Collection[BreakerKey] = ()
+    ) -> list[BreakerChange]:
+        """Lock those of them that exist, and let each become what is decided; some are made first, closed."""
+
+    async def let_go(self, limit: int) -> int:
+        """Let executions go on for which the time has come, of so many breakers; how many."""
+
+    async def views(self, tenant_id: int, destination: str | None = None) -> list[BreakerView]: ...
 
 
 class ReadStore(Protocol):

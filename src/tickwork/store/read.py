@@ -1,6 +1,6 @@
 """Questions of users: the SQL behind every list and look."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any
@@ -15,24 +15,27 @@ from tickwork.model.execution import (
     AttemptOutcome,
     AttemptView,
     ExecutionFilter,
+    ExecutionKey,
     ExecutionStatus,
     ExecutionView,
     MissedView,
     Trigger,
     WaitingFor,
 )  # fmt: skip
-from tickwork.model.ids import execution_id, from_micros, job_id, to_micros, worker_id
+from tickwork.model.ids import execution_id, from_micros, job_id, parse_worker_id, to_micros, worker_id
 from tickwork.model.instant import to_utc
 from tickwork.model.job import PRIORITIES, JobFilter, JobRequest, JobStatus, JobView
 from tickwork.model.page import Page
 from tickwork.model.schedule import Timing
-from tickwork.model.worker import TaskView, WorkerView
+from tickwork.model.worker import LEASE, TaskView, WorkerView
 from tickwork.store.cursor import ExecutionPlace, JobPlace, Place, WorkerPlace, decode_cursor, encode_cursor
+from tickwork.store.log import entries_of, progress_of
 from tickwork.store.pool import Database
 from tickwork.store.query import queries
 
 _DESCRIBED = 10_000  # schedules whose words are kept
 _SEEN = 5000  # rows one page looks through at most
+_TAIL = 20  # lines of each attempt's log
 _LARGEST = 2**63 - 1
 _LARGEST_WORKER = 2**31 - 1
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
@@ -113,7 +116,24 @@ class PostgresReadStore:
         attempts = [_attempt(row) for row in rows]
         current = _current_attempt(execution)
         noted = {attempt.attempt for attempt in attempts}
-        return [*attempts, current] if current and current.attempt not in noted else attempts
+        if current and current.attempt not in noted:
+            attempts.append(current)
+        workers = await self._workers_of(attempts)
+        tails = await self._log_tails(ExecutionKey(tenant_id, scheduled_for, job), attempts)
+        return [_with_background(attempt, workers, tails) for attempt in attempts]
+
+    async def _workers_of(self, attempts: Sequence[AttemptView]) -> dict[str, asyncpg.Record]:
+        numbers = [parse_worker_id(attempt.worker) for attempt in attempts if attempt.worker]
+        rows = await self._database.fetch(self._sql["worker_names"], numbers)
+        return {worker_id(row["id"]): row for row in rows}
+
+    async def _log_tails(self, key: ExecutionKey, attempts: Sequence[AttemptView]) -> dict[int, list[str]]:
+        failed = [each.attempt for each in attempts if each.outcome not in (None, AttemptOutcome.COMPLETED)]
+        rows = await self._database.fetch(queries("log")["last_lines"], *key, failed, _TAIL, True)
+        tails: dict[int, list[str]] = {}
+        for row in rows:
+            tails.setdefault(row["attempt"], []).extend(entry.text for entry in entries_of(row))
+        return tails
 
     async def missed(self, tenant_id: int, job: int, limit: int) -> list[MissedView]:
         rows = await self._database.fetch(self._sql["missed_of_job"], tenant_id, job, limit)
@@ -191,6 +211,15 @@ def _utc(at: datetime | None) -> datetime | None:
     return None if at is None else to_utc(at)
 
 
+def _last_attempt(row: asyncpg.Record, max_attempts: int) -> int:
+    """The number that its last attempt would have if every one from here on failed. Attempts that used up no try,
+    and those from before it was redriven, come on top of what the job allows."""
+    attempt: int = row["attempt"]
+    this_one_failed = row["status"] == ExecutionStatus.FAILED and row["error"] is not None
+    failed_before: int = row["failures"] - this_one_failed
+    return max(attempt, attempt - 1 + max_attempts - failed_before)
+
+
 def _execution(row: asyncpg.Record) -> ExecutionView:
     request = msgspec.json.decode(row["definition"], type=JobRequest)
     return ExecutionView(
@@ -205,9 +234,9 @@ def _execution(row: asyncpg.Record) -> ExecutionView:
         started_at=row["started_at"],
         finished_at=row["finished_at"],
         attempt=row["attempt"],
-        max_attempts=request.retry.max_attempts,
+        max_attempts=_last_attempt(row, request.retry.max_attempts),
         worker=worker_id(row["worker_id"]) if row["worker_id"] is not None else None,
-        progress=None,
+        progress=progress_of(row["progress"]),
         result=msgspec.Raw(row["result"]) if row["result"] is not None else None,
         error=msgspec.json.decode(row["error"], type=AttemptError) if row["error"] is not None else None,
         reason=row["reason"],
@@ -222,6 +251,21 @@ def _attempt(row: asyncpg.Record) -> AttemptView:
         started_at=row["started_at"],
         finished_at=row["finished_at"],
         error=msgspec.json.decode(row["error"], type=AttemptError) if row["error"] is not None else None,
+    )
+
+
+def _with_background(
+    attempt: AttemptView, workers: Mapping[str, asyncpg.Record], tails: Mapping[int, Sequence[str]]
+) -> AttemptView:
+    worker = workers.get(attempt.worker or "")
+    silent_for = None
+    if worker and attempt.finished_at and attempt.outcome == AttemptOutcome.LOST:
+        silent_for = max((attempt.finished_at - (worker["lease_until"] - LEASE)).total_seconds(), 0.0)
+    return msgspec.structs.replace(
+        attempt,
+        worker_name=worker["name"] if worker else None,
+        silent_for=silent_for,
+        log_tail="\n".join(tails[attempt.attempt][-_TAIL:]) if attempt.attempt in tails else None,
     )
 
 

@@ -7,8 +7,9 @@ from datetime import datetime
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import execution_id
+from tickwork.model.protocol import Outcome
 from tickwork.store.pool import Database
-from tickwork.store.port import Claimed, Completion
+from tickwork.store.port import Claimed
 from tickwork.store.query import queries
 from tickwork.store.settling import PostgresSettling
 
@@ -18,21 +19,19 @@ class PostgresRecordStore:
         self._database = database
         self._sql = queries("record")
 
-    async def complete(self, completions: Sequence[Completion], leases: Sequence[int]) -> int:
-        times = [completion.key.scheduled_for for completion in completions]
+    async def complete(self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> int:
+        outcomes = [outcome for _, outcome in completed]
         async with self._database.transaction() as connection:
             answer = await connection.execute(
                 self._sql["complete"],
-                [completion.key.tenant_id for completion in completions],
-                times,
-                [completion.key.job_id for completion in completions],
-                [completion.worker_id for completion in completions],
-                [completion.attempt for completion in completions],
-                [completion.started_at for completion in completions],
-                [completion.finished_at for completion in completions],
-                [completion.result for completion in completions],
-                min(times),
-                max(times),
+                [outcome.tenant for outcome in outcomes],
+                [outcome.at for outcome in outcomes],
+                [outcome.job for outcome in outcomes],
+                [worker_id for worker_id, _ in completed],
+                [outcome.attempt for outcome in outcomes],
+                [outcome.started for outcome in outcomes],
+                [outcome.finished for outcome in outcomes],
+                [outcome.result for outcome in outcomes],
             )
             if leases:
                 await connection.execute(self._sql["close_leases"], list(leases))

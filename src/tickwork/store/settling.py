@@ -3,12 +3,19 @@
 from collections.abc import Sequence
 
 import asyncpg
+import msgspec
+from prometheus_client import Counter
 
-from tickwork.model.execution import ExecutionKey
+from tickwork.model.breaker import PACE
+from tickwork.model.dead_letter import WORKER_LOST
+from tickwork.model.execution import AttemptError, AttemptOutcome, ExecutionKey, ExecutionStatus
 from tickwork.model.lifecycle import Held, Verdict
 from tickwork.store.pool import Connection
 from tickwork.store.port import AttemptNote, Claimed
 from tickwork.store.query import queries
+
+_DEAD_LETTERS = Counter("tickwork_dead_letters_total", "Executions that ended as failed.")
+_LONGEST_TYPE = 200
 
 
 class PostgresSettling:
@@ -19,16 +26,13 @@ class PostgresSettling:
     async def lock(self, claimed: Sequence[Claimed]) -> list[Held]:
         if not claimed:
             return []
-        times = [claim.key.scheduled_for for claim in claimed]
         rows = await self._connection.fetch(
             self._record["lock_held"],
             [claim.key.tenant_id for claim in claimed],
-            times,
+            [claim.key.scheduled_for for claim in claimed],
             [claim.key.job_id for claim in claimed],
             [claim.worker_id for claim in claimed],
             [claim.attempt for claim in claimed],
-            min(times),
-            max(times),
         )
         return [_held(row) for row in rows]
 
@@ -37,13 +41,18 @@ class PostgresSettling:
             await self._settle(verdicts)
         if notes:
             await self._note(notes)
+        held = [verdict for verdict in verdicts if verdict.held_by is not None]
+        if held:
+            await self._hold(held)
+        failed = [verdict.key for verdict in verdicts if verdict.status is ExecutionStatus.FAILED]
+        if failed:
+            await self._keep_dead_letters(failed, {note.key: _error_type(note) for note in notes})
 
     async def _settle(self, verdicts: Sequence[Verdict]) -> None:
-        times = [verdict.key.scheduled_for for verdict in verdicts]
         await self._connection.execute(
             self._record["settle"],
             [verdict.key.tenant_id for verdict in verdicts],
-            times,
+            [verdict.key.scheduled_for for verdict in verdicts],
             [verdict.key.job_id for verdict in verdicts],
             [verdict.status for verdict in verdicts],
             [verdict.ready_at for verdict in verdicts],
@@ -53,8 +62,6 @@ class PostgresSettling:
             [verdict.started_at for verdict in verdicts],
             [verdict.finished_at for verdict in verdicts],
             [verdict.reason for verdict in verdicts],
-            min(times),
-            max(times),
         )
 
     async def _note(self, notes: Sequence[AttemptNote]) -> None:
@@ -71,9 +78,43 @@ class PostgresSettling:
             [note.error for note in notes],
         )
 
+    async def _keep_dead_letters(
+        self, keys: Sequence[ExecutionKey], error_types: dict[ExecutionKey, str | None]
+    ) -> None:
+        await self._connection.execute(
+            self._record["keep_dead_letters"],
+            [key.tenant_id for key in keys],
+            [key.scheduled_for for key in keys],
+            [key.job_id for key in keys],
+            [error_types.get(key) for key in keys],
+        )
+        _DEAD_LETTERS.inc(len(keys))
+
+    async def _hold(self, verdicts: Sequence[Verdict]) -> None:
+        tenants = [verdict.key.tenant_id for verdict in verdicts]
+        destinations = [verdict.held_by for verdict in verdicts]
+        breaker = queries("breaker")
+        await self._connection.execute(breaker["touch"], tenants, destinations, PACE)
+        await self._connection.execute(
+            breaker["hold"],
+            tenants,
+            destinations,
+            [verdict.key.scheduled_for for verdict in verdicts],
+            [verdict.key.job_id for verdict in verdicts],
+        )
+
     async def close_leases(self, leases: Sequence[int]) -> None:
         if leases:
             await self._connection.execute(self._record["close_leases"], list(leases))
+
+
+def _error_type(note: AttemptNote) -> str | None:
+    if note.outcome is AttemptOutcome.LOST:
+        return WORKER_LOST
+    if note.error is None:
+        return None
+    error = msgspec.json.decode(note.error, type=AttemptError)
+    return error.type.replace("\0", "")[:_LONGEST_TYPE]
 
 
 def _held(row: asyncpg.Record) -> Held:

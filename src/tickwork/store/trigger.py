@@ -1,16 +1,30 @@
 """Firing rules: the SQL behind the trigger stage."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import Any
 
 import asyncpg
 
+from tickwork.model.execution import ExecutionKey
+from tickwork.model.ids import to_micros
+from tickwork.model.protocol import Micros
 from tickwork.store.handing import PostgresHanding
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import Candidate, Collision, DueRule, Round, RoundNote, RuleStep, Work
+from tickwork.store.port import (
+    Blocker,
+    Candidates,
+    Collision,
+    DueRule,
+    Round,
+    RoundNote,
+    RuleStep,
+    Works,
+)
 from tickwork.store.query import queries
+
+_PICKED = 10  # columns of a picked job
 
 
 class PostgresTriggerStore:
@@ -63,42 +77,57 @@ class PostgresFiring(PostgresHanding):
         rows = await self._connection.fetch(self._sql["take_due_rules"], lead, late, limit)
         return [_due_rule(row) for row in rows]
 
-    async def pick(self, rounds: Sequence[Round], chunk: int) -> list[Candidate]:
+    async def pick(self, rounds: Sequence[Round], chunk: int) -> Candidates:
         rows = await self._connection.fetch(
             self._sql["pick_jobs"],
             list(range(len(rounds))),
             [round_.rule_id for round_ in rounds],
             [round_.scheduled_for for round_ in rounds],
-            [round_.last_at for round_ in rounds],
             [round_.cursor[0] for round_ in rounds],
             [round_.cursor[1] for round_ in rounds],
             chunk,
         )
-        return [_candidate(row, rounds[row[0]].scheduled_for) for row in rows]
+        return _candidates(rows, [to_micros(round_.scheduled_for) for round_ in rounds])
 
-    async def cancel_blockers(self, candidates: Sequence[Candidate]) -> None:
-        await self._connection.execute(
-            self._sql["cancel_blockers"],
-            [candidate.work.tenant_id for candidate in candidates],
-            [candidate.blocked_by for candidate in candidates],
-            [candidate.work.job_id for candidate in candidates],
+    async def blockers(self, rounds: Sequence[Round], candidates: Candidates) -> dict[int, Blocker]:
+        works = candidates.works
+        spans = [
+            (works.tenants[span.start], rounds[number].last_at, span.start + 1, span.stop)
+            for number, span in _spans(candidates.rounds)
+        ]
+        rows = await self._connection.fetch(
+            self._sql["blockers"], *map(list, zip(*spans, strict=True)), works.jobs
         )
+        if not rows:
+            return {}
+        places = {job: place for place, job in enumerate(works.jobs)}
+        by_hand_first = sorted(rows, key=lambda row: (not row["by_hand"], row["scheduled_for"]))
+        blockers = {places[job]: Blocker(at, queued) for job, _, at, queued in by_hand_first}
+        return {place: each for place, each in blockers.items() if candidates.overlaps[place] != "allow"}
+
+    async def cancel(self, blocking: Sequence[ExecutionKey]) -> None:
+        await self._connection.execute(self._sql["cancel_blockers"], *map(list, zip(*blocking, strict=True)))
 
     async def insert(
-        self, candidates: Sequence[Candidate], workers: Sequence[int | None], reasons: Sequence[str | None]
+        self,
+        candidates: Candidates,
+        workers: Sequence[int | None],
+        blockers: Mapping[int, Blocker],
+        reasons: Mapping[int, str],
     ) -> None:
+        count = range(candidates.works.size if blockers else 0)  # none: columns of nothing but nulls
         try:
             await self._connection.execute(
                 self._sql["insert_executions"],
                 *_columns(candidates),
-                list(workers),
-                [candidate.blocked_by for candidate in candidates],
-                list(reasons),
+                workers,
+                [blockers[place].scheduled_for if place in blockers else None for place in count],
+                [reasons.get(place) for place in count],
             )
         except asyncpg.UniqueViolationError as error:
             raise Collision from error
 
-    async def insert_carefully(self, candidates: Sequence[Candidate]) -> None:
+    async def insert_carefully(self, candidates: Candidates) -> None:
         await self._connection.execute(self._sql["insert_executions_carefully"], *_columns(candidates))
 
     async def advance(self, steps: Sequence[RuleStep], notes: Sequence[RoundNote]) -> None:
@@ -115,16 +144,17 @@ class PostgresFiring(PostgresHanding):
             await self._connection.execute(self._sql["note_rounds"], *map(list, zip(*notes, strict=True)))
 
 
-def _columns(candidates: Sequence[Candidate]) -> tuple[list[Any], ...]:
-    works = [candidate.work for candidate in candidates]
-    return (
-        [work.tenant_id for work in works],
-        [work.scheduled_for for work in works],
-        [work.job_id for work in works],
-        [work.lane_id for work in works],
-        [candidate.priority for candidate in candidates],
-        [work.ready_at for work in works],
-    )
+def _columns(candidates: Candidates) -> tuple[Sequence[int], ...]:
+    works = candidates.works
+    return works.tenants, works.times, works.jobs, works.lanes, candidates.priorities, works.ready
+
+
+def _spans(rounds: Sequence[int]) -> Iterator[tuple[int, range]]:
+    """Where each round begins and ends among the candidates: they come round by round."""
+    begin = 0
+    for number, count in Counter(rounds).items():
+        yield number, range(begin, begin + count)
+        begin += count
 
 
 def _due_rule(row: asyncpg.Record) -> DueRule:
@@ -140,7 +170,10 @@ def _due_rule(row: asyncpg.Record) -> DueRule:
     )
 
 
-def _candidate(row: asyncpg.Record, scheduled_for: datetime) -> Candidate:
-    number, job, tenant, lane, priority, task, payload, target, timeout, overlap, blocked_by, queued = row
-    work = Work(tenant, scheduled_for, job, lane, 1, scheduled_for, task, payload, target, timeout)
-    return Candidate(number, priority, work, overlap, blocked_by, queued)
+def _candidates(rows: Sequence[asyncpg.Record], times: Sequence[Micros]) -> Candidates:
+    """Rows as columns; the time of each is that of its round."""
+    columns = [*zip(*rows, strict=True)] or [()] * _PICKED
+    rounds, jobs, tenants, lanes, priorities, tasks, payloads, targets, timeouts, overlaps = columns
+    at = [times[number] for number in rounds]
+    works = Works(tenants, at, jobs, lanes, [1] * len(jobs), at, tasks, payloads, targets, timeouts)
+    return Candidates(rounds, priorities, overlaps, works)

@@ -35,6 +35,13 @@ class Upcoming:
         await self._connection.execute(self._sql["note_extra"], job, at)
         return at
 
+    async def remember(self, fired: Sequence[datetime | None]) -> None:
+        """Of what the job's rule fired last, what has not ended: the rule goes on without the job, and that must still
+        be found to be in the way."""
+        blocker = await self._connection.fetchval(queries("run")["blocker_of_job"], *self._job, list(fired))
+        if blocker:
+            await self._connection.execute(self._sql["note_extra"], self._job[1], blocker)
+
     async def hold(self, lane: int) -> None:
         """What waits goes on waiting until the job is resumed."""
         await self._connection.execute(self._sql["hold_waiting"], *self._job, lane)

@@ -6,18 +6,35 @@ nothing has happened; after it, everything has. Rules are locked before their jo
 changes a job's place in a rule takes the same lock, so a pause or an edit is either wholly before or wholly after.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections import Counter as Counted
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import groupby
+from itertools import accumulate
 from typing import Protocol
 
 from prometheus_client import Counter
 
+from tickwork.model.execution import ExecutionKey
+from tickwork.model.ids import to_micros
+from tickwork.model.protocol import Micros
 from tickwork.model.schedule import Timing
-from tickwork.store.port import Candidate, Collision, Firing, Handing, RoundNote, RuleStep, TriggerStore, Work
+from tickwork.store.port import (
+    NOT_BEGUN,
+    Blocker,
+    Candidates,
+    Collision,
+    Cursor,
+    Firing,
+    Handing,
+    Round,
+    RoundNote,
+    RuleStep,
+    TriggerStore,
+    Works,
+)
 from tickwork.trigger.catch_up import GRACE, Plan, plan
 from tickwork.trigger.jitter import spread
-from tickwork.trigger.overlap import replaces, skip_reason
+from tickwork.trigger.overlap import skip_reason
 
 _FIRED = Counter("tickwork_executions_fired_total", "Executions that rules made, skipped ones included.")
 LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the dot by their own clock
@@ -29,7 +46,6 @@ _LEAST = 50  # of each rule
 class Handout(Protocol):
     """Room that connected workers have for work, reserved until it is delivered or released."""
 
-    @property
     def workers(self) -> Sequence[int | None]: ...
 
     async def fix(self, handing: Handing) -> None: ...
@@ -46,7 +62,7 @@ class Trigger:
         self,
         store: TriggerStore,
         timing_from_text: Callable[[str], Timing],
-        place: Callable[[Sequence[Work]], Handout],
+        place: Callable[[Works], Handout],
         make_days_for: Callable[[Iterable[datetime]], Awaitable[None]],
     ) -> None:
         self._store = store
@@ -61,7 +77,7 @@ class Trigger:
         except Collision:
             return await self._fire(None)
 
-    async def _fire(self, place: Callable[[Sequence[Work]], Handout] | None) -> bool:
+    async def _fire(self, place: Callable[[Works], Handout] | None) -> bool:
         """Without `place`: carefully, past executions that exist already, and nothing is handed out at once."""
         handout: Handout | None = None
         try:
@@ -71,11 +87,12 @@ class Trigger:
                     return False
                 plans = [plan(rule, self._timing_from_text(rule.timing)) for rule in rules]
                 chunk = max(_CHUNK // len(plans), _LEAST)
-                candidates = await self._pick(firing, plans, chunk)
-                if place:
-                    handout = await self._write(firing, candidates, place, rules[0].now + LEAD)
-                else:
-                    await firing.insert_carefully(candidates)
+                rounds = [each.round for each in plans if each.round]
+                candidates = await self._pick(firing, rounds, plans, chunk)
+                if candidates:
+                    blockers = await self._overlapping(firing, rounds, candidates)
+                    until = to_micros(rules[0].now + LEAD)
+                    handout = await self._write(firing, candidates, blockers, place, until)
                 await firing.advance(*_progress(plans, candidates, chunk))
         except BaseException:
             if handout:
@@ -83,57 +100,94 @@ class Trigger:
             raise
         if handout:
             handout.deliver()
-        _FIRED.inc(len(candidates))
+        _FIRED.inc(candidates.works.size if candidates else 0)
         return True
 
-    async def _pick(self, firing: Firing, plans: Sequence[Plan], chunk: int) -> list[Candidate]:
-        firing_now = [(plan.round, self._timing_from_text(plan.rule.timing)) for plan in plans if plan.round]
-        if not firing_now:
-            return []
-        await self._make_days_for(round_.scheduled_for for round_, _ in firing_now)
-        candidates = await firing.pick([round_ for round_, _ in firing_now], chunk)
-        jitters = [timing.jitter for _, timing in firing_now]
-        if any(jitters):
-            candidates = [spread(candidate, jitters[candidate.round_number]) for candidate in candidates]
-        replacing = [candidate for candidate in candidates if replaces(candidate)]
-        if replacing:
-            await firing.cancel_blockers(replacing)
-            candidates = [each._replace(blocked_by=None) if replaces(each) else each for each in candidates]
-        return candidates
+    async def _pick(
+        self, firing: Firing, rounds: Sequence[Round], plans: Sequence[Plan], chunk: int
+    ) -> Candidates | None:
+        if not rounds:
+            return None
+        await self._make_days_for(round_.scheduled_for for round_ in rounds)
+        candidates = await firing.pick(rounds, chunk)
+        if not candidates.works.size:
+            return None
+        jitters = [self._timing_from_text(plan.rule.timing).jitter for plan in plans if plan.round]
+        return spread(candidates, jitters) if any(jitters) else candidates
 
     async def _write(
         self,
         firing: Firing,
-        candidates: Sequence[Candidate],
-        place: Callable[[Sequence[Work]], Handout],
-        handed_out_until: datetime,
+        candidates: Candidates,
+        blockers: Mapping[int, Blocker],
+        place: Callable[[Works], Handout] | None,
+        handed_out_until: Micros,
     ) -> Handout | None:
-        if not candidates:
+        if place is None:
+            await firing.insert_carefully(candidates)
             return None
-        startable = [
-            each.blocked_by is None and each.work.ready_at <= handed_out_until for each in candidates
-        ]
-        handout = place([each.work for each, starts in zip(candidates, startable, strict=True) if starts])
+        startable = _startable(candidates, blockers, handed_out_until)
+        handout = place(candidates.works.at(startable))
         try:
             await handout.fix(firing)
-            placed = iter(handout.workers)
-            workers = [next(placed) if starts else None for starts in startable]
-            await firing.insert(candidates, workers, [skip_reason(each) for each in candidates])
+            workers = _spread_out(handout.workers(), startable, candidates.works.size)
+            await firing.insert(candidates, workers, blockers, _skipped(candidates, blockers))
             await handout.lease(firing)
         except BaseException:
             handout.release()
             raise
         return handout
 
+    async def _overlapping(
+        self, firing: Firing, rounds: Sequence[Round], candidates: Candidates
+    ) -> dict[int, Blocker]:
+        """What still stands in the way of candidates, once those that replace it have had it cancelled."""
+        if all(overlap == "allow" for overlap in candidates.overlaps):
+            return {}
+        blockers = await firing.blockers(rounds, candidates)
+        replaced = [place for place in blockers if candidates.overlaps[place] == "replace"]
+        if replaced:
+            await firing.cancel([_blocking(candidates, place, blockers.pop(place)) for place in replaced])
+        return blockers
+
+
+def _blocking(candidates: Candidates, place: int, blocker: Blocker) -> ExecutionKey:
+    works = candidates.works
+    return ExecutionKey(works.tenants[place], blocker.scheduled_for, works.jobs[place])
+
+
+def _startable(candidates: Candidates, blockers: Container[int], until: Micros) -> Sequence[int]:
+    """The places of those that could be handed to a worker now."""
+    ready = candidates.works.ready
+    if not blockers and max(ready) <= until:
+        return range(len(ready))
+    return [place for place, at in enumerate(ready) if at <= until and place not in blockers]
+
+
+def _spread_out(workers: Sequence[int | None], places: Sequence[int], count: int) -> Sequence[int | None]:
+    if len(places) == count:
+        return workers
+    all_of_them: list[int | None] = [None] * count
+    for place, worker in zip(places, workers, strict=True):
+        all_of_them[place] = worker
+    return all_of_them
+
+
+def _skipped(candidates: Candidates, blockers: Mapping[int, Blocker]) -> dict[int, str]:
+    reasons = {place: skip_reason(candidates.overlaps[place], each) for place, each in blockers.items()}
+    return {place: reason for place, reason in reasons.items() if reason}
+
 
 def _progress(
-    plans: Sequence[Plan], candidates: Sequence[Candidate], chunk: int
+    plans: Sequence[Plan], candidates: Candidates | None, chunk: int
 ) -> tuple[list[RuleStep], list[RoundNote]]:
     """Where each rule stands now, and what to keep about its due times."""
-    firing = (plan for plan in plans if plan.round)
-    by_round = {number: list(group) for number, group in groupby(candidates, lambda each: each.round_number)}
-    picked = {plan.rule.id: by_round.get(number, []) for number, plan in enumerate(firing)}
-    steps = [_step(plan, picked.get(plan.rule.id, []), chunk) for plan in plans]
+    firing = [plan for plan in plans if plan.round]
+    picked = _picked(candidates, len(firing))
+    numbers = {plan.rule.id: number for number, plan in enumerate(firing)}
+    steps = [
+        _step(plan, *picked[numbers[plan.rule.id]], chunk) if plan.round else _passed(plan) for plan in plans
+    ]
     fired = [
         RoundNote(plan.rule.id, plan.round.scheduled_for)
         for step, plan in zip(steps, plans, strict=True)
@@ -142,13 +196,31 @@ def _progress(
     return steps, [plan.note for plan in plans if plan.note] + fired
 
 
-def _step(plan: Plan, picked: Sequence[Candidate], chunk: int) -> RuleStep:
-    rule = plan.rule
-    if plan.round is None:
-        return RuleStep(rule.id, plan.following, rule.last_at, None, looks_empty=False)
-    if len(picked) == chunk:
-        last = picked[-1]
-        cursor = (last.priority, last.work.job_id)
-        return RuleStep(rule.id, plan.round.scheduled_for, rule.last_at, cursor, looks_empty=False)
+def _picked(candidates: Candidates | None, rounds: int) -> list[tuple[int, Cursor]]:
+    """How many of each round were picked, and the last of them. They come round by round."""
+    if candidates is None:
+        return [(0, NOT_BEGUN)] * rounds
+    counts = Counted(candidates.rounds)
+    ends = accumulate(counts[number] for number in range(rounds))
+    return [
+        (counts[number], _cursor_at(candidates, end - 1) if counts[number] else NOT_BEGUN)
+        for number, end in enumerate(ends)
+    ]
+
+
+def _cursor_at(candidates: Candidates, place: int) -> Cursor:
+    return candidates.priorities[place], candidates.works.jobs[place]
+
+
+def _passed(plan: Plan) -> RuleStep:
+    return RuleStep(plan.rule.id, plan.following, plan.rule.last_at, None, looks_empty=False)
+
+
+def _step(plan: Plan, picked: int, last: Cursor, chunk: int) -> RuleStep:
+    rule, round_ = plan.rule, plan.round
+    if round_ is None:
+        return _passed(plan)
+    if picked == chunk:
+        return RuleStep(rule.id, round_.scheduled_for, rule.last_at, last, looks_empty=False)
     empty = not picked and rule.cursor is None
-    return RuleStep(rule.id, plan.following, plan.round.scheduled_for, None, looks_empty=empty)
+    return RuleStep(rule.id, plan.following, round_.scheduled_for, None, looks_empty=empty)

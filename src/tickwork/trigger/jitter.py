@@ -1,18 +1,27 @@
 """Spreading the jobs of one due time: each by its own share, the same one whenever it is asked for."""
 
 import hashlib
+from collections.abc import Sequence
 from datetime import timedelta
 
-from tickwork.model.ids import to_micros
-from tickwork.store.port import Candidate
+from tickwork.model.protocol import Micros
+from tickwork.store.port import Candidates
 
 _WHOLE = 2**32
+_MICROSECOND = timedelta(microseconds=1)
 
 
-def spread(candidate: Candidate, jitter: timedelta) -> Candidate:
-    if not jitter:
-        return candidate
-    work = candidate.work
-    digest = hashlib.blake2b(b"%d %d" % (work.job_id, to_micros(work.scheduled_for)), digest_size=4).digest()
-    share = int.from_bytes(digest, "big") / _WHOLE
-    return candidate._replace(work=work._replace(ready_at=work.scheduled_for + jitter * share))
+def spread(candidates: Candidates, jitters: Sequence[timedelta]) -> Candidates:
+    """With the jitter of each candidate's round."""
+    works = candidates.works
+    longest = [jitter // _MICROSECOND for jitter in jitters]
+    ready = [
+        at + _share(job, at, longest[number]) if longest[number] else at
+        for number, job, at in zip(candidates.rounds, works.jobs, works.times, strict=True)
+    ]
+    return candidates._replace(works=works._replace(ready=ready))
+
+
+def _share(job: int, at: Micros, longest: Micros) -> Micros:
+    digest = hashlib.blake2b(b"%d %d" % (job, at), digest_size=4).digest()
+    return longest * int.from_bytes(digest, "big") // _WHOLE

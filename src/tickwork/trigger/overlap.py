@@ -1,19 +1,13 @@
 """What becomes of a due time while the job's last execution has not ended."""
 
-from tickwork.model.job import QUEUE_LIMIT
-from tickwork.store.port import Candidate
+from tickwork.model.job import QUEUE_LIMIT, Overlap
+from tickwork.store.port import Blocker
 
 
-def skip_reason(candidate: Candidate) -> str | None:
+def skip_reason(overlap: Overlap, blocker: Blocker) -> str | None:
     """Why it is not run at all; None when it is run, now or later."""
-    if candidate.blocked_by is None:
-        return None
-    if candidate.overlap == "skip":
+    if overlap == "skip":
         return "overlap"
-    if candidate.overlap == "queue" and candidate.queued >= QUEUE_LIMIT:
+    if overlap == "queue" and blocker.queued >= QUEUE_LIMIT:
         return f"overlap: {QUEUE_LIMIT} wait already"
     return None
-
-
-def replaces(candidate: Candidate) -> bool:
-    return candidate.overlap == "replace" and candidate.blocked_by is not None

@@ -23,6 +23,8 @@ DEFAULTS = {
         "factor": 2.0,
         "max": 3600.0,
         "jitter": 0.2,
+        "only_on": [],
+        "never_on": [],
     },
     "timeout": 300.0,
     "on_worker_lost": "retry",
@@ -118,6 +120,7 @@ async def test_every_field_comes_back_as_it_was_meant(noon: datetime, client: ht
     assert job["timeout"] == 5400
     assert job["retry"] == {
         "max_attempts": 2, "backoff": "fixed", "initial": 300, "factor": 2, "max": 600, "jitter": 0,
+        "only_on": [], "never_on": [],
     }  # fmt: skip
     assert job["catch_up"] == {"policy": "skip", "within": 7200, "max": 7}
 

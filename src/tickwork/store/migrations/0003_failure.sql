@@ -32,38 +32,48 @@ CREATE TABLE tickwork.dead_letter (
     tenant_id integer NOT NULL,
     scheduled_for timestamptz NOT NULL,
     job_id bigint NOT NULL,
+    lane_id integer NOT NULL,      -- as when it failed: the task and the queue to choose by
     failed_at timestamptz NOT NULL,
     error_type text,               -- of the last attempt, to choose by
     PRIMARY KEY (tenant_id, scheduled_for, job_id)
 );
-CREATE INDEX dead_letter_newest ON tickwork.dead_letter (tenant_id, failed_at DESC, scheduled_for DESC, job_id DESC);
+CREATE INDEX dead_letter_age ON tickwork.dead_letter (tenant_id, failed_at, scheduled_for, job_id);
+CREATE INDEX dead_letter_of_job ON tickwork.dead_letter (tenant_id, job_id, failed_at, scheduled_for);
 
--- Destinations of HTTP jobs that have failed of late. One that works has no row.
+-- What became of an attempt that found the circuit breaker of its destination open.
+ALTER TYPE tickwork.attempt_outcome ADD VALUE 'held';
+
+-- Destinations of HTTP jobs that have failed of late. One that works has no row. Its row is the lock for who is
+-- held by it: holding and letting go take it first and look afterwards.
 CREATE TABLE tickwork.breaker (
     tenant_id integer NOT NULL,
     destination text NOT NULL,           -- scheme://host:port
     state text NOT NULL CHECK (state IN ('closed', 'open', 'half_open')),
+    since timestamptz NOT NULL,          -- when it opened, or closed
     failures_in_a_row integer NOT NULL DEFAULT 0,
     window_at timestamptz NOT NULL,      -- since when calls are counted
     calls integer NOT NULL DEFAULT 0,
     failures integer NOT NULL DEFAULT 0,
-    opened_at timestamptz,
-    opened_times integer NOT NULL DEFAULT 0,  -- in a row: each time it stays open for longer
-    probe_at timestamptz,                -- when the next call may be tried
+    reason text,                         -- why it opened
     last_error text,
-    updated_at timestamptz NOT NULL,
+    failed_probes integer NOT NULL DEFAULT 0,  -- in a row: each makes it stay open for longer
+    probe integer NOT NULL DEFAULT 0,    -- counts them: only the newest one decides
+    probe_at timestamptz,                -- when a call may be tried; while one is: when it counts as lost
+    pace integer NOT NULL,               -- how many of those it held are let go next
+    look_at timestamptz NOT NULL,        -- when some node looks at it again
+    touched_at timestamptz NOT NULL,     -- when it failed, changed or held something last
     PRIMARY KEY (tenant_id, destination),
     CHECK ((state = 'closed') = (probe_at IS NULL))
 );
-CREATE INDEX breaker_probe ON tickwork.breaker (probe_at) WHERE probe_at IS NOT NULL;
 
--- Executions that wait for a breaker to close.
+-- Executions that wait for a breaker to close, in the order in which they are let go.
 CREATE TABLE tickwork.held_by_breaker (
     tenant_id integer NOT NULL,
     destination text NOT NULL,
+    priority smallint NOT NULL,
     scheduled_for timestamptz NOT NULL,
     job_id bigint NOT NULL,
-    PRIMARY KEY (tenant_id, destination, scheduled_for, job_id)
+    PRIMARY KEY (tenant_id, destination, priority, scheduled_for, job_id)
 );
 
 CREATE OR REPLACE VIEW tickwork.execution_view AS
@@ -73,8 +83,7 @@ SELECT e.tenant_id, e.job_id, e.scheduled_for, l.task, l.queue, e.trigger::text 
         AS status,
     CASE WHEN e.finished_at IS NOT NULL THEN NULL
          WHEN e.blocked_by IS NOT NULL THEN 'limit'
-         -- Paused jobs keep no reason on what waits; a breaker says that it holds it.
-         WHEN e.ready_at = 'infinity' THEN CASE WHEN e.reason IS NULL THEN 'paused' ELSE 'limit' END
+         WHEN e.ready_at = 'infinity' THEN CASE WHEN j.status = 'paused' THEN 'paused' ELSE 'limit' END
          WHEN e.ready_at > tickwork.clock() AND e.attempt > 1 THEN 'retry'
          WHEN e.ready_at > tickwork.clock() OR e.scheduled_for > tickwork.clock() THEN 'due'
          WHEN e.ready_at IS NOT NULL THEN 'worker' END AS waiting_for,
@@ -86,5 +95,6 @@ JOIN tickwork.job j ON j.id = e.job_id
 LEFT JOIN LATERAL (
     SELECT a.error FROM tickwork.attempt a
     WHERE e.failures > 0 AND e.status <> 'completed' AND a.tenant_id = e.tenant_id AND a.scheduled_for = e.scheduled_for AND a.job_id = e.job_id
+        AND a.outcome = 'failed'
     ORDER BY a.attempt DESC LIMIT 1
 ) last ON true;

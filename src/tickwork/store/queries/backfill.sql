@@ -65,14 +65,19 @@ CROSS JOIN LATERAL (
 
 -- name: make_backfilled
 -- Gives due times their executions; which of them. They become ready one a moment after the other, so that they are
--- handed out in that order. Those that somebody else made by now are passed over, or run again when they failed.
-WITH again AS (
+-- handed out in that order. Those that somebody else made by now are passed over, or run again when they failed;
+-- counting the dead letters has them locked before their executions, as everybody does.
+WITH alive AS (
+    DELETE FROM tickwork.dead_letter
+    WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = ANY($3::timestamptz[]) AND $6::text = 'failed'
+    RETURNING scheduled_for
+), again AS (
     UPDATE tickwork.execution e
     SET status = 'pending', trigger = 'backfill', attempt = e.attempt + 1, failures = 0, losses = 0, worker_id = NULL,
         started_at = NULL, finished_at = NULL, blocked_by = NULL, reason = NULL, lane_id = $4, priority = $5,
         ready_at = tickwork.clock() + array_position($3, e.scheduled_for) * interval '1 microsecond'
     WHERE e.tenant_id = $1 AND e.job_id = $2 AND e.scheduled_for = ANY($3::timestamptz[])
-        AND $6::text = 'failed' AND e.status IN ('failed', 'skipped')
+        AND $6::text = 'failed' AND e.status IN ('failed', 'skipped') AND (SELECT count(*) FROM alive) >= 0
     RETURNING e.scheduled_for
 ), new AS (
     INSERT INTO tickwork.execution (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)

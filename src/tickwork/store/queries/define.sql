@@ -139,17 +139,17 @@ WITH held AS (
 UPDATE tickwork.execution e
 SET status = 'pending', ready_at = 'infinity', worker_id = NULL, attempt = e.attempt + 1
 FROM held
-WHERE e.tenant_id = held.tenant_id AND e.scheduled_for = held.scheduled_for AND e.job_id = held.job_id
+WHERE e.tenant_id = ANY(ARRAY[held.tenant_id]) AND e.scheduled_for = held.scheduled_for AND e.job_id = held.job_id
 RETURNING held.scheduled_for, held.attempt, held.worker_id;
 
 -- name: hold_waiting
--- Lets the waiting executions of a job wait until it is resumed.
-UPDATE tickwork.execution SET ready_at = 'infinity'
+-- Lets the waiting executions of a job wait until it is resumed, whatever else they waited for.
+UPDATE tickwork.execution SET ready_at = 'infinity', reason = NULL
 WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL;
 
 -- name: unhold_waiting
 -- Lets the waiting executions of a job go on.
-UPDATE tickwork.execution SET ready_at = greatest(scheduled_for, tickwork.clock())
+UPDATE tickwork.execution SET ready_at = greatest(scheduled_for, tickwork.clock()), reason = NULL
 WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at = 'infinity' AND blocked_by IS NULL;
 
 -- name: cancel_waiting

@@ -121,6 +121,10 @@ SELECT attempt, outcome::text AS outcome, worker_id, started_at, finished_at, er
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
 ORDER BY attempt;
 
+-- name: worker_names
+-- What workers are called, and until when they were known to live.
+SELECT id, name, lease_until FROM tickwork.worker WHERE id = ANY($1::int[]);
+
 -- name: workers
 -- One page of a tenant's workers and the built-in ones, newest first.
 SELECT w.*, tickwork.clock() AS now,

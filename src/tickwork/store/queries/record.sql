@@ -1,26 +1,24 @@
 -- name: complete
--- The good case: ends executions in place, if they are still in the hands of whoever says so.
+-- The good case: ends executions in place, if they are still in the hands of whoever says so. Times are in
+-- microseconds: cheaper to send than dates.
 UPDATE tickwork.execution e
-SET status = 'completed', started_at = o.started_at, finished_at = o.finished_at, result = o.result
-FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[],
-            $6::timestamptz[], $7::timestamptz[], $8::bytea[])
-    AS o (tenant_id, scheduled_for, job_id, worker_id, attempt, started_at, finished_at, result)
-WHERE e.tenant_id = o.tenant_id AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
-    AND e.scheduled_for BETWEEN $9 AND $10
+SET status = 'completed', started_at = to_timestamp(o.started / 1e6::float8),
+    finished_at = to_timestamp(o.finished / 1e6::float8), result = o.result
+FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::int[], $6::bigint[], $7::bigint[], $8::bytea[])
+    AS o (tenant_id, at, job_id, worker_id, attempt, started, finished, result)
+WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = to_timestamp(o.at / 1e6::float8) AND e.job_id = o.job_id
     AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running';
 
 -- name: lock_held
 -- Locks executions whose attempt did not complete, with what decides how they go on. A lost attempt has no number:
 -- whichever the dead worker held is meant.
 SELECT e.tenant_id, e.scheduled_for, e.job_id, e.attempt, e.failures, e.losses, e.started_at, e.worker_id,
-    j.definition, tickwork.clock() AS now
+    (SELECT j.definition FROM tickwork.job j WHERE j.id = e.job_id) AS definition, tickwork.clock() AS now
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[])
     AS o (tenant_id, scheduled_for, job_id, worker_id, attempt)
 JOIN tickwork.execution e
-    ON e.tenant_id = o.tenant_id AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
+    ON e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
     AND e.worker_id = o.worker_id AND (o.attempt IS NULL OR e.attempt = o.attempt) AND e.status = 'running'
-JOIN tickwork.job j ON j.id = e.job_id
-WHERE e.scheduled_for BETWEEN $6 AND $7
 FOR UPDATE OF e;
 
 -- name: settle
@@ -28,13 +26,13 @@ FOR UPDATE OF e;
 UPDATE tickwork.execution e
 SET status = v.status, ready_at = v.ready_at, attempt = v.attempt, failures = v.failures, losses = v.losses,
     started_at = v.started_at, finished_at = v.finished_at, reason = v.reason,
-    worker_id = CASE WHEN v.ready_at IS NULL THEN e.worker_id END
+    worker_id = CASE WHEN v.ready_at IS NULL THEN e.worker_id END,
+    progress = CASE WHEN v.ready_at IS NULL THEN e.progress END
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::tickwork.execution_status[], $5::timestamptz[],
             $6::int[], $7::smallint[], $8::smallint[], $9::timestamptz[], $10::timestamptz[], $11::text[])
     AS v (tenant_id, scheduled_for, job_id, status, ready_at, attempt, failures, losses,
           started_at, finished_at, reason)
-WHERE e.tenant_id = v.tenant_id AND e.scheduled_for = v.scheduled_for AND e.job_id = v.job_id
-    AND e.scheduled_for BETWEEN $12 AND $13;
+WHERE e.tenant_id = ANY(ARRAY[v.tenant_id]) AND e.scheduled_for = v.scheduled_for AND e.job_id = v.job_id;
 
 -- name: note_attempts
 -- Keeps the attempts that did not complete.
@@ -44,12 +42,23 @@ SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::
                      $6::int[], $7::timestamptz[], $8::timestamptz[], $9::bytea[])
 ON CONFLICT DO NOTHING;
 
+-- name: keep_dead_letters
+-- Keeps executions that have just ended as failed for whoever looks after them.
+INSERT INTO tickwork.dead_letter (tenant_id, scheduled_for, job_id, lane_id, failed_at, error_type)
+SELECT e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.finished_at, f.error_type
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::text[])
+    AS f (tenant_id, scheduled_for, job_id, error_type)
+JOIN tickwork.execution e
+    ON e.tenant_id = ANY(ARRAY[f.tenant_id]) AND e.scheduled_for = f.scheduled_for AND e.job_id = f.job_id
+ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
+SET lane_id = excluded.lane_id, failed_at = excluded.failed_at, error_type = excluded.error_type;
+
 -- name: note_started
 -- Says of executions that run for a while when they began.
 UPDATE tickwork.execution e SET started_at = o.started_at
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::timestamptz[])
     AS o (tenant_id, scheduled_for, job_id, worker_id, attempt, started_at)
-WHERE e.tenant_id = o.tenant_id AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
+WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
     AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running';
 
 -- name: close_leases

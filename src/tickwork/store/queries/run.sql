@@ -1,8 +1,8 @@
 -- name: blocker_of_job
--- The latest execution of a job that has not ended, given the due times its rule fired last: one of those, the one it
--- was skipped for, or one run by hand. Backfills have a pace of their own and are never in the way.
+-- An execution of a job that has not ended, given the due times its rule fired last: one of those, the one it was
+-- skipped for, or else the latest run by hand. Backfills have a pace of their own and are never in the way.
 -- OFFSET 0: looked up by its whole key, never joined.
-SELECT greatest(
+SELECT coalesce(
     (SELECT max(CASE WHEN last.finished_at IS NULL THEN last.scheduled_for
                      ELSE (SELECT other.scheduled_for FROM tickwork.execution other
                            WHERE other.tenant_id = $1 AND other.scheduled_for = last.blocked_by AND other.job_id = $2

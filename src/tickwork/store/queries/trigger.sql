@@ -16,48 +16,70 @@ FROM (
 ) on_time;
 
 -- name: pick_jobs
--- The next jobs of each round in firing order, each with the execution of its own that is still in its way: the one
--- its rule fired last, the one that was skipped for, or one run by hand. By key, so that no index has to follow what
--- runs. Backfills have a pace of their own and are never in the way.
-SELECT r.number, j.id, j.tenant_id, j.lane_id, j.priority, j.task, j.payload, j.target, j.timeout, j.overlap::text,
-    blocker.scheduled_for AS blocked_by,
-    CASE WHEN j.overlap = 'queue' AND blocker.scheduled_for IS NOT NULL THEN (
-        SELECT count(*) FROM tickwork.execution q
-        WHERE q.tenant_id = j.tenant_id AND q.job_id = j.id AND q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL
-    ) ELSE 0 END AS queued
-FROM unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::smallint[], $6::bigint[])
-    AS r (number, rule_id, scheduled_for, last_at, cursor_priority, cursor_job)
+-- The next jobs of each round, in firing order.
+SELECT r.number, j.id, j.tenant_id, j.lane_id, j.priority, j.task, j.payload, j.target, j.timeout, j.overlap::text
+FROM unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::smallint[], $5::bigint[])
+    AS r (number, rule_id, scheduled_for, cursor_priority, cursor_job)
 CROSS JOIN LATERAL (
     SELECT * FROM tickwork.job
     WHERE rule_id = r.rule_id AND status = 'active' AND active_from <= r.scheduled_for
         AND (active_until IS NULL OR active_until >= r.scheduled_for)
         AND (priority, id) > (r.cursor_priority, r.cursor_job)
     ORDER BY priority, id
-    LIMIT $7
+    LIMIT $6
 ) j
-LEFT JOIN LATERAL (
-    SELECT greatest(
-        (SELECT CASE WHEN last.finished_at IS NULL THEN last.scheduled_for
-                     ELSE (SELECT other.scheduled_for FROM tickwork.execution other
-                           WHERE other.tenant_id = j.tenant_id AND other.scheduled_for = last.blocked_by
-                               AND other.job_id = j.id AND other.finished_at IS NULL) END
-         FROM tickwork.execution last
-         WHERE last.tenant_id = j.tenant_id AND last.scheduled_for = r.last_at AND last.job_id = j.id),
-        (SELECT max(other.scheduled_for)
-         FROM tickwork.extra x JOIN tickwork.execution other
-             ON other.tenant_id = j.tenant_id AND other.scheduled_for = x.scheduled_for AND other.job_id = j.id
-         WHERE x.job_id = j.id AND x.backfill_id IS NULL AND other.finished_at IS NULL)) AS scheduled_for
-    WHERE j.overlap <> 'allow'
-) blocker ON true
 ORDER BY r.number, j.priority, j.id;
 
+-- name: blockers
+-- Executions that have not ended of jobs being fired, each with how many of the job wait for one another: those their
+-- rules fired last, those that these were skipped for, and those run by hand, which are found again anyway, while the
+-- others are known only by being handed on. By key, so that no index has to follow what runs. Backfills have a pace
+-- of their own and are never in the way. OFFSET 0: looked up, never joined.
+SELECT found.job_id, found.by_hand, found.scheduled_for, (
+    SELECT count(*) FROM tickwork.execution q
+    WHERE q.tenant_id = found.tenant_id AND q.job_id = found.job_id
+        AND q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL) AS queued
+FROM (
+    SELECT r.tenant_id, last.job_id, false AS by_hand, coalesce(other.scheduled_for, last.scheduled_for) AS scheduled_for
+    FROM unnest($1::int[], $2::timestamptz[], $3::int[], $4::int[]) AS r (tenant_id, last_at, first, last)
+    CROSS JOIN LATERAL (
+        SELECT e.job_id, e.scheduled_for, e.finished_at, e.blocked_by FROM tickwork.execution e
+        WHERE e.tenant_id = r.tenant_id AND e.scheduled_for = r.last_at
+            AND e.job_id = ANY(($5::bigint[])[r.first:r.last])
+            AND (e.finished_at IS NULL OR e.blocked_by IS NOT NULL)
+        OFFSET 0
+    ) last
+    LEFT JOIN LATERAL (
+        SELECT b.scheduled_for FROM tickwork.execution b
+        WHERE b.tenant_id = r.tenant_id AND b.scheduled_for = last.blocked_by AND b.job_id = last.job_id
+            AND b.finished_at IS NULL
+        OFFSET 0
+    ) other ON last.finished_at IS NOT NULL
+    WHERE last.finished_at IS NULL OR other.scheduled_for IS NOT NULL
+    UNION ALL
+    SELECT j.tenant_id, x.job_id, true, x.scheduled_for
+    FROM tickwork.extra x JOIN tickwork.job j ON j.id = x.job_id
+    WHERE x.job_id = ANY($5::bigint[]) AND x.backfill_id IS NULL AND EXISTS (
+        SELECT FROM tickwork.execution e
+        WHERE e.tenant_id = j.tenant_id AND e.scheduled_for = x.scheduled_for AND e.job_id = x.job_id
+            AND e.finished_at IS NULL
+        OFFSET 0)
+) found;
+
 -- name: cancel_blockers
--- Ends the executions that newer ones replace, and has their workers told.
-WITH ended AS (
+-- Ends the executions that newer ones replace, and those run by hand with them, and has their workers told.
+WITH blocker AS (
+    SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[]) AS k (tenant_id, scheduled_for, job_id)
+), replaced AS (
+    SELECT tenant_id, scheduled_for, job_id FROM blocker
+    UNION
+    SELECT b.tenant_id, x.scheduled_for, x.job_id FROM blocker b JOIN tickwork.extra x ON x.job_id = b.job_id
+    WHERE x.backfill_id IS NULL
+), ended AS (
     UPDATE tickwork.execution e
     SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reason = 'replaced by the next one'
-    FROM unnest($1::int[], $2::timestamptz[], $3::bigint[]) AS k (tenant_id, scheduled_for, job_id)
-    WHERE e.tenant_id = k.tenant_id AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+    FROM replaced k
+    WHERE e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
         AND e.finished_at IS NULL
     RETURNING e.tenant_id, e.scheduled_for, e.job_id, e.attempt, e.worker_id, e.reason
 )
@@ -66,46 +88,56 @@ SELECT tenant_id, scheduled_for, job_id, attempt, worker_id, reason FROM ended W
 ON CONFLICT DO NOTHING;
 
 -- name: insert_executions
--- Writes one chunk of a round: held by a worker, waiting for one or for the execution before it, or skipped.
+-- Writes one chunk (times in microseconds: cheaper to send than dates): held by a worker, waiting for one or for the execution before it, or skipped.
 INSERT INTO tickwork.execution
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, worker_id, ready_at, finished_at,
      blocked_by, reason)
-SELECT tenant_id, scheduled_for, job_id, lane_id, priority, 'schedule',
+SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'schedule',
     CASE WHEN reason IS NOT NULL THEN 'skipped' WHEN worker_id IS NOT NULL THEN 'running'
          ELSE 'pending' END::tickwork.execution_status,
     worker_id,
     CASE WHEN reason IS NULL AND worker_id IS NULL
-         THEN CASE WHEN blocked_by IS NULL THEN ready_at ELSE 'infinity' END END,
+         THEN CASE WHEN blocked_by IS NULL THEN to_timestamp(ready / 1e6::float8) ELSE 'infinity' END END,
     CASE WHEN reason IS NOT NULL THEN tickwork.clock() END,
     blocked_by, reason
-FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::smallint[], $6::timestamptz[], $7::int[],
+FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[], $7::int[],
             $8::timestamptz[], $9::text[])
-    AS c (tenant_id, scheduled_for, job_id, lane_id, priority, ready_at, worker_id, blocked_by, reason);
+    AS c (tenant_id, at, job_id, lane_id, priority, ready, worker_id, blocked_by, reason);
 
 -- name: release_queued
--- Lets executions go on that waited for the one before them; those of a held job go on waiting for its resumption.
+-- Lets executions go on that waited for the one before them, unless one run by hand before them has not ended either;
+-- those of a held job go on waiting for its resumption.
 UPDATE tickwork.execution e
-SET blocked_by = NULL, ready_at = CASE WHEN j.status = 'paused' THEN 'infinity' ELSE tickwork.clock() END
+SET blocked_by = free.behind,
+    ready_at = CASE WHEN free.behind IS NOT NULL OR j.status = 'paused' THEN 'infinity' ELSE tickwork.clock() END
 FROM (
-    SELECT q.tenant_id, q.scheduled_for, q.job_id FROM tickwork.execution q
+    SELECT q.tenant_id, q.scheduled_for, q.job_id, (
+        SELECT max(x.scheduled_for) FROM tickwork.extra x
+        WHERE x.job_id = q.job_id AND x.backfill_id IS NULL AND x.scheduled_for < q.scheduled_for AND EXISTS (
+            SELECT FROM tickwork.execution other
+            WHERE other.tenant_id = q.tenant_id AND other.scheduled_for = x.scheduled_for AND other.job_id = q.job_id
+                AND other.finished_at IS NULL
+            OFFSET 0)) AS behind
+    FROM tickwork.execution q
     WHERE q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL AND NOT EXISTS (
         SELECT FROM tickwork.execution b
         WHERE b.tenant_id = q.tenant_id AND b.scheduled_for = q.blocked_by AND b.job_id = q.job_id
             AND b.finished_at IS NULL)
     LIMIT $1
-    FOR UPDATE SKIP LOCKED
+    FOR UPDATE OF q SKIP LOCKED
 ) free
 JOIN tickwork.job j ON j.id = free.job_id
-WHERE e.tenant_id = free.tenant_id AND e.scheduled_for = free.scheduled_for AND e.job_id = free.job_id;
+WHERE e.tenant_id = ANY(ARRAY[free.tenant_id]) AND e.scheduled_for = free.scheduled_for AND e.job_id = free.job_id;
 
 -- name: insert_executions_carefully
 -- The same, when some of these due times have an execution already: one that was stopped before its time, because
 -- the job was moved or held, begins anew; any other stands.
 INSERT INTO tickwork.execution AS e
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)
-SELECT tenant_id, scheduled_for, job_id, lane_id, priority, 'schedule', 'pending', ready_at
-FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::smallint[], $6::timestamptz[])
-    AS c (tenant_id, scheduled_for, job_id, lane_id, priority, ready_at)
+SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'schedule', 'pending',
+    to_timestamp(ready / 1e6::float8)
+FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[])
+    AS c (tenant_id, at, job_id, lane_id, priority, ready)
 ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
 SET status = 'pending', ready_at = excluded.ready_at, finished_at = NULL, reason = NULL, worker_id = NULL,
     lane_id = excluded.lane_id, priority = excluded.priority, attempt = e.attempt + 1

@@ -30,6 +30,13 @@ WHERE scheduled_for < $1 AND NOT EXISTS (
     SELECT FROM unnest($2::timestamptz[], $3::timestamptz[]) AS kept (begin_at, end_at)
     WHERE x.scheduled_for >= kept.begin_at AND x.scheduled_for < kept.end_at);
 
+-- name: forget_dead_letters
+-- Dead letters whose executions are gone.
+DELETE FROM tickwork.dead_letter d
+WHERE scheduled_for < $1 AND NOT EXISTS (
+    SELECT FROM unnest($2::timestamptz[], $3::timestamptz[]) AS kept (begin_at, end_at)
+    WHERE d.scheduled_for >= kept.begin_at AND d.scheduled_for < kept.end_at);
+
 -- name: forget_backfills
 -- Backfills that ended long ago.
 DELETE FROM tickwork.backfill WHERE ended_at < tickwork.clock() - $1::interval;
