@@ -30,7 +30,7 @@ layers: $(VENV)/dev
 unit: $(VENV)/dev
 	@$(BIN)/pytest $(ARGS)
 
-chaos: $(VENV)/dev ## the long form of the fault tests
+chaos: $(VENV)/dev ## break everything under load for 25 minutes; TICKWORK_CHAOS_SEED and _FAULTS choose what
 	@TICKWORK_CHAOS=long $(BIN)/pytest tests/chaos $(ARGS)
 
 lock: $(VENV)/dev ## pin the dependencies anew

@@ -21,6 +21,7 @@ from tickwork.define.backfill import Backfills
 from tickwork.define.job import Jobs
 from tickwork.define.key import Keys
 from tickwork.define.run import Runs
+from tickwork.dispatch.breaker import Breakers
 from tickwork.dispatch.claim import Claimer
 from tickwork.dispatch.directory import Tasks, Workers
 from tickwork.dispatch.gateway import Gateway
@@ -32,13 +33,20 @@ from tickwork.dispatch.roster import Roster
 from tickwork.model.errors import Unavailable
 from tickwork.model.preview import Preview
 from tickwork.record.complete import Recorder
+from tickwork.record.dead_letter import DeadLetters
+from tickwork.record.feed import Feeds
 from tickwork.record.history import History
+from tickwork.record.log import Logs
+from tickwork.record.note import Notekeeper
 from tickwork.service import Loop
 from tickwork.store.backfill import PostgresBackfillStore
+from tickwork.store.breaker import PostgresBreakerStore
 from tickwork.store.clock import DatabaseClock
+from tickwork.store.dead_letter import PostgresDeadLetterStore
 from tickwork.store.define import PostgresDefineStore
 from tickwork.store.dispatch import PostgresDispatchStore
 from tickwork.store.embedded import EmbeddedPostgres
+from tickwork.store.log import PostgresLogStore
 from tickwork.store.migrate import upgrade
 from tickwork.store.partition import Partitions
 from tickwork.store.pool import Database
@@ -57,6 +65,7 @@ _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node
 _TICK = 0.05  # shorter than the lead, so that everything is handed out before its time
 _RELEASE = 0.2
 _FILL = 0.5
+_NOTE = 0.2
 _CONNECTIONS = 8
 _VITAL_CONNECTIONS = 3
 _ANSWERS_KEPT = timedelta(hours=24)
@@ -68,6 +77,7 @@ class Node:
         self._settings = settings
         self._opened = AsyncExitStack()
         self._loops: dict[str, Loop] = {}
+        self._embedded: EmbeddedPostgres | None = None
         self._built_in: BuiltInWorker | None = None
         self._running = False
         self.database_url = settings.database_url or ""
@@ -79,7 +89,7 @@ class Node:
             loop.start()
         self._running = True
         if self._settings.http:
-            self._built_in = BuiltInWorker(self._settings, self.gateway, self._tenancy)
+            self._built_in = BuiltInWorker(self._settings, self.gateway, self._tenancy, self.breakers)
             self._built_in.start()
 
     async def stop(self) -> None:
@@ -87,12 +97,18 @@ class Node:
         if self._built_in:
             await self._built_in.stop()
         await self.gateway.close()
+        self.end_streams()
         for loop in self._loops.values():
             await loop.stop()
         with suppress(Unavailable):
-            while await self.step("record"):
+            while await self.step("record") or await self.step("notes"):
                 pass
+            await self.step("breakers")
         await self._opened.aclose()
+
+    def end_streams(self) -> None:
+        """Those who follow something here go to another node."""
+        self._feeds.close()
 
     async def open(self) -> None:
         """Everything but the loops: tests go on from here step by step."""
@@ -108,9 +124,9 @@ class Node:
 
     async def _open_database(self, opening: AsyncExitStack) -> None:
         if not self._settings.database_url:
-            embedded = EmbeddedPostgres(self._settings.data_dir)
-            self.database_url = await asyncio.to_thread(embedded.start)
-            opening.push_async_callback(asyncio.to_thread, embedded.stop)
+            self._embedded = EmbeddedPostgres(self._settings.data_dir)
+            self.database_url = await asyncio.to_thread(self._embedded.start)
+            opening.push_async_callback(asyncio.to_thread, self._embedded.stop)
         await upgrade(self.database_url)
         self._database = Database(self.database_url, size=_CONNECTIONS)
         self._vital = Database(self.database_url, size=_VITAL_CONNECTIONS)
@@ -126,6 +142,7 @@ class Node:
         fire, claim = Loop("fire", every=_TICK), Loop("claim", every=_TICK)
         backfill = Loop("backfill", every=_FILL)
         record, renew, revoke = Loop("record", every=1), Loop("renew", every=1), Loop("revoke", every=_TICK)
+        notes = Loop("notes", every=_NOTE)
         self._read = read = PostgresReadStore(self._database, timing_from_text)
         self._tenancy = tenancy = PostgresTenancyStore(self._database)
         define = PostgresDefineStore(self._database, timing_from_text, self._partitions.horizon)
@@ -133,6 +150,7 @@ class Node:
         backfills = PostgresBackfillStore(self._database)
         dispatch = PostgresDispatchStore(self._database, self._vital)
         records = PostgresRecordStore(self._database)
+        logs = PostgresLogStore(self._database)
         roster = Roster()
 
         # define
@@ -153,16 +171,27 @@ class Node:
         claimer = Claimer(dispatch, roster, LEAD)
         renewer = Renewer(dispatch, self._clock.micros)
         self._revoker = Revoker(dispatch, roster)
+        breakers = Loop("breakers", every=1)
+        self.breakers = Breakers(
+            PostgresBreakerStore(self._database),
+            something_failed=breakers.wake,
+            work_arrived=claim.wake,
+        )
         # record
         recorder = Recorder(records, submitted=record.wake)
+        self._feeds = feeds = Feeds(logs)
+        notekeeper = Notekeeper(logs, submitted=notes.wake, kept=feeds.wake)
+        self.logs = Logs(logs, read, feeds)
         self.history = History(records, read, revoked)
+        self.dead_letters = DeadLetters(PostgresDeadLetterStore(self._database), read, work_arrived)
         # execute: workers come in here
         self.gateway = Gateway(
             dispatch,
             roster,
             renewer,
             recorder,
-            self.keys,
+            notekeeper,
+            Keys(PostgresTenancyStore(self._vital)),  # a worker's next beat waits for this answer
             now=self._clock.micros,
             room_opened=claim.wake,
             beat_heard=renew.wake,
@@ -176,6 +205,7 @@ class Node:
             revoke.repeat(self._revoker.revoke),
             Loop("reconcile", every=1).repeat(Reconciler(dispatch, roster).reconcile),
             Loop("rescue", every=1).repeat(Rescuer(dispatch).rescue),
+            breakers.repeat(self.breakers.look_after),
             Loop("clock", every=5).repeat(self._clock.read),
             Loop("partitions", every=600).repeat(self._partitions.keep_up),
             Loop("release", every=_RELEASE).repeat(lambda: self._release(triggers)),
@@ -184,7 +214,10 @@ class Node:
             Loop("key use", every=30).repeat(self.keys.note_use),
             Loop("answers", every=600).repeat(self._forget_answers),
             record.repeat(recorder.record),
+            notes.repeat(notekeeper.keep),
         ]
+        if self._embedded:
+            loops.append(Loop("postgres", every=1).repeat(self._embedded.keep_alive))
         self._loops = {loop.name: loop for loop in loops}
         _CONNECTED.set_function(lambda: len(roster))
 

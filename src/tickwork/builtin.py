@@ -6,8 +6,10 @@ from time import monotonic
 from typing import Protocol
 
 from tickwork.config import Settings
+from tickwork.dispatch.breaker import Breakers
 from tickwork.dispatch.gateway import Gateway
 from tickwork.execute.runners.address import AddressPolicy
+from tickwork.execute.runners.gate import GatedRunner
 from tickwork.execute.runners.http import HttpRunner
 from tickwork.execute.worker import Worker
 from tickwork.inprocess import InProcessConnection
@@ -15,7 +17,7 @@ from tickwork.model.errors import Unavailable
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.task import direct_task
 
-_SLOTS = 500
+_SLOTS = 1000  # as many as the runner has connections: ten destinations that hang, before others wait
 _SECRET_KEPT = 60.0
 _DRAIN_WITHIN = 10.0
 
@@ -25,13 +27,14 @@ class SecretStore(Protocol):
 
 
 class BuiltInWorker:
-    def __init__(self, settings: Settings, gateway: Gateway, secrets: SecretStore) -> None:
+    def __init__(
+        self, settings: Settings, gateway: Gateway, secrets: SecretStore, breakers: Breakers
+    ) -> None:
         policy = AddressPolicy.of(settings.http_allow, loopback=settings.http_allow_loopback)
         self._gateway = gateway
         self._runner = HttpRunner(policy, Secrets(secrets).of)
-        self._worker = Worker(
-            self, [direct_task(HTTP_TASK, self._runner)], name="built-in", slots=_SLOTS, queues=()
-        )
+        gated = GatedRunner(self._runner, breakers.admit, breakers.told)
+        self._worker = Worker(self, [direct_task(HTTP_TASK, gated)], name="built-in", slots=_SLOTS, queues=())
         self._running: asyncio.Task[None] | None = None
         self._attended: set[asyncio.Task[None]] = set()
 

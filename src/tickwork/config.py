@@ -35,6 +35,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     history_days: Annotated[int, Meta(ge=1, le=3650)] = 30
     slots: Annotated[int, Meta(ge=1, le=100_000)] = 100
+    outbox_url: Annotated[str, Meta(pattern=r"^postgres(ql)?://")] | None = None
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={shown(name, getattr(self, name))}" for name in self.__struct_fields__)
@@ -56,6 +57,7 @@ MEANINGS = {  # what each setting must be, to complete the sentence "this must b
     "log_level": "debug, info, warning or error",
     "history_days": "a number of days from 1 to 3650",
     "slots": "a number from 1 to 100000",
+    "outbox_url": "an address such as postgresql://user:password@host/name",
 }
 
 Sources = Mapping[str, str]
@@ -98,7 +100,7 @@ def shown(name: str, value: object) -> str:
         return ""
     if name in _SECRETS:
         return _MASK
-    if name == "database_url":
+    if name in ("database_url", "outbox_url"):
         return _without_password(str(value))
     if isinstance(value, bool):
         return str(value).lower()

@@ -15,11 +15,14 @@ _SHARED: list[Any] = [
     structlog.stdlib.PositionalArgumentsFormatter(),
     structlog.processors.StackInfoRenderer(),
 ]
+_in_use: tuple[LogFormat, str] = ("auto", "info")
 _QUIET = ("asyncio", "httpx2", "httpcore2", "uvicorn", "websockets")
 
 
 def configure_logs(log_format: LogFormat, level: str) -> None:
     """Send our own logs and those of the libraries the same way."""
+    global _in_use  # noqa: PLW0603 (logging is global, too)
+    _in_use = (log_format, level)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -34,6 +37,11 @@ def configure_logs(log_format: LogFormat, level: str) -> None:
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def logs_in_use() -> tuple[LogFormat, str]:
+    """The format and level, for processes that this one starts."""
+    return _in_use
 
 
 def _wants_console(log_format: LogFormat) -> bool:

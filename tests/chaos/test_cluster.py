@@ -1,5 +1,6 @@
 """Three servers and three workers on one database, while one of each is killed."""
 
+import asyncio
 import math
 from datetime import UTC, datetime, timedelta
 
@@ -9,8 +10,10 @@ from support.cluster import Cluster
 from support.history import History, all_ended, begun_twice, early
 from support.load import Load
 from support.waiting import eventually
+from tickwork.model.ids import parse_job_id
 
 _LEAD = 3  # seconds for creating the jobs before the first is due
+_A_FEW_MOMENTS = [timedelta(seconds=0.75), timedelta(seconds=1), timedelta(seconds=1.05)]
 _RESCUE = 40.0  # seconds after the last due time: a lease, its rescue and then some
 
 
@@ -49,6 +52,35 @@ async def test_every_due_time_runs_once_while_a_server_and_a_worker_are_killed(
     assert early(runs) == []
     assert history.illegal_overlaps(runs) == []
     await _stops_and_leaves_nothing(processes, connection)
+
+
+async def test_no_due_time_is_lost_when_a_server_dies_around_it(
+    processes: Cluster, connection: asyncpg.Connection, long: bool
+) -> None:
+    """A server is killed at every moment from a second before a due time to a second after it."""
+    moments = [timedelta(milliseconds=50 * number) for number in range(40)] if long else _A_FEW_MOMENTS
+    await processes.start(servers=2, workers=1)
+    begin = datetime.fromtimestamp(math.ceil(datetime.now(UTC).timestamp()) + _LEAD, UTC)
+    request = {"task": "quick", "schedule": {"every": "2s", "start": begin.isoformat()}, "overlap": "allow"}
+    async with processes.client(1) as client:
+        job = await client.create_job(**request)
+        for number, moment in enumerate(moments):
+            due = begin + timedelta(
+                seconds=2 * math.ceil((datetime.now(UTC) - begin).total_seconds() / 2 + 1)
+            )
+            await asyncio.sleep((due + moment - timedelta(seconds=1) - datetime.now(UTC)).total_seconds())
+            processes.servers[number % 2].kill()
+            await processes.servers[number % 2].start()
+        await client.cancel_job(job.id)
+    await eventually(lambda: all_ended(connection, len(moments)), within=_RESCUE, what="the end of all")
+    history, runs = await History.read(connection), processes.ledger.runs()
+    times = sorted(at for _, at in history.fired())
+    due_times = {
+        (parse_job_id(job.id), begin + timedelta(seconds=2 * n))
+        for n in range(int((times[-1] - begin) / timedelta(seconds=2)) + 1)
+    }
+    assert history.fired() | history.passed_over(due_times) == due_times
+    assert begun_twice(runs) == early(runs) == history.illegal_overlaps(runs) == []
 
 
 async def _until_done(processes: Cluster, executions: int, *, within: float) -> None:

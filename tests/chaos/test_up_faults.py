@@ -153,6 +153,55 @@ async def test_after_a_kill_during_the_very_first_start_the_next_one_works(up: U
     await _completes_a_job(up)
 
 
+async def test_after_a_kill_between_making_and_writing_its_key_the_next_one_works(up: Up) -> None:
+    first = up.another()
+    await first.start()
+    first.kill()
+    (up.folder / "admin.key").rename(up.folder / "admin.key.new")  # as it is found then
+    await up.another().start()
+    await _completes_a_job(up)
+    assert not (up.folder / "admin.key.new").exists()
+
+
+async def test_after_a_kill_as_soon_as_its_database_has_a_key_the_next_one_works(up: Up) -> None:
+    first = up.another()
+    first.launch()
+    await eventually(lambda: _has_a_key(up), within=30, what="the first key")
+    first.kill()
+    await up.another().start()
+    await _completes_a_job(up)
+
+
+async def test_a_database_that_dies_is_started_again(up: Up) -> None:
+    first = up.another()
+    await first.start()
+    await _completes_a_job(up)
+    up.postmaster().kill()
+    await eventually(lambda: "starting it again" in first.log, within=20, what="the notice")
+    await eventually(lambda: _has_a_key(up), within=30, what="the database")
+    await _completes_a_job(up)
+    assert first.exit_code is None
+
+
+async def test_a_worker_that_dies_is_replaced(up: Up) -> None:
+    first = up.another()
+    await first.start()
+    (worker,) = [child for child in psutil.Process(first.pid).children() if "worker" in child.cmdline()]
+    worker.kill()
+    await eventually(
+        lambda: "with signal 9; another takes its place" in first.log, within=10, what="the notice"
+    )
+    await _completes_a_job(up)
+    assert await first.stop() == 0
+
+
+async def _has_a_key(up: Up) -> bool:
+    with suppress(OSError, asyncpg.PostgresError):
+        async with up.database() as connection:
+            return bool(await connection.fetchval("SELECT count(*) FROM tickwork.api_key"))
+    return False
+
+
 async def _completes_a_job(up: Up) -> None:
     async with up.client() as client:
         job = await client.create_job(task="quick")

@@ -55,10 +55,10 @@ class Target:
 
 @asynccontextmanager
 async def target(
-    answer: Answer, *, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
+    answer: Answer, *, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Target]:
     served = Target(answer)
-    server = await asyncio.start_server(served.serve, host, 0, ssl=tls)
+    server = await asyncio.start_server(served.serve, host, port, ssl=tls)
     served.port = server.sockets[0].getsockname()[1]
     async with server:
         yield served

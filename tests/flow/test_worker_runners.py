@@ -2,21 +2,27 @@
 
 import asyncio
 import os
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 import worker_tasks
 from worker_server import Bench, claim_of, run_of, working
 
+from support.waiting import eventually
 from tickwork import App, Context
 from tickwork.client.link import WebSocketLink
 from tickwork.execute import slot as slot_module
+from tickwork.execute import watch as watch_module
+from tickwork.execute import worker as worker_module
 from tickwork.execute.worker import Worker
+from tickwork.logs import configure_logs
 from tickwork.model.errors import Invalid
 from tickwork.model.protocol import Outcome, Revoke
 
@@ -119,6 +125,43 @@ async def test_a_coroutine_that_will_not_stop_is_reported_and_keeps_its_slot(sho
     assert (outcome.job, outcome.kind) == (2, "completed")
 
 
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, BaseException])
+async def test_whatever_a_coroutine_raises_is_only_the_end_of_its_attempt(error):
+    app = App()
+
+    @app.task(name="raise")
+    async def raise_it(*, wait: bool) -> None:
+        if wait:
+            await asyncio.sleep(0)
+        raise error("enough")
+
+    async with working(app, slots=1) as bench:
+        server = await bench.connected()
+        for job, wait in enumerate(("true", "false")):
+            await server.run(run_of("raise", f'{{"wait": {wait}}}', job=job))
+            assert failure_of(await server.outcome()) == ("failed", error.__name__)
+
+
+async def test_a_coroutine_that_blocks_the_worker_is_named_while_it_does(monkeypatch):
+    blocked = threading.Event()
+    monkeypatch.setattr(watch_module, "_LOOK", 0.01)
+    monkeypatch.setattr(
+        watch_module, "_log", SimpleNamespace(warning=lambda *_, where: said.append(where) or blocked.set())
+    )
+    said: list[str] = []
+    app = App()
+
+    @app.task(name="block")
+    async def block_the_loop() -> None:
+        blocked.wait(30)
+
+    async with working(app) as bench:
+        server = await bench.connected()
+        await server.run(run_of("block"))
+        assert (await server.outcome()).kind == "completed"
+    assert "block_the_loop" in said[0]
+
+
 # Threads
 
 
@@ -150,8 +193,11 @@ async def test_a_thread_that_will_not_stop_is_reported_and_keeps_its_slot(short_
     async with working(threads.app, slots=1) as bench:
         server = await bench.connected()
         await server.run(run_of("deaf", timeout=0.01), run_of("quick", job=2))
-        assert failure_of(await server.outcome()) == ("failed", "Timeout")
+        outcome = await server.outcome()
+        assert failure_of(outcome) == ("failed", "Timeout")
+        assert outcome.failure.message.endswith("its code was told to stop and goes on in the worker")
         assert bench.worker._holding.credit() == 0
+        assert bench.worker.worn_out.is_set()
         threads.release.set()
         outcome = await server.outcome()
     assert (outcome.job, outcome.kind) == (2, "completed")
@@ -167,6 +213,46 @@ async def test_a_thread_that_looks_at_its_context_stops_when_revoked():
         await server.send(Revoke([claim_of(run)], "stop it"))
         outcome = await server.outcome()
     assert (outcome.kind, outcome.reason) == ("cancelled", "stop it")
+
+
+async def test_a_thread_that_will_not_stop_when_revoked_is_reported_as_cancelled(short_grace):
+    threads = Threads()
+    async with working(threads.app, slots=5) as bench:
+        server = await bench.connected()
+        run = run_of("deaf")
+        await server.run(run)
+        await asyncio.to_thread(threads.began.wait)
+        await server.send(Revoke([claim_of(run)], "stop it"))
+        outcome = await server.outcome()
+        assert outcome.kind == "cancelled"
+        assert outcome.reason == "stop it; its code was told to stop and goes on in the worker"
+        assert bench.worker._holding.credit() == 4
+        assert not bench.worker.worn_out.is_set()  # one slot in five
+        threads.release.set()
+
+
+async def test_one_that_goes_on_for_minutes_wears_the_worker_out(short_grace, monkeypatch):
+    monkeypatch.setattr(slot_module, "_STUCK_FOR", 0.01)
+    threads = Threads()
+    async with working(threads.app, slots=100) as bench:
+        server = await bench.connected()
+        await server.run(run_of("deaf", timeout=0.01))
+        await server.outcome()
+        await bench.worker.worn_out.wait()
+        threads.release.set()
+
+
+async def test_sys_exit_in_a_thread_is_only_the_end_of_its_attempt():
+    app = App()
+
+    @app.task(name="leave")
+    def leave() -> None:
+        sys.exit(3)
+
+    async with working(app) as bench:
+        server = await bench.connected()
+        await server.run(run_of("leave"))
+        assert failure_of(await server.outcome()) == ("failed", "SystemExit")
 
 
 async def test_threads_are_used_again():
@@ -236,10 +322,70 @@ async def test_a_wrong_payload_and_a_large_result_fail_in_a_child_too(children):
     assert failure_of(await server.outcome()) == ("failed", "ResultTooLarge")
 
 
-@pytest.mark.parametrize(("how", "says"), [("die", "exit code 5"), ("kill", "signal 9")])
-async def test_a_child_that_dies_fails_its_attempt_and_is_replaced(children, how, says):
+async def test_what_a_child_cannot_write_or_should_not_is_said_in_words(children):
     server = await children.connected()
-    await server.run(run_of("fail", f'{{"how": "{how}"}}'))
+    await server.run(run_of("unwritable"))
+    unwritable = await server.outcome()
+    assert failure_of(unwritable) == ("failed", "BadResult")
+    assert "cannot be written as JSON" in unwritable.failure.message
+    await server.run(run_of("poison", '{"how": "wordy"}', job=2))
+    wordy = await server.outcome()
+    assert len(wordy.failure.message) <= 4000
+    assert len(wordy.failure.traceback) <= 16_000
+
+
+async def test_a_child_logs_as_its_worker_does(children):
+    configure_logs("json", "warning")
+    server = await children.connected()
+    await server.run(run_of("log_level"))
+    assert (await server.outcome()).result == b'"WARNING"'
+
+
+async def test_running_out_of_memory_is_a_failure_like_others(children):
+    server = await children.connected()
+    await server.run(run_of("poison", '{"how": "memory"}'))
+    assert failure_of(await server.outcome()) == ("failed", "MemoryError")
+
+
+async def test_a_child_that_never_pauses_holds_up_nothing_else(children, monkeypatch):
+    monkeypatch.setattr(worker_module, "_BEAT", 0.01)
+    server = await children.connected()
+    await server.run(run_of("spin", timeout=300.0))
+    await server.run(run_of("where", job=2))
+    assert (await server.outcome()).kind == "completed"
+    while not server.beats.empty():
+        server.beats.get_nowait()
+    await server.beats.get()  # and its lease is renewed
+    await server.send(Revoke([claim_of(run_of("spin"))], "stop it"))
+    assert (await server.outcome()).kind == "cancelled"
+
+
+@pytest.mark.parametrize("task", ["considerate", "considerate_too"])
+async def test_a_task_in_a_child_is_asked_to_stop_before_it_is_killed(children, tmp_path, task):
+    server = await children.connected()
+    began, ended = tmp_path / "began", tmp_path / "ended"
+    run = run_of(task, f'{{"began": "{began}", "ended": "{ended}"}}')
+    await server.run(run)
+    await eventually(began.exists, within=30, what="its beginning")
+    await server.send(Revoke([claim_of(run)], "stop it"))
+    outcome = await server.outcome()
+    assert (outcome.kind, outcome.reason) == ("cancelled", "stop it")
+    assert ended.exists()
+
+
+@pytest.mark.parametrize(
+    ("task", "how", "says"),
+    [
+        ("fail", "die", "exit code 5"),
+        ("fail", "kill", "signal 9"),
+        ("poison", "segfault", "signal 11"),
+        ("poison", "bombs", "exit code 6"),
+        ("poison", "unseen", "exit code 7"),
+    ],
+)
+async def test_a_child_that_dies_fails_its_attempt_and_is_replaced(children, task, how, says):
+    server = await children.connected()
+    await server.run(run_of(task, f'{{"how": "{how}"}}'))
     outcome = await server.outcome()
     assert failure_of(outcome) == ("failed", "ProcessDied")
     assert outcome.failure
@@ -254,7 +400,7 @@ async def test_an_idle_child_that_died_is_not_used_again(children):
     await server.outcome()
     (idle,) = children.worker._toolbox._processes._idle
     idle._process.kill()
-    await idle._process.wait()
+    await asyncio.wait({idle._exited})
     await server.run(run_of("where", job=2))
     assert (await server.outcome()).kind == "completed"
 

@@ -22,6 +22,9 @@ from tickwork.model.protocol import (
     FromServer,
     FromWorker,
     Hello,
+    Note,
+    Noted,
+    Notes,
     Outcome,
     Outcomes,
     Renewed,
@@ -64,20 +67,24 @@ class Clock:
 
 
 class Conversation:
-    """One connection of a worker. Beats are answered and kept aside; outcomes acknowledged, if wanted."""
+    """One connection of a worker. Beats and notes are answered and kept aside; outcomes acknowledged, if wanted."""
 
     def __init__(self, socket: ServerConnection, clock: Clock) -> None:
         self.socket = socket
         self.clock = clock
         self.renew = True
         self.acknowledge = True
+        self.note = True
         self.beats: asyncio.Queue[Beat] = asyncio.Queue()
+        self.notes: asyncio.Queue[Notes] = asyncio.Queue()
+        self.sizes: list[int] = []  # of all messages, in bytes
         self.closed = asyncio.Event()
         self._messages: asyncio.Queue[FromWorker] = asyncio.Queue()
 
     async def listen(self) -> None:
         try:
             async for text in self.socket:
+                self.sizes.append(len(text))
                 await self._hear(_decode(text))
         finally:
             self.closed.set()
@@ -87,6 +94,11 @@ class Conversation:
             self.beats.put_nowait(message)
             if self.renew:
                 await self.send(Renewed(message.sent, self.clock.database))
+            return
+        if isinstance(message, Notes):
+            self.notes.put_nowait(message)
+            if self.note:
+                await self.send(Noted(message.number))
             return
         self._messages.put_nowait(message)
         if isinstance(message, Outcomes) and self.acknowledge:
@@ -127,6 +139,17 @@ class Conversation:
     async def outcome(self) -> Outcome:
         (outcome,) = await self.outcomes(1)
         return outcome
+
+    async def next_note(self) -> Note:
+        (note,) = (await self.notes.get()).items
+        return note
+
+    def noted(self) -> list[Note]:
+        """All that has come and was not looked at yet."""
+        found: list[Note] = []
+        while not self.notes.empty():
+            found += self.notes.get_nowait().items
+        return found
 
     async def drop(self) -> None:
         self.socket.transport.abort()

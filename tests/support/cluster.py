@@ -11,6 +11,7 @@ from pathlib import Path
 from support.ledger import LEDGER_VARIABLE, Ledger
 from support.waiting import eventually
 from tickwork.client.asynchronous import AsyncClient
+from tickwork.client.link import own_order
 
 KEY = "tw_the-key-of-the-fault-tests"
 TASKS = "support.ledger_tasks:app"
@@ -25,14 +26,23 @@ class Program:
     """A `tickwork` process, dealt with by its process id, with its log in a file."""
 
     def __init__(
-        self, name: str, words: Sequence[str], *, says: str, env: Mapping[str, str], folder: Path
+        self,
+        name: str,
+        words: Sequence[str],
+        *,
+        says: str,
+        env: Mapping[str, str],
+        folder: Path,
+        module: str = "tickwork.cli",
     ) -> None:
         self.name = name
         self.words = list(words)
+        self._module = module
         self._says = says
         self._env = {**_clean_environment(), **env}
         self._folder = folder
         self._log = folder / f"{name}.log"
+        self._log_before = 0  # characters
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -48,24 +58,33 @@ class Program:
     def log(self) -> str:
         return self._log.read_text() if self._log.exists() else ""
 
+    @property
+    def works(self) -> bool:
+        """It lives, and has said that it works."""
+        return self.exit_code is None and self.has_worked
+
+    @property
+    def has_worked(self) -> bool:
+        return self._says in self.log[self._log_before :]
+
     def launch(self) -> None:
+        self._log_before = len(self.log)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tickwork.cli", *self.words],
+                [sys.executable, "-m", self._module, *self.words],
                 env=self._env, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True, preexec_fn=_die_with_parent,  # noqa: PLW1509 (calls nothing but the system)
             )  # fmt: skip
 
     async def start(self) -> None:
         """Until it says that it works."""
-        known = len(self.log)
         self.launch()
         await eventually(
-            lambda: self._says in self.log[known:] or self.exit_code is not None,
+            lambda: self.has_worked or self.exit_code is not None,
             within=_START_WITHIN,
             what=f"the start of {self.name}",
         )
-        assert self.exit_code is None, f"{self.name} ended at once:\n{self.log[known:]}"
+        assert self.exit_code is None, f"{self.name} ended at once:\n{self.log[self._log_before :]}"
 
     def send(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
@@ -115,16 +134,19 @@ class Cluster:
         for number in range(workers):
             await self.add_worker(slots=slots, first=number)
 
-    async def add_server(self) -> Program:
+    async def add_server(
+        self, *, database_url: str | None = None, env: Mapping[str, str] | None = None
+    ) -> Program:
         server = Program(
             f"server-{len(self.servers) + 1}",
             ["server", "--port", "0"],
             says="Tickwork answers on ",
             env={
-                "TICKWORK_DATABASE_URL": self._database_url,
+                "TICKWORK_DATABASE_URL": database_url or self._database_url,
                 "TICKWORK_ADMIN_KEY": KEY,
                 "TICKWORK_DATA_DIR": str(self._folder),
                 "TICKWORK_HTTP_ALLOW_LOOPBACK": "true",
+                **(env or {}),
             },
             folder=self._folder,
         )
@@ -135,15 +157,22 @@ class Cluster:
         server.words[-1] = url.rpartition(":")[2]  # where its workers look for it when it is started again
         return server
 
-    async def add_worker(self, *, slots: int = 100, first: int = 0) -> Program:
-        begin = first % len(self.urls)
-        servers = [word for url in self.urls[begin:] + self.urls[:begin] for word in ("--server", url)]
+    async def add_worker(
+        self,
+        *,
+        slots: int = 100,
+        first: int = 0,
+        urls: Sequence[str] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Program:
         name = f"worker-{len(self.workers) + 1}"
+        given = _given_to(name, list(urls or self.urls), first)
+        servers = [word for url in given for word in ("--server", url)]
         worker = Program(
             name,
             ["worker", TASKS, "--name", name, "--slots", str(slots), *servers],
             says='"event": "connected"',
-            env={"TICKWORK_API_KEY": KEY, **task_environment(self.ledger)},
+            env={"TICKWORK_API_KEY": KEY, **task_environment(self.ledger), **(env or {})},
             folder=self._folder,
         )
         self.workers.append(worker)
@@ -156,6 +185,14 @@ class Cluster:
     def clean_up(self) -> None:
         for program in self.programs:
             program.clean_up()
+
+
+def _given_to(worker: str, urls: list[str], first: int) -> list[str]:
+    """The servers in such an order that the worker, which makes its own of it, begins with the first."""
+    begin = first % len(urls)
+    wanted = urls[begin:] + urls[:begin]
+    places = own_order([str(place) for place in range(len(wanted))], worker)
+    return [wanted[places.index(str(place))] for place in range(len(wanted))]
 
 
 def task_environment(ledger: Ledger) -> dict[str, str]:

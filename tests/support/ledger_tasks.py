@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+import signal
 import time
 from pathlib import Path
+from threading import Event
 
 from support.ledger import written_down
-from tickwork import App, Context
+from tickwork import App, Context, NoRetry, Snooze
 
 app = App()
 
@@ -27,8 +29,54 @@ async def slow(seconds: float, *, ctx: Context) -> int:
 @app.task(name="threaded")
 def threaded(seconds: float, *, ctx: Context) -> int:
     with written_down("threaded", ctx):
-        time.sleep(seconds)
+        Event().wait(seconds)  # unlike sleep, it works under a faked clock
     return os.getpid()
+
+
+@app.task(name="in_process", process=True)
+def in_process(seconds: float, *, ctx: Context) -> int:
+    with written_down("in_process", ctx):
+        Event().wait(seconds)
+    return os.getpid()
+
+
+@app.task(name="failing")
+async def failing(times: int, *, ctx: Context) -> int:
+    """Fails that often, as far as its number of attempts tells."""
+    with written_down("failing", ctx):
+        if ctx.attempt <= times:
+            raise RuntimeError("not yet")
+    return os.getpid()
+
+
+@app.task(name="hopeless")
+async def hopeless(*, ctx: Context) -> None:
+    with written_down("hopeless", ctx):
+        raise NoRetry("of no use")
+
+
+@app.task(name="snoozing")
+async def snoozing(times: int, *, ctx: Context) -> int:
+    with written_down("snoozing", ctx):
+        if ctx.attempt <= times:
+            raise Snooze("1s")
+    return os.getpid()
+
+
+@app.task(name="dying", process=True)
+def dying(times: int, *, ctx: Context) -> int:
+    """Takes its child process with it, and nothing else."""
+    with written_down("dying", ctx):
+        if ctx.attempt <= times:
+            os._exit(1)
+    return os.getpid()
+
+
+@app.task(name="poison")
+async def poison(*, ctx: Context) -> None:
+    """Takes its worker with it."""
+    with written_down("poison", ctx):
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @app.task(name="gated")

@@ -15,6 +15,12 @@ _TASKS: tuple[dict[str, Any], ...] = (
     {"task": "quick"},
     {"task": "slow", "payload": {"seconds": 1.5}},
 )
+_TROUBLED: tuple[dict[str, Any], ...] = (
+    {"task": "in_process", "payload": {"seconds": 0.02}},
+    {"task": "failing", "payload": {"times": 1}},
+    {"task": "snoozing", "payload": {"times": 1}},
+    {"task": "hopeless"},
+)
 Due = set[tuple[int, datetime]]  # job, due time
 
 
@@ -66,3 +72,41 @@ class Load:
             else:
                 due = [at for at in seconds if at.second % step == 0]
                 yield {"cron": f"*/{step} * * * * *", **within}, due
+
+
+class Standing:
+    """Recurring jobs of every kind, due every few seconds until somebody ends them."""
+
+    def __init__(self, begin: datetime, jobs: int, target_url: str) -> None:
+        call = {"http": {"url": target_url, "method": "POST"}, "payload": {"seconds": 0.1}}
+        kinds = (*_TASKS, *_TROUBLED, call)
+        self.requests = [
+            {
+                "key": f"standing-{number}",
+                **kinds[number % len(kinds)],
+                "schedule": _every(begin, 1 + number % 5, number),
+                "overlap": ("allow", "skip", "queue")[number // 5 % 3],
+            }
+            for number in range(jobs)
+        ]
+
+
+def _every(begin: datetime, step: int, number: int) -> dict[str, Any]:
+    rule = {"every": f"{step}s"} if number % 2 else {"cron": f"*/{step} * * * * *"}
+    return {**rule, "start": begin.isoformat()}
+
+
+def due_between(schedule: dict[str, Any], begin: datetime, end: datetime) -> list[datetime]:
+    """When such jobs are due, from the one to the other, that not included."""
+    if "at" in schedule:
+        at = datetime.fromisoformat(schedule["at"])
+        return [at] if begin <= at < end else []
+    if "start" not in schedule:
+        return []
+    start = datetime.fromisoformat(schedule["start"])
+    step = int(schedule["every"][:-1]) if "every" in schedule else int(schedule["cron"].split()[0][2:])
+    origin = start if "every" in schedule else start.replace(second=0)  # a minute is a multiple of every step
+    first = origin + step * _SECOND * max(-(-(max(begin, start) - origin) // (step * _SECOND)), 0)
+    return [
+        first + step * _SECOND * number for number in range(max(-(-(end - first) // (step * _SECOND)), 0))
+    ]

@@ -1,6 +1,8 @@
 """A PostgreSQL that a test can take away and bring back."""
 
 import asyncio
+import os
+import signal
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -26,14 +28,24 @@ class StoppablePostgres(EmbeddedPostgres):
         """Fast: every session is told that the server shuts down. Immediate: as if the power failed."""
         await asyncio.to_thread(self._pg_ctl, "stop", "-m", how)
 
+    def kill(self) -> None:
+        """Its first process alone: the others find out, each in its own time."""
+        os.kill(int((self._cluster / "postmaster.pid").read_text().splitlines()[0]), signal.SIGKILL)
+
     async def resume(self) -> None:
         """Until it accepts connections, and not a moment longer."""
-        arguments = ("-W", "-l", str(self._cluster / "server.log"), "-o", f"-k '{self._socket_folder()}'")
-        await asyncio.to_thread(self._pg_ctl, "start", *arguments)
-        await eventually(self._accepts, within=_STARTS_WITHIN, what="the start of PostgreSQL")
+        await eventually(self._starts, within=_STARTS_WITHIN, what="the start of PostgreSQL")
 
-    async def _accepts(self) -> bool:
+    @property
+    def socket(self) -> str:
+        return str(self._socket_folder() / ".s.PGSQL.5432")
+
+    async def _starts(self) -> bool:
+        """One that was killed does not start again before the last of its processes has ended."""
         with suppress(OSError, asyncpg.PostgresError):
             await (await asyncpg.connect(self.url)).close()
             return True
+        if not await asyncio.to_thread(self._running):
+            arguments = ("-W", "-l", str(self._cluster / "server.log"), "-o", f"-k '{self._socket_folder()}'")
+            await asyncio.to_thread(self._pg_ctl, "start", *arguments)
         return False

@@ -15,6 +15,10 @@ from tickwork.model.protocol import (
     Failure,
     FromServer,
     Hello,
+    LogLine,
+    Note,
+    Noted,
+    Notes,
     Outcome,
     Outcomes,
     Refused,
@@ -33,10 +37,12 @@ _Message = TypeVar("_Message")
 
 
 class ScriptedWorker:
-    def __init__(self, node: Node, tasks: Tasks, tenant_id: int = 1) -> None:
+    def __init__(self, node: Node, tasks: Tasks, tenant_id: int | None = 1) -> None:
+        """Without a tenant it is a built-in worker, which serves all of them."""
         self._node = node
         self._tasks = tasks if isinstance(tasks, Mapping) else dict.fromkeys(tasks, _ANYTHING)
-        self._caller = Caller(tenant_id, "test", 1, frozenset({Scope.WORKER}))
+        self._tenant_id = tenant_id
+        self._caller = Caller(tenant_id, "test", 1, frozenset({Scope.WORKER})) if tenant_id else None
         self._connection = InProcessConnection()
         self._attended = asyncio.create_task(node.gateway.attend(self._caller, self._connection.server_end))
         self._inbox: list[FromServer] = []
@@ -46,7 +52,7 @@ class ScriptedWorker:
 
     @classmethod
     async def connect(
-        cls, node: Node, tasks: Tasks, *, tenant_id: int = 1, credit: int = 1000
+        cls, node: Node, tasks: Tasks, *, tenant_id: int | None = 1, credit: int = 1000
     ) -> "ScriptedWorker":
         worker = cls(node, tasks, tenant_id)
         await worker.greet(credit=credit)
@@ -81,7 +87,7 @@ class ScriptedWorker:
 
     async def come_back(self, holding: Sequence[Run]) -> "ScriptedWorker":
         await self.leave_silently()
-        back = ScriptedWorker(self._node, self._tasks, self._caller.tenant_id)
+        back = ScriptedWorker(self._node, self._tasks, self._tenant_id)
         claims = [Claim(run.tenant, run.at, run.job, run.attempt) for run in holding]
         await back.greet(resume=self.welcome.token, holding=claims)
         return back
@@ -131,6 +137,17 @@ class ScriptedWorker:
         await self._node.step("record")
         assert Ack(self._sent) in await self._take(Ack)
 
+    async def log(self, run: Run, *texts: str, first: int = 0, **details: object) -> None:
+        """Notes that are kept before this returns."""
+        await self.send_notes([note_of(run, *texts, first=first, **details)])
+        await self._node.step("notes")
+        assert Noted(self._sent) in await self._take(Noted)
+
+    async def send_notes(self, notes: list[Note]) -> None:
+        self._sent += 1
+        await self._connection.send(Notes(self._sent, notes))
+        await self._turn_over()
+
     async def leave_silently(self) -> None:
         await self._connection.close()
         await self._attended
@@ -148,6 +165,11 @@ class ScriptedWorker:
         while not self._connection.quiet:
             self._inbox.append(await self._connection.receive())
             await asyncio.sleep(0)
+
+
+def note_of(run: Run, *texts: str, first: int = 0, **details: object) -> Note:
+    lines = [LogLine(run.at + first + number, "info", text) for number, text in enumerate(texts)]
+    return Note(run.tenant, run.at, run.job, run.attempt, first, lines, **details)
 
 
 def _outcome(run: Run, kind: AttemptOutcome, **details: object) -> Outcome:

@@ -14,7 +14,10 @@ _COMMANDS = {  # the file of the same name holds it; its own --help begins with 
     "worker": "Run a worker; list the workers of a server.",
     "job": "Create, look at and steer jobs.",
     "execution": "Look at what ran, runs and waits.",
+    "dead-letter": "Look at what failed for good; run it again or set it aside.",
+    "breaker": "See which destinations of HTTP jobs fail, and call them again.",
     "preview": "Say what a schedule means and when it is due.",
+    "outbox": "Effects and jobs of your own transactions: the outbox in your database.",
     "key": "Create, list and revoke API keys.",
     "db": "Upgrade the database, or see where it stands.",
     "config": "See the settings and where each comes from.",
@@ -32,7 +35,7 @@ class LateGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command:
         if name not in _COMMANDS:
             raise click.NoSuchCommand(name, possibilities=_COMMANDS, ctx=ctx)
-        command: click.Command = import_module(f"tickwork.cli.{name}").command
+        command: click.Command = import_module(f"tickwork.cli.{name.replace('-', '_')}").command
         return command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:

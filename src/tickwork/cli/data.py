@@ -8,7 +8,10 @@ from pathlib import Path
 import msgspec
 
 from tickwork.client.address import KEY_FILE, SERVER_FILE, LocalServer
+from tickwork.define.key import make_secret
 from tickwork.model.errors import TickworkError
+
+_KEY_DRAFT = f"{KEY_FILE}.new"
 
 
 def make_folder(folder: Path) -> None:
@@ -22,14 +25,38 @@ def make_folder(folder: Path) -> None:
         ) from None
 
 
+def draft_key(folder: Path) -> str:
+    """The key for a database that may be new: written down before the database has it, else a kill in between would
+    leave a database that nobody can enter."""
+    file = folder / _KEY_DRAFT
+    if not file.exists():
+        _write_secret(file, make_secret())
+    return file.read_text("ascii").strip()
+
+
 def keep_key(folder: Path, key: str) -> Path:
-    """For the owner's eyes from the first byte on. The key of another database is put aside, not lost."""
+    """The key of another database is put aside, not lost."""
     file = folder / KEY_FILE
-    if file.exists():
-        file.replace(folder / f"{KEY_FILE}.old")
-    with open(file, "x", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
-        out.write(key + "\n")
+    if not file.exists() or file.read_text().strip() != key:
+        if file.exists():
+            file.replace(folder / f"{KEY_FILE}.old")
+        _write_secret(file, key)
     return file
+
+
+def drop_draft(folder: Path) -> None:
+    (folder / _KEY_DRAFT).unlink(missing_ok=True)
+
+
+def _write_secret(file: Path, secret: str) -> None:
+    """For the owner's eyes from the first byte on, and whole or not at all."""
+    part = file.with_name(f"{file.name}.part")
+    part.unlink(missing_ok=True)
+    with open(part, "x", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
+        out.write(secret + "\n")
+        out.flush()
+        os.fsync(out.fileno())
+    part.replace(file)
 
 
 def read_key(folder: Path) -> str:

@@ -27,6 +27,10 @@ _OPTIONS = (
     click.option("--queue", help="The lane to wait in."),
     click.option("--priority", type=click.Choice(PRIORITIES)),
     click.option("--retries", type=click.IntRange(0, 99), help="How often to try again after a failure."),
+    click.option(
+        "--retry-on", "only_on", multiple=True, metavar="ERROR", help="Only after these, such as Http5xx."
+    ),
+    click.option("--never-retry-on", "never_on", multiple=True, metavar="ERROR", help="Never after these."),
     click.option("--timeout", metavar="DURATION", help="How long one attempt may take, such as 5m."),
     click.option("--on-worker-lost", type=click.Choice(get_args(OnWorkerLost))),
     click.option("--overlap", type=click.Choice(get_args(Overlap)), help="When the last one still runs."),
@@ -50,6 +54,7 @@ def definition_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     }
     if any(target.values()):
         given["http"] = {name: value for name, value in target.items() if value}
+    retry: dict[str, Any] = {name: given.pop(name) for name in ("only_on", "never_on") if name in given}
     if "retries" in given:
-        given["retry"] = {"max_attempts": given.pop("retries") + 1}
-    return given
+        retry["max_attempts"] = given.pop("retries") + 1
+    return given | {"retry": retry} if retry else given

@@ -1,18 +1,25 @@
 """Look at what ran, runs and waits."""
 
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
+import msgspec
 
 from tickwork.cli.connect import with_client
 from tickwork.cli.failure import FAILED
+from tickwork.cli.logline import render, render_progress
 from tickwork.cli.output import Columns, output_option, page_options, say, show_item, show_page
+from tickwork.cli.story import headline, tell
 from tickwork.cli.text import as_json, full
 from tickwork.cli.value import duration, past
 from tickwork.client.sync import Client
 from tickwork.model.duration import format_duration
 from tickwork.model.execution import AttemptView, ExecutionStatus, ExecutionView
+from tickwork.model.log import AttemptProgress, LogEntry
+from tickwork.model.page import Page
 
 _BRIEFEST = timedelta(milliseconds=1)
 
@@ -108,8 +115,60 @@ def list_(client: Client, output: str, **filters: Any) -> None:
 @output_option
 @with_client
 def get(client: Client, execution_id: str, output: str) -> None:
-    """One execution with its result or error."""
-    show_item(client.get_execution(execution_id), EXECUTION_FIELDS, output)
+    """The story of an execution: its attempts, and its result or error."""
+    execution = client.get_execution(execution_id)
+    if output != "table":
+        return show_item(execution, EXECUTION_FIELDS, output)
+    first, *rest = tell(execution, client.list_attempts(execution_id).items, datetime.now(UTC)).splitlines()
+    return click.echo("\n".join([click.style(first, bold=True), *rest]))
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@click.option("--attempt", type=click.IntRange(1), metavar="N", help="Only what this attempt logged.")
+@click.option("--tail", type=click.IntRange(1, 500), metavar="N", help="Only the last lines, so many.")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the execution has ended.")
+@output_option
+@with_client
+def logs(
+    client: Client, execution_id: str, attempt: int | None, tail: int | None, follow: bool, output: str
+) -> None:
+    """What an execution printed and logged."""
+    if follow:
+        return _follow(client, execution_id, output, attempt=attempt, tail=tail)
+    entries = list(_all_lines(client, execution_id, attempt, tail))
+    if output != "table":
+        return show_page(Page(entries), {}, output)
+    if not entries:
+        return say("nothing was logged")
+    for number, entry in enumerate(entries):
+        click.echo(render(entry, entries[number - 1] if number else None))
+    return None
+
+
+def _all_lines(
+    client: Client, execution_id: str, attempt: int | None, tail: int | None
+) -> Iterator[LogEntry]:
+    cursor: str | None = None
+    while True:
+        page = client.execution_logs(execution_id, attempt=attempt, tail=tail, cursor=cursor)
+        yield from page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _follow(client: Client, execution_id: str, output: str, **wanted: int | None) -> None:
+    """Ctrl-C ends the watching, not the execution."""
+    before: LogEntry | None = None
+    with suppress(KeyboardInterrupt):
+        for news in client.follow_execution_logs(execution_id, **wanted):
+            if isinstance(news, AttemptProgress):
+                say(render_progress(news))
+                continue
+            click.echo(render(news, before) if output == "table" else msgspec.json.encode(news))
+            before = news
+        say(headline(client.get_execution(execution_id)))
 
 
 @command.command()
@@ -128,6 +187,15 @@ def attempts(client: Client, execution_id: str, output: str) -> None:
 def cancel(client: Client, execution_id: str, output: str) -> None:
     """Stop an execution, also one that runs."""
     show_item(client.cancel_execution(execution_id), EXECUTION_FIELDS, output)
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@output_option
+@with_client
+def retry(client: Client, execution_id: str, output: str) -> None:
+    """Run an execution again that failed or was cancelled."""
+    show_item(client.retry_execution(execution_id), EXECUTION_FIELDS, output)
 
 
 @command.command()

@@ -193,6 +193,15 @@ def run(
 @_JOB
 @output_option
 @with_client
+def retry(client: Client, job_id: str, output: str) -> None:
+    """Run the last failure of a job again."""
+    show_item(client.retry_job(job_id), EXECUTION_FIELDS, output)
+
+
+@command.command()
+@_JOB
+@output_option
+@with_client
 def cancel(client: Client, job_id: str, output: str) -> None:
     """End a job: no further executions."""
     show_item(client.cancel_job(job_id), _FIELDS, output)

@@ -2,10 +2,14 @@
 
 import asyncio
 import gc
+import os
 import signal
 import sys
 from collections.abc import Coroutine
-from typing import Any
+from threading import Timer
+from typing import Any, NoReturn
+
+_LEAVE = 5.0  # seconds
 
 
 class Stop:
@@ -35,6 +39,20 @@ def run_loop(main: Coroutine[Any, Any, None]) -> None:
         import uvloop
 
         uvloop.run(main)
+
+
+def replace_process() -> NoReturn:
+    """Begin anew with the same command line, process id, environment and standard streams."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 (what was started before)
+
+
+def leave_soon() -> None:
+    """Users' code may have left threads and coroutines that never end; this process ends all the same."""
+    timer = Timer(_LEAVE, os._exit, (0,))
+    timer.daemon = True
+    timer.start()
 
 
 def _collect_garbage_seldom() -> None:

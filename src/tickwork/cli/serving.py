@@ -59,6 +59,7 @@ async def answering(node: Node, listener: socket.socket) -> AsyncIterator[None]:
     try:
         yield
     finally:
+        node.end_streams()
         web.should_exit = True
         await running
 

@@ -4,11 +4,12 @@ import socket
 from contextlib import AsyncExitStack
 
 import click
+import msgspec
 
 from tickwork.app import Node
 from tickwork.cli.child import child_worker
 from tickwork.cli.connect import read_settings
-from tickwork.cli.data import announced, keep_key, make_folder, read_key
+from tickwork.cli.data import announced, draft_key, drop_draft, keep_key, make_folder, read_key
 from tickwork.cli.loop import Stop, run_loop
 from tickwork.cli.output import say
 from tickwork.cli.serving import PortTaken, answering, listen, url_of, working
@@ -34,7 +35,8 @@ def command(app: str | None, **flags: object) -> None:
     settings, _ = read_settings(**flags, http_allow_loopback=True)
     configure_logs(settings.log_format, settings.log_level)
     make_folder(settings.data_dir)
-    run_loop(_up(settings, app))
+    first_key = settings.admin_key or draft_key(settings.data_dir)
+    run_loop(_up(msgspec.structs.replace(settings, admin_key=first_key), app))
 
 
 async def _up(settings: Settings, app: str | None) -> None:
@@ -44,10 +46,10 @@ async def _up(settings: Settings, app: str | None) -> None:
         listener = stack.enter_context(_listen_nearby(settings.host, settings.port))
         node = await stack.enter_async_context(working(settings))
         await stack.enter_async_context(answering(node, listener))
-        address = Address(url_of(listener), _admin_key(settings, node))
+        address = Address(url_of(listener), await _admin_key(settings, node))
         worker = await stack.enter_async_context(child_worker(app, address)) if app else None
         if worker:
-            await worker.until_connected(address, stop)
+            await worker.until_connected(stop)
         stack.enter_context(announced(settings.data_dir, address.url))
         _say_where(settings, address.url, app)
         await (worker.until(stop) if worker else stop.asked.wait())
@@ -66,9 +68,12 @@ def _listen_nearby(host: str, port: int) -> socket.socket:
     raise PortTaken(f"port {port} and the {_PORTS_TO_TRY - 1} after it are taken; choose one with --port")
 
 
-def _admin_key(settings: Settings, node: Node) -> str:
-    if node.first_key:
-        keep_key(settings.data_dir, node.first_key)
+async def _admin_key(settings: Settings, node: Node) -> str:
+    """The first key, if the database took it, now or before a start was broken off; else the one kept here."""
+    first_key = settings.admin_key or ""
+    if await node.keys.authenticate(first_key):
+        keep_key(settings.data_dir, first_key)
+    drop_draft(settings.data_dir)
     return read_key(settings.data_dir)
 
 

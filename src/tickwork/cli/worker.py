@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from tickwork.cli.connect import find_address, read_settings, with_client
-from tickwork.cli.loop import run_loop
+from tickwork.cli.loop import leave_soon, replace_process, run_loop
 from tickwork.cli.output import Columns, output_option, page_options, show_item, show_page
 from tickwork.cli.value import label
 from tickwork.cli.working import work
-from tickwork.client.link import WebSocketLink
+from tickwork.client.link import WebSocketLink, own_order
 from tickwork.client.sync import Client
 from tickwork.define.manifest import declared_jobs
 from tickwork.define.registry import App
@@ -108,7 +108,7 @@ def run(
 
     async def main() -> None:
         worker = Worker(
-            WebSocketLink(servers or (address.url,), address.key),
+            WebSocketLink(own_order(servers or (address.url,), name), address.key),
             application.definitions.values(),
             name=name,
             slots=settings.slots,
@@ -116,7 +116,9 @@ def run(
             labels=dict(labels),
             app=app,
         )
-        await work(worker, declared, address, until_stdin_ends=until_stdin_ends)
+        if await work(worker, declared, address, until_stdin_ends=until_stdin_ends):
+            replace_process()
+        leave_soon()
 
     run_loop(main())
 

@@ -1,4 +1,8 @@
-"""A worker in this process: runs until told to stop, and sees to it that its declared jobs exist."""
+"""A worker in this process: runs until told to stop, and sees to it that its declared jobs exist.
+
+Code that will not stop cannot be ended without its process. When too much of it has gathered, the worker ends as if
+told to, so that its process can be replaced by a fresh one.
+"""
 
 import asyncio
 import sys
@@ -14,18 +18,25 @@ from tickwork.execute.worker import Worker
 from tickwork.model.errors import Invalid, Unavailable
 from tickwork.model.job import JobRequest
 
+_GRACE = 300.0  # seconds that a worn-out worker gives to what still runs
+_FAREWELL = 10.0  # seconds to report what was broken off
 _PAUSES = (0.1, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # seconds between tries to declare
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
 
 async def work(
     worker: Worker, declared: Sequence[JobRequest], address: Address, *, until_stdin_ends: bool
-) -> None:
+) -> bool:
+    """Whether it should go on, in a fresh process."""
     stop = Stop()
     stop.listen()
     declaring = asyncio.create_task(_declare(declared, address))
     declaring.add_done_callback(lambda done: worker.stop_now() if _failed(done) else None)
-    others = [declaring, asyncio.create_task(_obey(stop, worker))]
+    others = [
+        declaring,
+        asyncio.create_task(_obey(stop, worker)),
+        asyncio.create_task(_leave_when_worn_out(worker)),
+    ]
     if until_stdin_ends:
         others.append(asyncio.create_task(_stop_when_stdin_ends(stop)))
     try:
@@ -35,6 +46,20 @@ async def work(
             other.cancel()
     if _failed(declaring):
         declaring.result()
+    return worker.worn_out.is_set() and not stop.asked.is_set()
+
+
+async def _leave_when_worn_out(worker: Worker) -> None:
+    await worker.worn_out.wait()
+    _log.warning(
+        "tasks that will not stop hold too many slots; the worker's process is replaced once the rest has ended",
+        at_the_latest_in_seconds=_GRACE,
+    )
+    worker.drain()
+    await asyncio.sleep(_GRACE)
+    worker.break_off()
+    await asyncio.sleep(_FAREWELL)
+    worker.stop_now()
 
 
 async def _stop_when_stdin_ends(stop: Stop) -> None:

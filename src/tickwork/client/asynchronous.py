@@ -7,12 +7,14 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx2
 
-from tickwork.client import batch, call, wait
+from tickwork.client import batch, call, redrive, wait
 from tickwork.client.address import find_server
 from tickwork.client.call import Answer, Call
 from tickwork.client.connection import TIMEOUT_DEFAULT, connection_options, take_signature
 from tickwork.client.exchange import RETRIES_DEFAULT, Pause, Reply, Sending, Steps, exchange
+from tickwork.client.follow import FOLLOW_TIMEOUT, Following
 from tickwork.model.job import JobView
+from tickwork.model.log import AttemptProgress, LogEntry
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -53,11 +55,13 @@ class AsyncClient:
 
     create_job = _sends(call.create_job)
     create_jobs = _follows(batch.create_jobs)
+    create_job_batch = _sends(call.create_job_batch)
     get_job = _sends(call.get_job)
     list_jobs = _sends(call.list_jobs)
     edit_job = _sends(call.edit_job)
     cancel_job = _sends(call.cancel_job)
     run_job = _sends(call.run_job)
+    retry_job = _sends(call.retry_job)
     pause_job = _sends(call.pause_job)
     resume_job = _sends(call.resume_job)
     wait_for_job = _follows(wait.wait_for_job)
@@ -75,7 +79,16 @@ class AsyncClient:
     get_execution = _sends(call.get_execution)
     list_attempts = _sends(call.list_attempts)
     cancel_execution = _sends(call.cancel_execution)
+    retry_execution = _sends(call.retry_execution)
+    execution_logs = _sends(call.execution_logs)
     wait_for_execution = _follows(wait.wait_for_execution)
+
+    list_dead_letters = _sends(call.list_dead_letters)
+    redrive_dead_letters = _follows(redrive.redrive_dead_letters)
+    discard_dead_letters = _sends(call.discard_dead_letters)
+
+    list_breakers = _sends(call.list_breakers)
+    reset_breaker = _sends(call.reset_breaker)
 
     list_workers = _sends(call.list_workers)
     get_worker = _sends(call.get_worker)
@@ -96,6 +109,29 @@ class AsyncClient:
             cursor = page.next_cursor
             if cursor is None:
                 return
+
+    async def follow_execution_logs(
+        self, execution_id: str, *, attempt: int | None = None, tail: int | None = None
+    ) -> AsyncIterator[LogEntry | AttemptProgress]:
+        """What the execution logged, from its beginning or its last lines on, then what it logs and how far it comes,
+        until it has ended. A connection that is lost is made again where it was."""
+        describe = call.execution_logs(execution_id, attempt=attempt, tail=tail)
+        following = Following(describe, self._retries)
+        while not following.ended:
+            sending = following.sending()._asdict()
+            try:
+                async with self._http.stream(**sending, timeout=FOLLOW_TIMEOUT) as response:
+                    reply: Reply = response
+                    if response.is_success:
+                        async for received in response.aiter_bytes():
+                            for news in following.read(received):
+                                yield news
+                    else:
+                        await response.aread()
+            except httpx2.TransportError as error:
+                reply = error
+            if not following.ended:
+                await asyncio.sleep(following.pause_after(reply))
 
     async def close(self) -> None:
         await self._http.aclose()

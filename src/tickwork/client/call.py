@@ -8,8 +8,11 @@ import msgspec
 
 from tickwork.client.answer import CreatedJob, NewKey
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView, Order, Policy
+from tickwork.model.breaker import BreakerView
+from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
 from tickwork.model.execution import AttemptView, ExecutionView, MissedView
 from tickwork.model.job import JobRequest, JobView, Overlap, Priority
+from tickwork.model.log import LogEntry
 from tickwork.model.page import Page
 from tickwork.model.preview import Preview
 from tickwork.model.tenancy import KeyView, Scope, SigningSecret
@@ -36,8 +39,10 @@ def create_job(request: JobRequest | None = None, **fields: Any) -> Call[JobView
     return _post("jobs", answer=JobView, body=fields if request is None else request)
 
 
-def create_job_batch(body: bytes) -> Call[Page[CreatedJob]]:
-    return Call(method="POST", path=("jobs", "batch"), answer=Page[CreatedJob], body=body)
+def create_job_batch(body: bytes, *, idempotency_key: str | None = None) -> Call[Page[CreatedJob]]:
+    """Create the jobs of one JSON array, all or none. Sent again under the same key, it takes effect once."""
+    headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
+    return Call(method="POST", path=("jobs", "batch"), answer=Page[CreatedJob], headers=headers, body=body)
 
 
 def get_job(job_id: str) -> Call[JobView]:
@@ -82,6 +87,11 @@ def run_job(job_id: str, *, overlap: Overlap | None = None) -> Call[ExecutionVie
     """Run the job now, whatever its schedule: beside an execution that has not ended, unless `overlap` says else."""
     body = None if overlap is None else {"overlap": overlap}
     return _post("jobs", job_id, "run", answer=ExecutionView, body=body)
+
+
+def retry_job(job_id: str) -> Call[ExecutionView]:
+    """Run the last failure of the job again."""
+    return _post("jobs", job_id, "retry", answer=ExecutionView)
 
 
 def pause_job(job_id: str) -> Call[JobView]:
@@ -172,8 +182,70 @@ def list_attempts(execution_id: str) -> Call[Page[AttemptView]]:
     return _get("executions", execution_id, "attempts", answer=Page[AttemptView])
 
 
+def execution_logs(
+    execution_id: str,
+    *,
+    attempt: int | None = None,
+    tail: int | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Page[LogEntry]]:
+    """What the execution printed and logged, oldest first: all of it, of one attempt, or the last lines only."""
+    query = {"attempt": attempt, "tail": tail, "limit": limit, "cursor": cursor}
+    return _get("executions", execution_id, "logs", answer=Page[LogEntry], query=query)
+
+
 def cancel_execution(execution_id: str) -> Call[ExecutionView]:
     return _post("executions", execution_id, "cancel", answer=ExecutionView)
+
+
+def retry_execution(execution_id: str) -> Call[ExecutionView]:
+    """Run an execution again that failed or was cancelled: the same one, with new attempts."""
+    return _post("executions", execution_id, "retry", answer=ExecutionView)
+
+
+def list_dead_letters(
+    *,
+    task: str | None = None,
+    queue: str | None = None,
+    job: str | None = None,
+    error: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Page[DeadLetterView]]:
+    """The latest failure first; `since` and `until` bound when they failed."""
+    return _get("dead-letters", answer=Page[DeadLetterView], query=locals())
+
+
+def redrive_some(
+    ids: Sequence[str] | None,
+    filter: Fields | None,  # noqa: A002 (its name in the API)
+    rate: str | None,
+    max: int,  # noqa: A002 (its name in the API)
+    start_at: datetime | None,
+) -> Call[Redriven]:
+    return _post("dead-letters", "redrive", answer=Redriven, body=_given(locals()))
+
+
+def discard_dead_letters(
+    ids: Sequence[str] | None = None,
+    *,
+    filter: Fields | None = None,  # noqa: A002 (its name in the API)
+) -> Call[Discarded]:
+    """Set dead letters aside: those with these ids, or all that the filter lets through ({} is every one)."""
+    return _post("dead-letters", "discard", answer=Discarded, body=_given(locals()))
+
+
+def list_breakers() -> Call[Page[BreakerView]]:
+    """The circuit breakers of destinations that have failed of late."""
+    return _get("breakers", answer=Page[BreakerView])
+
+
+def reset_breaker(destination: str) -> Call[BreakerView]:
+    """Close the circuit breaker of a destination by hand: what waits for it is let go."""
+    return _post("breakers", "reset", answer=BreakerView, body={"destination": destination})
 
 
 def list_workers(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[WorkerView]]:

@@ -52,20 +52,20 @@ Steps = Generator[Pause | Sending | Call[Any], Any, Result]
 
 
 def exchange(call: Call[Answer], retries: int) -> Steps[Answer]:
-    sending = _sending(call)
+    sending = sending_of(call)
     reply: Reply = yield sending
     for number in range(retries):
-        if not _worth_repeating(call, reply):
+        if not is_worth_repeating(call, reply):
             break
-        yield Pause(_pause(number, reply))
+        yield Pause(pause_before(number, reply))
         reply = yield sending
-    return _answer(call, reply)
+    return answer_of(call, reply)
 
 
-def _sending(call: Call[Any]) -> Sending:
+def sending_of(call: Call[Any]) -> Sending:
     headers = {"Accept": "application/json", **call.headers}
     if call.method == "POST":
-        headers["Idempotency-Key"] = uuid4().hex
+        headers.setdefault("Idempotency-Key", uuid4().hex)
     if call.body is not None:
         headers["Content-Type"] = (
             "application/merge-patch+json" if call.method == "PATCH" else "application/json"
@@ -77,17 +77,21 @@ def _path(call: Call[Any]) -> str:
     return "/v1/" + "/".join(quote(part, safe="") for part in call.path)
 
 
-def _worth_repeating(call: Call[Any], reply: Reply) -> bool:
+def is_worth_repeating(call: Call[Any], reply: Reply) -> bool:
     if isinstance(reply, httpx2.ConnectError | httpx2.ConnectTimeout):
         return True  # nothing was sent
     if not call.repeatable:
         return False
     if isinstance(reply, httpx2.TransportError):
         return not isinstance(reply, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError)
-    return reply.status_code in _BUSY or (reply.status_code == _IN_FLIGHT and "Retry-After" in reply.headers)
+    return reply.status_code in _BUSY or _is_in_flight(reply)
 
 
-def _pause(number: int, reply: Reply) -> float:
+def _is_in_flight(response: httpx2.Response) -> bool:
+    return response.status_code == _IN_FLIGHT and "Retry-After" in response.headers
+
+
+def pause_before(number: int, reply: Reply) -> float:
     wait = _FIRST_PAUSE * 2.0**number * (1 + random())  # noqa: S311 (spread, not secrecy)
     return min(max(wait, _retry_after(reply)), _LONGEST_PAUSE)
 
@@ -97,7 +101,7 @@ def _retry_after(reply: Reply) -> float:
     return float(text) if text.isdigit() else 0.0
 
 
-def _answer(call: Call[Answer], reply: Reply) -> Answer:
+def answer_of(call: Call[Answer], reply: Reply) -> Answer:
     if isinstance(reply, httpx2.TransportError):
         raise Unavailable(
             f"no answer from {_server(reply.request)}: {reply or type(reply).__name__}"
@@ -116,6 +120,8 @@ def _error(call: Call[Any], response: httpx2.Response) -> TickworkError:
     problem = _problem(response)
     said = problem.detail or problem.title or f"{_server(response.request)} answered {response.status_code}"
     status = response.status_code
+    if _is_in_flight(response):
+        return Unavailable(said)
     if status in _SIMPLE_ERRORS:
         return _SIMPLE_ERRORS[status](said)
     if status == httpx2.codes.NOT_FOUND:

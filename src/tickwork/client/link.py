@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import cycle
+from random import Random
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
@@ -21,6 +22,11 @@ _NOT_ALLOWED = (401, 403)
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode: Callable[[bytes], FromServer] = msgspec.msgpack.Decoder(FromServer).decode
+
+
+def own_order(servers: Sequence[str], worker: str | None) -> list[str]:
+    """Workers that were given the same servers begin with different ones, and leave a dead one for different ones."""
+    return Random(worker).sample(servers, len(servers))  # noqa: S311 (spread, not secrecy)
 
 
 class WebSocketLink:

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tickwork.execute.ending import Ending
-from tickwork.model.context import Context
+from tickwork.model.context import Context, Listener
 from tickwork.model.ids import execution_id, from_micros, job_id
 from tickwork.model.protocol import Claim, Micros, Outcome, Run
+
+if TYPE_CHECKING:
+    from tickwork.execute.journal import Journal
 
 Slot = asyncio.Task[None]
 Key = tuple[int, Micros, int, int]  # tenant, at, job, attempt: as in every message
@@ -21,26 +24,49 @@ class Handler(NamedTuple):
 
 
 class Attempt:
-    __slots__ = ("context", "handler", "key", "run", "settled", "slot", "started", "stopped_as", "told")
+    __slots__ = (
+        "context",
+        "handler",
+        "journal",
+        "key",
+        "run",
+        "settled",
+        "slot",
+        "speaks",
+        "started",
+        "stopped_as",
+        "told",
+    )
 
-    def __init__(self, key: Key, run: Run, handler: Handler) -> None:
+    def __init__(self, key: Key, run: Run, handler: Handler, journal: "Journal") -> None:
         self.key = key
         self.run = run
         self.handler = handler
+        self.journal = journal
         self.started: Micros = 0  # 0: not begun
         self.slot: Slot | None = None  # the slot that waits for it
         self.context: Context | None = None
         self.stopped_as: Ending | None = None  # how it ends, whatever its code still does
         self.settled = False  # its outcome is written down, or nobody wants it
         self.told = False  # the server knows that it runs
+        self.speaks = False  # the journal has a page for it
 
     @property
     def execution_id(self) -> str:
         return execution_id(self.run.job, from_micros(self.run.at))
 
     def make_context(self) -> Context:
-        self.context = context_of(self.run)
+        self.context = context_of(self.run, self)
         return self.context
+
+    def log(self, level: str, text: str) -> None:
+        self.journal.log(self, level, text)
+
+    def print(self, stream: str, text: str) -> None:
+        self.journal.print(self, stream, text)
+
+    def progress(self, fraction: float, message: str | None) -> None:
+        self.journal.progress(self, fraction, message)
 
     def outcome(self, ending: Ending, finished: Micros) -> Outcome:
         return Outcome(
@@ -58,11 +84,12 @@ class Attempt:
         return Claim(*self.key)
 
 
-def context_of(run: Run) -> Context:
+def context_of(run: Run, listener: Listener | None = None) -> Context:
     scheduled_for = from_micros(run.at)
     return Context(
         attempt=run.attempt,
         execution_id=execution_id(run.job, scheduled_for),
         job_id=job_id(run.job),
         scheduled_for=scheduled_for,
+        listener=listener,
     )

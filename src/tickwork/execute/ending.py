@@ -2,18 +2,20 @@
 
 import traceback
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import msgspec
 
-from tickwork.execute.failure import AttemptFailed
-from tickwork.model.execution import AttemptOutcome
+from tickwork.execute.failure import AttemptFailed, AttemptHeld, AttemptPostponed
+from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
 from tickwork.model.protocol import Failure
+from tickwork.model.retry import error_name
 from tickwork.model.steering import Cancel, NoRetry, Snooze
 
-RESULT_LIMIT = 256 * 1024
 _MESSAGE_LIMIT = 4_000
 _TRACEBACK_LIMIT = 16_000
+_MOST_KINDS = 10
 _encode = msgspec.json.Encoder().encode
 
 
@@ -25,6 +27,7 @@ class Ending(msgspec.Struct, array_like=True, frozen=True):
     reason: str | None = None
 
 
+_GOES_ON = "its code was told to stop and goes on in the worker"
 _COMPLETED = Ending(AttemptOutcome.COMPLETED)
 
 
@@ -53,9 +56,20 @@ def raised(error: BaseException) -> Ending:
             return Ending(AttemptOutcome.SNOOZED, snooze=error.seconds)
         case Cancel():
             return cancelled(_message(error) or "the task cancelled itself")
+        case AttemptPostponed():
+            return Ending(AttemptOutcome.SNOOZED, snooze=error.seconds, failure=error.reason)
         case AttemptFailed():
             return Ending(AttemptOutcome.FAILED, failure=error.failure)
-    failure = Failure(_name(error), _message(error), _trace(error), retry=not isinstance(error, NoRetry))
+        case AttemptHeld():
+            failure = Failure("CircuitOpen", error.reason)
+            return Ending(AttemptOutcome.HELD, failure=failure, reason=error.reason)
+    failure = Failure(
+        error_name(type(error)),
+        _message(error),
+        _trace(error),
+        retry=not isinstance(error, NoRetry),
+        kinds=_kinds(error),
+    )
     return Ending(AttemptOutcome.FAILED, failure=failure)
 
 
@@ -75,16 +89,28 @@ def failed(kind: str, message: str, *, retry: bool = True) -> Ending:
 
 
 def timed_out(seconds: float) -> Ending:
-    return failed("Timeout", f"did not end within its {seconds:g} seconds")
+    told = f"did not end within {seconds:g} s"
+    return Ending(AttemptOutcome.FAILED, failure=Failure("Timeout", told, kinds=["TimeoutError"]))
 
 
 def cancelled(reason: str) -> Ending:
     return Ending(AttemptOutcome.CANCELLED, reason=reason)
 
 
-def _name(error: BaseException) -> str:
-    kind = type(error)
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+def going_on(ending: Ending) -> Ending:
+    """The same, of code that was told to stop and did not."""
+    replace = msgspec.structs.replace
+    if ending.failure:
+        return replace(
+            ending, failure=replace(ending.failure, message=f"{ending.failure.message}; {_GOES_ON}")
+        )
+    return replace(ending, reason="; ".join(filter(None, (ending.reason, _GOES_ON))))
+
+
+def _kinds(error: BaseException) -> list[str]:
+    """The classes of the error, from its own on."""
+    classes = (kind for kind in type(error).__mro__ if kind not in (BaseException, object))
+    return [error_name(kind) for kind in islice(classes, _MOST_KINDS)]
 
 
 def _message(error: BaseException) -> str:

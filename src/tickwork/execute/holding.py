@@ -6,12 +6,13 @@ from tickwork.execute.agenda import Agenda
 from tickwork.execute.attempt import Attempt, Handler, Key
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.ending import Ending, as_it_is, cancelled, failed
+from tickwork.execute.journal import Journal
 from tickwork.execute.lease import Lease
 from tickwork.execute.outbox import Outbox, key_of
 from tickwork.execute.pace import Pace
 from tickwork.execute.slot import Slots
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.protocol import Claim, Micros, Outcomes, Run
+from tickwork.model.protocol import Claim, Micros, Notes, Outcomes, Run
 
 _LONG = 1_000_000  # microseconds: an attempt that runs for longer is shown as running
 
@@ -30,12 +31,16 @@ class Holding:
         *,
         outcome_ready: Callable[[], None],
         lease_over: Callable[[], None],
+        worn_out: Callable[[], None],
     ) -> None:
         self._outbox = Outbox(outcome_ready)
+        self._journal = Journal(clock)
         self._handlers = handlers
         self._clock = clock
         self._held: dict[Key, Attempt] = {}
-        self._slots = Slots(slots, clock, lease, finish=self._settle, lease_over=lease_over)
+        self._slots = Slots(
+            slots, clock, lease, finish=self._settle, lease_over=lease_over, worn_out=worn_out
+        )
         self._agenda = Agenda(clock, self._slots.put)
         self._pace = Pace(clock.elapsed)
 
@@ -56,7 +61,8 @@ class Holding:
             key = (run.tenant, run.at, run.job, run.attempt)
             if key in self._held:
                 continue  # told twice, by two servers
-            attempt = self._held[key] = Attempt(key, run, self._handlers.get(run.task, _UNKNOWN))
+            handler = self._handlers.get(run.task, _UNKNOWN)
+            attempt = self._held[key] = Attempt(key, run, handler, self._journal)
             if run.not_before > now:
                 self._agenda.put(attempt)
             else:
@@ -78,9 +84,12 @@ class Holding:
 
     def forget(self, claims: Iterable[Claim]) -> None:
         """Stop these and say nothing of them."""
-        for attempt in self._find(claims):
+        forgotten = self._find(claims)
+        for attempt in forgotten:
             self._abandon(attempt)
             self._held.pop(attempt.key, None)
+        if forgotten:
+            self._journal.forget(forgotten)
 
     def stop_running(self) -> int:
         """Stop what runs, because others may do it soon; how many were told to."""
@@ -96,6 +105,7 @@ class Holding:
         self._agenda.clear()
         self._slots.clear()
         self._outbox.clear()
+        self._journal.clear()
 
     def give_back(self) -> None:
         """Hand back what was not begun."""
@@ -105,14 +115,24 @@ class Holding:
             if not attempt.started:
                 self._settle(attempt, _RETURNED)
 
-    def next_report(self) -> Outcomes | None:
-        report = self._outbox.next_batch()
-        if report:
-            self._pace.count(len(report.items))
+    def next_report(self) -> list[Notes | Outcomes]:
+        """What attempts said comes before how they ended."""
+        report: list[Notes | Outcomes] = [*self._journal.take()]
+        if outcomes := self._outbox.next_batch():
+            self._pace.count(len(outcomes.items))
+            report.append(outcomes)
         return report
 
+    @property
+    def has_notes(self) -> bool:
+        return self._journal.has_news
+
+    def noted(self, number: int) -> None:
+        self._journal.acknowledge(number)
+
     def tell_again(self) -> None:
-        """To a server that may not have heard it: which attempts ended, and which are running."""
+        """To a server that may not have heard it: what attempts said, which ended, and which are running."""
+        self._journal.resend()
         self._outbox.resend(only=self._held)
         for attempt in self._slots.running:
             attempt.told = False
@@ -150,6 +170,8 @@ class Holding:
     def _settle(self, attempt: Attempt, ending: Ending) -> None:
         if not attempt.settled:
             attempt.settled = True
+            if attempt.speaks:
+                self._journal.close(attempt)
             self._outbox.add(attempt.outcome(ending, self._clock.now()))
 
 

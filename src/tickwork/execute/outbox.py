@@ -7,12 +7,14 @@ from tickwork.execute.attempt import Key
 from tickwork.model.protocol import Outcome, Outcomes
 
 _BATCH = 5_000
+_LARGEST_BATCH = 1024 * 1024  # bytes of results and errors
 
 
 class Outbox:
     def __init__(self, filled: Callable[[], None]) -> None:
         self._filled = filled
         self._waiting: list[Outcome] = []
+        self._size = 0  # bytes of results and errors that wait
         self._sent: dict[int, list[Outcome]] = {}
         self._number = 0
 
@@ -20,11 +22,16 @@ class Outbox:
         if not self._waiting:
             self._filled()
         self._waiting.append(outcome)
+        if outcome.result or outcome.failure:
+            self._size += _size(outcome)
 
     def next_batch(self) -> Outcomes | None:
         if not self._waiting:
             return None
-        batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
+        count = _BATCH if self._size <= _LARGEST_BATCH else _how_many_fit(self._waiting[:_BATCH])
+        batch, self._waiting = self._waiting[:count], self._waiting[count:]
+        if self._size:
+            self._size -= sum(map(_size, batch))
         self._number += 1
         self._sent[self._number] = batch
         return Outcomes(self._number, batch)
@@ -36,13 +43,32 @@ class Outbox:
         """Send again what no server has acknowledged."""
         unacknowledged = chain(*self._sent.values(), self._waiting)
         self._waiting = [outcome for outcome in unacknowledged if key_of(outcome) in only]
+        self._size = sum(map(_size, self._waiting))
         self._sent.clear()
         self._filled()
 
     def clear(self) -> None:
         self._waiting.clear()
+        self._size = 0
         self._sent.clear()
 
 
 def key_of(outcome: Outcome) -> Key:
     return (outcome.tenant, outcome.at, outcome.job, outcome.attempt)
+
+
+def _how_many_fit(outcomes: list[Outcome]) -> int:
+    """As many as a message may carry, and at least one."""
+    size = 0
+    for count, outcome in enumerate(outcomes):
+        size += _size(outcome)
+        if size > _LARGEST_BATCH:
+            return max(count, 1)
+    return len(outcomes)
+
+
+def _size(outcome: Outcome) -> int:
+    """Of what can be large in it."""
+    failure = outcome.failure
+    told = len(failure.message) + len(failure.traceback or "") if failure else 0
+    return len(outcome.result or b"") + told

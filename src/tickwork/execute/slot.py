@@ -16,15 +16,17 @@ from typing import Any, NamedTuple
 import structlog
 
 from tickwork.execute.attempt import Attempt, Slot
+from tickwork.execute.capture import speaking
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.drive import remaining_steps
-from tickwork.execute.ending import Ending, cancelled, raised, timed_out
+from tickwork.execute.ending import Ending, cancelled, going_on, raised, timed_out
 from tickwork.execute.lease import Lease
 
 _TURN = 0.005  # seconds a slot may run attempts that never wait before it lets others have the loop
 _AT_ONCE = 64  # slots to wake together
-_GRACE = 1.0  # seconds for code that was told to stop; after that its end is no longer waited for
-_RAISED = (Exception, SystemExit, asyncio.CancelledError)
+_GRACE = 2.0  # seconds for code that was told to stop; after that its end is no longer waited for
+_STUCK_SHARE = 4  # one slot in so many held by code that will not stop: the worker is worn out
+_STUCK_FOR = 300.0  # seconds; likewise when any goes on for longer
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
@@ -44,6 +46,7 @@ class Slots:
         *,
         finish: Callable[[Attempt, Ending], None],
         lease_over: Callable[[], None],
+        worn_out: Callable[[], None],
     ) -> None:
         self.running: dict[Attempt, None] = {}  # oldest first; only those that have had to wait
         self._count = count
@@ -51,11 +54,13 @@ class Slots:
         self._lease = lease
         self._finish = finish
         self._lease_over = lease_over
+        self._worn_out = worn_out
         self._ready: deque[Attempt] = deque()
         self._tasks: set[Slot] = set()
         self._resting: dict[asyncio.Future[None], None] = {}
         self._coming = 0  # slots that were called and have not begun yet
         self._stopping: set[Attempt] = set()
+        self._stuck: set[Attempt] = set()  # of these: told to stop, and went on
         self._closed = False
 
     @property
@@ -169,11 +174,12 @@ class Slots:
         attempt.started = max(self._clock.at(now), attempt.run.not_before)
         try:
             work = attempt.handler.begin(attempt)
+            speaking.set(attempt)
             variables = copy_context()
             return _Begun(work, variables, variables.run(work.send, None))
         except StopIteration as end:
             ending = attempt.handler.conclude(end.value)
-        except _RAISED as error:
+        except BaseException as error:  # noqa: BLE001 (even SystemExit is only the end of this attempt)
             ending = raised(error)
         self._finish(attempt, ending)
         return None
@@ -185,25 +191,37 @@ class Slots:
         timer = asyncio.get_running_loop().call_later(attempt.run.timeout, self._time_out, attempt)
         try:
             ending = attempt.handler.conclude(await remaining_steps(*begun))
-        except _RAISED as error:
+        except GeneratorExit:
+            raise  # the loop is gone, and this slot with it
+        except BaseException as error:  # noqa: BLE001 (as above)
             ending = raised(error)
         finally:
             timer.cancel()
             del self.running[attempt]
             self._stopping.discard(attempt)
+            self._stuck.discard(attempt)
         self._finish(attempt, attempt.stopped_as or ending)
 
     def _time_out(self, attempt: Attempt) -> None:
         self.stop(attempt, timed_out(attempt.run.timeout))
 
     def _leave_behind(self, attempt: Attempt) -> None:
-        if attempt in self.running and attempt.stopped_as and not self._closed:
-            self._finish(attempt, attempt.stopped_as)
-            _log.warning(
-                "a task was told to stop and goes on; its slot stays taken until it ends",
-                task=attempt.run.task,
-                execution=attempt.execution_id,
-            )
+        if attempt not in self.running or not attempt.stopped_as or self._closed:
+            return
+        self._finish(attempt, going_on(attempt.stopped_as))
+        _log.warning(
+            "a task was told to stop and goes on; its slot stays taken until it ends",
+            task=attempt.run.task,
+            execution=attempt.execution_id,
+        )
+        self._stuck.add(attempt)
+        if len(self._stuck) * _STUCK_SHARE >= self._count:
+            self._worn_out()
+        asyncio.get_running_loop().call_later(_STUCK_FOR, self._lose_patience, attempt)
+
+    def _lose_patience(self, attempt: Attempt) -> None:
+        if attempt in self._stuck:
+            self._worn_out()
 
 
 async def _absorb_cancellation(slot: Slot) -> None:

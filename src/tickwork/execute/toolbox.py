@@ -3,16 +3,24 @@
 from collections.abc import Iterable
 
 from tickwork.execute.attempt import Handler
+from tickwork.execute.capture import Capture
 from tickwork.execute.runners.coroutine import coroutine_handler, direct_handler
 from tickwork.execute.runners.process import ProcessRunner
 from tickwork.execute.runners.thread import ThreadRunner
+from tickwork.execute.watch import Watch
 from tickwork.model.task import Runner, TaskDefinition
+
+_HERE = (Runner.COROUTINE, Runner.THREAD)  # in this process
 
 
 class Toolbox:
     def __init__(self, tasks: Iterable[TaskDefinition], app: str | None) -> None:
         self._threads = ThreadRunner()
         self._processes = ProcessRunner(app)
+        self._capture = Capture()
+        self._watch = Watch()
+        tasks = list(tasks)
+        self._runs_users_code = any(task.runner in _HERE for task in tasks)
         self.handlers = {task.name: self._handler(task) for task in tasks}
 
     def _handler(self, task: TaskDefinition) -> Handler:
@@ -26,6 +34,13 @@ class Toolbox:
             case Runner.DIRECT:
                 return direct_handler(task)
 
+    def open(self) -> None:
+        if self._runs_users_code:
+            self._capture.open()
+            self._watch.open()
+
     async def close(self) -> None:
+        self._watch.close()
+        self._capture.close()
         self._threads.close()
         await self._processes.close()

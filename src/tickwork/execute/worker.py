@@ -18,6 +18,7 @@ import structlog
 from tickwork import __version__
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
 from tickwork.execute.holding import Holding
+from tickwork.execute.journal import BETWEEN_LOOKS
 from tickwork.execute.lease import Lease, LeaseLost
 from tickwork.execute.link import Connection, Link
 from tickwork.execute.toolbox import Toolbox
@@ -63,6 +64,7 @@ class Worker:
         self._clock = DatabaseClock(measure)
         self._lease = Lease()
         self._toolbox = Toolbox(tasks, app)
+        self.worn_out = asyncio.Event()  # too much that will not stop: only a new process helps
         self._alarm = asyncio.Event()  # the guard should look at once
         self._news = asyncio.Event()  # there is something to report
         self._holding = Holding(
@@ -72,6 +74,7 @@ class Worker:
             self._lease,
             outcome_ready=self._news.set,
             lease_over=self._alarm.set,
+            worn_out=self.worn_out.set,
         )
         self._heard = 0.0
         self._told_credit = 0
@@ -84,6 +87,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work until drained or stopped."""
+        self._toolbox.open()
         try:
             while not self._finished:
                 await self._keep_in_touch()
@@ -97,6 +101,10 @@ class Worker:
         self._holding.give_back()
         self._news.set()
         self._alarm.set()
+
+    def break_off(self) -> None:
+        """Stop what still runs and report it as lost, so that others do it at once."""
+        self._holding.stop_running()
 
     def stop_now(self) -> None:
         """Break off everything; the server finds out by the lease."""
@@ -138,7 +146,12 @@ class Worker:
         connection = await self._link.connect()
         try:
             await self._greet(connection)
-            await _until_one_ends(self._listen(connection), self._beat(connection), self._report(connection))
+            await _until_one_ends(
+                self._listen(connection),
+                self._beat(connection),
+                self._report(connection),
+                self._look_for_notes(),
+            )
         finally:
             self._welcomed = False
             await connection.close()
@@ -206,6 +219,8 @@ class Worker:
                 self._holding.acknowledge(number)
                 if self._finished:
                     self._alarm.set()
+            case protocol.Noted(number):
+                self._holding.noted(number)
             case protocol.Renewed(sent, now):
                 self._lease.renew(sent=sent)
                 self._clock.learn(sent=sent, database=now)
@@ -242,14 +257,22 @@ class Worker:
             if self._draining and not self._drain_told:
                 await connection.send(Drain())
                 self._drain_told = True
-            await self._send_outcomes(connection)
+            await self._send_news(connection)
             if not self._told_credit / 2 <= self._credit() <= self._told_credit * 2:
                 await self._send_beat(connection)
             await asyncio.sleep(_BETWEEN_REPORTS)
 
-    async def _send_outcomes(self, connection: Connection) -> None:
-        while outcomes := self._holding.next_report():
-            await connection.send(outcomes)
+    async def _send_news(self, connection: Connection) -> None:
+        while news := self._holding.next_report():
+            for message in news:
+                await connection.send(message)
+
+    async def _look_for_notes(self) -> None:
+        """Tasks speak from threads too, which cannot set the event, and there is no hurry."""
+        while True:
+            await asyncio.sleep(BETWEEN_LOOKS)
+            if self._holding.has_notes:
+                self._news.set()
 
     # What time and room are left
 

@@ -47,7 +47,9 @@ def test_a_time_that_is_none_is_a_usage_error(ask, server):
 
 def test_shows_times_in_full_and_as_seen_from_now(ask, server):
     server.will_answer(COMPLETED)
+    server.will_answer(page())
     done = ask("execution", "get", "e5-1")
+    assert [asked.path for asked in server.asked] == ["/v1/executions/e5-1", "/v1/executions/e5-1/attempts"]
     assert NOON.astimezone().isoformat(" ", "seconds") in done.stdout
     assert '{"sent":1}' in done.stdout
     assert "waiting for" not in done.stdout

@@ -124,6 +124,18 @@ def test_each_refusal_becomes_its_exception(server, status, kind):
     assert type(caught.value) is kind
 
 
+def test_a_request_that_is_still_being_worked_on_is_not_refused(server, no_pauses):
+    server.will_refuse(409, "in flight", **{"Retry-After": "1"})
+    with Client(server.url, "secret", retries=1) as client, pytest.raises(Unavailable):
+        client.create_job(task="report")
+
+
+def test_a_batch_can_be_sent_under_a_key_of_its_own(server, client):
+    server.will_answer(page(), 201)
+    client.create_job_batch(b"[]", idempotency_key="batch-1")
+    assert server.asked[0].headers["idempotency-key"] == "batch-1"
+
+
 def test_names_what_was_not_found(server, client):
     server.will_refuse(404, "there is no job j5")
     with pytest.raises(NotFound) as caught:

@@ -35,6 +35,7 @@ async def failure_of(response: ClientResponse, now: float) -> Failure:
         + (f": {_text(start)}" if start else ""),
         retry=response.status != HTTPStatus.GONE,
         retry_after=_retry_after(response, now),
+        kinds=[f"Http{response.status // 100}xx"],
     )
 
 

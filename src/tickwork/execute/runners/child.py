@@ -1,11 +1,13 @@
 """The child process of tasks with process=True: reads a Run, writes its Ending, again and again.
 
-Started as `python -m tickwork.execute.runners.child module:app`.
+Started as `python -m tickwork.execute.runners.child module:app LOG_FORMAT LOG_LEVEL`.
 """
 
 import asyncio
 import os
 import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from inspect import iscoroutinefunction
 from queue import SimpleQueue
@@ -17,26 +19,49 @@ import msgspec
 from tickwork.execute.application import load_app
 from tickwork.execute.argument import arguments_of
 from tickwork.execute.attempt import context_of
+from tickwork.execute.capture import Capture
 from tickwork.execute.ending import Ending, ending_of_call
-from tickwork.execute.runners.process import LENGTH_BYTES
-from tickwork.logs import configure_logs
+from tickwork.execute.runners.process import CANCEL, LENGTH_BYTES
+from tickwork.execute.runners.voice import Voice
+from tickwork.logs import LogFormat, configure_logs
+from tickwork.model.context import Context
 from tickwork.model.protocol import Run
 from tickwork.model.task import TaskDefinition
 
-_encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Run).decode
 
 
-def main(app: str) -> None:
-    answers = _take_over_stdout()
-    configure_logs("auto", "info")
+class Cancellation:
+    """Of the one attempt that a child runs: after it, the child is ended."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._stop: Callable[[], object] | None = None
+
+    def ask(self) -> None:
+        self._asked = True
+        if self._stop:
+            self._stop()
+
+    def reaches(self, stop: Callable[[], object]) -> None:
+        self._stop = stop
+        if self._asked:
+            stop()
+
+
+def main(app: str, log_format: LogFormat, log_level: str) -> None:
+    voice = Voice(_take_over_stdout())
+    configure_logs(log_format, log_level)
     tasks = load_app(app).definitions
     runs: SimpleQueue[Run | None] = SimpleQueue()
     busy = Lock()
-    Thread(target=_read, args=(runs, busy), daemon=True).start()
+    cancellation = Cancellation()
+    Thread(target=_read, args=(runs, busy, cancellation), daemon=True).start()
+    Capture(lambda: voice).open()
     while run := runs.get():
         with busy:
-            _write(answers, _encode(_run(tasks[run.task], run)))
+            voice.begin()
+            voice.end(_run(tasks[run.task], run, cancellation, voice))
 
 
 def _take_over_stdout() -> BinaryIO:
@@ -46,29 +71,47 @@ def _take_over_stdout() -> BinaryIO:
     return answers
 
 
-def _read(runs: "SimpleQueue[Run | None]", busy: Lock) -> None:
+def _read(runs: "SimpleQueue[Run | None]", busy: Lock, cancellation: Cancellation) -> None:
     source = sys.stdin.buffer
     while length := source.read(LENGTH_BYTES):
-        runs.put(_decode(source.read(int.from_bytes(length))))
+        message = source.read(int.from_bytes(length))
+        if message == CANCEL:
+            cancellation.ask()
+        else:
+            runs.put(_decode(message))
     if busy.acquire(blocking=False):
         runs.put(None)
     else:
         os._exit(1)  # without its worker a task has lost the right to go on
 
 
-def _run(task: TaskDefinition, run: Run) -> Ending:
-    return ending_of_call(partial(_call, task, run))
+def _run(task: TaskDefinition, run: Run, cancellation: Cancellation, voice: Voice) -> Ending:
+    return ending_of_call(partial(_call, task, run, cancellation, voice))
 
 
-def _call(task: TaskDefinition, run: Run) -> Any:
-    result = task.function(**arguments_of(task, run, partial(context_of, run)))
-    return asyncio.run(result) if iscoroutinefunction(task.function) else result
+def _call(task: TaskDefinition, run: Run, cancellation: Cancellation, voice: Voice) -> Any:
+    context = context_of(run, voice)
+    cancellation.reaches(context.cancel)
+    result = task.function(**arguments_of(task, run, lambda: context))
+    return (
+        asyncio.run(_cancellable(result, context, cancellation))
+        if iscoroutinefunction(task.function)
+        else result
+    )
 
 
-def _write(answers: BinaryIO, message: bytes) -> None:
-    answers.write(len(message).to_bytes(LENGTH_BYTES) + message)
-    answers.flush()
+async def _cancellable(result: Awaitable[Any], context: Context, cancellation: Cancellation) -> Any:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task  # noqa: S101 (for the type checker)
+
+    def cancel() -> None:
+        context.cancel()
+        with suppress(RuntimeError):  # the loop is closed: it has ended
+            loop.call_soon_threadsafe(task.cancel)
+
+    cancellation.reaches(cancel)
+    return await result
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.metadata import version
+from random import uniform
 from typing import NamedTuple
 
 from aiohttp import (
@@ -13,6 +14,7 @@ from aiohttp import (
     ClientError,
     ClientHandlerType,
     ClientOSError,
+    ClientPayloadError,
     ClientRequest,
     ClientResponse,
     ClientSession,
@@ -24,11 +26,13 @@ from aiohttp import (
     TCPConnector,
 )
 
-from tickwork.execute.failure import AttemptFailed
+from tickwork.execute.failure import AttemptFailed, AttemptPostponed
 from tickwork.execute.runners.address import AddressDenied, AddressPolicy
 from tickwork.execute.runners.answer import failure_of, header_bytes, result_of, too_large
 from tickwork.execute.runners.guard import AddressGuard
 from tickwork.execute.runners.request import Call, content_of, headers_of, read_call
+from tickwork.execute.runners.response import PromptResponse
+from tickwork.execute.runners.room import Full, Rooms
 from tickwork.model.protocol import Failure, Run
 
 SecretsOf = Callable[[int], Awaitable[Sequence[str]]]
@@ -36,6 +40,7 @@ SecretsOf = Callable[[int], Awaitable[Sequence[str]]]
 # Common servers drop an idle connection after 5 seconds; a request must not cross with that.
 _KEEP_ALIVE = 4.0
 _LONGEST_REASON = 500
+_LONGEST_DETOUR = 6  # as a power of two: seconds after which a destination that was full is tried again
 
 
 class HttpLimits(NamedTuple):
@@ -44,6 +49,7 @@ class HttpLimits(NamedTuple):
     body_bytes: int = 1024 * 1024
     connections: int = 1000
     connections_per_host: int = 100
+    patience: float = 1.0  # seconds to wait for one of these
 
 
 LIMITS_DEFAULT = HttpLimits()
@@ -65,12 +71,15 @@ class HttpRunner:
         self._now = now
         self._guard = AddressGuard(policy, limits.connect)
         self._session = _open_session(self._guard, limits)
+        self._rooms = Rooms(limits.connections_per_host, limits.patience)
 
     async def __call__(self, run: Run) -> bytes:
         call = read_call(run.target or b"")
         try:
-            async with asyncio.timeout(run.timeout):
+            async with asyncio.timeout(run.timeout), self._rooms.enter(call.destination):
                 return await self._request(call, run)
+        except Full as full:
+            raise self._detour(call, run) from full
         except AddressDenied as denied:
             raise AttemptFailed(Failure("AddressDenied", str(denied), retry=False)) from denied
         except ClientError as error:
@@ -78,6 +87,14 @@ class HttpRunner:
         except TimeoutError as error:
             told = f"{call.host} did not answer completely within {run.timeout:g} s"
             raise AttemptFailed(Failure("Timeout", told)) from error
+
+    def _detour(self, call: Call, run: Run) -> AttemptPostponed:
+        told = (
+            f"{self._limits.connections_per_host} requests to {call.destination} are under way and hardly any ends; "
+            "this one was not sent and comes again later"
+        )
+        longest = 2 ** min(run.attempt, _LONGEST_DETOUR)
+        return AttemptPostponed(uniform(longest / 2, longest), Failure("DestinationBusy", told))  # noqa: S311 (spread)
 
     async def close(self) -> None:
         await self._session.close()
@@ -116,6 +133,7 @@ def _open_session(guard: AddressGuard, limits: HttpLimits) -> ClientSession:
         auto_decompress=False,
         trust_env=False,
         middlewares=[_send_once],
+        response_class=PromptResponse,
     )
 
 
@@ -135,6 +153,7 @@ _FAULTS: tuple[tuple[type[ClientError], str, str], ...] = (  # the first that fi
     (ClientSSLError, "TlsError", "{host} offered no safe connection: {reason}"),
     (ClientConnectorError, "ConnectError", "{host} could not be connected to: {reason}"),
     (ClientConnectionError, "ConnectionLost", "{host} closed the connection before it had answered"),
+    (ClientPayloadError, "ConnectionLost", "{host} broke off in the middle of its answer: {reason}"),
     (ClientError, "BadResponse", "{host} answered with broken HTTP: {reason}"),
 )
 

@@ -10,6 +10,7 @@ from yarl import URL
 
 from tickwork.execute.failure import AttemptFailed
 from tickwork.execute.runners.signature import sign
+from tickwork.model.destination import destination_of
 from tickwork.model.ids import execution_id, from_micros, job_id
 from tickwork.model.job import HttpTarget
 from tickwork.model.protocol import Failure, Run
@@ -25,6 +26,7 @@ class Call(NamedTuple):
     method: str
     url: URL
     host: str
+    destination: str
     headers: Mapping[str, str]
     has_content: bool
 
@@ -38,7 +40,9 @@ def read_call(target: bytes) -> Call:
     if errors := target_errors(read):
         raise _bad_target("; ".join(f"{error.path}: {error.message}" for error in errors))
     url = URL(read.url, encoded=True)  # as the user wrote it: a signed query breaks when it is quoted anew
-    return Call(read.method, url, url.raw_host or "", read.headers, read.method not in _WITHOUT_CONTENT)
+    host = url.raw_host or ""
+    has_content = read.method not in _WITHOUT_CONTENT
+    return Call(read.method, url, host, destination_of(read.url), read.headers, has_content)
 
 
 def _bad_target(message: str) -> AttemptFailed:

@@ -1,0 +1,75 @@
+"""An execution that ended as failed, kept until somebody redrives or discards it."""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+
+from tickwork.model.execution import AttemptError, ExecutionKey, Trigger
+from tickwork.model.instant import Instant
+
+WORKER_LOST = "WorkerLost"  # the error to choose those by that lost their worker: they have none of their own
+CHUNK = 5000  # dead letters dealt with in one transaction
+
+
+class DeadLetterFilter(NamedTuple):
+    task: str | None = None
+    queue: str | None = None
+    job: int | None = None
+    error: str | None = None  # a type, with or without its module
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class Choice(NamedTuple):
+    """Which dead letters: these, or else all that the filter lets through."""
+
+    keys: list[ExecutionKey] | None = None
+    filter: DeadLetterFilter = DeadLetterFilter()
+
+
+class Pace(NamedTuple):
+    """When redriven executions become ready: from then on, one after the other."""
+
+    start_at: datetime | None = None  # now
+    interval: timedelta = timedelta(0)
+    most: int = 1_000_000
+
+
+class DeadLetterView(msgspec.Struct, frozen=True, kw_only=True):
+    """A dead letter as shown to users. Its id is that of the execution, which has the traceback and all attempts."""
+
+    id: str
+    job_id: str
+    job_name: str | None
+    job_key: str | None
+    task: str
+    queue: str
+    trigger: Trigger
+    scheduled_for: Instant
+    failed_at: Instant
+    attempts: int
+    reason: str | None
+    error: AttemptError | None
+
+
+class Refused(msgspec.Struct, frozen=True):
+    id: str
+    reason: str
+
+
+class Redriven(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a redrive."""
+
+    redriven: int
+    as_of: Instant  # what failed later was left alone
+    last_at: Instant | None  # when the last of them is ready; None when there is none
+    not_found: list[str] = []
+    refused: list[Refused] = []
+
+
+class Discarded(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a discard."""
+
+    discarded: int
+    not_found: list[str] = []

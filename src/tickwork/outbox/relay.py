@@ -1,0 +1,194 @@
+"""Creates the jobs that committed transactions have left in the outbox, each exactly once.
+
+A batch is put together and committed before it is sent, so whoever finds it later sends the very same request under
+the very same Idempotency-Key: if the first sending was accepted, the server repeats its answer. The server refuses a
+batch as a whole; then it is cut in two, until the job that is at fault stands alone and is set aside.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import asyncpg
+import msgspec
+import structlog
+
+from tickwork.client.asynchronous import AsyncClient
+from tickwork.model.errors import Conflict, Invalid, TickworkError, Unavailable
+from tickwork.outbox import statement
+from tickwork.outbox.schema import Connection, check
+
+_LARGEST_BATCH = 200
+_POLL = 1.0  # seconds, for what no notification told of
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_ANSWER_WITHIN = 30.0
+_FROZEN = "90s"  # longer than any answer takes
+_REMEMBERED = timedelta(hours=20)  # a server forgets an Idempotency-Key after 24
+_AWAY = (
+    Unavailable,
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.ReadOnlySQLTransactionError,  # a primary that was demoted
+)
+
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.outbox")
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class _Batch(NamedTuple):
+    number: int
+    id: str
+    begun_at: datetime
+    is_old: bool
+
+
+class _Job(NamedTuple):
+    position: int
+    id: str
+    key: str | None
+    request: str
+
+    @property
+    def given_key(self) -> str:
+        """For one that has none of its own."""
+        return f"outbox:{self.id}"
+
+
+class Relay:
+    def __init__(self, url: str, client: AsyncClient) -> None:
+        self._url = url
+        self._client = client
+        self._pause = _FIRST_PAUSE  # grows until it gets through
+
+    async def run(self) -> None:
+        """Until it is cancelled, or told that it may not."""
+        while True:
+            try:
+                async with connected(self._url) as connection:
+                    await check(connection)
+                    await self._serve(connection)
+            except _AWAY as error:
+                _log.warning("the outbox waits", error=str(error) or type(error).__name__)
+            await asyncio.sleep(self._pause)
+            self._pause = min(self._pause * 2, _LONGEST_PAUSE)
+
+    async def _serve(self, connection: Connection) -> None:
+        written = asyncio.Event()
+        await connection.add_listener("tickwork_outbox", lambda *_: written.set())
+        while True:
+            written.clear()
+            await self.forward(connection)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(written.wait(), _POLL)
+
+    async def forward(self, connection: Connection) -> None:
+        """Until nothing is left that could be sent."""
+        while await self._settle_oldest_batch(connection) or await _put_batch_together(connection):
+            self._pause = _FIRST_PAUSE
+
+    async def _settle_oldest_batch(self, connection: Connection) -> bool:
+        async with connection.transaction(isolation="read_committed"):
+            await connection.execute(statement.END_WHEN_IDLE, _FROZEN)
+            row = await connection.fetchrow(statement.TAKE_BATCH, _REMEMBERED)
+            if row is None:
+                return False
+            batch = _Batch(*row)
+            jobs = [_Job(*job) for job in await connection.fetch(statement.BATCH_JOBS, batch.number)]
+            if batch.is_old:
+                await self._start_over(connection, batch, jobs)
+            elif jobs:
+                await self._send(connection, batch, jobs)
+            await connection.execute(statement.DELETE_BATCH, batch.number)
+        return True
+
+    async def _send(self, connection: Connection, batch: _Batch, jobs: Sequence[_Job]) -> None:
+        try:
+            await self._client.create_job_batch(_body(jobs), idempotency_key=batch.id)
+        except (Invalid, Conflict) as error:
+            await _narrow_down(connection, jobs, error)
+        else:
+            await connection.execute(statement.DELETE_JOBS, _positions(jobs))
+
+    async def _start_over(self, connection: Connection, batch: _Batch, jobs: Sequence[_Job]) -> None:
+        """The server may have accepted this batch and forgotten so. By the keys that we gave it still knows the jobs,
+        unless they were cancelled. A user's own key tells nothing: somebody must look."""
+        unsure = [job for job in jobs if job.key is not None]
+        created = [job for job in jobs if job.key is None and await self._was_cancelled(job)]
+        others = [job for job in jobs if job not in unsure and job not in created]
+        sent = f"it was sent about {batch.begun_at:%Y-%m-%d %H:%M %Z} and the answer is not known"
+        await _set_aside(
+            connection, unsure, f"{sent}: look at the job with this key, then retry or discard this"
+        )
+        await connection.execute(statement.DELETE_JOBS, _positions(created))
+        await connection.execute(statement.PUT_BACK, _positions(others))
+
+    async def _was_cancelled(self, job: _Job) -> bool:
+        """A cancelled job gives its key free, so it would be created anew."""
+        found = await self._client.list_jobs(q=job.given_key, status="cancelled", limit=1)
+        return bool(found.items)
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Connection]:
+    connection = await asyncpg.connect(
+        url, timeout=_ANSWER_WITHIN, command_timeout=_ANSWER_WITHIN, statement_cache_size=0
+    )
+    try:
+        yield connection
+    finally:
+        connection.terminate()
+
+
+async def _put_batch_together(connection: Connection) -> bool:
+    async with connection.transaction(isolation="read_committed"):
+        rows = await connection.fetch(statement.TAKE_WAITING, _LARGEST_BATCH)
+        if rows:
+            await connection.execute(statement.PUT_TOGETHER, [row["position"] for row in rows])
+    return bool(rows)
+
+
+async def _narrow_down(connection: Connection, jobs: Sequence[_Job], error: TickworkError) -> None:
+    if len(jobs) == 1:
+        return await _set_aside(connection, jobs, _reason(error))
+    middle = len(jobs) // 2
+    for half in (jobs[:middle], jobs[middle:]):
+        await connection.execute(statement.PUT_TOGETHER, _positions(half))
+    return None
+
+
+async def _set_aside(connection: Connection, jobs: Sequence[_Job], error: str) -> None:
+    await connection.execute(statement.REFUSE, _positions(jobs), error)
+    for job in jobs:
+        _log.error("a job of the outbox is set aside", id=job.id, key=job.key, error=error)
+
+
+def _reason(error: TickworkError) -> str:
+    if not isinstance(error, Invalid):
+        return str(error)
+    return "; ".join(
+        f"{field.path.removeprefix('[0].')}: {field.message}" + (f" ({field.hint})" if field.hint else "")
+        for field in error.errors
+    )
+
+
+def _body(jobs: Sequence[_Job]) -> bytes:
+    return b"[" + b",".join(map(_request, jobs)) + b"]"
+
+
+def _request(job: _Job) -> bytes:
+    """As it was written, with a key by which the server knows it again."""
+    if job.key is not None:
+        return job.request.encode()
+    fields: dict[str, Any] = _fields.decode(job.request)
+    return msgspec.json.encode({**fields, "key": job.given_key, "if_exists": "keep"})
+
+
+def _positions(jobs: Sequence[_Job]) -> list[int]:
+    return [job.position for job in jobs]

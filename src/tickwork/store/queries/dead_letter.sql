@@ -1,0 +1,117 @@
+-- name: newest
+-- One page of dead letters, latest first. It looks through a bounded number, so that a rare filter gives short pages,
+-- not a slow one.
+WITH seen AS (
+    (SELECT * FROM tickwork.dead_letter
+     WHERE $4::bigint IS NULL AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
+         AND (failed_at, scheduled_for, job_id) < ($8, $9, $10)
+     ORDER BY failed_at DESC, scheduled_for DESC, job_id DESC LIMIT $11)
+    UNION ALL
+    (SELECT * FROM tickwork.dead_letter
+     WHERE job_id = $4 AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
+         AND (failed_at, scheduled_for) < ($8, $9)
+     ORDER BY failed_at DESC, scheduled_for DESC LIMIT $11)
+), page AS (
+    SELECT seen.*, l.task, l.queue FROM seen JOIN tickwork.lane l ON l.id = seen.lane_id
+    WHERE ($5::text IS NULL OR l.task = $5) AND ($6::text IS NULL OR l.queue = $6)
+        AND ($7::text IS NULL OR seen.error_type = $7 OR right(seen.error_type, length($7) + 1) = '.' || $7)
+    ORDER BY seen.failed_at DESC, seen.scheduled_for DESC, seen.job_id DESC LIMIT $12
+)
+SELECT page.*, e.trigger::text AS trigger, e.attempt, e.reason, j.name, j.key, last.error,
+    (SELECT count(*) FROM seen) AS seen_count,
+    end_.failed_at AS seen_failed_at, end_.scheduled_for AS seen_time, end_.job_id AS seen_job
+FROM (SELECT) AS always
+LEFT JOIN page ON true
+LEFT JOIN (SELECT * FROM seen ORDER BY failed_at, scheduled_for, job_id LIMIT 1) end_ ON true
+LEFT JOIN tickwork.execution e
+    ON e.tenant_id = ANY(ARRAY[page.tenant_id]) AND e.scheduled_for = page.scheduled_for AND e.job_id = page.job_id
+LEFT JOIN tickwork.job j ON j.id = page.job_id
+LEFT JOIN tickwork.attempt last
+    ON last.tenant_id = e.tenant_id AND last.scheduled_for = e.scheduled_for AND last.job_id = e.job_id
+    AND last.attempt = e.attempt
+ORDER BY page.failed_at DESC, page.scheduled_for DESC, page.job_id DESC;
+
+-- name: oldest
+-- The keys of dead letters that a filter lets through, earliest first, looking through a bounded number.
+WITH seen AS (
+    (SELECT * FROM tickwork.dead_letter
+     WHERE $4::bigint IS NULL AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
+         AND (failed_at, scheduled_for, job_id) > ($8, $9, $10)
+     ORDER BY failed_at, scheduled_for, job_id LIMIT $11)
+    UNION ALL
+    (SELECT * FROM tickwork.dead_letter
+     WHERE job_id = $4 AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
+         AND (failed_at, scheduled_for) > ($8, $9)
+     ORDER BY failed_at, scheduled_for LIMIT $11)
+), page AS (
+    SELECT seen.* FROM seen JOIN tickwork.lane l ON l.id = seen.lane_id
+    WHERE ($5::text IS NULL OR l.task = $5) AND ($6::text IS NULL OR l.queue = $6)
+        AND ($7::text IS NULL OR seen.error_type = $7 OR right(seen.error_type, length($7) + 1) = '.' || $7)
+    ORDER BY seen.failed_at, seen.scheduled_for, seen.job_id LIMIT $12
+)
+SELECT page.failed_at, page.scheduled_for, page.job_id, (SELECT count(*) FROM seen) AS seen_count,
+    end_.failed_at AS seen_failed_at, end_.scheduled_for AS seen_time, end_.job_id AS seen_job
+FROM (SELECT) AS always
+LEFT JOIN page ON true
+LEFT JOIN (SELECT * FROM seen ORDER BY failed_at DESC, scheduled_for DESC, job_id DESC LIMIT 1) end_ ON true
+ORDER BY page.failed_at, page.scheduled_for, page.job_id;
+
+-- name: last_of_job
+-- The dead letter of a job that failed last.
+SELECT scheduled_for FROM tickwork.dead_letter
+WHERE tenant_id = $1 AND job_id = $2
+ORDER BY failed_at DESC, scheduled_for DESC
+LIMIT 1;
+
+-- name: keep_partitions
+-- No partition is dropped while something in it is about to begin anew.
+SELECT pg_advisory_xact_lock_shared(hashtextextended('tickwork partitions', 0));
+
+-- name: lock_dead_letters
+-- Locks dead letters before their executions are touched, in one order for all: whoever comes second finds them gone.
+SELECT d.scheduled_for, d.job_id
+FROM unnest($2::timestamptz[], $3::bigint[]) AS k (scheduled_for, job_id)
+JOIN tickwork.dead_letter d ON d.tenant_id = $1 AND d.scheduled_for = k.scheduled_for AND d.job_id = k.job_id
+ORDER BY d.scheduled_for, d.job_id
+FOR UPDATE OF d;
+
+-- name: hold_jobs
+-- Jobs as they are until the commit: none is paused, changed or cancelled meanwhile.
+SELECT id, status::text AS status FROM tickwork.job
+WHERE tenant_id = $1 AND id = ANY($2::bigint[])
+ORDER BY id
+FOR SHARE;
+
+-- name: discard
+-- Forgets dead letters; their executions stay as they are.
+DELETE FROM tickwork.dead_letter d
+USING unnest($2::timestamptz[], $3::bigint[]) AS k (scheduled_for, job_id)
+WHERE d.tenant_id = $1 AND d.scheduled_for = k.scheduled_for AND d.job_id = k.job_id;
+
+-- name: lock_execution
+-- Locks one execution that may have to begin anew.
+SELECT status::text FROM tickwork.execution
+WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
+FOR UPDATE;
+
+-- name: look_around
+-- Whether a worker has yet to let go of an execution, and whether it became a dead letter since that was looked for.
+SELECT
+    EXISTS (SELECT FROM tickwork.revocation WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3)
+        AS being_stopped,
+    EXISTS (SELECT FROM tickwork.dead_letter WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3)
+        AS failed_since,
+    tickwork.clock() AS now;
+
+-- name: revive
+-- Ended executions begin anew as their jobs are now, with all their attempts before them and fenced off from the
+-- earlier ones. Those of a paused job wait for its resumption.
+UPDATE tickwork.execution e
+SET status = 'pending', attempt = e.attempt + 1, failures = 0, losses = 0, worker_id = NULL, started_at = NULL,
+    finished_at = NULL, result = NULL, reason = NULL, blocked_by = NULL, progress = NULL,
+    lane_id = j.lane_id, priority = j.priority,
+    ready_at = CASE WHEN j.status = 'paused' THEN 'infinity' ELSE greatest(k.ready_at, e.scheduled_for) END
+FROM unnest($2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS k (scheduled_for, job_id, ready_at)
+JOIN tickwork.job j ON j.id = k.job_id
+WHERE e.tenant_id = $1 AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+    AND e.scheduled_for BETWEEN $5 AND $6 AND e.status IN ('failed', 'cancelled');

@@ -1,0 +1,55 @@
+"""A job leaves its rule for a while, and the rule goes on for others: what of it has not ended is still in the way."""
+
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import pytest
+
+from support.scripted import ScriptedWorker
+from support.stepping import later, run_due
+from tickwork.app import Node
+from tickwork.model.job import JobRequest
+from tickwork.testing.clock import SettableClock
+
+TENANT = 1
+_MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+async def clock(database_url: str) -> SettableClock:
+    clock = SettableClock(database_url)
+    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
+    return clock
+
+
+@pytest.fixture
+async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
+    return await ScriptedWorker.connect(still_node, tasks=["work"])
+
+
+@pytest.mark.parametrize("skipped_before", [False, True])
+async def test_what_ran_before_a_pause_is_in_the_way_after_it(
+    still_node: Node,
+    clock: SettableClock,
+    worker: ScriptedWorker,
+    connection: asyncpg.Connection,
+    skipped_before: bool,
+) -> None:
+    await still_node.jobs.create(
+        TENANT,
+        [JobRequest(task="work", schedule="every 1m", overlap=overlap) for overlap in ("skip", "allow")],
+    )
+    for _ in range(1 + skipped_before):
+        await later(clock, worker, _MINUTE)
+        await run_due(still_node)
+    running = min(await worker.runs(), key=lambda run: (run.job, run.at))
+    await still_node.jobs.pause(TENANT, running.job)
+    for _ in range(3):
+        await later(clock, worker, _MINUTE)
+        await run_due(still_node)
+    await still_node.jobs.resume(TENANT, running.job)
+    await later(clock, worker, _MINUTE)
+    await run_due(still_node)
+    statuses = "SELECT status::text FROM tickwork.execution WHERE job_id = $1 ORDER BY scheduled_for"
+    found = [row[0] for row in await connection.fetch(statuses, running.job)]
+    assert found == ["running", *["skipped"] * skipped_before, "skipped"]

@@ -1,0 +1,229 @@
+"""A whole installation in which everything can be broken: three servers, three workers and an HTTP target, each on
+wires of its own, on a PostgreSQL of its own. Whatever ends is started again, as an operator's supervisor does."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import asyncpg
+import psutil
+
+from support.cluster import Cluster, Program, task_environment
+from support.outage import StoppablePostgres
+from support.proxy import Upstream, Wire
+from support.waiting import eventually
+
+SERVERS = WORKERS = 3
+_FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
+_LOOK = 0.1  # seconds between looks of the supervisor
+_WORKS_WITHIN = 90.0
+_WORKER_SLOTS = 40
+
+
+class Death(NamedTuple):
+    program: str
+    pid: int
+    exit_code: int
+
+
+class Arena:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.postgres = StoppablePostgres(folder)
+        self.cluster: Cluster
+        self.target: Program
+        self.target_url = ""
+        self.database_wires: list[Wire] = []  # of each server
+        self.worker_wires: list[list[Wire]] = []  # of each worker, to each server
+        self.client_wires: list[Wire] = []  # to each server
+        self.largest: dict[str, int] = {}  # bytes of memory of each program
+        self.surprises: list[Death] = []
+        self.deaths: list[Death] = []
+        self._down: set[Program] = set()
+        self._foretold: set[int] = set()
+        self._keeper: asyncio.Task[None] | None = None
+
+    @property
+    def servers(self) -> list[Program]:
+        return self.cluster.servers
+
+    @property
+    def workers(self) -> list[Program]:
+        return self.cluster.workers
+
+    @property
+    def programs(self) -> list[Program]:
+        return [*self.servers, *self.workers, self.target]
+
+    async def start(self) -> None:
+        await self._start_postgres()
+        self.cluster = Cluster(self.postgres.url, self.folder)
+        await self._start_target()
+        for number in range(SERVERS):
+            await self._start_server(number)
+        for number in range(WORKERS):
+            await self._start_worker(number)
+        self._keeper = asyncio.create_task(self._keep())
+
+    async def stop(self) -> None:
+        if self._keeper:
+            self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
+        for program in self.programs:
+            program.clean_up()
+        for wire in [*self.database_wires, *self.client_wires, *chain(*self.worker_wires)]:
+            await wire.close()
+        await self.postgres.halt("immediate")
+        await asyncio.to_thread(self.postgres.stop)
+
+    async def all_work(self) -> None:
+        await eventually(
+            lambda: all(program.works for program in self.programs),
+            within=_WORKS_WITHIN,
+            what="every program at work",
+        )
+
+    @asynccontextmanager
+    async def admin(self) -> AsyncIterator[asyncpg.Connection]:
+        """Straight to PostgreSQL, past all wires."""
+        connection = await asyncpg.connect(self.postgres.url, server_settings={"application_name": "admin"})
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+    # Programs that come and go
+
+    @contextmanager
+    def killed(self, program: Program) -> Iterator[None]:
+        with self._kept_down(program):
+            if program.exit_code is None:
+                program.kill()
+            yield
+
+    @asynccontextmanager
+    async def told_to_stop(self, program: Program) -> AsyncIterator[None]:
+        with self._kept_down(program):
+            if program.exit_code is None:
+                program.send(signal.SIGTERM)
+            yield
+            await self._until_it_has_ended(program)
+
+    @contextmanager
+    def frozen(self, program: Program) -> Iterator[None]:
+        pid = program.pid
+        if program.exit_code is None:
+            program.send(signal.SIGSTOP)
+        yield
+        if program.exit_code is None and program.pid == pid:
+            program.send(signal.SIGCONT)
+
+    def set_clock(self, program: Program, seconds: int) -> None:
+        self._clock_of(program.name).write_text(f"{seconds:+d}")
+
+    @property
+    def clocks_can_be_set(self) -> bool:
+        return _FAKETIME.exists()
+
+    async def _start_postgres(self) -> None:
+        """One that remembers when each transaction was committed."""
+        await asyncio.to_thread(self.postgres.start)
+        async with self.admin() as admin:
+            await admin.execute("ALTER SYSTEM SET track_commit_timestamp = on")
+        await self.postgres.halt("fast")
+        await self.postgres.resume()
+
+    async def _start_target(self) -> None:
+        port = _free_port()
+        self.target_url = f"http://127.0.0.1:{port}/"
+        self.target = Program(
+            "target", [str(port)], says="Running on", env=task_environment(self.cluster.ledger),
+            folder=self.folder, module="support.target",
+        )  # fmt: skip
+        await self.target.start()
+
+    async def _start_server(self, number: int) -> None:
+        wire = await Wire(Upstream(self.postgres.socket)).open()
+        self.database_wires.append(wire)
+        url = f"postgresql://tickwork@127.0.0.1:{wire.port}/tickwork"
+        await self.cluster.add_server(database_url=url, env=self._faked_clock(f"server-{number + 1}"))
+        self.client_wires.append(await self._wire_to(number))
+
+    async def _start_worker(self, number: int) -> None:
+        wires = [await self._wire_to(server) for server in range(SERVERS)]
+        self.worker_wires.append(wires)
+        urls = [f"http://127.0.0.1:{wire.port}" for wire in wires]
+        env = self._faked_clock(f"worker-{number + 1}")
+        await self.cluster.add_worker(slots=_WORKER_SLOTS, first=number, urls=urls, env=env)
+
+    async def _wire_to(self, server: int) -> Wire:
+        return await Wire(Upstream(int(self.cluster.urls[server].rpartition(":")[2]))).open()
+
+    def _faked_clock(self, name: str) -> dict[str, str]:
+        """The wall clock only: what measures time must not jump."""
+        if not self.clocks_can_be_set:
+            return {}
+        clock = self._clock_of(name)
+        clock.write_text("+0")
+        return {
+            "LD_PRELOAD": str(_FAKETIME),
+            "FAKETIME_TIMESTAMP_FILE": str(clock),
+            "FAKETIME_CACHE_DURATION": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+
+    def _clock_of(self, name: str) -> Path:
+        return self.folder / f"{name}.clock"
+
+    @contextmanager
+    def _kept_down(self, program: Program) -> Iterator[None]:
+        self._foretold.add(program.pid)
+        self._down.add(program)
+        yield
+        self._down.discard(program)
+
+    async def _until_it_has_ended(self, program: Program) -> None:
+        """It may run tasks that take long: in the end, a supervisor kills."""
+        for _ in range(int(20 / _LOOK)):
+            if program.exit_code is not None:
+                return
+            await asyncio.sleep(_LOOK)
+        program.kill()
+
+    async def _keep(self) -> None:
+        while True:
+            for program in self.programs:
+                if program.exit_code is None:
+                    self._measure(program)
+                elif program not in self._down:
+                    self._bury(program)
+                    program.launch()
+            await asyncio.sleep(_LOOK)
+
+    def _bury(self, program: Program) -> None:
+        """Nothing may end by itself but a server that cannot begin because PostgreSQL is away, and a worker that a
+        task has killed."""
+        assert program.exit_code is not None
+        death = Death(program.name, program.pid, program.exit_code)
+        self.deaths.append(death)
+        killed_by_task = program in self.workers and program.exit_code == -signal.SIGKILL
+        if program.has_worked and program.pid not in self._foretold and not killed_by_task:
+            self.surprises.append(death)
+
+    def _measure(self, program: Program) -> None:
+        try:
+            memory = psutil.Process(program.pid).memory_info().rss
+        except psutil.NoSuchProcess:
+            return
+        self.largest[program.name] = max(memory, self.largest.get(program.name, 0))
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port

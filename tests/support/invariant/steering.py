@@ -1,0 +1,108 @@
+"""What people and policies ask for: limits, pauses, cancellations."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from support.evidence import Evidence, JobState, Key, State, Transition
+from support.invariant.violation import Violation, about
+
+_TOLD_WITHIN = timedelta(seconds=8)  # when nothing is wrong: some beats
+_STOPPED = ("cancelled", "skipped")
+
+
+def overlap_is_kept(evidence: Evidence) -> Iterator[Violation]:
+    """I17: executions of a job that must not overlap do not: run by hand they count, backfilled they do not."""
+    live: dict[int, dict[Key, State]] = defaultdict(dict)
+    for transition in evidence.transitions:
+        others = live[transition.key.job]
+        job = evidence.job_at(transition.key.job, transition.number)
+        problem = _overlap(job, transition, others)
+        if problem:
+            yield about(evidence, transition.key, problem)
+        if transition.after and not transition.after.ended:
+            others[transition.key] = transition.after
+        else:
+            others.pop(transition.key, None)
+
+
+def stopped_means_stopped(evidence: Evidence) -> Iterator[Violation]:
+    """I18: after a cancellation or a pause nothing of it begins, and whoever runs it is told."""
+    yield from _cancelled_stay_cancelled(evidence)
+    yield from _paused_jobs_rest(evidence)
+    if evidence.calm_at:
+        yield from _holders_are_told(evidence, evidence.calm_at)
+
+
+def _overlap(job: JobState, transition: Transition, live: dict[Key, State]) -> str | None:
+    after = transition.after
+    if job.overlap == "allow" or after is None or after.trigger != "schedule":
+        return None
+    others = [
+        (key, state) for key, state in live.items() if key != transition.key and state.trigger != "backfill"
+    ]
+    if transition.before is None and not after.ended and after.blocked_by is None and others:
+        return f"was fired under overlap {job.overlap} while {others[0][0]} was {others[0][1].status}"
+    running = [key for key, state in others if state.status == "running" and state.trigger == "schedule"]
+    if job.overlap == "queue" and transition.claims and running:
+        return f"was handed out under overlap queue while {running[0]} was running"
+    return None
+
+
+def _cancelled_stay_cancelled(evidence: Evidence) -> Iterator[Violation]:
+    for operation in evidence.operations:
+        if operation.kind != "cancel" or operation.answer != "ok" or operation.execution is None:
+            continue
+        for transition in evidence.executions[operation.execution]:
+            if transition.number > operation.answered and (transition.claims or transition.ends_attempt):
+                yield about(evidence, operation.execution, "went on after its cancellation was answered")
+        state = evidence.last(operation.execution)
+        if state is None or state.status != "cancelled":
+            yield about(evidence, operation.execution, "was cancelled by request and is not cancelled")
+
+
+def _paused_jobs_rest(evidence: Evidence) -> Iterator[Violation]:
+    """What ran when the job was paused may go on and try again; what waited may not begin. One that is run by hand
+    while the job is paused runs."""
+    for key, transitions in evidence.executions.items():
+        for transition in transitions:
+            if not transition.claims:
+                continue
+            job = evidence.job_at(key.job, transition.number)
+            if job.status == "paused" and _waited_at(
+                transitions, _paused_since(evidence, key, transition.number)
+            ):
+                yield about(evidence, key, "was handed out while its job was paused")
+
+
+def _paused_since(evidence: Evidence, key: Key, number: int) -> int:
+    since = 0
+    for state in evidence.jobs[key.job]:
+        if state.number > number:
+            break
+        if state.status != "paused":
+            since = 0
+        elif not since:
+            since = state.number
+    return since
+
+
+def _waited_at(transitions: list[Transition], number: int) -> bool:
+    """Whether it was waiting when that happened."""
+    earlier = [each for each in transitions if each.number < number]
+    return bool(earlier) and earlier[-1].after is not None and earlier[-1].after.status == "pending"
+
+
+def _holders_are_told(evidence: Evidence, calm_at: datetime) -> Iterator[Violation]:
+    for transition in evidence.transitions:
+        before, after = transition.before, transition.after
+        if not (before and after and before.status == "running" and after.status in _STOPPED):
+            continue
+        effort = evidence.effort(transition.key, before.attempt)
+        if effort is None or effort.outcome == "cancelled" or transition.at > calm_at - _TOLD_WITHIN:
+            continue
+        ran_on = effort.outcome is not None and effort.ended_at >= calm_at
+        if ran_on and (transition.key, before.attempt) not in evidence.told_to_stop:
+            yield about(
+                evidence, transition.key, f"was stopped, but w{before.worker} was never told and ran on"
+            )

@@ -1,0 +1,89 @@
+"""Breaks things, one after the other and sometimes several at once, as a seed decides; heals them again; and keeps the
+record."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from random import Random
+from typing import NamedTuple
+
+from support.arena import Arena
+from support.fault import Fault
+
+_AT_ONCE = 3
+_REST_AFTER = 10  # faults
+
+
+class Planned(NamedTuple):
+    fault: Fault
+    seed: int  # decides about victim and details
+    lasts: float
+    pause: float  # before the next one
+
+
+class Injected(NamedTuple):
+    kind: str
+    victim: str
+    begun_at: datetime
+    healed_at: datetime
+
+
+def plan(
+    seed: int, faults: int, kinds: Sequence[Fault], *, pauses: tuple[float, float], longest: float
+) -> list[Planned]:
+    """All kinds equally often, in an order of their own each time round."""
+    random = Random(seed)  # noqa: S311 (to be repeated, not to be kept secret)
+    planned: list[Planned] = []
+    while len(planned) < faults:
+        planned += [
+            Planned(
+                fault,
+                random.getrandbits(32),
+                min(random.choice(fault.lasts), longest),
+                random.uniform(*pauses),
+            )
+            for fault in random.sample(kinds, len(kinds))
+        ]
+    return planned[:faults]
+
+
+class Nemesis:
+    def __init__(self, arena: Arena, say: Callable[[str], None]) -> None:
+        self.injected: list[Injected] = []
+        self._arena = arena
+        self._say = say
+        self._taken: set[str] = set()
+        self._changed = asyncio.Condition()
+
+    async def strike(self, planned: Sequence[Planned], rest: Callable[[], Awaitable[None]]) -> None:
+        """`rest` is awaited now and then, whenever everything is healed."""
+        for begin in range(0, len(planned), _REST_AFTER):
+            async with asyncio.TaskGroup() as faults:
+                for number, each in enumerate(planned[begin : begin + _REST_AFTER], begin + 1):
+                    victim = await self._take_victim(each)
+                    self._say(f"fault {number}/{len(planned)}: {each.fault.kind}, {victim}, {each.lasts:g} s")
+                    faults.create_task(self._inflict(each, victim))
+                    await asyncio.sleep(each.pause)
+            await rest()
+
+    async def _take_victim(self, planned: Planned) -> str:
+        async with self._changed:
+            free = await self._changed.wait_for(lambda: self._free(planned.fault))
+            victim = Random(planned.seed).choice(free)  # noqa: S311 (likewise)
+            self._taken.add(victim)
+        return victim
+
+    def _free(self, fault: Fault) -> list[str]:
+        """Those that no other fault has hold of; none, when that would be too much at once. One of a kind is spared."""
+        group = fault.victims(self._arena)
+        free = [name for name in group if name not in self._taken]
+        return free if len(self._taken) < _AT_ONCE and len(free) > (len(group) > 1) else []
+
+    async def _inflict(self, planned: Planned, victim: str) -> None:
+        begun_at = datetime.now(UTC)
+        async with planned.fault.inflict(self._arena, victim, Random(planned.seed)):  # noqa: S311 (likewise)
+            await asyncio.sleep(planned.lasts)
+        self.injected.append(Injected(planned.fault.kind, victim, begun_at, datetime.now(UTC)))
+        async with self._changed:
+            self._taken.discard(victim)
+            self._changed.notify_all()

@@ -1,0 +1,168 @@
+"""What was seen in an arena, put together as evidence; and what no table shows."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import accumulate, groupby, pairwise
+
+import asyncpg
+
+from support.arena import Arena
+from support.evidence import Effort, Evidence, Key, Operation
+from support.invariant import violations
+from support.ledger import Run
+from support.load import due_between
+from support.observer import Change, observed
+from support.traffic import Asked, Traffic
+from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
+
+_MOST_MEMORY = 400 * 1024 * 1024
+_UNTOLD = ("http", "dying")  # who calls them may know that they failed when they themselves do not
+_UNFORESEEN = ('"step failed"', '"request failed"', "worker connection failed")
+_COMMITTED = "SELECT number, pg_xact_commit_timestamp(transaction::xid) AS at FROM tickwork.observed"
+_A_SERVER_FAILED = 500
+
+
+class Trial:
+    """All that is held against the promises, once it is quiet."""
+
+    def __init__(self, arena: Arena, traffic: Traffic, changes: list[Change], evidence: Evidence) -> None:
+        self._arena = arena
+        self._traffic = traffic
+        self.evidence = evidence
+        self.changes = changes
+
+    @classmethod
+    async def prepare(cls, arena: Arena, traffic: Traffic, connection: asyncpg.Connection) -> "Trial":
+        changes = await _in_order_of_commit(connection)
+        now = await connection.fetchval("SELECT tickwork.clock()")
+        runs = arena.cluster.ledger.runs()
+        evidence = Evidence(
+            changes, efforts=[_effort(run) for run in runs], operations=_operations(traffic.asked, changes),
+            oracle=due_between, ended_at=now,
+        )  # fmt: skip
+        evidence.efforts = list(_completed_by_callers(evidence, runs))
+        evidence.told_to_stop = set(_never_begun(evidence))
+        return cls(arena, traffic, changes, evidence)
+
+    def findings(self) -> list[str]:
+        return [
+            *map(str, violations(self.evidence)),
+            *_overlaps(self.evidence),
+            *self._bad_answers(),
+            *(f"{death.program} ended by itself: {death}" for death in self._arena.surprises),
+            *self._too_large(),
+            *self._unforeseen(),
+        ]
+
+    def figures(self) -> dict[str, object]:
+        """How much was looked at, and what it took."""
+        evidence = self.evidence
+        return {
+            "executions": len(evidence.executions),
+            "changes": len(evidence.transitions),
+            "attempts_begun": len(evidence.efforts),
+            "statuses": Counter(state.status for key in evidence.executions if (state := evidence.last(key))),
+            "outcomes_of_other_attempts": Counter(row.outcome for row in evidence.attempts.values()),
+            "requests": len(self._traffic.asked),
+            "requests_repeated": sum(asked.sent > 1 for asked in self._traffic.asked),
+            "processes_started_again": len(self._arena.deaths),
+            "largest_megabytes": {name: size // 1_000_000 for name, size in self._arena.largest.items()},
+        }
+
+    def _bad_answers(self) -> Iterator[str]:
+        for asked in self._traffic.asked:
+            if asked.answer == "unknown":
+                yield f"nobody answered {asked}"
+            elif asked.status and asked.status >= _A_SERVER_FAILED:
+                yield f"a server failed: {asked}"
+
+    def _too_large(self) -> Iterator[str]:
+        for program, size in self._arena.largest.items():
+            if size > _MOST_MEMORY:
+                yield f"{program} took {size / 1e6:.0f} MB of memory"
+
+    def _unforeseen(self) -> Iterator[str]:
+        for program in self._arena.programs:
+            for line in program.log.splitlines():
+                if any(words in line for words in _UNFORESEEN):
+                    yield f"{program.name} did not foresee: {line}"
+
+
+async def _in_order_of_commit(connection: asyncpg.Connection) -> list[Change]:
+    """What happened before what is decided by commits: until then, a change is only a plan."""
+    committed = {row["number"]: row["at"] for row in await connection.fetch(_COMMITTED)}
+    changes = sorted(await observed(connection), key=lambda each: (committed[each.number], each.number))
+    return [change._replace(number=number) for number, change in enumerate(changes, 1)]
+
+
+def _effort(run: Run) -> Effort:
+    over_at = run.ended_at or run.stopped_at
+    return Effort(
+        Key(*parse_execution_id(run.attempt.execution)), run.attempt.attempt, None, from_micros(run.begun_at),
+        from_micros(over_at) if over_at else None, run.outcome,
+    )  # fmt: skip
+
+
+def _completed_by_callers(evidence: Evidence, runs: Sequence[Run]) -> Iterator[Effort]:
+    """An attempt that failed by what its caller saw (no connection, a dead child) has that for an outcome."""
+    seen = set()
+    for effort, run in zip(evidence.efforts, runs, strict=True):
+        row = evidence.attempts.get((effort.key, effort.attempt))
+        seen.add((effort.key, effort.attempt))
+        if run.task in _UNTOLD and row is not None and row.outcome == "failed":
+            yield effort._replace(outcome="failed", ended_at=effort.ended_at or effort.begun_at)
+        else:
+            yield effort
+    for (key, attempt), row in evidence.attempts.items():
+        task = evidence.jobs[key.job][-1].request.get("task")
+        if row.outcome == "failed" and (key, attempt) not in seen and task in (None, *_UNTOLD):
+            yield Effort(key, attempt, None, row.at, _handed_out_at(evidence, key, attempt), "failed")
+
+
+def _never_begun(evidence: Evidence) -> Iterator[tuple[Key, int]]:
+    """Of these there was nothing to stop."""
+    for each in evidence.transitions:
+        if each.claims and each.after and not evidence.effort(each.key, each.after.attempt):
+            yield each.key, each.after.attempt
+
+
+def _handed_out_at(evidence: Evidence, key: Key, attempt: int) -> datetime:
+    """The earliest that it can have ended."""
+    claims = (each for each in evidence.executions[key] if each.claims)
+    return next(each.at for each in claims if each.after and each.after.attempt == attempt)
+
+
+def _operations(asked: Sequence[Asked], changes: Sequence[Change]) -> Iterator[Operation]:
+    times = list(accumulate((change.at for change in changes), max))
+    for each in asked:
+        place = bisect_right(times, each.answered_at or datetime.max.replace(tzinfo=each.asked_at.tzinfo))
+        answered = changes[place - 1].number if place else 0
+        yield Operation(
+            each.kind, each.answer, answered, idempotency_key=each.idempotency_key, **_about(each)
+        )
+
+
+def _about(asked: Asked) -> dict[str, object]:
+    match asked.kind:
+        case "create":
+            return {"keys": (asked.subject,), "job": parse_job_id(asked.made) if asked.made else None}
+        case "cancel":
+            return {"execution": Key(*parse_execution_id(asked.subject))}
+        case "run":
+            execution = Key(*parse_execution_id(asked.made)) if asked.made else None
+            return {"job": parse_job_id(asked.subject), "execution": execution}
+        case _:
+            return {"job": parse_job_id(asked.subject)}
+
+
+def _overlaps(evidence: Evidence) -> Iterator[str]:
+    """Two attempts at once, although the first was not lost; that a lease had run out by then is I11."""
+    efforts = sorted(evidence.efforts, key=lambda each: (each.key, each.attempt))
+    for key, group in groupby(efforts, key=lambda each: each.key):
+        for first, second in pairwise(group):
+            row = evidence.attempts.get((key, first.attempt))
+            over = first.ended_at and first.ended_at <= second.begun_at
+            if not over and (row is None or row.outcome != "lost") and first.outcome != "failed":
+                yield f"{key}: attempt {second.attempt} began while attempt {first.attempt} ran"

@@ -1,0 +1,151 @@
+"""Prints and log records of whoever speaks."""
+
+import io
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import structlog
+
+from tickwork.execute.capture import Capture, speaking
+from tickwork.logs import configure_logs
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str]] = []
+        self.printed: list[tuple[str, str]] = []
+
+    def log(self, level: str, text: str) -> None:
+        self.lines.append((level, text))
+
+    def print(self, stream: str, text: str) -> None:
+        self.printed.append((stream, text))
+
+    def progress(self, fraction: float, message: str | None) -> None: ...
+
+
+@pytest.fixture
+def logs():
+    """As in a worker, and afterwards as it was."""
+    root = logging.getLogger()
+    handlers, level, configured = list(root.handlers), root.level, structlog.get_config()
+    configure_logs("json", "info")
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.configure(**configured)
+
+
+@contextmanager
+def hearing() -> Iterator[Heard]:
+    """Opened by the test itself: pytest replaces the streams after fixtures have run."""
+    heard = Heard()
+    capture = Capture()
+    capture.open()
+    token = speaking.set(heard)
+    try:
+        yield heard
+    finally:
+        speaking.reset(token)
+        capture.close()
+
+
+def test_prints_are_heard_and_passed_on(capsys):
+    with hearing() as heard:
+        print("a", "b")  # noqa: T201
+        sys.stdout.writelines(["c", "d"])
+        print("e", file=sys.stderr)  # noqa: T201
+    assert heard.printed == [
+        *(("stdout", text) for text in ("a", " ", "b", "\n", "c", "d")),
+        *(("stderr", text) for text in ("e", "\n")),
+    ]
+    assert capsys.readouterr() == ("a b\ncd", "e\n")
+
+
+def test_without_a_speaker_prints_only_pass(capsys):
+    with hearing() as heard:
+        speaking.set(None)
+        print("nobody")  # noqa: T201
+        logging.getLogger("library").warning("nobody")
+    assert (heard.lines, heard.printed) == ([], [])
+    assert capsys.readouterr().out == "nobody\n"
+
+
+def test_a_stream_is_still_what_it_was():
+    with hearing():
+        assert sys.stdout.encoding.lower() == "utf-8"
+        assert not sys.stdout.isatty()
+        sys.stdout.flush()
+
+
+def test_what_is_not_text_is_refused_as_ever():
+    with hearing() as heard, pytest.raises(TypeError):
+        sys.stdout.write(b"bytes")  # type: ignore[arg-type]
+    assert heard.printed == []
+
+
+def test_streams_and_logger_are_given_back():
+    out, err, handlers = sys.stdout, sys.stderr, list(logging.getLogger().handlers)
+    with hearing():
+        assert sys.stdout is not out
+    assert (sys.stdout, sys.stderr, logging.getLogger().handlers) == (out, err, handlers)
+
+
+def test_a_stream_that_somebody_else_replaced_is_left_alone(monkeypatch):
+    theirs = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", sys.stdout)  # given back after the test
+    with hearing():
+        sys.stdout = theirs
+    assert sys.stdout is theirs
+
+
+def test_two_workers_hear_everything_once(logs):
+    with hearing() as heard:
+        second = Capture()
+        second.open()
+        sys.stdout.write("once")
+        logging.getLogger("library").warning("once")
+        second.close()
+        sys.stdout.write("still")
+    assert heard.printed == [("stdout", "once"), ("stdout", "still")]
+    assert heard.lines == [("warning", "once")]
+
+
+def test_log_records_are_heard_with_their_error(logs):
+    logger = logging.getLogger("library")
+    with hearing() as heard:
+        logger.info("%s of %d", "one", 2)
+        logger.debug("below the level of the worker's log")
+        try:
+            int("no number")
+        except ValueError:
+            logger.exception("failed")
+    (first, second) = heard.lines
+    assert first == ("info", "one of 2")
+    assert second[0] == "error"
+    assert second[1].startswith("failed\nTraceback (most recent call last):\n")
+    assert second[1].endswith("'no number'")
+
+
+def test_a_record_whose_arguments_do_not_fit_is_heard_as_it_was_written(logs, monkeypatch):
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    with hearing() as heard:
+        logging.getLogger("library").warning("%d of", "one")
+    assert heard.lines == [("warning", "%d of")]
+
+
+def test_events_of_structlog_are_heard_as_text(logs):
+    with hearing() as heard:
+        structlog.get_logger("shop").info("sold", price=3, to="Ada Lovelace")
+    assert heard.lines == [("info", "sold price=3 to='Ada Lovelace'")]
+
+
+def test_our_own_logs_are_not_the_tasks():
+    with hearing() as heard:
+        logging.getLogger("tickwork.worker").warning("about a task")
+        logging.getLogger("tickwork").warning("about a task")
+        logging.getLogger("tickworks").warning("by a task")
+    assert heard.lines == [("warning", "by a task")]
