@@ -158,7 +158,9 @@ class Node:
         self.idempotency = tenancy
         work_arrived = partial(self._database.after_commit, claim.wake)
         revoked = partial(self._database.after_commit, revoke.wake)
-        self.jobs = Jobs(define, read, parse_schedule, work_arrived, self._until_stopped)
+        self.jobs = Jobs(
+            define, read, parse_schedule, work_arrived, self._until_stopped, self._database.in_transaction
+        )
         self.runs = Runs(PostgresRunStore(self._database, timing_from_text), read, work_arrived, revoked)
         self.backfills = Backfills(
             backfills, read, timing_from_text, started=partial(self._database.after_commit, backfill.wake)

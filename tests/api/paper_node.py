@@ -94,6 +94,9 @@ class PaperJobs:
         self.kept |= {(tenant_id, view.id): view for view in views}
         return views
 
+    async def create_one(self, tenant_id, request):
+        return (await self.create(tenant_id, [request]))[0]
+
     async def create_many(self, tenant_id, requests):
         return [CreatedJob(view.id, view.key, view.next_run_at) for view in await self.create(tenant_id, requests)]
 

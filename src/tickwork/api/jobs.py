@@ -60,7 +60,7 @@ async def create_job(call: Call[NoQuery, JobRequest]) -> Reply:
 
     Without a schedule it is due at once. The answer tells what the schedule was understood as.
     """
-    (job,) = await call.node.jobs.create(call.tenant_id, [call.body])
+    job = await call.node.jobs.create_one(call.tenant_id, call.body)
     return json_reply(job, 201, {"location": f"/v1/jobs/{job.id}", **_etag(job)})
 
 

@@ -22,6 +22,7 @@ _COMMANDS = {  # the file of the same name holds it; its own --help begins with 
     "db": "Upgrade the database, or see where it stands.",
     "config": "See the settings and where each comes from.",
     "doctor": "Check that everything is in order.",
+    "bench": "Measure Tickwork on this machine.",
 }
 _COMPLETION = 'Completion: eval "$(_TICKWORK_COMPLETE=bash_source tickwork)", or zsh_source, or fish_source.'
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tickwork.define.compile import ParseSchedule, compile_job
+from tickwork.define.compile import Compiler, ParseSchedule
+from tickwork.define.gather import Gatherer
 from tickwork.define.payload import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, Stale
 from tickwork.model.ids import job_id
@@ -29,17 +30,26 @@ class Jobs:
         parse_schedule: ParseSchedule,
         work_arrived: Callable[[], None],
         until_stopped: Callable[[int, int], Awaitable[None]],
+        in_transaction: Callable[[], bool],
     ) -> None:
         self._store = store
         self._read = read
         self._parse_schedule = parse_schedule
         self._work_arrived = work_arrived
         self._until_stopped = until_stopped
+        self._in_transaction = in_transaction
+        self._gatherer = Gatherer(self.create)
 
     async def create(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobView]:
         """All or none. Invalid names every bad field of every job."""
         made = await self._make(tenant_id, requests)
         return await self._read.jobs_by_id(tenant_id, [job for job, *_ in made])
+
+    async def create_one(self, tenant_id: int, request: JobRequest) -> JobView:
+        """Together with others that come at the same moment, unless it must commit with something else."""
+        if self._in_transaction():
+            return (await self.create(tenant_id, [request]))[0]
+        return await self._gatherer.create(tenant_id, request)
 
     async def create_many(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[CreatedJob]:
         """The same, told in brief: what is new is not read again."""
@@ -112,13 +122,15 @@ class Jobs:
     async def _compile(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobSpec]:
         now = await self._read.now()
         tasks = await self._known_tasks(tenant_id, {each.task for each in requests if each.task})
-        parse_schedule = _remembering(self._parse_schedule) if len(requests) > 1 else self._parse_schedule
+        compiler = Compiler(
+            _remembering(self._parse_schedule) if len(requests) > 1 else self._parse_schedule, now
+        )
         errors = builtins.list(islice(_repeated_keys(requests), _MOST_ERRORS))
         specs: builtins.list[JobSpec] = []
         for number, request in enumerate(requests):
             prefix = f"[{number}]." if len(requests) > 1 else ""
             try:
-                specs.append(_compile_one(request, tasks, parse_schedule, now))
+                specs.append(_compile_one(request, tasks, compiler))
             except Invalid as invalid:
                 errors.extend(error._replace(path=prefix + error.path) for error in invalid.errors)
             if len(errors) >= _MOST_ERRORS:
@@ -138,12 +150,10 @@ class _KnownTasks(NamedTuple):
     names: list[str]  # to guess what was meant; asked for only when something is not known
 
 
-def _compile_one(
-    request: JobRequest, tasks: _KnownTasks, parse_schedule: ParseSchedule, now: datetime
-) -> JobSpec:
+def _compile_one(request: JobRequest, tasks: _KnownTasks, compiler: Compiler) -> JobSpec:
     errors: list[FieldError] = []
     try:
-        spec = compile_job(request, parse_schedule, now)
+        spec = compiler.compile(request)
     except Invalid as invalid:
         errors.extend(invalid.errors)
     if request.task and request.task != HTTP_TASK:

@@ -115,6 +115,14 @@ class Holding:
             if not attempt.started:
                 self._settle(attempt, _RETURNED)
 
+    def give_back_surplus(self) -> None:
+        """What waits here for long is better off with others: the pace told the servers too much."""
+        surplus = self._slots.surplus()
+        for attempt in surplus:
+            self._settle(attempt, _RETURNED)
+        if surplus:
+            self._pace.forget()
+
     def next_report(self) -> list[Notes | Outcomes]:
         """What attempts said comes before how they ended."""
         report: list[Notes | Outcomes] = [*self._journal.take()]

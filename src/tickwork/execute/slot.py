@@ -7,7 +7,7 @@ never wait are run in a row by one slot.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from contextvars import Context as Variables
 from contextvars import copy_context
@@ -61,15 +61,27 @@ class Slots:
         self._coming = 0  # slots that were called and have not begun yet
         self._stopping: set[Attempt] = set()
         self._stuck: set[Attempt] = set()  # of these: told to stop, and went on
+        self._put = 0  # since the last beat
+        self._in_line = 0  # at the last beat
         self._closed = False
 
     @property
     def usable(self) -> int:
         return self._count - len(self._stopping)
 
-    def put(self, attempts: Iterable[Attempt]) -> None:
+    def put(self, attempts: Sequence[Attempt]) -> None:
         self._ready.extend(attempts)
+        self._put += len(attempts)
         self.wake()
+
+    def surplus(self) -> list[Attempt]:
+        """Asked at every beat. Once some have stood in line since the last one: all those, from the end of the line,
+        that by the pace since then would have to stand there for longer still."""
+        begun = self._in_line + self._put - len(self._ready)
+        too_many = len(self._ready) - begun - self.usable if begun < self._in_line else 0
+        taken = [self._ready.pop() for _ in range(too_many)]
+        self._put, self._in_line = 0, len(self._ready)
+        return taken
 
     def wake(self, at_once: int = 1) -> None:
         """See to it that slots are on their way to what is ready."""

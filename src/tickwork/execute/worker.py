@@ -243,6 +243,7 @@ class Worker:
                     "something blocked the event loop: a task that never awaits?", seconds=round(late, 1)
                 )
             self._holding.start_due()
+            self._holding.give_back_surplus()
             await self._send_beat(connection)
 
     async def _send_beat(self, connection: Connection) -> None:

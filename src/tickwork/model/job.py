@@ -141,6 +141,7 @@ class JobSpec(NamedTuple):
     retry: RetryPolicy
     catch_up: CatchUp
     schedule: Schedule
+    definition: bytes  # JSON: the request without the payload
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):

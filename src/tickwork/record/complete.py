@@ -100,8 +100,8 @@ class Recorder:
         by_claim = {(_key(outcome), outcome.attempt): outcome for _, outcome in others}
         async with self._store.settling() as settling:
             # A worker that came back repeats what was not acknowledged: the same outcome may be here twice.
-            claimed = {Claimed(_key(outcome), worker_id, outcome.attempt) for worker_id, outcome in others}
-            held = await settling.lock(list(claimed))
+            claimed = (Claimed(_key(outcome), worker_id, outcome.attempt) for worker_id, outcome in others)
+            held = await settling.lock(list(dict.fromkeys(claimed)))
             pairs = [(each, by_claim[each.key, each.attempt]) for each in held]
             await settling.settle(
                 [decide(each, outcome) for each, outcome in pairs],

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import asyncpg
 import msgspec
-from msgspec import UNSET
 
 from tickwork.model.errors import Conflict, NotFound, Stale
 from tickwork.model.execution import Trigger
@@ -200,7 +199,7 @@ class PostgresDefineStore:
             self._sql["change_job"],
             tenant_id, job, timing.rule_id, timing.scheduled_for, lane, spec.priority, spec.task, spec.payload,
             spec.target, spec.timeout, spec.request.overlap, spec.request.on_worker_lost, spec.request.name,
-            spec.request.key, spec.request.tags, _definition(spec), timing.held, moved, row["status"],
+            spec.request.key, spec.request.tags, spec.definition, timing.held, moved, row["status"],
             timing.until, _runs(spec),
         )  # fmt: skip
         if moved:
@@ -383,10 +382,6 @@ def _counts_from_now(row: asyncpg.Record, spec: JobSpec, now: datetime) -> bool:
     return isinstance(once, Once) and (once.at is None or now < once.at != row["scheduled_for"])
 
 
-def _definition(spec: JobSpec) -> bytes:
-    return msgspec.json.encode(msgspec.structs.replace(spec.request, payload=UNSET))
-
-
 def _job_row(
     job: int, tenant_id: int, lane: int, spec: JobSpec, timing: _Timing, now: datetime
 ) -> tuple[Any, ...]:
@@ -394,7 +389,7 @@ def _job_row(
     return (
         job, timing.rule_id, timing.scheduled_for, now, now, now, tenant_id, lane, spec.timeout,
         request.overlap, request.on_worker_lost, spec.priority, timing.held, spec.task, spec.payload, spec.target,
-        request.name, request.key, request.tags, _definition(spec), timing.until,
+        request.name, request.key, request.tags, spec.definition, timing.until,
     )  # fmt: skip
 
 

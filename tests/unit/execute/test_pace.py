@@ -8,13 +8,13 @@ class Hand:
         return self.at
 
 
-def test_looks_as_far_ahead_as_it_gets_done_in_a_tenth_of_a_second():
+def test_looks_as_far_ahead_as_it_gets_done_in_a_quarter_of_a_second():
     hand = Hand()
     pace = Pace(hand)
     assert pace.ahead() == 0
     pace.count(5_000)
     hand.at = 0.5
-    assert pace.ahead() == 1_000
+    assert pace.ahead() == 2_500
 
 
 def test_does_not_judge_by_a_moment():
@@ -25,11 +25,24 @@ def test_does_not_judge_by_a_moment():
     assert pace.ahead() == 0
 
 
-def test_expects_nothing_after_a_pause():
+def test_remembers_the_best_of_late_and_forgets_it_bit_by_bit():
     hand = Hand()
     pace = Pace(hand)
     pace.count(1_000)
     hand.at = 0.1
-    assert pace.ahead() == 1_000
-    hand.at = 3.0
+    assert pace.ahead() == 2_500
+    pace.count(10)
+    hand.at = 10.1
+    assert pace.ahead() == 1_250
+    hand.at = 200.0
+    assert pace.ahead() == 0
+
+
+def test_expects_nothing_once_it_was_too_optimistic():
+    hand = Hand()
+    pace = Pace(hand)
+    pace.count(1_000)
+    hand.at = 0.1
+    assert pace.ahead() == 2_500
+    pace.forget()
     assert pace.ahead() == 0

@@ -1,0 +1,80 @@
+"""What a worker holds, and what it hands back."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tickwork.execute.attempt import Attempt, Handler
+from tickwork.execute.clock import DatabaseClock
+from tickwork.execute.ending import Ending, as_it_is
+from tickwork.execute.holding import Holding
+from tickwork.execute.lease import Lease
+from tickwork.model.execution import AttemptOutcome
+from tickwork.model.protocol import Outcomes, Run
+
+SLOTS = 2
+_DONE = Ending(AttemptOutcome.COMPLETED)
+
+
+async def never_ends(_: Attempt) -> None:
+    await asyncio.Event().wait()
+
+
+async def ends_at_once(_: Attempt) -> None:
+    pass
+
+
+@pytest.fixture
+async def holding() -> AsyncIterator[Holding]:
+    elapsed = asyncio.get_running_loop().time
+    clock, lease = DatabaseClock(elapsed), Lease()
+    clock.learn(sent=elapsed(), database=1_000_000)
+    lease.grant("token", sent=elapsed(), seconds=1_000)
+    handlers = {
+        "slow": Handler(never_ends, as_it_is),
+        "quick": Handler(ends_at_once, lambda _: _DONE),
+    }
+    nothing = lambda: None  # noqa: E731 (nobody listens)
+    held = Holding(SLOTS, handlers, clock, lease, outcome_ready=nothing, lease_over=nothing, worn_out=nothing)
+    yield held
+    await held.close()
+
+
+def runs(task: str, count: int, first: int = 0) -> list[Run]:
+    return [Run(1, 1_000, job, 1, task, b"{}", 60.0, 1_000) for job in range(first, first + count)]
+
+
+async def until_begun() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_what_stands_in_line_from_beat_to_beat_is_handed_back(holding: Holding) -> None:
+    holding.take(runs("slow", 100))
+    await until_begun()
+    holding.give_back_surplus()
+    assert _returned(holding) == []
+    holding.give_back_surplus()
+    returned = _returned(holding)
+    assert returned == list(
+        range(99, 2 * SLOTS - 1, -1)
+    )  # those that came last, and not those that run or are next
+    assert holding.credit() == SLOTS
+
+
+async def test_what_moves_along_is_kept(holding: Holding) -> None:
+    for turn in range(3):
+        holding.take(runs("quick", 100, first=100 * turn))
+        holding.give_back_surplus()
+        await until_begun()
+        _returned(holding)
+    holding.give_back_surplus()
+    assert _returned(holding) == []
+
+
+def _returned(holding: Holding) -> list[int]:
+    outcomes = [
+        item for report in holding.next_report() if isinstance(report, Outcomes) for item in report.items
+    ]
+    return [outcome.job for outcome in outcomes if outcome.kind is AttemptOutcome.RETURNED]
