@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types layers unit chaos lock clean
+.PHONY: help up test lint types layers unit chaos simulate lock clean
 
 help:            ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 12
@@ -32,6 +32,9 @@ unit: $(VENV)/dev
 
 chaos: $(VENV)/dev ## break everything under load for 25 minutes; TICKWORK_CHAOS_SEED and _FAULTS choose what
 	@TICKWORK_CHAOS=long $(BIN)/pytest tests/chaos $(ARGS)
+
+simulate: $(VENV)/dev ## many simulated histories: 5000, or TICKWORK_SEEDS of them
+	@TICKWORK_SEEDS=$${TICKWORK_SEEDS:-5000} $(BIN)/pytest tests/simulation/test_simulation.py $(ARGS)
 
 lock: $(VENV)/dev ## pin the dependencies anew
 	@$(BIN)/pip install --quiet pip-tools

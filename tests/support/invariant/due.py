@@ -53,10 +53,12 @@ def no_phantom(evidence: Evidence) -> Iterator[Violation]:
         if first.before is not None or first.after is None or first.after.trigger == "manual":
             continue
         job = evidence.job_at(key.job, first.number)
-        if not _is_due(evidence, job, key.scheduled_for):
-            yield about(
-                evidence, key, f"was fired, but the job is not due then: {job.request.get('schedule')}"
-            )
+        # A backfill runs what was due when it was planned, whatever the job is changed to since.
+        planned = [state for state in evidence.jobs[key.job] if state.number <= first.number]
+        in_force = planned if first.after.trigger == "backfill" else [job]
+        if not any(_is_due(evidence, state, key.scheduled_for) for state in in_force):
+            schedule = job.request.get("schedule")
+            yield about(evidence, key, f"was fired, but the job is not due then: {schedule}")
         if first.after.trigger == "schedule" and job.status != "active":
             yield about(evidence, key, f"was fired while its job was {job.status}")
 

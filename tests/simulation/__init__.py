@@ -1,0 +1,1 @@
+"""One seed, one history: real nodes on a real database, everything around them simulated."""

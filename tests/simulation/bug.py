@@ -1,0 +1,202 @@
+"""Bugs to plant, one at a time: each is a small change that a tired person might make."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from math import inf
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+from tickwork.define.run import Runs
+from tickwork.dispatch import member
+from tickwork.dispatch.member import Member
+from tickwork.execute.lease import Lease
+from tickwork.model import lifecycle
+from tickwork.model.ids import execution_id
+from tickwork.model.protocol import Run
+from tickwork.model.retry import RetryPolicy
+from tickwork.store.query import queries
+from tickwork.trigger import catch_up
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+class Bug(NamedTuple):
+    name: str
+    invariant: str  # that must be reported as broken
+    plant: Plant
+    schema: str = ""  # what is done to the tables
+
+
+def _in_query(file: str, query: str, old: str, new: str) -> Plant:
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        text = queries(file)[query]
+        assert old in text, f"{query} no longer says {old!r}"
+        patch.setitem(queries(file), query, text.replace(old, new))
+
+    return plant
+
+
+def _all_of(*plants: Plant) -> Plant:
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        for each in plants:
+            each(patch)
+
+    return plant
+
+
+def _in_code(owner: Any, name: str, changed: Any) -> Plant:
+    return lambda patch: patch.setattr(owner, name, changed, raising=False)
+
+
+def _again_under_the_same_number(patch: pytest.MonkeyPatch) -> None:
+    again = lifecycle._again
+    patch.setattr(
+        lifecycle,
+        "_again",
+        lambda held, *args, **kwargs: again(held, *args, **kwargs)._replace(attempt=held.attempt),
+    )
+
+
+def _returned_as_failure(held: lifecycle.Held) -> lifecycle.Verdict:
+    return lifecycle._again(held, max(held.now, held.key.scheduled_for), failures=held.failures + 1)
+
+
+def _no_doubt(_: Member, __: int) -> None:
+    """As if the commit had not happened."""
+
+
+async def _answered_before_written(runs: Runs, tenant_id: int, job: int, overlap: str = "allow") -> Any:
+    return SimpleNamespace(id=execution_id(job, await runs._read.now()))
+
+
+def _never_over(lease: Lease, token: str, *, sent: float, seconds: float) -> None:
+    lease.token, lease._seconds, lease.deadline = token, seconds, inf
+
+
+BUGS = [
+    Bug(
+        "the cursor moves, but some executions are not written",
+        "I1",
+        _in_query(
+            "trigger",
+            "insert_executions",
+            "worker_id, blocked_by, reason)",
+            "worker_id, blocked_by, reason) WHERE job_id % 2 = 0",
+        ),
+    ),
+    Bug(
+        "every due time is written twice",
+        "I2",
+        _in_query(
+            "trigger",
+            "insert_executions",
+            "worker_id, blocked_by, reason)",
+            "worker_id, blocked_by, reason), generate_series(1, 2)",
+        ),
+        schema="ALTER TABLE tickwork.execution DROP CONSTRAINT execution_pkey",
+    ),
+    Bug(
+        "paused jobs are fired",
+        "I3",
+        _in_query("trigger", "pick_jobs", "status = 'active'", "status <> 'cancelled'"),
+    ),
+    Bug(
+        "work is begun when it arrives, not when it is due",
+        "I4",
+        _in_code(member, "Run", lambda *fields: Run(*fields[:7], 0, *fields[8:])),
+    ),
+    Bug(
+        "a round begins anew with every chunk",
+        "I5",
+        _in_query(
+            "trigger",
+            "advance_rules",
+            "cursor_priority = a.cursor_priority, cursor_job = a.cursor_job",
+            "cursor_priority = NULL, cursor_job = NULL",
+        ),
+    ),
+    Bug(
+        "missed due times are never run, whatever the policy",
+        "I6",
+        _in_code(
+            catch_up, "_first_to_run", lambda rule, timing, _: timing.next_after(rule.now - catch_up.GRACE)
+        ),
+    ),
+    Bug("a run is answered before it is written", "I7", _in_code(Runs, "run", _answered_before_written)),
+    Bug(
+        "the answer to an Idempotency-Key is not found again",
+        "I8",
+        _all_of(
+            _in_query("tenancy", "find_answer", "WHERE", "WHERE false AND"),
+            _in_query("tenancy", "keep_answer", "$6)", "$6) ON CONFLICT DO NOTHING"),
+        ),
+    ),
+    Bug(
+        "nobody lets queued executions go on",
+        "I9",
+        _in_query("trigger", "release_queued", "WHERE q.blocked_by", "WHERE false AND q.blocked_by"),
+    ),
+    Bug(
+        "a commit without an answer is taken for a failure",
+        "I9",
+        _in_code(Member, "doubt", _no_doubt),
+    ),
+    Bug(
+        "the outcome of a cancelled execution is accepted",
+        "I10",
+        _in_query("record", "complete", "AND e.status = 'running'", ""),
+    ),
+    Bug(
+        "a late failure overwrites the end",
+        "I10",
+        _in_query("record", "lock_held", "AND e.status = 'running'", ""),
+    ),
+    Bug(
+        "work is taken from workers whose lease runs",
+        "I11",
+        _in_query(
+            "dispatch", "take_dead_workers", "tickwork.clock()", "tickwork.clock() + interval '10 seconds'"
+        ),
+    ),
+    Bug("another attempt has the same number", "I12", _again_under_the_same_number),
+    Bug(
+        "work is handed out that was never written",
+        "I13",
+        _in_query(
+            "trigger",
+            "insert_executions",
+            "worker_id, blocked_by, reason)",
+            "worker_id, blocked_by, reason) WHERE worker_id IS NULL",
+        ),
+    ),
+    Bug("a worker believes in its lease for ever", "I14", _in_code(Lease, "grant", _never_over)),
+    Bug(
+        "what a draining worker hands back counts as a failure",
+        "I15",
+        _in_code(lifecycle, "returned", _returned_as_failure),
+    ),
+    Bug("what takes workers down is never set aside", "I15", _in_code(lifecycle, "MAX_LOSSES", 1000)),
+    Bug("retries do not wait", "I16", _in_code(RetryPolicy, "delay", lambda *_, **__: timedelta(0))),
+    Bug(
+        "overlap is not looked at",
+        "I17",
+        _in_query("trigger", "blockers", ") found", ") found WHERE false"),
+    ),
+    Bug(
+        "queued executions are let go at once",
+        "I17",
+        _in_query("trigger", "release_queued", "AND b.finished_at IS NULL", "AND false"),
+    ),
+    Bug(
+        "a pause does not reach what waits",
+        "I18",
+        _in_query("define", "hold_waiting", "WHERE", "WHERE false AND"),
+    ),
+    Bug(
+        "workers are not told what was cancelled",
+        "I18",
+        _in_query("dispatch", "revocations", "WHERE", "WHERE false AND"),
+    ),
+]

@@ -1,0 +1,123 @@
+"""One database for many histories: prepared once, swept between them."""
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import asyncpg
+import pytest
+from structlog.testing import capture_logs
+
+from simulation.history import Simulated, simulate
+from simulation.store import Lines, SimulatedDatabase
+from simulation.world import BEGIN, World
+from support.observer import install
+from tickwork import app
+from tickwork.dispatch import gateway
+from tickwork.store.partition import Partitions
+from tickwork.store.pool import Database
+from tickwork.testing.clock import SettableClock
+from tickwork.trigger import fire
+
+_KEPT = ("settable_clock", "tenant", "api_key", "migration")
+_TABLES = """
+    SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'tickwork' AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1"""
+_SEQUENCES = (
+    "SELECT schemaname || '.' || sequencename AS name FROM pg_sequences WHERE schemaname = 'tickwork'"
+)
+_SEEDS_BETWEEN_VACUUMS = 20
+
+
+class Stage:
+    def __init__(self, lines: Lines, control: asyncpg.Connection, sweep: str) -> None:
+        self._lines = lines
+        self._control = control
+        self._sweep = sweep
+        self._played = 0
+
+    async def play(self, seed: int) -> Simulated:
+        await self._control.execute(self._sweep)
+        self._played += 1
+        if self._played % _SEEDS_BETWEEN_VACUUMS == 0:
+            await self._control.execute("VACUUM")
+        await self._control.execute("UPDATE tickwork.settable_clock SET at = $1", BEGIN)
+        return await simulate(seed, self._lines, self._control)
+
+    async def alter(self, statement: str) -> None:
+        await self._control.execute(statement)
+
+
+@asynccontextmanager
+async def open_stage(url: str) -> AsyncIterator[Stage]:
+    await SettableClock(url).set(BEGIN)
+    await _make_partitions(url)
+    control = await asyncpg.connect(url, server_settings={"synchronous_commit": "off"})
+    await install(control)
+    await _sign_in(control)
+    await control.execute("SET session_replication_role = replica")  # sweeping is no part of any history
+    lines = Lines(url)
+    with pytest.MonkeyPatch.context() as patch, capture_logs():
+        _put_in_place(patch)
+        yield Stage(lines, control, await _sweeping(control))
+    await lines.close()
+    await control.close()
+
+
+def _put_in_place(patch: pytest.MonkeyPatch) -> None:
+    """Our clocks and our database, in place of the machine's."""
+    patch.setattr(app, "upgrade", _nothing_to_upgrade)
+    patch.setattr(app, "Database", lambda *_, **__: SimulatedDatabase(World.current.access_of_opening()))
+    patch.setattr(gateway, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": _sleep}))
+    patch.setattr(fire, "_CHUNK", 2)  # so that rounds are fired in several chunks
+    patch.setattr(fire, "_LEAST", 1)
+    clocks = {time.monotonic: _monotonic, time.time: _wall}
+    for name, module in list(sys.modules.items()):
+        if name.startswith("tickwork."):
+            for attribute, value in list(vars(module).items()):
+                if attribute in ("monotonic", "time") and callable(value) and value in clocks:
+                    patch.setattr(module, attribute, clocks[value])
+
+
+async def _sleep(seconds: float) -> None:
+    await World.current.sleep(seconds)
+
+
+def _monotonic() -> float:
+    return World.current.seconds()
+
+
+def _wall() -> float:
+    return World.current.wall()
+
+
+async def _nothing_to_upgrade(_: str) -> None:
+    """The database is a copy of one that is up to date."""
+
+
+async def _make_partitions(url: str) -> None:
+    database = Database(url, size=1)
+    await database.open()
+    await Partitions(database, history_days=30).keep_up()
+    await database.close()
+
+
+async def _sign_in(control: asyncpg.Connection) -> None:
+    await control.execute(
+        """INSERT INTO tickwork.tenant (name, signing_secret) VALUES ('default', 'x') ON CONFLICT DO NOTHING;
+           INSERT INTO tickwork.api_key (tenant_id, name, prefix, digest, scopes)
+           VALUES (1, 'simulation', 'x', decode(repeat('00', 32), 'hex'), '{admin}')"""
+    )
+
+
+async def _sweeping(control: asyncpg.Connection) -> str:
+    tables = [row["relname"] for row in await control.fetch(_TABLES)]
+    sequences = [row["name"] for row in await control.fetch(_SEQUENCES)]
+    kept = {name for name in sequences if any(f".{table}_" in name for table in _KEPT)}
+    return ";".join(
+        [f"DELETE FROM tickwork.{table}" for table in tables if table not in _KEPT]  # noqa: S608 (our own names)
+        + [f"SELECT setval('{name}', 1, false)" for name in sequences if name not in kept]
+    )
