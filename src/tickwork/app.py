@@ -148,7 +148,7 @@ class Node:
         define = PostgresDefineStore(self._database, timing_from_text, self._partitions.horizon)
         triggers = PostgresTriggerStore(self._database)
         backfills = PostgresBackfillStore(self._database)
-        dispatch = PostgresDispatchStore(self._database, self._vital)
+        dispatch = PostgresDispatchStore(self._database, self._vital, LEAD)
         records = PostgresRecordStore(self._database)
         logs = PostgresLogStore(self._database)
         roster = Roster()

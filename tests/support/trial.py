@@ -35,8 +35,11 @@ class Trial:
 
     @classmethod
     async def prepare(cls, arena: Arena, traffic: Traffic, connection: asyncpg.Connection) -> "Trial":
-        changes = await _in_order_of_commit(connection)
-        now = await connection.fetchval("SELECT tickwork.clock()")
+        async with connection.transaction(
+            isolation="repeatable_read", readonly=True
+        ):  # workers go on beating
+            changes = await _in_order_of_commit(connection)
+            now = await connection.fetchval("SELECT tickwork.clock()")
         runs = arena.cluster.ledger.runs()
         evidence = Evidence(
             changes, efforts=[_effort(run) for run in runs], operations=_operations(traffic.asked, changes),

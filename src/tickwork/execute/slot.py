@@ -92,8 +92,8 @@ class Slots:
 
     def stop(self, attempt: Attempt, ending: Ending) -> None:
         """End a running attempt in this way, whatever its code still does."""
-        if attempt.slot is None or attempt.stopped_as is not None:
-            return
+        if attempt.slot is None or attempt not in self.running or attempt.stopped_as is not None:
+            return  # once it has ended, its slot runs something else
         attempt.stopped_as = ending
         if attempt.context:
             attempt.context.cancel()

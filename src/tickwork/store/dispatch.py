@@ -19,10 +19,12 @@ from tickwork.store.settling import PostgresSettling
 
 
 class PostgresDispatchStore:
-    def __init__(self, database: Database, vital: Database) -> None:
-        """Leases renew on connections of their own, so that no load can make living workers look dead."""
+    def __init__(self, database: Database, vital: Database, lead: timedelta) -> None:
+        """Leases renew on connections of their own, so that no load can make living workers look dead. `lead`: how
+        long before its time an execution may be handed over."""
         self._database = database
         self._vital = vital
+        self._lead = lead
         self._sql = queries("dispatch")
 
     async def lanes_after(self, lane_id: int) -> list[Lane]:
@@ -70,7 +72,7 @@ class PostgresDispatchStore:
     async def held_by(self, worker_id: int) -> HeldWorks:
         async with self._vital.transaction() as connection:
             await connection.execute(self._sql["wait_for_handouts"], worker_id)
-            rows = await connection.fetch(self._sql["held_by"], worker_id)
+            rows = await connection.fetch(self._sql["held_by"], worker_id, self._lead)
         return HeldWorks([row[0] for row in rows], works_of([row[1:] for row in map(tuple, rows)]))
 
     async def renew(self, workers: Sequence[int], lease: timedelta) -> set[int]:

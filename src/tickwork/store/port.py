@@ -239,7 +239,9 @@ class Firing(Handing, Protocol):
         """Those with a reason are skipped for it; a blocked one without waits for its turn. Collision when a due
         time has an execution already; then the transaction is over."""
 
-    async def insert_carefully(self, candidates: Candidates) -> None:
+    async def insert_carefully(
+        self, candidates: Candidates, blockers: Mapping[int, Blocker], reasons: Mapping[int, str]
+    ) -> None:
         """Leave executions that exist, except those that were stopped before their time."""
 
     async def advance(self, steps: Sequence[RuleStep], notes: Sequence[RoundNote]) -> None: ...

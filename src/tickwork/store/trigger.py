@@ -103,7 +103,12 @@ class PostgresFiring(PostgresHanding):
         places = {job: place for place, job in enumerate(works.jobs)}
         by_hand_first = sorted(rows, key=lambda row: (not row["by_hand"], row["scheduled_for"]))
         blockers = {places[job]: Blocker(at, queued) for job, _, at, queued in by_hand_first}
-        return {place: each for place, each in blockers.items() if candidates.overlaps[place] != "allow"}
+        return {
+            place: blocker
+            for place, blocker in blockers.items()
+            if candidates.overlaps[place] != "allow"
+            and to_micros(blocker.scheduled_for) != works.times[place]
+        }
 
     async def cancel(self, blocking: Sequence[ExecutionKey]) -> None:
         await self._connection.execute(self._sql["cancel_blockers"], *map(list, zip(*blocking, strict=True)))
@@ -115,20 +120,22 @@ class PostgresFiring(PostgresHanding):
         blockers: Mapping[int, Blocker],
         reasons: Mapping[int, str],
     ) -> None:
-        count = range(candidates.works.size if blockers else 0)  # none: columns of nothing but nulls
+        hindered = _hindered(candidates, blockers, reasons)
         try:
             await self._connection.execute(
-                self._sql["insert_executions"],
-                *_columns(candidates),
-                workers,
-                [blockers[place].scheduled_for if place in blockers else None for place in count],
-                [reasons.get(place) for place in count],
+                self._sql["insert_executions"], *_columns(candidates), workers, *hindered
             )
         except asyncpg.UniqueViolationError as error:
             raise Collision from error
 
-    async def insert_carefully(self, candidates: Candidates) -> None:
-        await self._connection.execute(self._sql["insert_executions_carefully"], *_columns(candidates))
+    async def insert_carefully(
+        self, candidates: Candidates, blockers: Mapping[int, Blocker], reasons: Mapping[int, str]
+    ) -> None:
+        await self._connection.execute(
+            self._sql["insert_executions_carefully"],
+            *_columns(candidates),
+            *_hindered(candidates, blockers, reasons),
+        )
 
     async def advance(self, steps: Sequence[RuleStep], notes: Sequence[RoundNote]) -> None:
         await self._connection.execute(
@@ -147,6 +154,17 @@ class PostgresFiring(PostgresHanding):
 def _columns(candidates: Candidates) -> tuple[Sequence[int], ...]:
     works = candidates.works
     return works.tenants, works.times, works.jobs, works.lanes, candidates.priorities, works.ready
+
+
+def _hindered(
+    candidates: Candidates, blockers: Mapping[int, Blocker], reasons: Mapping[int, str]
+) -> tuple[list[datetime | None], list[str | None]]:
+    """What each waits for, and why it is skipped; empty columns are nothing but nulls."""
+    places = range(candidates.works.size if blockers else 0)
+    return (
+        [blockers[place].scheduled_for if place in blockers else None for place in places],
+        [reasons.get(place) for place in places],
+    )
 
 
 def _spans(rounds: Sequence[int]) -> Iterator[tuple[int, range]]:

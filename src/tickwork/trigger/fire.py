@@ -124,7 +124,7 @@ class Trigger:
         handed_out_until: Micros,
     ) -> Handout | None:
         if place is None:
-            await firing.insert_carefully(candidates)
+            await firing.insert_carefully(candidates, blockers, _skipped(candidates, blockers))
             return None
         startable = _startable(candidates, blockers, handed_out_until)
         handout = place(candidates.works.at(startable))

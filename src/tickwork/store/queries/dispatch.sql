@@ -71,9 +71,10 @@ RETURNING id, connection;
 SELECT FROM tickwork.worker WHERE id = $1 FOR UPDATE;
 
 -- name: held_by
--- What a worker holds and has not ended, with all that is needed to run it.
-SELECT l.id AS lease_id, e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt, e.scheduled_for AS ready_at,
-    j.task, j.payload, j.target, j.timeout
+-- What a worker holds and has not ended, with all that is needed to run it. When it was to begin is not known any more,
+-- but it was not handed over sooner than the lead before.
+SELECT l.id AS lease_id, e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt,
+    greatest(e.scheduled_for, tickwork.clock() + $2::interval) AS ready_at, j.task, j.payload, j.target, j.timeout
 FROM tickwork.lease l
 CROSS JOIN LATERAL (
     SELECT l.tenant_ids[least(n, cardinality(l.tenant_ids))] AS tenant_id,

@@ -22,9 +22,12 @@ JOIN tickwork.execution e
 FOR UPDATE OF e;
 
 -- name: settle
--- Ends executions that did not complete, or lets them wait for another attempt.
+-- Ends executions that did not complete, or lets them wait for another attempt: for as long as their job is paused, too.
 UPDATE tickwork.execution e
-SET status = v.status, ready_at = v.ready_at, attempt = v.attempt, failures = v.failures, losses = v.losses,
+SET status = v.status,
+    ready_at = CASE WHEN v.ready_at IS NOT NULL AND e.trigger = 'schedule' AND EXISTS (
+        SELECT FROM tickwork.job j WHERE j.id = e.job_id AND j.status = 'paused') THEN 'infinity' ELSE v.ready_at END,
+    attempt = v.attempt, failures = v.failures, losses = v.losses,
     started_at = v.started_at, finished_at = v.finished_at, reason = v.reason,
     worker_id = CASE WHEN v.ready_at IS NULL THEN e.worker_id END,
     progress = CASE WHEN v.ready_at IS NULL THEN e.progress END

@@ -130,16 +130,22 @@ JOIN tickwork.job j ON j.id = free.job_id
 WHERE e.tenant_id = ANY(ARRAY[free.tenant_id]) AND e.scheduled_for = free.scheduled_for AND e.job_id = free.job_id;
 
 -- name: insert_executions_carefully
--- The same, when some of these due times have an execution already: one that was stopped before its time, because
--- the job was moved or held, begins anew; any other stands.
+-- The same, held by no worker yet, when some of these due times have an execution already: one that was stopped before
+-- its time, because the job was moved or held, begins anew; any other stands.
 INSERT INTO tickwork.execution AS e
-    (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)
-SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'schedule', 'pending',
-    to_timestamp(ready / 1e6::float8)
-FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[])
-    AS c (tenant_id, at, job_id, lane_id, priority, ready)
+    (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, finished_at, blocked_by, reason)
+SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'schedule',
+    CASE WHEN reason IS NOT NULL THEN 'skipped' ELSE 'pending' END::tickwork.execution_status,
+    CASE WHEN reason IS NULL
+         THEN CASE WHEN blocked_by IS NULL THEN to_timestamp(ready / 1e6::float8) ELSE 'infinity' END END,
+    CASE WHEN reason IS NOT NULL THEN tickwork.clock() END,
+    blocked_by, reason
+FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[],
+            $7::timestamptz[], $8::text[])
+    AS c (tenant_id, at, job_id, lane_id, priority, ready, blocked_by, reason)
 ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
-SET status = 'pending', ready_at = excluded.ready_at, finished_at = NULL, reason = NULL, worker_id = NULL,
+SET status = excluded.status, ready_at = excluded.ready_at, finished_at = excluded.finished_at,
+    blocked_by = excluded.blocked_by, reason = excluded.reason, worker_id = NULL,
     lane_id = excluded.lane_id, priority = excluded.priority, attempt = e.attempt + 1
 WHERE e.status = 'skipped' AND e.reason IN ('paused', 'rescheduled');
 
