@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types layers unit chaos simulate lock clean
+.PHONY: help up test lint types layers unit chaos simulate bench peers lock clean
 
 help:            ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 12
@@ -28,13 +28,24 @@ layers: $(VENV)/dev
 	@$(BIN)/lint-imports
 
 unit: $(VENV)/dev
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n 2 $(ARGS)
 
 chaos: $(VENV)/dev ## break everything under load for 25 minutes; TICKWORK_CHAOS_SEED and _FAULTS choose what
 	@TICKWORK_CHAOS=long $(BIN)/pytest tests/chaos $(ARGS)
 
 simulate: $(VENV)/dev ## many simulated histories: 5000, or TICKWORK_SEEDS of them
 	@TICKWORK_SEEDS=$${TICKWORK_SEEDS:-5000} $(BIN)/pytest tests/simulation/test_simulation.py $(ARGS)
+
+bench: $(VENV)/base ## measure everything and write the report; ARGS="--only lateness" measures one thing
+	@$(BIN)/python bench/run.py $(ARGS)
+	@$(BIN)/python bench/report.py
+
+peers: build/bench-venv/ready ## install the peers that `make bench` measures beside Tickwork
+
+build/bench-venv/ready: bench/requirements.txt
+	@$(PYTHON) -m venv build/bench-venv
+	@build/bench-venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r bench/requirements.txt
+	@touch $@
 
 lock: $(VENV)/dev ## pin the dependencies anew
 	@$(BIN)/pip install --quiet pip-tools

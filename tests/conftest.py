@@ -32,11 +32,21 @@ def cluster() -> Iterator[str]:
 
 
 async def _prepare_template(url: str) -> None:
+    await _hurry(url)
     await upgrade(url)
     database = Database(url, size=1)
     await database.open()
     await Partitions(database, history_days=30).keep_up()
     await database.close()
+
+
+async def _hurry(url: str) -> None:
+    """This cluster need not survive a power cut: tests that cut the power have their own."""
+    connection = await asyncpg.connect(url)
+    for setting in ("fsync", "full_page_writes"):
+        await connection.execute(f"ALTER SYSTEM SET {setting} = off")
+    await connection.execute("SELECT pg_reload_conf()")
+    await connection.close()
 
 
 @pytest.fixture

@@ -23,12 +23,14 @@ _FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 _LOOK = 0.1  # seconds between looks of the supervisor
 _WORKS_WITHIN = 90.0
 _WORKER_SLOTS = 40
+_LAST_WORDS = 3000  # characters
 
 
 class Death(NamedTuple):
     program: str
     pid: int
     exit_code: int
+    last_words: str
 
 
 class Arena:
@@ -209,7 +211,7 @@ class Arena:
         """Nothing may end by itself but a server that cannot begin because PostgreSQL is away, and a worker that a
         task has killed."""
         assert program.exit_code is not None
-        death = Death(program.name, program.pid, program.exit_code)
+        death = Death(program.name, program.pid, program.exit_code, program.log[-_LAST_WORDS:])
         self.deaths.append(death)
         killed_by_task = program in self.workers and program.exit_code == -signal.SIGKILL
         if program.has_worked and program.pid not in self._foretold and not killed_by_task:

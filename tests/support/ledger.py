@@ -14,7 +14,7 @@ from tickwork import Snooze
 from tickwork.model.ids import parse_execution_id, to_micros
 
 LEDGER_VARIABLE = "LEDGER"
-_SET_WRONG = 1_000_000  # microseconds: a wall clock that is off by more was set by a test
+_SET_WRONG = 100_000  # microseconds: a wall clock that is off by more was set by a test
 
 
 Event = Literal["begun", "ended", "stopped"]

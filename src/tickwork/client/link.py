@@ -58,7 +58,7 @@ class WebSocketLink:
             raise ConnectionError(f"{url} answers with status {status}") from None
         except InvalidHandshake as error:
             raise ConnectionError(f"{url} does not speak WebSocket: {error}") from None
-        except OSError as error:
+        except (OSError, ConnectionClosed) as error:  # closed: lost in the middle of the handshake
             raise ConnectionError(f"{url} cannot be reached: {error}") from error
         return WebSocketConnection(socket)
 

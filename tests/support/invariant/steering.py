@@ -69,27 +69,23 @@ def _paused_jobs_rest(evidence: Evidence) -> Iterator[Violation]:
             if not transition.claims:
                 continue
             job = evidence.job_at(key.job, transition.number)
-            if job.status == "paused" and _waited_at(
-                transitions, _paused_since(evidence, key, transition.number)
-            ):
+            paused = _paused_since(evidence, key, transition.number)
+            if job.status == "paused" and paused and _waited_at(transitions, paused):
                 yield about(evidence, key, "was handed out while its job was paused")
 
 
-def _paused_since(evidence: Evidence, key: Key, number: int) -> int:
-    since = 0
+def _paused_since(evidence: Evidence, key: Key, number: int) -> JobState | None:
+    since: JobState | None = None
     for state in evidence.jobs[key.job]:
         if state.number > number:
             break
-        if state.status != "paused":
-            since = 0
-        elif not since:
-            since = state.number
+        since = since or state if state.status == "paused" else None
     return since
 
 
-def _waited_at(transitions: list[Transition], number: int) -> bool:
-    """Whether it was waiting when that happened."""
-    earlier = [each for each in transitions if each.number < number]
+def _waited_at(transitions: list[Transition], paused: JobState) -> bool:
+    """Whether it was waiting when the job was paused: not one that only began to wait while that was under way."""
+    earlier = [each for each in transitions if each.number < paused.number and each.at <= paused.at]
     return bool(earlier) and earlier[-1].after is not None and earlier[-1].after.status == "pending"
 
 

@@ -1,0 +1,64 @@
+"""What peers store their jobs in: the PostgreSQL that Tickwork brings, or Debian's Redis, on this machine only."""
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tickwork.store.embedded import EmbeddedPostgres
+
+_WITHIN = 30.0
+
+
+class NoRedis(Exception):
+    pass
+
+
+@contextmanager
+def postgres(folder: Path) -> Iterator[dict[str, str]]:
+    """fsync and synchronous_commit on, with the same settings as for Tickwork."""
+    server = EmbeddedPostgres(folder)
+    url = server.start()
+    try:
+        yield {"PEER_POSTGRES": url}
+    finally:
+        server.stop()
+
+
+@contextmanager
+def redis(folder: Path, fsync: str) -> Iterator[dict[str, str]]:
+    """An append-only file, synced `always` or `everysec`."""
+    program = shutil.which("redis-server")
+    if not program:
+        raise NoRedis("redis-server is not installed: apt-get install redis-server")
+    port = _free_port()
+    options = {
+        "port": str(port), "bind": "127.0.0.1", "dir": str(folder), "save": "", "appendonly": "yes",
+        "appendfsync": fsync, "daemonize": "no",
+    }  # fmt: skip
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    server = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
+    try:
+        _wait_for(port)
+        yield {"PEER_REDIS": f"redis://127.0.0.1:{port}/0"}
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    return port
+
+
+def _wait_for(port: int) -> None:
+    ends = time.monotonic() + _WITHIN
+    while time.monotonic() < ends:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.05)
+    raise NoRedis("redis-server did not start")

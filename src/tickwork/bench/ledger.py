@@ -1,0 +1,118 @@
+"""What ran, written down by whoever ran it, outside of Tickwork: the scenarios count from it what was lost or doubled.
+
+Every process has a file of its own that it maps into memory, so a note costs next to nothing and survives a kill.
+"""
+
+import mmap
+import os
+from array import array
+from pathlib import Path
+from typing import NamedTuple
+
+LEDGER_FOLDER = "TICKWORK_BENCH_LEDGER"
+_BUCKETS = 200_000
+_BUCKET = 50  # µs: 10 seconds in all; the last bucket holds what was later
+_EARLY, _LATEST, _BEGUN, _ENDED = range(4)
+_HEADER = 8 * 4
+_MOST = 4_000_000  # job numbers that can be counted
+
+
+class Lateness(NamedTuple):
+    """How long after their due times executions began."""
+
+    buckets: "array[int]"
+    early: int
+
+    def since(self, before: "Lateness") -> "Lateness":
+        buckets = array("I", (now - then for now, then in zip(self.buckets, before.buckets, strict=True)))
+        return Lateness(buckets, self.early - before.early)
+
+    def milliseconds(self, share: float) -> float:
+        """Within which this share of them had begun."""
+        wanted, seen = share * sum(self.buckets), 0
+        for bucket, found in enumerate(self.buckets):
+            seen += found
+            if seen >= wanted and seen:
+                return (bucket + 1) * _BUCKET / 1000
+        return 0.0
+
+    def summary(self) -> dict[str, float]:
+        shares = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "max_ms": 1.0}
+        return {name: self.milliseconds(share) for name, share in shares.items()} | {
+            "measured": sum(self.buckets),
+            "early": self.early,
+        }
+
+
+class Ledger:
+    def __init__(self, path: Path) -> None:
+        size = _HEADER + 4 * _BUCKETS + 2 * _MOST
+        with path.open("a+b") as file:
+            file.truncate(size)  # sparse: only what is touched takes room
+            self._map = mmap.mmap(file.fileno(), size)
+        view = memoryview(self._map)
+        self.header = view[:_HEADER].cast("Q")
+        self.buckets = view[_HEADER : _HEADER + 4 * _BUCKETS].cast("I")
+        self.counts = view[_HEADER + 4 * _BUCKETS :].cast("H")
+
+    @classmethod
+    def create(cls, folder: Path) -> "Ledger":
+        return cls(folder / f"{os.getpid()}.ledger")
+
+    def count(self, number: int) -> None:
+        self.counts[number] += 1
+        self.header[_BEGUN] += 1
+
+    def note_lateness(self, micros: int) -> None:
+        if micros < 0:
+            self.header[_EARLY] += 1
+        elif micros > self.header[_LATEST]:
+            self.header[_LATEST] = micros
+        self.buckets[min(max(micros // _BUCKET, 0), _BUCKETS - 1)] += 1
+
+    def note_end(self) -> None:
+        self.header[_ENDED] += 1
+
+
+class Ledgers:
+    """Those of all processes, read while they are being written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: dict[Path, Ledger] = {}
+
+    def total(self) -> int:
+        """How many executions have begun so far."""
+        return sum(ledger.header[_BEGUN] for ledger in self._all())
+
+    def ended(self) -> int:
+        """Of those that note it, how many have ended."""
+        return sum(ledger.header[_ENDED] for ledger in self._all())
+
+    def latest(self) -> float:
+        """Seconds by which the latest of all was late."""
+        return max((ledger.header[_LATEST] for ledger in self._all()), default=0) / 1e6
+
+    def counts(self, numbers: int) -> "array[int]":
+        """How often each job ran."""
+        counts = array("I", bytes(4 * numbers))
+        for ledger in self._all():
+            for number, found in enumerate(ledger.counts[:numbers]):
+                if found:
+                    counts[number] += found
+        return counts
+
+    def lateness(self) -> Lateness:
+        buckets, early = array("I", bytes(4 * _BUCKETS)), 0
+        for ledger in self._all():
+            early += ledger.header[_EARLY]
+            for bucket, found in enumerate(ledger.buckets):
+                if found:
+                    buckets[bucket] += found
+        return Lateness(buckets, early)
+
+    def _all(self) -> list[Ledger]:
+        for path in self._folder.glob("*.ledger"):
+            if path not in self._open:
+                self._open[path] = Ledger(path)
+        return list(self._open.values())

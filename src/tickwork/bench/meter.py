@@ -1,0 +1,73 @@
+"""How much processor time and memory the parts take, where the system tells (Linux does)."""
+
+import os
+from collections import defaultdict
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_PROC = Path("/proc")
+POSTGRES = "postgres"
+
+
+class Meter:
+    def __init__(self, postmaster: Path) -> None:
+        self._postmaster = postmaster
+        self._watched: dict[int, str] = {}
+        self._seen: dict[int, float] = {}  # seconds of PostgreSQL's processes, which come and go
+        self._gone = 0.0  # of those that have gone, as last seen
+
+    def watch(self, part: str, process: int) -> None:
+        self._watched[process] = part
+
+    def seconds(self) -> dict[str, float]:
+        """Processor seconds of each part so far."""
+        used: defaultdict[str, float] = defaultdict(float)
+        for process, part in self._watched.items():
+            used[part] += _seconds(process)
+        return {**used, POSTGRES: self._postgres_seconds()}
+
+    def memory(self) -> dict[str, int]:
+        """Bytes of each part; what processes share counts once."""
+        used: defaultdict[str, int] = defaultdict(int)
+        for process, part in self._watched.items():
+            used[part] += _proportional(process)
+        return {**used, POSTGRES: sum(map(_proportional, self._postgres_processes()))}
+
+    def _postgres_seconds(self) -> float:
+        now = {process: _seconds(process) for process in self._postgres_processes()}
+        self._gone += sum(seconds for process, seconds in self._seen.items() if process not in now)
+        self._seen = now
+        return self._gone + sum(now.values())
+
+    def _postgres_processes(self) -> list[int]:
+        try:
+            parent = int(self._postmaster.read_text().split()[0])
+            children = (_PROC / f"{parent}/task/{parent}/children").read_text().split()
+        except (OSError, ValueError, IndexError):
+            return []
+        return [parent, *map(int, children)]
+
+
+def resident(process: int) -> int:
+    """Bytes that it has in memory, shared or not."""
+    return _kibibytes(process, "status", "VmRSS:") * 1024
+
+
+def _proportional(process: int) -> int:
+    return _kibibytes(process, "smaps_rollup", "Pss:") * 1024
+
+
+def _kibibytes(process: int, file: str, field: str) -> int:
+    try:
+        lines = (_PROC / f"{process}/{file}").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(field)), 0)
+
+
+def _seconds(process: int) -> float:
+    try:
+        fields = (_PROC / f"{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICKS

@@ -1,0 +1,122 @@
+"""Processor time, WAL and transactions of an execution, and whether tables stay bounded."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from tickwork.bench import plan as base
+from tickwork.bench.account import settle_accounts
+from tickwork.bench.figure import Figure
+from tickwork.bench.plan import Many
+from tickwork.bench.recurring import PERIOD, end_pulse, start_pulse, wait_for
+from tickwork.bench.show import Show
+from tickwork.bench.stage import HELD_EQUAL, Stage, stage
+from tickwork.bench.window import Window, watch
+
+_GOAL = 30  # µs
+_WAL_GOAL = 600  # bytes
+_BETWEEN_SAMPLES = 5.0
+_SIZES = """
+SELECT sum(pg_total_relation_size(relid)) FILTER (WHERE relname ~ '^execution_')::bigint AS history_bytes,
+    sum(pg_total_relation_size(relid)) FILTER (WHERE relname !~ '^(execution|attempt|log)_')::bigint AS other_bytes,
+    sum(n_dead_tup)::bigint AS dead_rows,
+    sum(n_tup_upd)::bigint AS updates, sum(n_tup_hot_upd)::bigint AS hot_updates
+FROM pg_stat_user_tables WHERE schemaname = 'tickwork'
+"""
+
+
+class Plan(base.Plan, frozen=True, kw_only=True):
+    rate: Annotated[Many, Meta(description="How many are due in each second.")] = 20_000
+    servers: Annotated[Many, Meta(description="Server processes.")] = 1
+    workers: Annotated[Many, Meta(description="Worker processes.")] = 1
+
+
+QUICK = Plan(rate=200, warm_up=1, seconds=3)
+Sizes = dict[str, Any]
+Samples = list[tuple[float, Sizes]]
+
+
+async def run(show: Show, plan: Plan) -> Figure:
+    async with stage() as on:
+        await on.start(servers=plan.servers, workers=plan.workers)
+        pulse = await start_pulse(
+            on, plan.rate, show.counter("schedules", plan.rate * PERIOD), task="bench.count"
+        )
+        await wait_for(pulse)
+        await watch(on, show, plan.warm_up, "warm-up")
+        async with _sampling(on) as samples:
+            window = await watch(on, show, plan.seconds)
+        await end_pulse(on, pulse)
+        balance = await settle_accounts(on, await pulse.due_times(on), show, "bench.count")
+    cost = window.cost()
+    within = cost["all_us"] <= _GOAL and cost["wal_bytes"] <= _WAL_GOAL
+    return Figure(
+        scenario="cost",
+        value=cost["all_us"],
+        unit="µs of processor time per execution",
+        goal=_GOAL,
+        met=within and not balance.lost and not balance.doubled,
+        lost=balance.lost,
+        doubled=balance.doubled,
+        details={
+            "offered_per_second": plan.rate,
+            "executions_per_second": round(window.rate),
+            **cost,
+            "wal_bytes_goal": _WAL_GOAL,
+            "tables": _growth(window, samples),
+            **balance.details(),
+        },
+        held_equal=HELD_EQUAL,
+        series=_series(window, samples),
+    )
+
+
+@asynccontextmanager
+async def _sampling(on: Stage) -> AsyncIterator[Samples]:
+    """The sizes at the beginning, now and then, and at the end."""
+    samples: Samples = []
+    clock = asyncio.get_running_loop().time
+    begun = clock()
+    database = await on.connect()
+
+    async def sample() -> None:
+        samples.append((round(clock() - begun, 1), dict(await database.fetchrow(_SIZES) or {})))
+
+    async def go_on() -> None:
+        while True:
+            await asyncio.sleep(_BETWEEN_SAMPLES)
+            await sample()
+
+    await sample()
+    going = asyncio.create_task(go_on())
+    try:
+        yield samples
+    finally:
+        going.cancel()
+        await asyncio.gather(going, return_exceptions=True)
+    await sample()
+
+
+def _growth(window: Window, samples: Samples) -> dict[str, float]:
+    first, last = samples[0][1], samples[-1][1]
+    updates = last["updates"] - first["updates"]
+    return {
+        "history_bytes_per_execution": round(
+            (last["history_bytes"] - first["history_bytes"]) / (window.executions or 1), 1
+        ),
+        "other_bytes_grown": last["other_bytes"] - first["other_bytes"],
+        "dead_rows_most": max(sizes["dead_rows"] for _, sizes in samples),
+        "dead_rows_at_end": last["dead_rows"],
+        "hot_updates_share": round((last["hot_updates"] - first["hot_updates"]) / (updates or 1), 4),
+    }
+
+
+def _series(window: Window, samples: Samples) -> dict[str, list[tuple[float, float]]]:
+    return {
+        "executions a second": window.rates,
+        "dead rows": [(at, float(sizes["dead_rows"])) for at, sizes in samples],
+        "history in MB": [(at, sizes["history_bytes"] / 1e6) for at, sizes in samples],
+    }

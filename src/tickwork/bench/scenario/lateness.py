@@ -1,0 +1,78 @@
+"""How long after their due times executions begin, at three rates."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from tickwork.bench import plan as base
+from tickwork.bench.account import settle_accounts
+from tickwork.bench.figure import Figure
+from tickwork.bench.plan import Many
+from tickwork.bench.recurring import PERIOD, end_pulse, start_pulse, wait_for
+from tickwork.bench.show import Show
+from tickwork.bench.stage import HELD_EQUAL, stage
+from tickwork.bench.task import SPREAD
+from tickwork.bench.window import watch
+
+_GOAL = 50  # ms, 99 of 100
+_MEDIAN_GOAL = 5  # ms
+
+
+class Plan(base.Plan, frozen=True, kw_only=True):
+    low: Annotated[Many, Meta(description="The first rate, in executions per second.")] = 100
+    high: Annotated[Many, Meta(description="The second rate, which the goal is for.")] = 10_000
+    maximum: Annotated[Many, Meta(description="The highest throughput; the third rate is 80 % of it.")] = (
+        50_000
+    )
+    slots: Annotated[Many, Meta(description="Slots of the worker.")] = 1000
+
+
+QUICK = Plan(low=20, high=100, maximum=250, warm_up=1, seconds=2)
+
+
+async def run(show: Show, plan: Plan) -> Figure:
+    found: dict[str, dict[str, Any]] = {}
+    for rate in (plan.low, plan.high, plan.maximum * 8 // 10):
+        show.say(f"{rate:,} a second")
+        found[f"at_{rate}"] = await _measure(show, plan, rate)
+    judged = [found[f"at_{rate}"] for rate in (plan.low, plan.high)]
+    return Figure(
+        scenario="lateness",
+        value=judged[1]["p99_ms"],
+        unit=f"ms late at most for 99 of 100, at {plan.high:,} a second",
+        goal=_GOAL,
+        met=all(lateness["p50_ms"] <= _MEDIAN_GOAL and lateness["p99_ms"] <= _GOAL for lateness in judged)
+        and not any(
+            lateness["early"] or lateness["lost"] or lateness["doubled"] for lateness in found.values()
+        ),
+        lost=sum(lateness["lost"] for lateness in found.values()),
+        doubled=sum(lateness["doubled"] for lateness in found.values()),
+        details={**found, "p50_ms_goal": _MEDIAN_GOAL, "p99_ms_goal": _GOAL},
+        held_equal=f"{HELD_EQUAL}; due times spread over the second by jitter; the wall clock of the one machine",
+    )
+
+
+async def _measure(show: Show, plan: Plan, rate: int) -> dict[str, Any]:
+    async with stage() as on:
+        await on.start(slots=plan.slots)
+        pulse = await start_pulse(
+            on,
+            rate,
+            show.counter("schedules", rate * PERIOD),
+            task="bench.spread",
+            timing={"jitter": SPREAD},
+        )
+        await wait_for(pulse)
+        await watch(on, show, plan.warm_up, "warm-up")
+        window = await watch(on, show, plan.seconds)
+        await end_pulse(on, pulse)
+        balance = await settle_accounts(on, await pulse.due_times(on), show, "bench.spread")
+        early = on.ledgers.lateness().early
+    return {
+        **window.lateness.summary(),
+        "early": early,
+        "executions_per_second": round(window.rate),
+        "lost": balance.lost,
+        "doubled": balance.doubled,
+        **balance.details(),
+    }

@@ -1,0 +1,36 @@
+"""Scenarios of the bench from end to end, in their small form: real database, server and worker processes."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("name", "smaller"),
+    [
+        ("throughput-recurring", ("--rate", "50", "--schedules", "600", "--seconds", "2")),
+        ("throughput-oneoff", ("--jobs", "500")),
+        ("http", ("--rate", "20", "--seconds", "2")),
+    ],
+)
+def test_a_scenario_prints_one_line_of_json_and_keeps_the_rest(name, smaller, tmp_path):
+    words = ("bench", name, "--quick", "--json", "--out", str(tmp_path), *smaller)
+    done = subprocess.run(
+        [sys.executable, "-m", "tickwork.cli", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stdout.splitlines()
+    figure = json.loads(line)
+    assert figure["scenario"] == name
+    assert (figure["lost"], figure["doubled"]) == (0, 0)
+    assert figure["details"]["ran"] == figure["details"]["due"] > 0
+    kept = json.loads((tmp_path / f"{name}.json").read_text())
+    assert kept["value"] == figure["value"]
+    assert kept["machine"]["cores"]
+    assert kept["series"]

@@ -1,0 +1,92 @@
+"""The external ledger: counted by several processes, read while it is written."""
+
+from array import array
+
+import pytest
+
+from tickwork.bench.account import balance
+from tickwork.bench.ledger import Ledger, Ledgers
+
+
+def test_counts_of_several_processes_are_added_up(tmp_path):
+    first, second = Ledger(tmp_path / "1.ledger"), Ledger(tmp_path / "2.ledger")
+    first.count(0)
+    first.count(2)
+    second.count(2)
+    ledgers = Ledgers(tmp_path)
+    assert ledgers.counts(3) == array("I", [1, 0, 2])
+    assert ledgers.total() == 3
+
+
+def test_what_was_noted_is_still_there_when_the_ledger_is_opened_again(tmp_path):
+    Ledger(tmp_path / "1.ledger").count(7)
+    again = Ledger(tmp_path / "1.ledger")
+    again.count(7)
+    assert Ledgers(tmp_path).counts(8)[7] == 2
+
+
+def test_a_ledger_that_appears_later_is_read_too(tmp_path):
+    ledgers = Ledgers(tmp_path)
+    assert ledgers.total() == 0
+    Ledger(tmp_path / "1.ledger").count(0)
+    assert ledgers.total() == 1
+
+
+def test_ends_are_counted_apart_from_beginnings(tmp_path):
+    ledger = Ledger(tmp_path / "1.ledger")
+    ledger.count(0)
+    ledger.count(1)
+    ledger.note_end()
+    ledgers = Ledgers(tmp_path)
+    assert (ledgers.total(), ledgers.ended()) == (2, 1)
+
+
+@pytest.mark.parametrize(("share", "milliseconds"), [(0.5, 50.0), (0.99, 99.0), (1.0, 100.0)])
+def test_percentiles_are_of_what_was_noted(tmp_path, share, milliseconds):
+    ledger = Ledger(tmp_path / "1.ledger")
+    for late in range(1, 101):
+        ledger.note_lateness(late * 1000 - 1)
+    assert Ledgers(tmp_path).lateness().milliseconds(share) == milliseconds
+
+
+def test_lateness_of_nothing_is_nought(tmp_path):
+    assert Ledgers(tmp_path).lateness().milliseconds(0.99) == 0.0
+
+
+def test_what_began_early_is_counted(tmp_path):
+    ledger = Ledger(tmp_path / "1.ledger")
+    ledger.note_lateness(-1)
+    ledger.note_lateness(0)
+    assert Ledgers(tmp_path).lateness().early == 1
+
+
+def test_lateness_can_be_of_a_stretch_of_time(tmp_path):
+    ledger, ledgers = Ledger(tmp_path / "1.ledger"), Ledgers(tmp_path)
+    ledger.note_lateness(5_000_000)
+    before = ledgers.lateness()
+    ledger.note_lateness(999)
+    assert ledgers.lateness().since(before).summary() == {
+        "p50_ms": 1.0, "p95_ms": 1.0, "p99_ms": 1.0, "max_ms": 1.0, "measured": 1, "early": 0,
+    }  # fmt: skip
+
+
+def test_the_latest_is_known_beyond_what_the_buckets_hold(tmp_path):
+    ledger = Ledger(tmp_path / "1.ledger")
+    ledger.note_lateness(25_000_000)
+    assert Ledgers(tmp_path).latest() == 25.0
+
+
+@pytest.mark.parametrize(
+    ("due", "ran", "completed", "skipped", "lost", "doubled"),
+    [
+        ([2, 2], [2, 2], [2, 2], [0, 0], 0, 0),
+        ([2, 2], [1, 2], [1, 2], [0, 0], 1, 0),  # due and not run
+        ([2, 2], [3, 2], [2, 2], [0, 0], 1, 1),  # run too often, and one of them is not on record
+        ([2, 2], [2, 2], [2, 1], [0, 0], 1, 0),  # run and not recorded
+        ([2, 2], [1, 2], [1, 2], [1, 0], 0, 0),  # skipped is neither
+        ([2, 2], [3, 1], [3, 1], [0, 0], 1, 1),  # they do not make up for one another
+    ],
+)
+def test_nothing_makes_up_for_what_was_lost_or_doubled(due, ran, completed, skipped, lost, doubled):
+    found = balance(*(array("I", counts) for counts in (due, ran, completed, skipped)))
+    assert (found.lost, found.doubled) == (lost, doubled)
