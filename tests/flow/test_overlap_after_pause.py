@@ -53,3 +53,39 @@ async def test_what_ran_before_a_pause_is_in_the_way_after_it(
     statuses = "SELECT status::text FROM tickwork.execution WHERE job_id = $1 ORDER BY scheduled_for"
     found = [row[0] for row in await connection.fetch(statuses, running.job)]
     assert found == ["running", *["skipped"] * skipped_before, "skipped"]
+
+
+_OUTCOMES = {
+    "skip": ["running", "skipped"],
+    "queue": ["running", "pending"],
+    "replace": ["cancelled", "pending"],
+    "allow": ["running", "pending"],
+}
+
+
+@pytest.mark.parametrize("overlap", list(_OUTCOMES))
+@pytest.mark.parametrize("act", ["resume", "edit"])
+async def test_who_comes_late_to_a_due_time_that_was_fired_ahead_overlaps_no_more_than_others(
+    still_node: Node,
+    clock: SettableClock,
+    worker: ScriptedWorker,
+    connection: asyncpg.Connection,
+    overlap: str,
+    act: str,
+) -> None:
+    requests = [JobRequest(task="work", schedule="every 1m", overlap=each) for each in (overlap, "allow")]
+    await still_node.jobs.create(TENANT, requests)
+    await later(clock, worker, _MINUTE)
+    await run_due(still_node)
+    if act == "resume":
+        await still_node.jobs.pause(TENANT, 1)
+    else:
+        await still_node.jobs.patch(TENANT, 1, {"schedule": "every 1h"})
+    await later(clock, worker, timedelta(seconds=59, milliseconds=900))
+    await run_due(still_node)
+    if act == "resume":
+        await still_node.jobs.resume(TENANT, 1)
+    else:
+        await still_node.jobs.patch(TENANT, 1, {"schedule": "every 1m"})
+    statuses = "SELECT status::text FROM tickwork.execution WHERE job_id = 1 ORDER BY scheduled_for"
+    assert [row[0] for row in await connection.fetch(statuses)] == _OUTCOMES[overlap]

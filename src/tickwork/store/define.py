@@ -203,7 +203,7 @@ class PostgresDefineStore:
             timing.until, _runs(spec),
         )  # fmt: skip
         if moved:
-            await self._arrive(upcoming, row, timing, lane, spec.priority)
+            await self._arrive(upcoming, row, timing, lane, spec)
 
     async def _hand_out_anew(
         self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule | None, now: datetime
@@ -235,13 +235,15 @@ class PostgresDefineStore:
             await upcoming.cancel(row["lane_id"], "rescheduled")
 
     async def _arrive(
-        self, upcoming: Upcoming, row: asyncpg.Record, timing: _Timing, lane: int, priority: int
+        self, upcoming: Upcoming, row: asyncpg.Record, timing: _Timing, lane: int, spec: JobSpec
     ) -> None:
         """What the new timing has fired already, or fires only once, is made up for. A paused job misses the first
         and keeps the second for later."""
         paused = row["status"] == JobStatus.PAUSED
-        if timing.due and not (paused and timing.rule_id):
-            await upcoming.add(lane, priority, timing.due, Trigger.SCHEDULE)
+        if timing.due and not timing.rule_id:
+            await upcoming.add(lane, spec.priority, timing.due, Trigger.SCHEDULE)
+        elif timing.due and not paused:
+            await upcoming.add_late(lane, spec.priority, timing.due, spec.request.overlap, fired=())
         if paused:
             await upcoming.hold(lane)
 
@@ -314,7 +316,8 @@ class PostgresDefineStore:
         await upcoming.unhold(row["lane_id"])
         due = rule.passed(now, (row["priority"], row["id"]))
         if due:
-            await upcoming.add(row["lane_id"], row["priority"], due, Trigger.SCHEDULE)
+            fired = [rule.last_at, rule.next_at]
+            await upcoming.add_late(row["lane_id"], row["priority"], due, row["overlap"], fired)
 
     async def _go_on_once(
         self, connection: Connection, upcoming: Upcoming, tenant_id: int, row: asyncpg.Record, now: datetime

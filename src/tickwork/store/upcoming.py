@@ -7,6 +7,7 @@ from typing import Literal
 import asyncpg
 
 from tickwork.model.execution import Trigger
+from tickwork.model.job import Overlap
 from tickwork.store.pool import Connection
 from tickwork.store.query import queries
 
@@ -34,6 +35,26 @@ class Upcoming:
             at += _MICROSECOND
         await self._connection.execute(self._sql["note_extra"], job, at)
         return at
+
+    async def add_late(
+        self, lane: int, priority: int, at: datetime, overlap: Overlap, fired: Sequence[datetime | None]
+    ) -> None:
+        """A due time that its rule has fired without this job: the job gets what it would have got then. `fired`: what
+        its rule fired last."""
+        blocker: datetime | None = None
+        if overlap != "allow":
+            others = [time for time in fired if time != at]
+            blocker = await self._connection.fetchval(queries("run")["blocker_of_job"], *self._job, others)
+        if blocker and blocker != at and overlap == "replace":
+            tenant_id, job = self._job
+            await self._connection.execute(
+                queries("trigger")["cancel_blockers"], [tenant_id], [blocker], [job]
+            )
+        await self.add(lane, priority, at, Trigger.SCHEDULE)
+        if blocker and blocker != at and overlap in ("skip", "queue"):
+            tenant_id, job = self._job
+            sql = queries("run")["queue_execution" if overlap == "queue" else "skip_execution"]
+            await self._connection.execute(sql, tenant_id, at, job, blocker)
 
     async def remember(self, fired: Sequence[datetime | None]) -> None:
         """Of what the job's rule fired last, what has not ended: the rule goes on without the job, and that must still

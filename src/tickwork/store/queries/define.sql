@@ -58,7 +58,8 @@ SELECT rule_id FROM tickwork.job WHERE tenant_id = $1 AND id = $2;
 
 -- name: lock_job
 -- Locks a job to change it.
-SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, active_until, runs_left
+SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, active_until, runs_left,
+    overlap::text
 FROM tickwork.job WHERE tenant_id = $1 AND id = $2
 FOR UPDATE;
 

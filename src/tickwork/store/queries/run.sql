@@ -25,3 +25,9 @@ WHERE tenant_id = $1 AND job_id = $2 AND blocked_by IS NOT NULL AND ready_at IS 
 -- Lets an execution wait for the one before it.
 UPDATE tickwork.execution SET ready_at = 'infinity', blocked_by = $4
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND status = 'pending';
+
+-- name: skip_execution
+-- Passes over a due time because the execution before it has not ended.
+UPDATE tickwork.execution
+SET status = 'skipped', ready_at = NULL, finished_at = tickwork.clock(), blocked_by = $4, reason = 'overlap'
+WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND status = 'pending';
