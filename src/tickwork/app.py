@@ -64,6 +64,7 @@ from tickwork.trigger.zone_data import ZoneDataFollower
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
 _TICK = 0.05  # shorter than the lead, so that everything is handed out before its time
 _RELEASE = 0.2
+_SELDOM = 3600.0  # when it is woken otherwise
 _FILL = 0.5
 _NOTE = 0.2
 _CONNECTIONS = 8
@@ -140,6 +141,9 @@ class Node:
 
     def _compose(self) -> None:
         fire, claim = Loop("fire", every=_TICK), Loop("claim", every=_TICK)
+        fire_more = Loop(
+            "fire more", every=_SELDOM
+        )  # beside the other, so that neither waits for the database alone
         backfill = Loop("backfill", every=_FILL)
         record, renew, revoke = Loop("record", every=1), Loop("renew", every=1), Loop("revoke", every=_TICK)
         notes = Loop("notes", every=_NOTE)
@@ -166,7 +170,9 @@ class Node:
             backfills, read, timing_from_text, started=partial(self._database.after_commit, backfill.wake)
         )
         # trigger
-        trigger = Trigger(triggers, timing_from_text, roster.place, self._partitions.make_for)
+        trigger = Trigger(
+            triggers, timing_from_text, roster.place, self._partitions.make_for, much_to_do=fire_more.wake
+        )
         backfiller = Backfiller(backfills, self._partitions.make_for, work_arrived=claim.wake)
         # dispatch
         self.workers, self.tasks = Workers(read), Tasks(read)
@@ -201,6 +207,7 @@ class Node:
 
         loops = [
             fire.repeat(trigger.fire),
+            fire_more.repeat(trigger.fire),
             backfill.repeat(backfiller.fill),
             claim.repeat(claimer.claim),
             renew.repeat(renewer.renew),

@@ -2,7 +2,9 @@
 
 from tickwork.execute.clock import Elapsed
 
-_LOOK_AHEAD = 0.25  # seconds: as long as servers hand over ahead of time, and soon enough for what comes after
+_LOOK_AHEAD = (
+    0.25  # seconds: as long as servers hand over ahead of time, and soon enough for what comes after
+)
 _SAMPLE = 0.1  # seconds: a shorter measurement says little
 _HALF_LIFE = 10.0  # seconds: work comes in bursts, and what was possible in the last one is so in the next
 

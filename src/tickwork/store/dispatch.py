@@ -11,6 +11,7 @@ import msgspec
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
 from tickwork.model.protocol import Hello
+from tickwork.store.column import shortened
 from tickwork.store.handing import PostgresHanding
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port import NOTHING_HELD, Claimed, HeldWorks, Lane, Registration, Revocation, Works
@@ -116,7 +117,7 @@ class PostgresClaiming(PostgresHanding):
 
     async def claim(self, works: Works, worker_id: int) -> None:
         await self._connection.execute(
-            self._dispatch["claim"], works.tenants, works.times, works.jobs, worker_id
+            self._dispatch["claim"], shortened(works.tenants), shortened(works.times), works.jobs, worker_id
         )
 
 

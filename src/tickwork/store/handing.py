@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tickwork.model.ids import from_micros
+from tickwork.store.column import shortened
 from tickwork.store.pool import Connection
 from tickwork.store.port import Seat, Works
 from tickwork.store.query import queries
@@ -25,13 +25,8 @@ class PostgresHanding:
         lease: int = await self._connection.fetchval(
             self._dispatch["write_lease"],
             worker_id,
-            _shortened(works.tenants),
-            [from_micros(at) for at in _shortened(works.times)],
+            shortened(works.tenants),
+            shortened(works.times),
             works.jobs,
         )
         return lease
-
-
-def _shortened(column: Sequence[int]) -> Sequence[int]:
-    """One value stands for all, as it mostly does in a round."""
-    return column[:1] if column.count(column[0]) == len(column) else column

@@ -8,6 +8,7 @@ from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import execution_id
 from tickwork.model.protocol import Outcome
+from tickwork.store.column import shortened
 from tickwork.store.pool import Database
 from tickwork.store.port import Claimed
 from tickwork.store.query import queries
@@ -24,14 +25,14 @@ class PostgresRecordStore:
         async with self._database.transaction() as connection:
             answer = await connection.execute(
                 self._sql["complete"],
-                [outcome.tenant for outcome in outcomes],
-                [outcome.at for outcome in outcomes],
+                shortened([outcome.tenant for outcome in outcomes]),
+                shortened([outcome.at for outcome in outcomes]),
                 [outcome.job for outcome in outcomes],
-                [worker_id for worker_id, _ in completed],
-                [outcome.attempt for outcome in outcomes],
+                shortened([worker_id for worker_id, _ in completed]),
+                shortened([outcome.attempt for outcome in outcomes]),
                 [outcome.started for outcome in outcomes],
                 [outcome.finished for outcome in outcomes],
-                [outcome.result for outcome in outcomes],
+                _unless_empty([outcome.result for outcome in outcomes]),
             )
             if leases:
                 await connection.execute(self._sql["close_leases"], list(leases))
@@ -64,3 +65,8 @@ class PostgresRecordStore:
             await connection.execute(self._sql["cancel_execution"], *key, reason)
             if row["worker_id"] is not None:
                 await connection.execute(self._sql["revoke"], *key, row["attempt"], row["worker_id"], reason)
+
+
+def _unless_empty(results: list[bytes | None]) -> list[bytes | None]:
+    """No column at all is a column of nulls."""
+    return results if any(results) else []

@@ -10,6 +10,7 @@ import asyncpg
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
 from tickwork.model.protocol import Micros
+from tickwork.store.column import shortened
 from tickwork.store.handing import PostgresHanding
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port import (
@@ -123,7 +124,7 @@ class PostgresFiring(PostgresHanding):
         hindered = _hindered(candidates, blockers, reasons)
         try:
             await self._connection.execute(
-                self._sql["insert_executions"], *_columns(candidates), workers, *hindered
+                self._sql["insert_executions"], *_columns(candidates), shortened(workers), *hindered
             )
         except asyncpg.UniqueViolationError as error:
             raise Collision from error
@@ -153,7 +154,9 @@ class PostgresFiring(PostgresHanding):
 
 def _columns(candidates: Candidates) -> tuple[Sequence[int], ...]:
     works = candidates.works
-    return works.tenants, works.times, works.jobs, works.lanes, candidates.priorities, works.ready
+    columns = works.tenants, works.times, works.lanes, candidates.priorities, works.ready
+    tenants, times, lanes, priorities, ready = map(shortened, columns)
+    return tenants, times, works.jobs, lanes, priorities, ready
 
 
 def _hindered(

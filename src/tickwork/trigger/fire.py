@@ -38,9 +38,9 @@ from tickwork.trigger.overlap import skip_reason
 
 _FIRED = Counter("tickwork_executions_fired_total", "Executions that rules made, skipped ones included.")
 LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the dot by their own clock
-_RULES = 32  # late rules fired together, and as many that are on time
+_FEWEST_RULES, _MOST_RULES = 8, 512  # late rules fired together, and as many that are on time
 _CHUNK = 4000  # executions written together, shared by those rules
-_LEAST = 50  # of each rule
+_LEAST = 8  # of each rule
 
 
 class Handout(Protocol):
@@ -64,11 +64,14 @@ class Trigger:
         timing_from_text: Callable[[str], Timing],
         place: Callable[[Works], Handout],
         make_days_for: Callable[[Iterable[datetime]], Awaitable[None]],
+        much_to_do: Callable[[], None],
     ) -> None:
         self._store = store
         self._make_days_for = make_days_for
         self._timing_from_text = timing_from_text
         self._place = place
+        self._much_to_do = much_to_do
+        self._width = _FEWEST_RULES
 
     async def fire(self) -> bool:
         """Fire a chunk of what is due; whether there was anything."""
@@ -82,7 +85,7 @@ class Trigger:
         handout: Handout | None = None
         try:
             async with self._store.firing() as firing:
-                rules = await firing.take(LEAD, GRACE, _RULES)
+                rules = await firing.take(LEAD, GRACE, self._width)
                 if not rules:
                     return False
                 plans = [plan(rule, self._timing_from_text(rule.timing)) for rule in rules]
@@ -100,8 +103,17 @@ class Trigger:
             raise
         if handout:
             handout.deliver()
-        _FIRED.inc(candidates.works.size if candidates else 0)
+        self._adapt(len(plans), candidates.works.size if candidates else 0)
         return True
+
+    def _adapt(self, rules: int, fired: int) -> None:
+        """Few rules together when they have many jobs, many when they have few."""
+        _FIRED.inc(fired)
+        if fired >= _CHUNK / 2:
+            self._width = max(self._width // 2, _FEWEST_RULES)
+            self._much_to_do()
+        elif rules >= self._width:
+            self._width = min(self._width * 2, _MOST_RULES)
 
     async def _pick(
         self, firing: Firing, rounds: Sequence[Round], plans: Sequence[Plan], chunk: int

@@ -5,3 +5,7 @@ ALTER TABLE tickwork.lease SET (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0,
     toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 20000,
     toast.autovacuum_vacuum_cost_delay = 0);
+
+-- Columns of a batch are sent as arrays. One that has the same value throughout is sent as that value alone.
+CREATE FUNCTION tickwork.each(sent anyarray, element anyelement) RETURNS anyelement LANGUAGE sql IMMUTABLE
+AS 'SELECT CASE cardinality(sent) WHEN 1 THEN sent[1] ELSE element END';

@@ -34,14 +34,19 @@ FOR KEY SHARE OF w;
 -- Puts waiting executions into the hands of a worker. Times are in microseconds: cheaper to send than dates.
 UPDATE tickwork.execution e
 SET status = 'running', worker_id = $4, ready_at = NULL
-FROM unnest($1::int[], $2::bigint[], $3::bigint[]) AS c (tenant_id, at, job_id)
-WHERE e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = to_timestamp(c.at / 1e6::float8) AND e.job_id = c.job_id
+FROM (
+    SELECT tickwork.each($1::int[], tenant_id) AS tenant_id,
+        to_timestamp(tickwork.each($2::bigint[], at) / 1e6::float8) AS scheduled_for, job_id
+    FROM unnest($1::int[], $2::bigint[], $3::bigint[]) AS sent (tenant_id, at, job_id)
+    OFFSET 0
+) c
+WHERE e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = c.scheduled_for AND e.job_id = c.job_id
     AND e.status = 'pending';
 
 -- name: write_lease
 -- Notes what a worker was handed, in one row. One tenant or one time stands for all.
 INSERT INTO tickwork.lease (worker_id, tenant_ids, scheduled_fors, job_ids)
-VALUES ($1, $2::int[], $3::timestamptz[], $4::bigint[])
+SELECT $1, $2::int[], ARRAY(SELECT to_timestamp(at / 1e6::float8) FROM unnest($3::bigint[]) AS at), $4::bigint[]
 RETURNING id;
 
 -- name: register_worker

@@ -1,12 +1,19 @@
 -- name: complete
 -- The good case: ends executions in place, if they are still in the hands of whoever says so. Times are in
--- microseconds: cheaper to send than dates.
+-- microseconds: cheaper to send than dates. OFFSET 0: a value that stands for all stays a part of each one's key.
 UPDATE tickwork.execution e
 SET status = 'completed', started_at = to_timestamp(o.started / 1e6::float8),
     finished_at = to_timestamp(o.finished / 1e6::float8), result = o.result
-FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::int[], $6::bigint[], $7::bigint[], $8::bytea[])
-    AS o (tenant_id, at, job_id, worker_id, attempt, started, finished, result)
-WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = to_timestamp(o.at / 1e6::float8) AND e.job_id = o.job_id
+FROM (
+    SELECT tickwork.each($1::int[], tenant_id) AS tenant_id,
+        to_timestamp(tickwork.each($2::bigint[], at) / 1e6::float8) AS scheduled_for, job_id,
+        tickwork.each($4::int[], worker_id) AS worker_id, tickwork.each($5::int[], attempt) AS attempt,
+        started, finished, result
+    FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::int[], $6::bigint[], $7::bigint[], $8::bytea[])
+        AS sent (tenant_id, at, job_id, worker_id, attempt, started, finished, result)
+    OFFSET 0
+) o
+WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
     AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running';
 
 -- name: lock_held

@@ -100,9 +100,14 @@ SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'sc
          THEN CASE WHEN blocked_by IS NULL THEN to_timestamp(ready / 1e6::float8) ELSE 'infinity' END END,
     CASE WHEN reason IS NOT NULL THEN tickwork.clock() END,
     blocked_by, reason
-FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[], $7::int[],
-            $8::timestamptz[], $9::text[])
-    AS c (tenant_id, at, job_id, lane_id, priority, ready, worker_id, blocked_by, reason);
+FROM (
+    SELECT tickwork.each($1::int[], tenant_id) AS tenant_id, tickwork.each($2::bigint[], at) AS at, job_id,
+        tickwork.each($4::int[], lane_id) AS lane_id, tickwork.each($5::smallint[], priority) AS priority,
+        tickwork.each($6::bigint[], ready) AS ready, tickwork.each($7::int[], worker_id) AS worker_id, blocked_by, reason
+    FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[], $7::int[],
+                $8::timestamptz[], $9::text[])
+        AS c (tenant_id, at, job_id, lane_id, priority, ready, worker_id, blocked_by, reason)
+) c;
 
 -- name: release_queued
 -- Lets executions go on that waited for the one before them, unless one run by hand before them has not ended either;
@@ -140,9 +145,14 @@ SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'sc
          THEN CASE WHEN blocked_by IS NULL THEN to_timestamp(ready / 1e6::float8) ELSE 'infinity' END END,
     CASE WHEN reason IS NOT NULL THEN tickwork.clock() END,
     blocked_by, reason
-FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[],
-            $7::timestamptz[], $8::text[])
-    AS c (tenant_id, at, job_id, lane_id, priority, ready, blocked_by, reason)
+FROM (
+    SELECT tickwork.each($1::int[], tenant_id) AS tenant_id, tickwork.each($2::bigint[], at) AS at, job_id,
+        tickwork.each($4::int[], lane_id) AS lane_id, tickwork.each($5::smallint[], priority) AS priority,
+        tickwork.each($6::bigint[], ready) AS ready, blocked_by, reason
+    FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[],
+                $7::timestamptz[], $8::text[])
+        AS c (tenant_id, at, job_id, lane_id, priority, ready, blocked_by, reason)
+) c
 ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
 SET status = excluded.status, ready_at = excluded.ready_at, finished_at = excluded.finished_at,
     blocked_by = excluded.blocked_by, reason = excluded.reason, worker_id = NULL,
