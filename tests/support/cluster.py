@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from support.ledger import LEDGER_VARIABLE, Ledger
@@ -91,7 +92,8 @@ class Program:
 
     def kill(self) -> None:
         """As a power cut would."""
-        self.send(signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it may have ended in this moment
+            self.send(signal.SIGKILL)
         assert self._process
         self._process.wait()
 
