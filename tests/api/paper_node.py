@@ -98,7 +98,9 @@ class PaperJobs:
         return (await self.create(tenant_id, [request]))[0]
 
     async def create_many(self, tenant_id, requests):
-        return [CreatedJob(view.id, view.key, view.next_run_at) for view in await self.create(tenant_id, requests)]
+        return [
+            CreatedJob(view.id, view.key, view.next_run_at) for view in await self.create(tenant_id, requests)
+        ]
 
     async def get(self, tenant_id, job):
         try:

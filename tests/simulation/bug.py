@@ -10,7 +10,6 @@ import pytest
 
 from tickwork.define.run import Runs
 from tickwork.dispatch import member
-from tickwork.dispatch.member import Member
 from tickwork.execute.lease import Lease
 from tickwork.model import lifecycle
 from tickwork.model.ids import execution_id
@@ -61,10 +60,6 @@ def _again_under_the_same_number(patch: pytest.MonkeyPatch) -> None:
 
 def _returned_as_failure(held: lifecycle.Held) -> lifecycle.Verdict:
     return lifecycle._again(held, max(held.now, held.key.scheduled_for), failures=held.failures + 1)
-
-
-def _no_doubt(_: Member, __: int) -> None:
-    """As if the commit had not happened."""
 
 
 async def _answered_before_written(runs: Runs, tenant_id: int, job: int, overlap: str = "allow") -> Any:
@@ -137,11 +132,6 @@ BUGS = [
         "nobody lets queued executions go on",
         "I9",
         _in_query("trigger", "release_queued", "WHERE q.blocked_by", "WHERE false AND q.blocked_by"),
-    ),
-    Bug(
-        "a commit without an answer is taken for a failure",
-        "I9",
-        _in_code(Member, "doubt", _no_doubt),
     ),
     Bug(
         "the outcome of a cancelled execution is accepted",
