@@ -56,7 +56,8 @@ def test_opens_on_five_failures_in_a_row_however_they_are_counted() -> None:
     breaker = after(breaker, DOWN)
     assert breaker.state is BreakerState.OPEN
     assert reason_to_wait(breaker).startswith(
-        "circuit breaker open: https://api.example.com failed 5 times in a row (ConnectError: refused); tried again from"
+        "circuit breaker open: https://api.example.com failed 5 times in a row "
+        "(ConnectError: refused); tried again from"
     )
 
 
