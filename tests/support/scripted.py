@@ -159,12 +159,18 @@ class ScriptedWorker:
         return taken
 
     async def _turn_over(self) -> None:
-        """Let the session read and write what there is."""
+        """Let the session read and write what there is. It may have to wait for the database before it reads on."""
+        while not (self._attended.done() or self._is_listened_to()):  # noqa: ASYNC110 (nothing tells of it)
+            await asyncio.sleep(0)
         for _ in range(10):
             await asyncio.sleep(0)
         while not self._connection.quiet:
             self._inbox.append(await self._connection.receive())
             await asyncio.sleep(0)
+
+    def _is_listened_to(self) -> bool:
+        sent = self._connection._to_server
+        return sent.empty() and any(not waiting.done() for waiting in sent._getters)
 
 
 def note_of(run: Run, *texts: str, first: int = 0, **details: object) -> Note:

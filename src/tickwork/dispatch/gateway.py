@@ -126,8 +126,12 @@ class Gateway:
             await session.socket.close(1012, "this server is stopping")
 
     async def _serve(self, caller: Caller | None, session: "_Session") -> None:
-        async with asyncio.timeout(_HELLO_WITHIN):
-            hello = await session.receive()
+        try:
+            async with asyncio.timeout(_HELLO_WITHIN):
+                hello = await session.receive()
+        except TimeoutError:
+            await session.socket.close(1002, "no Hello came")
+            return
         if not isinstance(hello, Hello):
             await session.socket.close(1002, "the first message is Hello")
             return

@@ -50,11 +50,17 @@ class Upcoming:
             await self._connection.execute(
                 queries("trigger")["cancel_blockers"], [tenant_id], [blocker], [job]
             )
-        await self.add(lane, priority, at, Trigger.SCHEDULE)
-        if blocker and blocker != at and overlap in ("skip", "queue"):
+        if blocker and blocker != at and overlap == "skip":
             tenant_id, job = self._job
-            sql = queries("run")["queue_execution" if overlap == "queue" else "skip_execution"]
-            await self._connection.execute(sql, tenant_id, at, job, blocker)
+            await self._connection.execute(
+                queries("run")["skip_due_time"], tenant_id, at, job, lane, priority, blocker
+            )
+            await self._connection.execute(self._sql["note_extra"], job, at)
+            return
+        await self.add(lane, priority, at, Trigger.SCHEDULE)
+        if blocker and blocker != at and overlap == "queue":
+            tenant_id, job = self._job
+            await self._connection.execute(queries("run")["queue_execution"], tenant_id, at, job, blocker)
 
     async def remember(self, fired: Sequence[datetime | None]) -> None:
         """Of what the job's rule fired last, what has not ended: the rule goes on without the job, and that must still

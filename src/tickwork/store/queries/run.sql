@@ -26,8 +26,9 @@ WHERE tenant_id = $1 AND job_id = $2 AND blocked_by IS NOT NULL AND ready_at IS 
 UPDATE tickwork.execution SET ready_at = 'infinity', blocked_by = $4
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND status = 'pending';
 
--- name: skip_execution
+-- name: skip_due_time
 -- Passes over a due time because the execution before it has not ended.
-UPDATE tickwork.execution
-SET status = 'skipped', ready_at = NULL, finished_at = tickwork.clock(), blocked_by = $4, reason = 'overlap'
-WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND status = 'pending';
+INSERT INTO tickwork.execution
+    (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, finished_at, blocked_by, reason)
+VALUES ($1, $2, $3, $4, $5, 'schedule', 'skipped', tickwork.clock(), $6, 'overlap')
+ON CONFLICT DO NOTHING;

@@ -114,7 +114,8 @@ FROM (
 -- those of a held job go on waiting for its resumption.
 UPDATE tickwork.execution e
 SET blocked_by = free.behind,
-    ready_at = CASE WHEN free.behind IS NOT NULL OR j.status = 'paused' THEN 'infinity' ELSE tickwork.clock() END
+    ready_at = CASE WHEN free.behind IS NOT NULL OR j.status = 'paused' THEN 'infinity'
+                    ELSE greatest(e.scheduled_for, tickwork.clock()) END
 FROM (
     SELECT q.tenant_id, q.scheduled_for, q.job_id, (
         SELECT max(x.scheduled_for) FROM tickwork.extra x
