@@ -262,9 +262,9 @@ class PostgresDefineStore:
             if row["status"] == status:
                 return
             _check_not_cancelled(row)
-            await connection.execute(self._sql["set_job_status"], tenant_id, job, status)
-            upcoming = Upcoming(connection, tenant_id, job)
             now = await members.now()
+            await connection.execute(self._sql["set_job_status"], tenant_id, job, status, now)
+            upcoming = Upcoming(connection, tenant_id, job)
             if rule and (row["active_until"] or row["runs_left"]):
                 await self._count_runs(connection, tenant_id, row, rule, status, now)
             if status == JobStatus.ACTIVE and rule:

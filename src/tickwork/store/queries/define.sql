@@ -64,10 +64,10 @@ FROM tickwork.job WHERE tenant_id = $1 AND id = $2
 FOR UPDATE;
 
 -- name: set_job_status
--- Pauses, resumes or cancels; going on counts from now.
+-- Pauses, resumes or cancels; going on counts from the moment at which it is judged what lies ahead.
 UPDATE tickwork.job
-SET status = $3::tickwork.job_status, version = version + 1, updated_at = tickwork.clock(),
-    active_from = CASE WHEN $3::tickwork.job_status = 'active' THEN tickwork.clock() ELSE active_from END
+SET status = $3::tickwork.job_status, version = version + 1, updated_at = $4,
+    active_from = CASE WHEN $3::tickwork.job_status = 'active' THEN $4 ELSE active_from END
 WHERE tenant_id = $1 AND id = $2;
 
 -- name: set_runs
