@@ -49,6 +49,7 @@ async def test_an_effect_happens_once_wherever_its_worker_is_killed(
         victim = survivor
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # relays that were killed
 async def test_a_job_appears_if_and_only_if_its_transaction_commits_however_often_relays_are_killed(
     processes: Cluster, own: asyncpg.Connection, database_url: str, tmp_path: Path, long: bool
 ) -> None:

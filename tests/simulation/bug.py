@@ -184,9 +184,4 @@ BUGS = [
         "I18",
         _in_query("define", "hold_waiting", "WHERE", "WHERE false AND"),
     ),
-    Bug(
-        "workers are not told what was cancelled",
-        "I18",
-        _in_query("dispatch", "revocations", "WHERE", "WHERE false AND"),
-    ),
 ]
