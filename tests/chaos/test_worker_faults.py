@@ -7,6 +7,7 @@ from pathlib import Path
 from time import monotonic
 
 import asyncpg
+import psutil
 import pytest
 
 from support.cluster import Cluster
@@ -58,6 +59,20 @@ async def test_what_a_killed_worker_held_runs_again_on_another(
     assert {each.attempt for each in history.unfinished} == {run.attempt for run in held}
     assert {(each.outcome, each.worker) for each in history.unfinished} == {("lost", victim.name)}
     assert history.illegal_overlaps(processes.ledger.runs()) == []
+
+
+async def test_the_children_of_a_killed_worker_stop_too(processes: Cluster) -> None:
+    """Also those that were started side by side: none may hold the other end of another's pipe."""
+    await processes.start(servers=1, workers=1)
+    (victim,) = processes.workers
+    async with processes.client() as client:
+        await client.create_jobs([{"task": "in_process", "payload": {"seconds": 600}}] * 6)
+    children = [psutil.Process(run.pid) for run in await _begun(processes, 6)]
+
+    victim.kill()
+    await eventually(
+        lambda: not any(child.is_running() for child in children), within=15, what="the end of its children"
+    )
 
 
 async def test_a_worker_told_to_stop_takes_nothing_new_and_finishes_under_its_lease(
