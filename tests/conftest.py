@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import asyncpg
@@ -15,6 +16,7 @@ from tickwork.store.embedded import EmbeddedPostgres
 from tickwork.store.migrate import upgrade
 from tickwork.store.partition import Partitions
 from tickwork.store.pool import Database
+from tickwork.testing.clock import SettableClock
 
 _numbers = itertools.count(1)
 
@@ -78,6 +80,14 @@ async def connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
     connection = await asyncpg.connect(database_url)
     yield connection
     await connection.close()
+
+
+@pytest.fixture
+async def clock(database_url: str) -> SettableClock:
+    """Stands still at noon of today. To be asked for before the node."""
+    clock = SettableClock(database_url)
+    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
+    return clock
 
 
 @pytest.fixture

@@ -22,14 +22,17 @@ from tickwork.define.job import Jobs
 from tickwork.define.key import Keys
 from tickwork.define.run import Runs
 from tickwork.dispatch.breaker import Breakers
-from tickwork.dispatch.claim import Claimer
+from tickwork.dispatch.claim import Claimer, Placer
 from tickwork.dispatch.directory import Tasks, Workers
 from tickwork.dispatch.gateway import Gateway
 from tickwork.dispatch.lease import Renewer
+from tickwork.dispatch.queue import Queues
 from tickwork.dispatch.reconcile import Reconciler
 from tickwork.dispatch.rescue import Rescuer
+from tickwork.dispatch.rest import RestWorkers
 from tickwork.dispatch.revoke import Revoker
 from tickwork.dispatch.roster import Roster
+from tickwork.dispatch.why import Reasons
 from tickwork.model.errors import Unavailable
 from tickwork.model.preview import Preview
 from tickwork.record.complete import Recorder
@@ -38,23 +41,29 @@ from tickwork.record.feed import Feeds
 from tickwork.record.history import History
 from tickwork.record.log import Logs
 from tickwork.record.note import Notekeeper
+from tickwork.record.report import Reports
 from tickwork.service import Loop
 from tickwork.store.backfill import PostgresBackfillStore
 from tickwork.store.breaker import PostgresBreakerStore
 from tickwork.store.clock import DatabaseClock
 from tickwork.store.dead_letter import PostgresDeadLetterStore
 from tickwork.store.define import PostgresDefineStore
+from tickwork.store.dependency import PostgresDependencyStore
 from tickwork.store.dispatch import PostgresDispatchStore
 from tickwork.store.embedded import EmbeddedPostgres
 from tickwork.store.log import PostgresLogStore
 from tickwork.store.migrate import upgrade
 from tickwork.store.partition import Partitions
 from tickwork.store.pool import Database
+from tickwork.store.queue import PostgresQueueStore
 from tickwork.store.read import PostgresReadStore
 from tickwork.store.record import PostgresRecordStore
+from tickwork.store.report import PostgresReportStore
 from tickwork.store.run import PostgresRunStore
 from tickwork.store.tenancy import PostgresTenancyStore
 from tickwork.store.trigger import PostgresTriggerStore
+from tickwork.store.why import PostgresWhyStore
+from tickwork.store.worker import PostgresWorkerStore
 from tickwork.trigger.backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.parse import parse_schedule, timing_from_text
@@ -64,7 +73,6 @@ from tickwork.trigger.zone_data import ZoneDataFollower
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
 _TICK = 0.05  # shorter than the lead, so that everything is handed out before its time
 _RELEASE = 0.2
-_SELDOM = 3600.0  # when it is woken otherwise
 _FILL = 0.5
 _NOTE = 0.2
 _CONNECTIONS = 8
@@ -108,8 +116,9 @@ class Node:
         await self._opened.aclose()
 
     def end_streams(self) -> None:
-        """Those who follow something here go to another node."""
+        """Those who follow something or wait for work here go to another node."""
         self._feeds.close()
+        self.rest_workers.close()
 
     async def open(self) -> None:
         """Everything but the loops: tests go on from here step by step."""
@@ -141,9 +150,6 @@ class Node:
 
     def _compose(self) -> None:
         fire, claim = Loop("fire", every=_TICK), Loop("claim", every=_TICK)
-        fire_more = Loop(
-            "fire more", every=_SELDOM
-        )  # beside the other, so that neither waits for the database alone
         backfill = Loop("backfill", every=_FILL)
         record, renew, revoke = Loop("record", every=1), Loop("renew", every=1), Loop("revoke", every=_TICK)
         notes = Loop("notes", every=_NOTE)
@@ -155,27 +161,35 @@ class Node:
         dispatch = PostgresDispatchStore(self._database, self._vital, LEAD)
         records = PostgresRecordStore(self._database)
         logs = PostgresLogStore(self._database)
+        workers = PostgresWorkerStore(self._database, self._vital)
         roster = Roster()
+        self.rest_workers = RestWorkers(dispatch, workers, self._clock.micros)
 
         # define
         self.keys = Keys(tenancy)
         self.idempotency = tenancy
-        work_arrived = partial(self._database.after_commit, claim.wake)
+        work_arrived = partial(self._database.after_commit, self._something_waits)
         revoked = partial(self._database.after_commit, revoke.wake)
         self.jobs = Jobs(
-            define, read, parse_schedule, work_arrived, self._until_stopped, self._database.in_transaction
+            define,
+            read,
+            parse_schedule,
+            timing_from_text,
+            work_arrived,
+            self._until_stopped,
+            self._database.in_transaction,
         )
         self.runs = Runs(PostgresRunStore(self._database, timing_from_text), read, work_arrived, revoked)
         self.backfills = Backfills(
             backfills, read, timing_from_text, started=partial(self._database.after_commit, backfill.wake)
         )
         # trigger
-        trigger = Trigger(
-            triggers, timing_from_text, roster.place, self._partitions.make_for, much_to_do=fire_more.wake
-        )
+        trigger = Trigger(triggers, timing_from_text, Placer(roster).place, self._partitions.make_for)
         backfiller = Backfiller(backfills, self._partitions.make_for, work_arrived=claim.wake)
         # dispatch
-        self.workers, self.tasks = Workers(read), Tasks(read)
+        self.reasons = Reasons(PostgresWhyStore(self._database))
+        self.queues = Queues(PostgresQueueStore(self._database), may_go_on=work_arrived)
+        self.workers, self.tasks = Workers(read, workers), Tasks(read)
         claimer = Claimer(dispatch, roster, LEAD)
         renewer = Renewer(dispatch, self._clock.micros)
         self._revoker = Revoker(dispatch, roster)
@@ -186,10 +200,13 @@ class Node:
             work_arrived=claim.wake,
         )
         # record
-        recorder = Recorder(records, submitted=record.wake)
+        recorder = Recorder(records, submitted=record.wake, recorded=partial(self._go_on, claimer))
         self._feeds = feeds = Feeds(logs)
         notekeeper = Notekeeper(logs, submitted=notes.wake, kept=feeds.wake)
         self.logs = Logs(logs, read, feeds)
+        self.reports = Reports(
+            PostgresReportStore(self._database), recorder, notekeeper, self._clock.micros
+        )
         self.history = History(records, read, revoked)
         self.dead_letters = DeadLetters(PostgresDeadLetterStore(self._database), read, work_arrived)
         # execute: workers come in here
@@ -207,18 +224,19 @@ class Node:
 
         loops = [
             fire.repeat(trigger.fire),
-            fire_more.repeat(trigger.fire),
             backfill.repeat(backfiller.fill),
             claim.repeat(claimer.claim),
             renew.repeat(renewer.renew),
             revoke.repeat(self._revoker.revoke),
             Loop("reconcile", every=1).repeat(Reconciler(dispatch, roster).reconcile),
             Loop("rescue", every=1).repeat(Rescuer(dispatch).rescue),
+            Loop("slots", every=1).repeat(lambda: self._forget_slots(dispatch)),
             breakers.repeat(self.breakers.look_after),
             Loop("clock", every=5).repeat(self._clock.read),
             Loop("partitions", every=600).repeat(self._partitions.keep_up),
             Loop("release", every=_RELEASE).repeat(lambda: self._release(triggers)),
             Loop("zone data", every=3600).repeat(ZoneDataFollower(triggers, timing_from_text, LEAD).follow),
+            Loop("rounds", every=1).repeat(self._skip_rounds),
             Loop("promote", every=5).repeat(lambda: self._promote(triggers)),
             Loop("key use", every=30).repeat(self.keys.note_use),
             Loop("answers", every=600).repeat(self._forget_answers),
@@ -230,9 +248,22 @@ class Node:
         self._loops = {loop.name: loop for loop in loops}
         _CONNECTED.set_function(lambda: len(roster))
 
+    def _something_waits(self) -> None:
+        self._loops["claim"].wake()
+        self.rest_workers.work_arrived()
+
     async def _until_stopped(self, tenant_id: int, job: int) -> None:
         if self._running:
             await self._database.finish_after_commit(partial(self._revoker.until_stopped, tenant_id, job))
+
+    def _go_on(self, claimer: Claimer) -> None:
+        """Something ended: a limit that held others back may let them through."""
+        if claimer.something_is_held_back:
+            self._loops["claim"].wake()
+
+    async def _forget_slots(self, dispatch: PostgresDispatchStore) -> bool:
+        await dispatch.forget_slots()
+        return False
 
     async def _release(self, triggers: PostgresTriggerStore) -> bool:
         released = await triggers.release_queued(_PROMOTED)
@@ -242,6 +273,11 @@ class Node:
 
     async def _promote(self, triggers: PostgresTriggerStore) -> bool:
         return await triggers.promote_held(self._partitions.horizon(), _PROMOTED) == _PROMOTED
+
+    async def _skip_rounds(self) -> bool:
+        """Of jobs that depend on others which are not due in them."""
+        dependencies = PostgresDependencyStore(self._database)
+        return await dependencies.skip_rounds_without_parents(_PROMOTED) == _PROMOTED
 
     async def _forget_answers(self) -> bool:
         await self._tenancy.forget_answers(_ANSWERS_KEPT)

@@ -20,8 +20,18 @@ from tickwork.model.job import CatchUp, CreatedJob, JobStatus, JobView
 from tickwork.model.log import AttemptProgress, LogEntry
 from tickwork.model.page import Page
 from tickwork.model.preview import Preview
+from tickwork.model.queue import QueueView
+from tickwork.model.rest import (
+    ClaimedExecution,
+    ClaimedWork,
+    Heartbeat,
+    RegisteredWorker,
+    ReportedAttempt,
+    StopRequest,
+)
 from tickwork.model.retry import RetryPolicy
 from tickwork.model.tenancy import Caller, KeyView, Scope
+from tickwork.model.why import Cause, Why
 from tickwork.model.worker import TaskView, WorkerView
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -262,6 +272,53 @@ class PaperBreakers:
         )
 
 
+class PaperQueues:
+    def __init__(self):
+        self.asked = []
+        self.measured = 0
+
+    async def list(self, _tenant_id, limit, cursor):
+        self.asked.append((limit, cursor))
+        return Page([await self.get(1, "mail")], "more")
+
+    async def get(self, _tenant_id, name):
+        if name not in ("mail", "{name}"):
+            raise NotFound("queue", name)
+        return QueueView(
+            name=name,
+            paused=False,
+            max_running=10,
+            rate="100/1m",
+            max_backlog=None,
+            depth=3,
+            depth_is_exact=True,
+            depth_by_priority={"critical": 0, "high": 1, "normal": 2, "low": 0},
+            running=10,
+            oldest_age=1.5,
+        )
+
+    pause = resume = get
+
+    async def set(self, tenant_id, name, settings):
+        self.asked.append((name, settings))
+        return await self.get(tenant_id, name)
+
+    async def measure(self):
+        self.measured += 1
+
+
+class PaperReasons:
+    async def of(self, _tenant_id, _job, _scheduled_for):
+        cause = Cause(kind="due", message="it is due soon", at=NOON)
+        return Why(
+            status=ExecutionStatus.PENDING,
+            summary="It is due soon.",
+            causes=[cause],
+            expected_start=NOON,
+            expected_start_reason=None,
+        )
+
+
 class PaperWorkers:
     async def list(self, _tenant_id, _limit, _cursor):
         return Page([await self.get(1, 7)])
@@ -271,17 +328,60 @@ class PaperWorkers:
             id=worker_id(worker),
             name="one",
             status="online",
+            protocol="rest",
             host="here",
             version="1",
             tasks=["report"],
             queues=["default"],
+            weights={},
             slots=4,
             holding=0,
             labels={},
+            resources={},
+            resources_used={},
             started_at=NOON,
+            heartbeat_at=NOON,
             lease_until=NOON,
             ended_at=None,
         )
+
+    drain = get
+
+
+class PaperRestWorkers:
+    def __init__(self):
+        self.asked = []
+
+    async def register(self, _tenant_id, request):
+        self.asked.append(request)
+        return RegisteredWorker(worker_id(7), 15.0, 3.0)
+
+    async def heartbeat(self, _tenant_id, _worker):
+        return Heartbeat(15.0, True, [StopRequest(execution_id(1, NOON), 1, "by\thand")])
+
+    async def claim(self, _tenant_id, _worker, request):
+        self.asked.append(request)
+        run = ClaimedExecution(
+            id=execution_id(1, NOON),
+            attempt=1,
+            task="report",
+            payload=msgspec.Raw(b'{"to": "a\\tb",\n "n": 1}'),
+            timeout=300.0,
+            scheduled_for=NOON,
+            deadline=NOON,
+        )
+        return ClaimedWork([run], drain=False)
+
+
+class PaperReports:
+    def __init__(self):
+        self.asked = []
+
+    async def _report(self, _tenant_id, job, scheduled_for, report):
+        self.asked.append(report)
+        return ReportedAttempt(execution_id(job, scheduled_for), report.attempt, None)
+
+    start = progress = complete = fail = _report
 
 
 class PaperTasks:
@@ -374,7 +474,11 @@ class PaperNode:
         self.logs = PaperLogs()
         self.dead_letters = PaperDeadLetters()
         self.breakers = PaperBreakers()
+        self.queues = PaperQueues()
+        self.reasons = PaperReasons()
         self.workers = PaperWorkers()
+        self.rest_workers = PaperRestWorkers()
+        self.reports = PaperReports()
         self.tasks = PaperTasks()
         self.keys = PaperKeys()
         self.idempotency = PaperIdempotency()

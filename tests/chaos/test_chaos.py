@@ -16,7 +16,8 @@ from support import observer
 from support.arena import Arena
 from support.fault import FAULTS
 from support.history import unfinished
-from support.load import Standing
+from support.invariant.limit import most_at_once
+from support.load import LIMIT, Standing
 from support.nemesis import Nemesis, plan
 from support.score import Score
 from support.traffic import Traffic
@@ -85,6 +86,9 @@ async def test_nothing_is_lost_doubled_or_stuck_whatever_breaks(
             await traffic.poison()
 
     await nemesis.strike(planned, rest)
+    async with arena.admin() as connection:
+        healed = await connection.fetchval("SELECT max(number) FROM tickwork.observed")
+    await traffic.fill_limit()
     await traffic.end()
     async with arena.admin() as connection:
         await eventually(lambda: _all_ended(connection), within=_QUIET_WITHIN, what="the end of everything")
@@ -92,6 +96,7 @@ async def test_nothing_is_lost_doubled_or_stuck_whatever_breaks(
     findings = trial.findings()
     score.publish(nemesis.injected, trial, findings)
     assert findings == []
+    assert most_at_once(trial.evidence, LIMIT["key"], after=healed) == LIMIT["max_running"]
 
 
 def _possible(arena: Arena, kind: str) -> bool:

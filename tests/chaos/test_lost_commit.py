@@ -2,7 +2,7 @@
 as if nothing had been lost."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
@@ -24,13 +24,6 @@ from tickwork.testing.clock import SettableClock
 
 TENANT = 1
 _MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-async def clock(database_url: str) -> SettableClock:
-    clock = SettableClock(database_url)
-    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
-    return clock
 
 
 @pytest.fixture

@@ -25,13 +25,6 @@ FINAL = Failure("ValueError", "no good", retry=False)
 
 
 @pytest.fixture
-async def clock(database_url: str) -> SettableClock:
-    clock = SettableClock(database_url)
-    await clock.set(NOON)
-    return clock
-
-
-@pytest.fixture
 async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
     worker = await ScriptedWorker.connect(still_node, ["work"])
     await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1h")])

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import asyncpg
 import pytest
@@ -103,13 +103,6 @@ class HttpNode:
         await self.add(FAILURES_IN_A_ROW, retry=ONCE)
         await self.work()
         await self.look()
-
-
-@pytest.fixture
-async def clock(database_url: str) -> SettableClock:
-    clock = SettableClock(database_url)
-    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
-    return clock
 
 
 @pytest.fixture

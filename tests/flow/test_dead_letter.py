@@ -1,7 +1,7 @@
 """What ended as failed is kept, and redriven or discarded once, whoever does what at the same time."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import asyncpg
 import pytest
@@ -27,13 +27,6 @@ SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 ONCE = RetryRequest(max_attempts=1)
 BROKEN = Failure("ValueError", "no", "Traceback …")
 ALL = Choice()
-
-
-@pytest.fixture
-async def clock(database_url: str) -> SettableClock:
-    clock = SettableClock(database_url)
-    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
-    return clock
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -16,18 +16,6 @@ from tickwork.testing.clock import SettableClock
 
 TENANT = 1
 MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-async def clock(database_url: str) -> SettableClock:
-    clock = SettableClock(database_url)
-    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
-    return clock
-
-
-@pytest.fixture
-async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
-    return await ScriptedWorker.connect(still_node, ["work"])
 
 
 async def statuses(node: Node) -> list[str]:

@@ -1,6 +1,6 @@
 """A job leaves its rule for a while, and the rule goes on for others: what of it has not ended is still in the way."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import asyncpg
 import pytest
@@ -13,18 +13,6 @@ from tickwork.testing.clock import SettableClock
 
 TENANT = 1
 _MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-async def clock(database_url: str) -> SettableClock:
-    clock = SettableClock(database_url)
-    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
-    return clock
-
-
-@pytest.fixture
-async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
-    return await ScriptedWorker.connect(still_node, tasks=["work"])
 
 
 @pytest.mark.parametrize("skipped_before", [False, True])

@@ -1,6 +1,6 @@
 """A job that takes longer than its period and is run by hand besides: both are in the way of its next due time."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -14,18 +14,6 @@ from tickwork.testing.clock import SettableClock
 
 TENANT = 1
 MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-async def clock(database_url: str) -> SettableClock:
-    clock = SettableClock(database_url)
-    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
-    return clock
-
-
-@pytest.fixture
-async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
-    return await ScriptedWorker.connect(still_node, ["work"])
 
 
 async def scheduled_and_by_hand(

@@ -1,7 +1,7 @@
 """A job run by hand while an execution of it has not ended: whatever the call says."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -15,13 +15,6 @@ from tickwork.testing.clock import SettableClock
 
 TENANT, JOB = 1, 1
 MINUTE = timedelta(minutes=1)
-
-
-@pytest.fixture
-async def clock(database_url: str) -> SettableClock:
-    clock = SettableClock(database_url)
-    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
-    return clock
 
 
 @pytest.fixture

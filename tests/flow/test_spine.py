@@ -1,10 +1,9 @@
 """From a definition to its record, through every stage, step by step on a clock that stands still."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import asyncpg
 import msgspec
-import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
@@ -15,19 +14,6 @@ from tickwork.model.protocol import Failure
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1
-
-
-@pytest.fixture
-async def clock(database_url: str) -> SettableClock:
-    clock = SettableClock(database_url)
-    now = datetime.now(UTC)
-    await clock.set(now.replace(hour=12, minute=0, second=0, microsecond=0))
-    return clock
-
-
-@pytest.fixture
-async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
-    return await ScriptedWorker.connect(still_node, tasks=["work"])
 
 
 async def test_runs_a_job_without_a_schedule_at_once(still_node: Node, worker: ScriptedWorker) -> None:

@@ -177,11 +177,16 @@ BUGS = [
     Bug(
         "queued executions are let go at once",
         "I17",
-        _in_query("trigger", "release_queued", "AND b.finished_at IS NULL", "AND false"),
+        _in_query("trigger", "insert_executions", "CASE WHEN blocked_by IS NULL THEN", "CASE WHEN true THEN"),
     ),
     Bug(
         "a pause does not reach what waits",
         "I18",
         _in_query("define", "hold_waiting", "WHERE", "WHERE false AND"),
+    ),
+    Bug(
+        "what runs under a limit is not counted",
+        "I19",
+        _in_query("gate", "running", "e.status = 'running'", "e.status = 'pending'"),
     ),
 ]

@@ -85,6 +85,7 @@ class Client:
                 "schedule": schedule,
                 "overlap": choose(("skip", "skip", "queue", "allow", "replace")),
                 "on_worker_lost": choose(("retry", "retry", "retry", "fail")),
+                "limits": choose(([], [], [{"key": "shared", "max_running": 2}])),
                 "catch_up": {"policy": choose(("latest", "skip", "all"))},
                 "retry": {
                     "max_attempts": choose((1, 2, 3)),
@@ -127,7 +128,7 @@ class Client:
         patches: list[dict[str, Any]] = [
             {"payload": {"changed": self._requests}},
             {"priority": "high"},
-            {"overlap": "skip"},
+            {"overlap": self._world.random.choice(("skip", "queue", "replace", "allow"))},
             {"schedule": {"every": "10s", **_WINDOW}},
             {"schedule": {"every": "5s", **_WINDOW}},
         ]

@@ -69,12 +69,14 @@ class AttemptRow(NamedTuple):
     at: datetime
     outcome: str
     worker: int | None
+    transaction: int
 
 
 class WorkerState(NamedTuple):
     number: int
     lease_until: datetime
     ended_at: datetime | None
+    transaction: int
 
 
 class JobState(NamedTuple):
@@ -204,13 +206,16 @@ class Evidence:
             row = change.after
             key = Key(row["job_id"], instant(row["scheduled_for"]))
             self.attempts[key, row["attempt"]] = AttemptRow(
-                change.number, change.at, row["outcome"], row["worker_id"]
+                change.number, change.at, row["outcome"], row["worker_id"], change.transaction
             )
 
     def _see_worker(self, change: Change) -> None:
         if row := change.after:
-            state = WorkerState(change.number, instant(row["lease_until"]), instant(row["ended_at"]))
-            self.workers[row["id"]].append(state)
+            self.workers[row["id"]].append(
+                WorkerState(
+                    change.number, instant(row["lease_until"]), instant(row["ended_at"]), change.transaction
+                )
+            )
 
     def _see_job(self, change: Change) -> None:
         if change.after is None:

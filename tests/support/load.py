@@ -21,6 +21,8 @@ _TROUBLED: tuple[dict[str, Any], ...] = (
     {"task": "snoozing", "payload": {"times": 1}},
     {"task": "hopeless"},
 )
+LIMIT: dict[str, Any] = {"key": "shared", "max_running": 3}
+_LIMITED = 3  # the place in ten of quick jobs that are limited
 Due = set[tuple[int, datetime]]  # job, due time
 
 
@@ -86,6 +88,7 @@ class Standing:
                 **kinds[number % len(kinds)],
                 "schedule": _every(begin, 1 + number % 5, number),
                 "overlap": ("allow", "skip", "queue")[number // 5 % 3],
+                "limits": [LIMIT] if number % len(kinds) == _LIMITED else [],
             }
             for number in range(jobs)
         ]

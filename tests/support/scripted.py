@@ -52,10 +52,11 @@ class ScriptedWorker:
 
     @classmethod
     async def connect(
-        cls, node: Node, tasks: Tasks, *, tenant_id: int | None = 1, credit: int = 1000
+        cls, node: Node, tasks: Tasks, *, tenant_id: int | None = 1, credit: int = 1000, **hello: object
     ) -> "ScriptedWorker":
+        """`hello`: what else it says of itself, such as its queues, labels and resources."""
         worker = cls(node, tasks, tenant_id)
-        await worker.greet(credit=credit)
+        await worker.greet(credit=credit, **hello)
         return worker
 
     @classmethod
@@ -65,31 +66,29 @@ class ScriptedWorker:
         await worker.leave_silently()
 
     async def greet(
-        self, *, credit: int = 1000, resume: str | None = None, holding: Sequence[Claim] = ()
+        self,
+        *,
+        credit: int = 1000,
+        resume: str | None = None,
+        holding: Sequence[Claim] = (),
+        **hello: object,
     ) -> None:
         self._credit = credit
+        tasks = [TaskOffer(task, parameters) for task, parameters in self._tasks.items()]
+        common = {"name": "scripted", "host": "here", "version": "0", "slots": credit, "credit": credit}
         await self._connection.send(
-            Hello(
-                name="scripted",
-                host="here",
-                version="0",
-                slots=credit,
-                credit=credit,
-                tasks=[TaskOffer(task, parameters) for task, parameters in self._tasks.items()],
-                resume=resume,
-                holding=list(holding),
-            )
+            Hello(**{**common, **hello}, tasks=tasks, resume=resume, holding=list(holding))
         )
         answer = await self._connection.receive()
         self.welcome = answer if isinstance(answer, Welcome) else None
         self.refused = answer if isinstance(answer, Refused) else None
         await self._node.step("claim")  # the node learns which lanes there are
 
-    async def come_back(self, holding: Sequence[Run]) -> "ScriptedWorker":
+    async def come_back(self, holding: Sequence[Run], **hello: object) -> "ScriptedWorker":
         await self.leave_silently()
         back = ScriptedWorker(self._node, self._tasks, self._tenant_id)
         claims = [Claim(run.tenant, run.at, run.job, run.attempt) for run in holding]
-        await back.greet(resume=self.welcome.token, holding=claims)
+        await back.greet(resume=self.welcome.token, holding=claims, **hello)
         return back
 
     async def next_of(self, kind: type[_Message]) -> _Message:

@@ -11,6 +11,7 @@ import httpx2
 import msgspec
 
 from support.cluster import KEY
+from support.load import LIMIT
 
 _ANSWER_WITHIN = 5.0
 _PAUSE = 0.25  # seconds before it is sent again, to another server
@@ -28,6 +29,8 @@ _ONE_OFFS: tuple[dict[str, Any], ...] = (
     {"task": "hopeless"},
     {"task": "dying", "payload": {"times": 1}},
     {"task": "slow", "payload": {"seconds": 20.0}},  # longer than a lease
+    {"task": "quick", "limits": [LIMIT]},
+    {"task": "slow", "payload": {"seconds": 1.0}, "limits": [LIMIT]},
 )
 
 
@@ -89,6 +92,12 @@ class Traffic:
     async def poison(self) -> None:
         """A job that takes down whoever runs it."""
         await self.create({"key": f"poison-{self._random.getrandbits(40)}", "task": "poison"})
+
+    async def fill_limit(self) -> None:
+        """More than may run at once."""
+        number = self._random.getrandbits(40)
+        job = {"task": "slow", "payload": {"seconds": 1.0}, "limits": [LIMIT]}
+        await asyncio.gather(*(self.create({"key": f"full-{number}-{each}", **job}) for each in range(12)))
 
     async def end(self) -> None:
         """Ask for nothing more, until all that was asked is answered; then end what would go on for ever."""

@@ -18,7 +18,6 @@ from support.traffic import Asked, Traffic
 from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
 
 _MOST_MEMORY = 400 * 1024 * 1024
-_CHILDREN = ("in_process", "dying")
 _UNTOLD = ("http", "dying")  # who calls them may know that they failed when they themselves do not
 _UNFORESEEN = ('"step failed"', '"request failed"', "worker connection failed")
 _COMMITTED = "SELECT number, pg_xact_commit_timestamp(transaction::xid) AS at FROM tickwork.observed"
@@ -120,18 +119,12 @@ def _completed_by_callers(evidence: Evidence, runs: Sequence[Run]) -> Iterator[E
         seen.add((effort.key, effort.attempt))
         if run.task in _UNTOLD and row is not None and row.outcome == "failed":
             yield effort._replace(outcome="failed", ended_at=effort.ended_at or effort.begun_at)
-        elif run.task in _CHILDREN and row is not None and row.outcome == "lost":
-            yield effort._replace(outcome=None)  # what a child says counts only if its worker hears it
         else:
             yield effort
     for (key, attempt), row in evidence.attempts.items():
         task = evidence.jobs[key.job][-1].request.get("task")
-        if (key, attempt) in seen:
-            continue
-        if row.outcome == "failed" and task in (None, *_UNTOLD):
+        if (key, attempt) not in seen and row.outcome == "failed" and task in (None, *_UNTOLD):
             yield Effort(key, attempt, None, row.at, _handed_out_at(evidence, key, attempt), "failed")
-        if row.outcome == "lost" and task in _CHILDREN:  # broken off before the child had begun it
-            yield Effort(key, attempt, None, row.at, row.at)
 
 
 def _never_begun(evidence: Evidence) -> Iterator[tuple[Key, int]]:

@@ -90,7 +90,7 @@ class RecordedServer:
                 self.end_headers()
                 self.wfile.write(answer.body)
 
-            do_GET = do_POST = do_PATCH = do_DELETE = handle_any  # noqa: N815 (names of the base class)
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any  # noqa: N815 (names of the base class)
 
             def log_message(self, *_: object) -> None:
                 pass

@@ -7,7 +7,7 @@ import msgspec
 
 from tickwork.api.body import MEBIBYTE, broken, decode
 from tickwork.api.call import Call
-from tickwork.api.problem import CONFLICT
+from tickwork.api.problem import CONFLICT, QUEUE_FULL
 from tickwork.api.reply import JSON, Reply, json_reply
 from tickwork.api.route import Content, NoQuery, Route
 from tickwork.api.validate import refuse_any
@@ -98,6 +98,6 @@ ROUTES = (
         CreatedJobs,
         201,
         body=_BODY,
-        problems=(CONFLICT,),
+        problems=(CONFLICT, QUEUE_FULL),
     ),
 )

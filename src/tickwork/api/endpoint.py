@@ -19,6 +19,7 @@ from tickwork.api.reply import Reply, send_reply
 from tickwork.api.request_id import request_id_of
 from tickwork.api.route import Route
 from tickwork.api.stream import send_stream
+from tickwork.api.wait import unless_gone
 from tickwork.model.tenancy import Caller
 
 _EMPTY_BODIES = (b"", b"{}")
@@ -58,7 +59,9 @@ class Endpoint:
         raw = await _raw_body(route, headers, receive)
         body = await _body(route, raw, headers)
         call = Call(self._node, caller, headers, scope["path_params"], query, body)
-        if route.method != "POST" or KEY_HEADER not in headers:
+        if route.waits:
+            return await unless_gone(receive, route.handler(call))
+        if route.method != "POST" or not route.keeps_answer or KEY_HEADER not in headers:
             return await route.handler(call)
         mark = fingerprint(route.method, scope["path"], scope["query_string"], raw)
         return await once(call, mark, route.handler)

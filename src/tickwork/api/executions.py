@@ -11,6 +11,7 @@ from tickwork.model.instant import Instant
 from tickwork.model.job import QueueName
 from tickwork.model.page import Page
 from tickwork.model.tenancy import Scope
+from tickwork.model.why import Why
 
 _MOST_MISSED = 500
 
@@ -62,6 +63,15 @@ async def list_attempts(call: Call[NoQuery, None]) -> Reply:
     return json_reply(Page(attempts))
 
 
+async def explain_execution(call: Call[NoQuery, None]) -> Reply:
+    """Say why an execution does not run, and when it will.
+
+    `causes` are all the things that hold it: its time, a pause, a limit, a dependency, a circuit breaker, or workers
+    that are missing, unfit or busy. `expected_start` is told when all of them end by themselves.
+    """
+    return json_reply(await call.node.reasons.of(call.tenant_id, *call.id(parse_execution_id)))
+
+
 async def cancel_execution(call: Call[NoQuery, None]) -> Reply:
     """Cancel an execution: one that waits never starts, one that runs is told to stop."""
     return json_reply(await call.node.history.cancel(call.tenant_id, *call.id(parse_execution_id)))
@@ -92,6 +102,7 @@ ROUTES = (
     ),
     Route("GET", "/v1/executions/{id}", get_execution, Scope.READ, ExecutionView),
     Route("GET", "/v1/executions/{id}/attempts", list_attempts, Scope.READ, Page[AttemptView]),
+    Route("GET", "/v1/executions/{id}/why", explain_execution, Scope.READ, Why),
     Route(
         "POST",
         "/v1/executions/{id}/cancel",

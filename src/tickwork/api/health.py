@@ -43,6 +43,7 @@ async def metrics(call: Call[NoQuery, None]) -> Reply:
     """
     if call.caller.tenant != DEFAULT_TENANT:
         raise NotAllowed(f"metrics cover every tenant; use a key of the tenant {DEFAULT_TENANT}")
+    await call.node.queues.measure()
     return Reply(200, generate_latest(), {"content-type": CONTENT_TYPE_LATEST})
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from tickwork.api.call import Call
 from tickwork.api.patch import patch_of
-from tickwork.api.problem import CONFLICT, STALE
+from tickwork.api.problem import CONFLICT, QUEUE_FULL, STALE
 from tickwork.api.query import PageQuery, Text
 from tickwork.api.reply import JSON, Headers, Reply, json_reply
 from tickwork.api.route import NoQuery, Route, json_content
@@ -130,15 +130,16 @@ _PATCH = json_content(
 )
 _RUN = json_content(RunRequest, example={"overlap": "queue"}, default=RunRequest())
 _VERSIONED = (CONFLICT, STALE)
+_CREATING = (CONFLICT, QUEUE_FULL)
 
 ROUTES = (
-    Route("POST", "/v1/jobs", create_job, Scope.WRITE, JobView, 201, body=_CREATE, problems=(CONFLICT,)),
+    Route("POST", "/v1/jobs", create_job, Scope.WRITE, JobView, 201, body=_CREATE, problems=_CREATING),
     Route("GET", "/v1/jobs", list_jobs, Scope.READ, Page[JobView], query=JobQuery),
     Route("GET", "/v1/jobs/{id}", get_job, Scope.READ, JobView),
     Route("PATCH", "/v1/jobs/{id}", edit_job, Scope.WRITE, JobView, body=_PATCH, problems=_VERSIONED),
     Route("DELETE", "/v1/jobs/{id}", cancel_job, Scope.WRITE, JobView, problems=_VERSIONED),
     Route(
-        "POST", "/v1/jobs/{id}/run", run_job, Scope.WRITE, ExecutionView, 201, body=_RUN, problems=(CONFLICT,)
+        "POST", "/v1/jobs/{id}/run", run_job, Scope.WRITE, ExecutionView, 201, body=_RUN, problems=_CREATING
     ),
     Route("POST", "/v1/jobs/{id}/retry", retry_job, Scope.WRITE, ExecutionView, problems=(CONFLICT,)),
     Route("POST", "/v1/jobs/{id}/pause", pause_job, Scope.WRITE, JobView, problems=(CONFLICT,)),

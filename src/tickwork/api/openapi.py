@@ -26,6 +26,7 @@ _TAGS = {
     "dead-letters": "Executions that ended as failed, until they are run again or set aside.",
     "backfills": "Due times of the past, filled at a pace.",
     "breakers": "Destinations of HTTP jobs that have failed of late.",
+    "queues": "The lines that executions wait in, and their limits.",
     "workers": "The processes that run the work.",
     "tasks": "The code that can be run.",
     "keys": "Who may call.",
@@ -138,7 +139,7 @@ def _parameters(route: Route, queries: dict[str, Schema]) -> Iterator[Schema]:
     if route.query:
         for name, schema in queries[route.query.__name__]["properties"].items():
             yield {"name": name, "in": "query", "schema": _never_null(schema)}
-    if route.method == "POST":
+    if route.method == "POST" and route.keeps_answer:
         yield _IDEMPOTENCY_KEY
     if problem.STALE in route.problems:
         yield _IF_MATCH

@@ -12,9 +12,12 @@ from tickwork.model.errors import (
     FieldError,
     Invalid,
     KeyReused,
+    LeaseGone,
     NotAllowed,
     NotFound,
+    QueueFull,
     Stale,
+    StaleAttempt,
     Unavailable,
 )
 
@@ -74,6 +77,20 @@ CONFLICT = ProblemType(
     "What the request needs is not so: a job of that key exists, or it has ended, or the first request with "
     "this `Idempotency-Key` is still being worked on. In the last case there is a `Retry-After` header.",
 )
+STALE_ATTEMPT = ProblemType(
+    "stale-attempt",
+    409,
+    "The attempt is not yours",
+    "The attempt has ended, was cancelled, or was given to another worker after yours was not heard of. Drop it: "
+    "repeating the report changes nothing.",
+)
+LEASE_GONE = ProblemType(
+    "lease-gone",
+    410,
+    "The lease of the worker is gone",
+    "The worker was not heard of for longer than its lease, and what it held was given to others. Stop all of it and "
+    "register again.",
+)
 STALE = ProblemType(
     "stale-version",
     412,
@@ -106,6 +123,13 @@ KEY_REUSED = ProblemType(
     "The idempotency key belongs to another request",
     "The same `Idempotency-Key` came with another method, path or body before. Each request needs its own.",
 )
+QUEUE_FULL = ProblemType(
+    "queue-full",
+    429,
+    "The queue is full",
+    "As many executions wait in the queue as its `max_backlog` lets in. Nothing was created. Repeat the request "
+    "after `Retry-After` seconds.",
+)
 INTERNAL = ProblemType(
     "internal-error",
     500,
@@ -127,11 +151,14 @@ PROBLEM_TYPES = (
     NOT_FOUND,
     WRONG_METHOD,
     CONFLICT,
+    STALE_ATTEMPT,
+    LEASE_GONE,
     STALE,
     TOO_LARGE,
     WRONG_MEDIA,
     INVALID,
     KEY_REUSED,
+    QUEUE_FULL,
     INTERNAL,
     UNAVAILABLE,
 )
@@ -140,6 +167,8 @@ PROBLEM_TYPES = (
 _KINDS: dict[type[Exception], ProblemType] = {
     NotFound: NOT_FOUND,
     Stale: STALE,  # before the Conflict that it is, too
+    StaleAttempt: STALE_ATTEMPT,
+    LeaseGone: LEASE_GONE,
     Conflict: CONFLICT,
     NotAllowed: NOT_ALLOWED,
 }
@@ -206,6 +235,8 @@ def _foreseen(error: Exception) -> Refusal | None:
         return Refusal(kind, _summary(error.errors), error.errors)
     if isinstance(error, Unavailable):
         return Refusal(UNAVAILABLE, _UNAVAILABLE_DETAIL, headers={"retry-after": _RETRY_AFTER_SECONDS})
+    if isinstance(error, QueueFull):
+        return Refusal(QUEUE_FULL, str(error), headers={"retry-after": _RETRY_AFTER_SECONDS})
     kinds = (kind for errors, kind in _KINDS.items() if isinstance(error, errors))
     return next((Refusal(kind, str(error)) for kind in kinds), None)
 

@@ -45,7 +45,7 @@ class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Route(NamedTuple):
-    method: Literal["GET", "POST", "PATCH", "DELETE"]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
     handler: Handler  # its name and docstring are those of the operation
     scope: Scope | None  # None: answers without a key
@@ -57,3 +57,7 @@ class Route(NamedTuple):
     also: tuple[tuple[int, Any], ...] = ()  # other answers that are no problem, by their status
     media: str = JSON
     also_media: tuple[str, ...] = ()  # in which the same is given when asked for
+    waits: bool = False  # for long: the work on it ends when the client goes away
+    keeps_answer: bool = (
+        True  # of a POST with an Idempotency-Key; one that is safe to repeat as it is needs no such
+    )

@@ -42,7 +42,7 @@ async def send_stream(method: str, receive: Receive, send: Send, reply: Reply, r
 
 
 async def _send_until_gone(receive: Receive, send: Send, events: Events) -> None:
-    tasks = (asyncio.create_task(_send_all(send, events)), asyncio.create_task(_gone(receive)))
+    tasks = (asyncio.create_task(_send_all(send, events)), asyncio.create_task(gone(receive)))
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -63,7 +63,8 @@ async def _send_all(send: Send, events: Events) -> None:
         _log.exception("stream failed")
 
 
-async def _gone(receive: Receive) -> None:
+async def gone(receive: Receive) -> None:
+    """Until the client is."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -64,9 +64,18 @@ def _field_faults(value: object, kind: Any, path: str) -> Iterator[FieldError]:
             bad = {key: item for key, item in value.items() if not _fits({key: item}, kind)}
             yield from (_fault(item, inner, _join(path, key)) for key, item in bad.items())
         case list(), inspect.ListType(item_type=inner) if bad_items := _bad_items(value, kind):
-            yield from (_fault(item, inner, f"{path}[{index}]") for index, item in bad_items)
+            for index, item in bad_items:
+                yield from _item_faults(item, inner, f"{path}[{index}]")
         case _:
             yield _fault(value, info, path)
+
+
+def _item_faults(value: object, info: inspect.Type, path: str) -> Iterator[FieldError]:
+    struct = _container(value, info)
+    if isinstance(value, dict) and isinstance(struct, inspect.StructType):
+        yield from faults(value, struct.cls, path)
+    else:
+        yield _fault(value, info, path)
 
 
 def _fits(value: object, kind: Any) -> bool:

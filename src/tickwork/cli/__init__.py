@@ -15,6 +15,7 @@ _COMMANDS = {  # the file of the same name holds it; its own --help begins with 
     "job": "Create, look at and steer jobs.",
     "execution": "Look at what ran, runs and waits.",
     "dead-letter": "Look at what failed for good; run it again or set it aside.",
+    "queue": "See what waits in queues; limit, pause and resume them.",
     "breaker": "See which destinations of HTTP jobs fail, and call them again.",
     "preview": "Say what a schedule means and when it is due.",
     "outbox": "Effects and jobs of your own transactions: the outbox in your database.",

@@ -5,6 +5,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from tickwork.cli import terms
 from tickwork.cli.value import header, json_value
 from tickwork.model.job import PRIORITIES, HttpTarget, OnWorkerLost, Overlap
 
@@ -34,6 +35,7 @@ _OPTIONS = (
     click.option("--timeout", metavar="DURATION", help="How long one attempt may take, such as 5m."),
     click.option("--on-worker-lost", type=click.Choice(get_args(OnWorkerLost))),
     click.option("--overlap", type=click.Choice(get_args(Overlap)), help="When the last one still runs."),
+    *terms.OPTIONS,
     click.option("--tag", "tags", multiple=True, help="May be given several times."),
 )
 
@@ -54,6 +56,8 @@ def definition_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     }
     if any(target.values()):
         given["http"] = {name: value for name, value in target.items() if value}
+    if needs := terms.requires(given.pop("resources", ()), given.pop("labels", ())):
+        given["requires"] = needs
     retry: dict[str, Any] = {name: given.pop(name) for name in ("only_on", "never_on") if name in given}
     if "retries" in given:
         retry["max_attempts"] = given.pop("retries") + 1

@@ -15,6 +15,7 @@ from tickwork.cli.output import Columns, output_option, page_options, say, show_
 from tickwork.cli.story import headline, tell
 from tickwork.cli.text import as_json, full
 from tickwork.cli.value import duration, past
+from tickwork.cli.why import tell_why
 from tickwork.client.sync import Client
 from tickwork.model.duration import format_duration
 from tickwork.model.execution import AttemptView, ExecutionStatus, ExecutionView
@@ -178,6 +179,19 @@ def _follow(client: Client, execution_id: str, output: str, **wanted: int | None
 def attempts(client: Client, execution_id: str, output: str) -> None:
     """The tries at an execution."""
     show_page(client.list_attempts(execution_id), _ATTEMPT_COLUMNS, output)
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@output_option
+@with_client
+def why(client: Client, execution_id: str, output: str) -> None:
+    """Why an execution does not run, and when it will."""
+    reasons = client.explain_execution(execution_id)
+    if output != "table":
+        return show_item(reasons, {}, output)
+    first, *rest = tell_why(reasons)
+    return click.echo("\n".join([click.style(first, bold=True), *rest]))
 
 
 @command.command()

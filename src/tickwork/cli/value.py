@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from tickwork.model.duration import parse_duration
+from tickwork.model.rest import LEAST_WEIGHT, MOST_WEIGHT, amounts
 
 
 def duration(text: str) -> timedelta:
@@ -62,6 +63,35 @@ def label(text: str) -> tuple[str, str]:
     if not (equals and name and value):
         raise click.BadParameter(f"{text!r} is not a label; write NAME=VALUE")
     return name, value
+
+
+def resource(text: str) -> tuple[str, float]:
+    name, equals, amount = text.partition("=")
+    if not (equals and name and amount):
+        raise click.BadParameter(
+            f"{text!r} is not a resource; write NAME=AMOUNT, such as cpu=4 or memory=8Gi"
+        )
+    try:
+        return name, amounts({name: amount})[name]
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def weighted_queue(text: str) -> tuple[str, float]:
+    """A queue, and how much of a worker's room it gets beside the others."""
+    name, equals, weight = text.partition("=")
+    if not equals:
+        return name, 1.0
+    try:
+        number = float(weight)
+    except ValueError:
+        number = 0.0
+    if not (name and LEAST_WEIGHT <= number <= MOST_WEIGHT):
+        raise click.BadParameter(
+            f"{text!r} is not a queue with its weight; write QUEUE=WEIGHT, "
+            f"the weight from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+        )
+    return name, number
 
 
 def _content(text: str) -> bytes | str:

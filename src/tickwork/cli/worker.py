@@ -1,4 +1,4 @@
-"""Run a worker; list the workers of a server."""
+"""Run a worker; list the workers of a server, and drain them."""
 
 from traceback import format_exception
 from types import TracebackType
@@ -9,7 +9,7 @@ import click
 from tickwork.cli.connect import find_address, read_settings, with_client
 from tickwork.cli.loop import leave_soon, replace_process, run_loop
 from tickwork.cli.output import Columns, output_option, page_options, show_item, show_page
-from tickwork.cli.value import label
+from tickwork.cli.value import label, resource, weighted_queue
 from tickwork.cli.working import work
 from tickwork.client.link import WebSocketLink, own_order
 from tickwork.client.sync import Client
@@ -19,22 +19,45 @@ from tickwork.execute.application import Application, load_app
 from tickwork.execute.worker import Worker
 from tickwork.logs import configure_logs
 from tickwork.model.errors import TickworkError
+from tickwork.model.size import format_size
+from tickwork.model.terms import SIZES
 from tickwork.model.worker import WorkerView
+
+
+def _resources(worker: WorkerView) -> dict[str, str]:
+    """Of each how much is used, of how much."""
+    return {
+        name: f"{_amount(name, worker.resources_used.get(name, 0.0))}/{_amount(name, total)}"
+        for name, total in worker.resources.items()
+    }
+
+
+def _amount(name: str, amount: float) -> str:
+    return format_size(amount) if name in SIZES else f"{amount:g}"
+
+
+def _queues(worker: WorkerView) -> object:
+    weighted = {queue: f"{queue}={weight:g}" for queue, weight in worker.weights.items() if weight != 1}
+    return [weighted.pop(queue, queue) for queue in worker.queues] + [*weighted.values()] or "all"
+
 
 _COLUMNS: Columns[WorkerView] = {
     "id": lambda worker: worker.id,
     "name": lambda worker: worker.name,
     "status": lambda worker: worker.status,
     "holds": lambda worker: f"{worker.holding}/{worker.slots}",
-    "queues": lambda worker: worker.queues or "all",
+    "resources": _resources,
+    "labels": lambda worker: worker.labels,
+    "queues": _queues,
     "tasks": lambda worker: worker.tasks,
+    "seen": lambda worker: worker.heartbeat_at,
     "started": lambda worker: worker.started_at,
 }
 _FIELDS: Columns[WorkerView] = {
     **_COLUMNS,
+    "protocol": lambda worker: worker.protocol,
     "host": lambda worker: worker.host,
     "version": lambda worker: worker.version,
-    "labels": lambda worker: worker.labels,
     "lease until": lambda worker: worker.lease_until,
     "ended": lambda worker: worker.ended_at,
 }
@@ -77,14 +100,43 @@ def get(client: Client, worker_id: str, output: str) -> None:
 
 
 @command.command()
+@click.argument("worker_id", metavar="ID")
+@output_option
+@with_client
+def drain(client: Client, worker_id: str, output: str) -> None:
+    """Let a worker take nothing new: it finishes what it holds and ends."""
+    show_item(client.drain_worker(worker_id), _FIELDS, output)
+
+
+@command.command()
 @click.argument("app", metavar="MODULE:APP")
 @click.option("--server", "servers", multiple=True, metavar="URL", help="May be given several times.")
 @click.option("--name", help="[default: HOST-PROCESS]")
 @click.option("--slots", type=int, help="How many attempts at the same time.  [default: 100]")
 @click.option(
-    "--queue", "queues", multiple=True, help="A queue to serve; may be given again. All, if none is."
+    "--queue",
+    "queues",
+    type=weighted_queue,
+    multiple=True,
+    metavar="QUEUE[=WEIGHT]",
+    help="A queue to serve, and how much of the room it gets beside the others; may be given again. All, if none is.",
 )
-@click.option("--label", "labels", type=label, multiple=True, metavar="NAME=VALUE")
+@click.option(
+    "--label",
+    "labels",
+    type=label,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What jobs may require of a worker; may be given again.",
+)
+@click.option(
+    "--resource",
+    "resources",
+    type=resource,
+    multiple=True,
+    metavar="NAME=AMOUNT",
+    help="What jobs use while they run, such as cpu=4 or memory=8Gi; may be given again.",
+)
 @click.option("--until-stdin-ends", is_flag=True, hidden=True)
 def run(
     *,
@@ -92,8 +144,9 @@ def run(
     servers: tuple[str, ...],
     name: str | None,
     slots: int | None,
-    queues: tuple[str, ...],
+    queues: tuple[tuple[str, float], ...],
     labels: tuple[tuple[str, str], ...],
+    resources: tuple[tuple[str, float], ...],
     until_stdin_ends: bool,
 ) -> None:
     """Run the tasks of an app until stopped.
@@ -112,8 +165,10 @@ def run(
             application.definitions.values(),
             name=name,
             slots=settings.slots,
-            queues=queues,
+            queues=[queue for queue, _ in queues],
+            weights={queue: weight for queue, weight in queues if weight != 1},
             labels=dict(labels),
+            resources=dict(resources),
             app=app,
         )
         if await work(worker, declared, address, until_stdin_ends=until_stdin_ends):

@@ -1,6 +1,5 @@
 """Answers of the REST API that are nothing but answers."""
 
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -12,6 +11,7 @@ from tickwork.model.tenancy import KeyView
 class Problem(msgspec.Struct, frozen=True):
     """An error as RFC 9457 tells it."""
 
+    type: str = ""
     title: str = ""
     detail: str = ""
     errors: list[dict[str, Any]] = []
@@ -20,14 +20,6 @@ class Problem(msgspec.Struct, frozen=True):
     @property
     def fields(self) -> list[FieldError]:
         return [FieldError(e.get("path", ""), e.get("message", ""), e.get("hint")) for e in self.errors]
-
-
-class CreatedJob(msgspec.Struct, frozen=True):
-    """One job of a batch."""
-
-    id: str
-    key: str | None
-    next_run_at: datetime | None
 
 
 class NewKey(KeyView, frozen=True, kw_only=True):

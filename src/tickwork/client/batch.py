@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tickwork.client import call
-from tickwork.client.answer import CreatedJob
 from tickwork.client.call import Fields
 from tickwork.client.exchange import Steps
-from tickwork.model.job import JobRequest
+from tickwork.model.job import CreatedJob, JobRequest
 
 LARGEST_BATCH = 10_000
 _LARGEST_BODY = 32_000_000

@@ -6,16 +6,18 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from tickwork.client.answer import CreatedJob, NewKey
+from tickwork.client.answer import NewKey
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView, Order, Policy
 from tickwork.model.breaker import BreakerView
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
 from tickwork.model.execution import AttemptView, ExecutionView, MissedView
-from tickwork.model.job import JobRequest, JobView, Overlap, Priority
+from tickwork.model.job import CreatedJob, JobRequest, JobView, Overlap, Priority
 from tickwork.model.log import LogEntry
 from tickwork.model.page import Page
 from tickwork.model.preview import Preview
+from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.model.tenancy import KeyView, Scope, SigningSecret
+from tickwork.model.why import Why
 from tickwork.model.worker import TaskView, WorkerView
 
 Answer = TypeVar("Answer")
@@ -23,7 +25,7 @@ Fields = Mapping[str, Any]
 
 
 class Call(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True):
-    method: Literal["GET", "POST", "PATCH", "DELETE"]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: tuple[str, ...]  # under /v1, each part as it is meant: quoting is for the transport
     answer: type[Answer]
     query: dict[str, str] = {}
@@ -195,6 +197,11 @@ def execution_logs(
     return _get("executions", execution_id, "logs", answer=Page[LogEntry], query=query)
 
 
+def explain_execution(execution_id: str) -> Call[Why]:
+    """Why the execution does not run, and when it will."""
+    return _get("executions", execution_id, "why", answer=Why)
+
+
 def cancel_execution(execution_id: str) -> Call[ExecutionView]:
     return _post("executions", execution_id, "cancel", answer=ExecutionView)
 
@@ -246,6 +253,33 @@ def list_breakers() -> Call[Page[BreakerView]]:
 def reset_breaker(destination: str) -> Call[BreakerView]:
     """Close the circuit breaker of a destination by hand: what waits for it is let go."""
     return _post("breakers", "reset", answer=BreakerView, body={"destination": destination})
+
+
+def list_queues(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[QueueView]]:
+    """By name."""
+    return _get("queues", answer=Page[QueueView], query={"limit": limit, "cursor": cursor})
+
+
+def get_queue(name: str) -> Call[QueueView]:
+    return _get("queues", name, answer=QueueView)
+
+
+def set_queue(
+    name: str, *, max_running: int | None = None, rate: str | None = None, max_backlog: int | None = None
+) -> Call[QueueView]:
+    """Set the limits of a queue, all of them: what is not named is not limited."""
+    settings = QueueSettings(max_running=max_running, rate=rate, max_backlog=max_backlog)
+    body = msgspec.json.encode(settings)
+    return Call(method="PUT", path=("queues", name), answer=QueueView, body=body)
+
+
+def pause_queue(name: str) -> Call[QueueView]:
+    """Nothing more of it starts, but what workers hold goes on."""
+    return _post("queues", name, "pause", answer=QueueView)
+
+
+def resume_queue(name: str) -> Call[QueueView]:
+    return _post("queues", name, "resume", answer=QueueView)
 
 
 def list_workers(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[WorkerView]]:

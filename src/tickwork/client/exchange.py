@@ -15,7 +15,18 @@ import msgspec
 
 from tickwork.client.answer import Problem
 from tickwork.client.call import Answer, Call
-from tickwork.model.errors import Conflict, Invalid, NotAllowed, NotFound, Stale, TickworkError, Unavailable
+from tickwork.model.errors import (
+    Conflict,
+    Invalid,
+    LeaseGone,
+    NotAllowed,
+    NotFound,
+    QueueFull,
+    Stale,
+    StaleAttempt,
+    TickworkError,
+    Unavailable,
+)
 
 Result = TypeVar("Result")
 Reply = httpx2.Response | httpx2.TransportError
@@ -27,9 +38,11 @@ _SIMPLE_ERRORS: dict[int, type[TickworkError]] = {
     401: NotAllowed,
     403: NotAllowed,
     409: Conflict,
+    410: LeaseGone,
     412: Stale,
     429: Unavailable,
 }
+_OWN_TYPES: dict[str, type[TickworkError]] = {"queue-full": QueueFull, "stale-attempt": StaleAttempt}
 _BUSY = frozenset({429, 502, 503, 504})
 _IN_FLIGHT = 409  # with Retry-After: the first sending of this very request is still being worked on
 
@@ -122,8 +135,8 @@ def _error(call: Call[Any], response: httpx2.Response) -> TickworkError:
     status = response.status_code
     if _is_in_flight(response):
         return Unavailable(said)
-    if status in _SIMPLE_ERRORS:
-        return _SIMPLE_ERRORS[status](said)
+    if kind := _OWN_TYPES.get(problem.type.rpartition("/")[2]) or _SIMPLE_ERRORS.get(status):
+        return kind(said)
     if status == httpx2.codes.NOT_FOUND:
         return _not_found(call)
     if response.is_server_error:

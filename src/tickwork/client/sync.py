@@ -7,7 +7,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx2
 
-from tickwork.client import batch, call, redrive, wait
+from tickwork.client import batch, call, redrive, rest, wait
 from tickwork.client.address import find_server
 from tickwork.client.call import Answer, Call
 from tickwork.client.connection import TIMEOUT_DEFAULT, connection_options, take_signature
@@ -76,6 +76,7 @@ class Client:
     list_missed = _sends(call.list_missed)
     get_execution = _sends(call.get_execution)
     list_attempts = _sends(call.list_attempts)
+    explain_execution = _sends(call.explain_execution)
     cancel_execution = _sends(call.cancel_execution)
     retry_execution = _sends(call.retry_execution)
     execution_logs = _sends(call.execution_logs)
@@ -88,9 +89,24 @@ class Client:
     list_breakers = _sends(call.list_breakers)
     reset_breaker = _sends(call.reset_breaker)
 
+    list_queues = _sends(call.list_queues)
+    get_queue = _sends(call.get_queue)
+    set_queue = _sends(call.set_queue)
+    pause_queue = _sends(call.pause_queue)
+    resume_queue = _sends(call.resume_queue)
+
     list_workers = _sends(call.list_workers)
     get_worker = _sends(call.get_worker)
+    drain_worker = _sends(rest.drain_worker)
     list_tasks = _sends(call.list_tasks)
+
+    register_worker = _sends(rest.register_worker)
+    heartbeat_worker = _sends(rest.heartbeat_worker)
+    claim_executions = _sends(rest.claim_executions)
+    start_execution = _sends(rest.start_execution)
+    report_progress = _sends(rest.report_progress)
+    complete_execution = _sends(rest.complete_execution)
+    fail_execution = _sends(rest.fail_execution)
 
     create_key = _sends(call.create_key)
     list_keys = _sends(call.list_keys)

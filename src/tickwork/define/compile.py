@@ -13,6 +13,7 @@ from tickwork.model.job import HTTP_TASK, PRIORITIES, JobRequest, JobSpec
 from tickwork.model.retry import RetryPolicy
 from tickwork.model.schedule import Once, Recurring, Schedule
 from tickwork.model.target import target_errors
+from tickwork.model.terms import errors_of_terms, terms_of
 
 _LONGEST_PAYLOAD = 512 * 1024
 _MOST_RUNS = 100_000
@@ -28,7 +29,8 @@ class ParseSchedule(Protocol):
 
 
 class Compiler:
-    """For the jobs of one request. Many of them differ in nothing but the payload: then the rest is understood once."""
+    """For the jobs of one request. Many of them differ in nothing but the payload and in what they depend on: then the
+    rest is understood once."""
 
     def __init__(self, parse_schedule: ParseSchedule, now: datetime) -> None:
         self._parse_schedule = parse_schedule
@@ -37,11 +39,11 @@ class Compiler:
 
     def compile(self, request: JobRequest) -> JobSpec:
         """Invalid names every field that cannot be understood."""
-        without_payload = msgspec.structs.replace(request, payload=UNSET)
-        if request.task and self._last and self._last[0] == without_payload:
+        alike = msgspec.structs.replace(request, payload=UNSET, depends_on=[], ref=None)
+        if request.task and self._last and self._last[0] == alike:
             return _with_payload(self._last[1], request)
-        spec = _compile(request, without_payload, self._parse_schedule, self._now)
-        self._last = without_payload, spec
+        spec = _compile(request, alike, self._parse_schedule, self._now)
+        self._last = alike, spec
         return spec
 
 
@@ -54,9 +56,9 @@ def _with_payload(spec: JobSpec, request: JobRequest) -> JobSpec:
 
 
 def _compile(
-    request: JobRequest, without_payload: JobRequest, parse_schedule: ParseSchedule, now: datetime
+    request: JobRequest, alike: JobRequest, parse_schedule: ParseSchedule, now: datetime
 ) -> JobSpec:
-    errors = list(_errors_of_handler(request))
+    errors = [*_errors_of_handler(request), *errors_of_terms(request.requires, request.limits)]
     schedule = _schedule(request, parse_schedule, now, errors)
     payload = _payload(request, errors)
     timeout = _seconds(
@@ -69,6 +71,7 @@ def _compile(
         request=request,
         task=request.task or HTTP_TASK,
         queue=request.queue,
+        terms=terms_of(request.requires, request.limits, request.fair_share).text(),
         priority=PRIORITIES.index(request.priority),
         payload=payload,
         target=msgspec.json.encode(request.http) if request.http else None,
@@ -76,7 +79,7 @@ def _compile(
         retry=retry,
         catch_up=request.catch_up,
         schedule=schedule,
-        definition=msgspec.json.encode(without_payload),
+        definition=msgspec.json.encode(alike),
     )
 
 

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
-from tickwork.model.errors import Conflict, Invalid
+from tickwork.model.errors import Conflict, Invalid, QueueFull
 from tickwork.model.job import JobRequest, JobView
 
 _MOST = 200  # written together
@@ -46,7 +46,7 @@ class Gatherer:
     async def _write(self, tenant_id: int, batch: Sequence[_Asked]) -> None:
         try:
             views = await self._create(tenant_id, [asked.request for asked in batch])
-        except (Invalid, Conflict) as error:
+        except (Invalid, Conflict, QueueFull) as error:
             if len(batch) == 1:
                 _answer(batch[0], error)
                 return

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tickwork.define.compile import Compiler, ParseSchedule
+from tickwork.define.dependency import Dependencies, named_jobs
 from tickwork.define.gather import Gatherer
 from tickwork.define.payload import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, Stale
 from tickwork.model.ids import job_id
 from tickwork.model.job import HTTP_TASK, CreatedJob, JobFilter, JobRequest, JobSpec, JobStatus, JobView
 from tickwork.model.page import Page
-from tickwork.model.schedule import KINDS, Schedule
+from tickwork.model.schedule import KINDS, Schedule, Timing
 from tickwork.store.port import DefineStore, Made, ReadStore
 
 _TRIES = 50  # of a change that others keep overtaking
@@ -28,6 +29,7 @@ class Jobs:
         store: DefineStore,
         read: ReadStore,
         parse_schedule: ParseSchedule,
+        timing_from_text: Callable[[str], Timing],
         work_arrived: Callable[[], None],
         until_stopped: Callable[[int, int], Awaitable[None]],
         in_transaction: Callable[[], bool],
@@ -35,6 +37,7 @@ class Jobs:
         self._store = store
         self._read = read
         self._parse_schedule = parse_schedule
+        self._timing_from_text = timing_from_text
         self._work_arrived = work_arrived
         self._until_stopped = until_stopped
         self._in_transaction = in_transaction
@@ -46,8 +49,9 @@ class Jobs:
         return await self._read.jobs_by_id(tenant_id, [job for job, *_ in made])
 
     async def create_one(self, tenant_id: int, request: JobRequest) -> JobView:
-        """Together with others that come at the same moment, unless it must commit with something else."""
-        if self._in_transaction():
+        """Together with others that come at the same moment, unless it must commit with something else or the names
+        of other jobs mean something to it."""
+        if self._in_transaction() or request.depends_on or request.ref:
             return (await self.create(tenant_id, [request]))[0]
         return await self._gatherer.create(tenant_id, request)
 
@@ -99,7 +103,7 @@ class Jobs:
         if isinstance(patch.get("schedule"), dict):
             shown = (await self.get(tenant_id, job)).schedule
             document = {**document, "schedule": _as_base(shown, patch["schedule"]), "timezone": None}
-        (spec,) = await self._compile(tenant_id, [_patched(document, patch)])
+        (spec,) = await self._compile(tenant_id, [_patched(document, patch)], itself=job)
         await self._store.change(tenant_id, job, spec, current.version if if_match is None else if_match)
 
     async def pause(self, tenant_id: int, job: int) -> JobView:
@@ -119,7 +123,9 @@ class Jobs:
         await self._until_stopped(tenant_id, job)
         return await self.get(tenant_id, job)
 
-    async def _compile(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobSpec]:
+    async def _compile(
+        self, tenant_id: int, requests: Sequence[JobRequest], itself: int | None = None
+    ) -> builtins.list[JobSpec]:
         now = await self._read.now()
         tasks = await self._known_tasks(tenant_id, {each.task for each in requests if each.task})
         compiler = Compiler(
@@ -128,16 +134,33 @@ class Jobs:
         errors = builtins.list(islice(_repeated_keys(requests), _MOST_ERRORS))
         specs: builtins.list[JobSpec] = []
         for number, request in enumerate(requests):
-            prefix = f"[{number}]." if len(requests) > 1 else ""
             try:
                 specs.append(_compile_one(request, tasks, compiler))
             except Invalid as invalid:
-                errors.extend(error._replace(path=prefix + error.path) for error in invalid.errors)
+                errors.extend(_placed(error, number, len(requests)) for error in invalid.errors)
             if len(errors) >= _MOST_ERRORS:
                 break
+        if not errors:
+            specs = await self._linked(tenant_id, requests, specs, itself, errors)
         if errors:
             raise Invalid(errors[:_MOST_ERRORS])
         return specs
+
+    async def _linked(
+        self,
+        tenant_id: int,
+        requests: Sequence[JobRequest],
+        specs: builtins.list[JobSpec],
+        itself: int | None,
+        errors: builtins.list[FieldError],
+    ) -> builtins.list[JobSpec]:
+        if not any(request.depends_on or request.ref for request in requests):
+            return specs
+        known = await self._store.find_parents(tenant_id, named_jobs(requests))
+        dependencies = Dependencies(requests, known, self._timing_from_text, itself=itself)
+        linked = dependencies.link(specs)
+        errors.extend(_placed(error, place, len(requests)) for place, error in dependencies.faults)
+        return linked
 
     async def _known_tasks(self, tenant_id: int, wanted: set[str]) -> "_KnownTasks":
         schemas = await self._store.find_tasks(tenant_id, wanted)
@@ -148,6 +171,11 @@ class Jobs:
 class _KnownTasks(NamedTuple):
     schemas: dict[str, str]
     names: list[str]  # to guess what was meant; asked for only when something is not known
+
+
+def _placed(error: FieldError, place: int, count: int) -> FieldError:
+    """With the place of its job in the request, when there are several."""
+    return error._replace(path=f"[{place}].{error.path}") if count > 1 else error
 
 
 def _compile_one(request: JobRequest, tasks: _KnownTasks, compiler: Compiler) -> JobSpec:
@@ -202,6 +230,8 @@ def _as_base(shown: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 
 
 def _patched(document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:
+    if patch.get("ref") is not None:
+        raise Invalid.field("ref", "names a job only in the batch that it is created in")
     merged = _merge(document, patch)
     if merged.get("http") and "url" not in merged["http"]:
         # The patch fits field by field; of the whole, only this can be missing.

@@ -1,14 +1,19 @@
 """Waiting executions → workers with room for them."""
 
+from collections import Counter as Counted
+from collections.abc import Sequence
 from datetime import timedelta
 
 from prometheus_client import Counter
 
+from tickwork.dispatch.gate import Gates, lock_gates
 from tickwork.dispatch.handout import Handout
-from tickwork.dispatch.roster import Roster
-from tickwork.store.port import Claiming, DispatchStore
+from tickwork.dispatch.order import Order
+from tickwork.dispatch.roster import NOBODY, Roster
+from tickwork.store.port import Claiming, DispatchStore, Handing, Line, Works
 
 _CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
+_TOO_LONG = 0.5  # seconds of waiting, after which nothing that is less urgent is handed out past it
 
 
 class Claimer:
@@ -16,30 +21,80 @@ class Claimer:
         self._store = store
         self._roster = roster
         self._lead = lead
+        self._order = Order(roster)
+        self.something_is_held_back = False  # by a limit, which may be free as soon as something ends
 
     async def claim(self) -> bool:
         """Hand out what is due, or nearly; whether there was anything."""
-        self._roster.learn(await self._store.lanes_after(self._roster.newest_lane))
-        rooms = self._roster.rooms()
-        if not rooms:
+        if not self._roster.room():
             return False
         handout: Handout | None = None
         try:
             async with self._store.claiming() as claiming:
-                handout = self._roster.place(await claiming.pick(rooms, self._lead))
-                claimed = await self._claim(claiming, handout)
+                handout = await self._choose(claiming)
+                if handout:
+                    await self._claim(claiming, handout)
         except BaseException:
             if handout:
                 handout.release()
             raise
+        if handout is None:
+            return False
         handout.deliver()
-        return claimed
+        return bool(handout.shares)
 
-    async def _claim(self, claiming: Claiming, handout: Handout) -> bool:
+    async def _choose(self, claiming: Claiming) -> Handout | None:
+        waiting = await claiming.waiting(self._lead)
+        await self._roster.learn((line.lane for line in waiting), claiming)
+        lines = [line for line in waiting if self._roster.serving(line.lane)]
+        if not lines:
+            self._notice((), Gates(()))
+            return None
+        room = self._roster.room()
+        wanted = [(self._roster.lanes[lane], room) for lane in {line.lane for line in lines}]
+        gates = await lock_gates(claiming, wanted, room)
+        self._notice(lines, gates)
+        quotas = self._order.allot(lines, gates)
+        if not quotas:
+            return None
+        works = await claiming.pick(quotas, self._lead)
+        gates.start_over()
+        return self._roster.place(works, gates)
+
+    def _notice(self, lines: Sequence[Line], gates: Gates) -> None:
+        """What has waited for too long though nothing but workers is missing, and whether a limit holds anything."""
+        free = [line for line in lines if gates.room(self._roster.lanes[line.lane])]
+        self._roster.behind = min((line.priority for line in free if line.waited > _TOO_LONG), default=NOBODY)
+        self.something_is_held_back = len(free) < len(lines)
+
+    async def _claim(self, claiming: Claiming, handout: Handout) -> None:
         await handout.fix(claiming)
-        shares = handout.shares()
-        for worker_id, works in shares:
-            await claiming.claim(works, worker_id)
+        for member, _, works in handout.shares:
+            await claiming.claim(works, member.seat.worker_id)
+            self._order.remember(works)
             _CLAIMED.inc(works.size)
         await handout.lease(claiming)
-        return bool(shares)
+
+
+class Placer:
+    """Puts what is being fired into free hands at once."""
+
+    def __init__(self, roster: Roster) -> None:
+        self._roster = roster
+
+    async def place(self, handing: Handing, works: Works) -> Handout:
+        """As far as there are any, no gate is in the way, and nothing as urgent has been waiting for long."""
+        await self._roster.learn(set(works.lanes), handing)
+        wanted = [
+            (self._roster.lanes[lane], count)
+            for lane, count in Counted(works.lanes).items()
+            if any(member.room for member in self._roster.serving(lane))
+        ]
+        gates = await lock_gates(handing, wanted, works.size)
+        return self._roster.place(works, gates, self._urgent(works))
+
+    def _urgent(self, works: Works) -> Sequence[int] | None:
+        behind = self._roster.behind
+        if behind == NOBODY:
+            return None
+        return [place for place, priority in enumerate(works.priorities) if priority < behind]

@@ -4,17 +4,22 @@ import builtins
 
 from tickwork.model.page import Page
 from tickwork.model.worker import TaskView, WorkerView
-from tickwork.store.port import ReadStore
+from tickwork.store.port import ReadStore, WorkerStore
 
 
 class Workers:
-    def __init__(self, read: ReadStore) -> None:
+    def __init__(self, read: ReadStore, store: WorkerStore) -> None:
         self._read = read
+        self._store = store
 
     async def list(self, tenant_id: int, limit: int, cursor: str | None = None) -> Page[WorkerView]:
         return await self._read.workers(tenant_id, limit, cursor)
 
     async def get(self, tenant_id: int, worker: int) -> WorkerView:
+        return await self._read.worker(tenant_id, worker)
+
+    async def drain(self, tenant_id: int, worker: int) -> WorkerView:
+        await self._store.drain(tenant_id, worker)
         return await self._read.worker(tenant_id, worker)
 
 

@@ -17,7 +17,6 @@ from tickwork.dispatch.reconcile import compare
 from tickwork.dispatch.roster import Roster
 from tickwork.model.duration import LONGEST
 from tickwork.model.errors import Unavailable
-from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.protocol import (
@@ -38,7 +37,9 @@ from tickwork.model.protocol import (
     Outcomes,
     Refused,
     Welcome,
+    execution_key,
 )  # fmt: skip
+from tickwork.model.rest import MOST_RESOURCE, MOST_WEIGHT
 from tickwork.model.tenancy import Caller
 from tickwork.model.worker import LEASE
 from tickwork.store.port import NOTHING_HELD, Claimed, DispatchStore, Registration, Seat
@@ -162,6 +163,7 @@ class Gateway:
         session.hold_back()
         self._roster.join(member)
         held = await self._store.held_by(seat.worker_id) if hello.resume else NOTHING_HELD
+        await self._roster.learn(held.works.lanes, self._store)
         forget = compare(member, held, hello.holding)
         session.send_first(
             Welcome(
@@ -237,7 +239,7 @@ class Gateway:
         self._renewer.hear(member, message.sent)
         self._beat_heard()
         started = [
-            (Claimed(_key(claim), member.seat.worker_id, claim.attempt), from_micros(at))
+            (Claimed(execution_key(claim), member.seat.worker_id, claim.attempt), from_micros(at))
             for claim, at in message.running
             if _in_hand(member, claim) and 0 < at < _LATEST
         ]
@@ -304,6 +306,10 @@ class _Session:
 def _objection(tenant_id: int | None, hello: Hello) -> str | None:
     if hello.slots < 1 or hello.credit < 0:
         return "slots are at least 1 and credit at least 0"
+    if not all(0 <= amount <= MOST_RESOURCE for amount in hello.resources.values()):
+        return f"resources are from 0 to {MOST_RESOURCE:g}"
+    if not all(0 < weight <= MOST_WEIGHT for weight in hello.weights.values()):
+        return f"weights of queues are more than 0 and up to {MOST_WEIGHT:g}"
     if tenant_id is not None and any(offer.name == HTTP_TASK for offer in hello.tasks):
         return f"{HTTP_TASK!r} is the name of the built-in task: choose another"
     return None
@@ -331,10 +337,6 @@ def _bounded(note: Note) -> Note:
     lines = [LogLine(line.at, line.level[:_LONGEST_LEVEL], line.text[:_LONGEST_LINE]) for line in note.lines]
     message = note.message[:_LONGEST_MESSAGE] if note.message else None
     return msgspec.structs.replace(note, lines=lines, message=message)
-
-
-def _key(claim: Claim | Outcome | Note) -> ExecutionKey:
-    return ExecutionKey(claim.tenant, from_micros(claim.at), claim.job)
 
 
 def _in_hand(member: Member, claim: Claim | Outcome | Note) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tickwork.dispatch.member import Member
-from tickwork.model.protocol import Micros, Refused, Renewed
+from tickwork.model.protocol import Drain, Micros, Refused, Renewed
 from tickwork.model.worker import LEASE
 from tickwork.store.port import DispatchStore
 
@@ -28,6 +28,8 @@ class Renewer:
                 del self._heard[member]
             if member.seat.worker_id in alive:
                 member.send(Renewed(sent, self._now()))
+                if alive[member.seat.worker_id] and not member.draining:
+                    member.send(Drain())  # somebody else's wish; it answers with its own
             else:
                 member.send(Refused("the lease ran out and the work was given to others"))
         return bool(self._heard)

@@ -1,9 +1,11 @@
 """A worker that is connected to this node, and what is in its hands."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import repeat
 
+from tickwork.dispatch.space import Space
 from tickwork.model.protocol import FromServer, Hello, Key, Run, Runs
+from tickwork.model.terms import is_satisfied
 from tickwork.store.port import Lane, Seat, Works
 
 
@@ -18,9 +20,16 @@ class Member:
         self.draining = False
         self.reserved = 0  # room promised to a transaction that has not committed
         self.doubtful: set[int] = set()  # leases that a commit without an answer may have given it
+        self._lanes: Mapping[int, Lane] = {}  # those that its node knows
+        self._flows: Mapping[int, int] = {}  # of these lanes
         self._tasks = frozenset(offer.name for offer in hello.tasks)
         self._queues = frozenset(hello.queues)
+        self._weights = hello.weights
+        self._labels = hello.labels
+        self._resources = hello.resources
+        self._used = dict.fromkeys(hello.resources, 0.0)
         self._hands: dict[Key, tuple[int, int]] = {}  # attempt and lease of each
+        self._lane_of: dict[Key, int] = {}  # only when resources are counted
         self._left: dict[int, int] = {}  # of each lease
 
     @property
@@ -31,17 +40,42 @@ class Member:
     def holding(self) -> int:
         return len(self._hands)
 
+    def learn(self, lanes: Mapping[int, Lane], flows: Mapping[int, int]) -> None:
+        """Where to look up what it is handed."""
+        self._lanes, self._flows = lanes, flows
+
+    def space(self) -> Space:
+        return Space(self.room, {name: total - self._used[name] for name, total in self._resources.items()})
+
     def serves(self, lane: Lane) -> bool:
         """The built-in worker belongs to no tenant and serves all of them."""
         return (
             self.tenant_id in (None, lane.tenant_id)
             and lane.task in self._tasks
             and (not self._queues or lane.queue in self._queues)
+            and is_satisfied(lane.terms.labels, self._labels)
+            and all(self._resources.get(name, 0.0) >= need for name, need in lane.terms.resources.items())
         )
+
+    @property
+    def is_special(self) -> int:
+        """By how much it has what only some jobs need: others go elsewhere first."""
+        return len(self._resources) + len(self._labels)
+
+    def weight(self, queue: str) -> float:
+        return self._weights.get(queue, 1.0)
 
     def attempt_in_hand(self, key: Key) -> int | None:
         held = self._hands.get(key)
         return held[0] if held else None
+
+    def reserve(self, works: Works) -> None:
+        self.reserved += works.size
+        self._use(works, 1)
+
+    def unreserve(self, works: Works) -> None:
+        self.reserved -= works.size
+        self._use(works, -1)
 
     def take(self, works: Works, lease_id: int) -> None:
         """These are in its hands from now on, whether or not it has been told."""
@@ -50,6 +84,9 @@ class Member:
         self._hands.update(
             zip(works.keys(), zip(works.attempts, repeat(lease_id), strict=False), strict=True)
         )
+        if self._resources:
+            self._lane_of.update(zip(works.keys(), works.lanes, strict=True))
+            self._use(works, 1)
         self._left[lease_id] = self._left.get(lease_id, 0) + works.size
 
     def doubt(self, lease_id: int) -> None:
@@ -60,6 +97,8 @@ class Member:
         held = self._hands.pop(key, None)
         if held is None:
             return None
+        if self._resources:
+            self._use_lane(self._lane_of.pop(key), -1)
         lease_id = held[1]
         left = self._left[lease_id] - 1
         if left:
@@ -80,5 +119,16 @@ class Member:
             works.timeouts,
             works.ready,
             works.targets,
+            works.priorities,
+            map(self._flows.__getitem__, works.lanes),
         )
         self.send(Runs(list(runs)))
+
+    def _use(self, works: Works, sign: int) -> None:
+        if self._resources:
+            for lane in works.lanes:
+                self._use_lane(lane, sign)
+
+    def _use_lane(self, lane: int, sign: int) -> None:
+        for name, amount in self._lanes[lane].terms.resources.items():
+            self._used[name] += sign * amount

@@ -21,6 +21,7 @@ class Reconciler:
         for member in self._roster:
             if doubtful := set(member.doubtful):
                 held = await self._store.held_by(member.seat.worker_id)
+                await self._roster.learn(held.works.lanes, self._store)
                 compare(member, held.of(doubtful), known=())
                 member.doubtful -= doubtful
         return False

@@ -1,22 +1,30 @@
-"""The workers connected to this node, and which of them could run what."""
+"""The workers connected to this node, which lanes they serve, and who gets what."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import starmap
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Protocol
 
+from tickwork.dispatch.gate import Gates
 from tickwork.dispatch.handout import Handout, Share
 from tickwork.dispatch.member import Member
 from tickwork.store.port import Lane, Works
 
-_MOST_PER_LANE = 2000  # claimed in one go
+NOBODY = 4  # less urgent than any priority
+
+
+class Lanes(Protocol):
+    async def lanes(self, lanes: Collection[int]) -> list[Lane]: ...
 
 
 class Roster:
     def __init__(self) -> None:
         self._members: dict[int, Member] = {}
-        self._lanes: dict[int, Lane] = {}
         self._serving: dict[int, list[Member]] = {}
-        self.newest_lane = 0
+        self._first_of_flow: dict[tuple[int, str, str], int] = {}
+        self.lanes: dict[int, Lane] = {}
+        self.flows: dict[int, int] = {}  # of each lane: the first one known that uses the same fair share
+        self.behind = NOBODY  # the most urgent priority of which something has waited for too long
 
     def __iter__(self) -> Iterator[Member]:
         return iter(list(self._members.values()))
@@ -28,6 +36,7 @@ class Roster:
         return self._members.get(worker_id)
 
     def join(self, member: Member) -> None:
+        member.learn(self.lanes, self.flows)
         self._members[member.seat.worker_id] = member
         self._match()
 
@@ -37,52 +46,92 @@ class Roster:
             del self._members[member.seat.worker_id]
             self._match()
 
-    def learn(self, lanes: Iterable[Lane]) -> None:
-        for lane in lanes:
-            self._lanes[lane.id] = lane
-            self.newest_lane = max(self.newest_lane, lane.id)
-            self._match_lane(lane)
+    async def learn(self, lanes: Iterable[int], source: Lanes) -> None:
+        """Lanes that were not heard of before."""
+        unknown = {*lanes} - self.lanes.keys()
+        if unknown:
+            for lane in await source.lanes(unknown):
+                self._add(lane)
 
-    def rooms(self) -> dict[int, int]:
-        """How much each lane's workers could take, for lanes where that is something."""
-        rooms = {lane: sum(member.room for member in members) for lane, members in self._serving.items()}
-        return {lane: min(room, _MOST_PER_LANE) for lane, room in rooms.items() if room}
+    def serving(self, lane: int) -> Sequence[Member]:
+        return self._serving.get(lane, ())
 
-    def place(self, works: Works) -> Handout:
-        """Choose a worker with room for each, as far as there is any, evenly."""
-        shares: dict[Member, Sequence[int]] = {}
-        for lane, places in _by_lane(works.lanes).items():
-            for member, share in _shared(places, self._serving.get(lane, ())):
-                member.reserved += len(share)
-                shares[member] = [*shares[member], *share] if member in shares else share
-        return Handout(works, list(starmap(Share, shares.items())))
+    def room(self) -> int:
+        return sum(member.room for member in self._members.values())
+
+    def place(self, works: Works, gates: Gates, places: Sequence[int] | None = None) -> Handout:
+        """Choose a worker for each, as far as there is room and the gates let it through; only at these places."""
+        chosen: dict[Member, list[Sequence[int]]] = defaultdict(list)
+        for number, of_lane in _by_lane(works.lanes, places).items():
+            lane, members = self.lanes[number], self.serving(number)
+            if not any(member.room for member in members):
+                continue
+            open_ones = of_lane[: gates.room(lane)]
+            begin = 0
+            for member, count in _shares(len(open_ones), members, lane.terms.resources):
+                share = open_ones[begin : begin + count]
+                member.reserve(works.at(share))
+                chosen[member].append(share)
+                begin += count
+            gates.let_through(lane, begin)
+        shares = [(member, _joined(parts)) for member, parts in chosen.items()]
+        return Handout(
+            works, [Share(member, parts, works.at(parts)) for member, parts in shares], gates, self.lanes
+        )
+
+    def _add(self, lane: Lane) -> None:
+        self.lanes[lane.id] = lane
+        self.flows[lane.id] = self._first_of_flow.setdefault(
+            (lane.tenant_id, lane.queue, lane.terms.flow), lane.id
+        )
+        self._match_lane(lane)
 
     def _match(self) -> None:
         self._serving.clear()
-        for lane in self._lanes.values():
+        for lane in self.lanes.values():
             self._match_lane(lane)
 
     def _match_lane(self, lane: Lane) -> None:
         members = [member for member in self._members.values() if member.serves(lane)]
         if members:
-            self._serving[lane.id] = members
+            self._serving[lane.id] = sorted(members, key=lambda member: member.is_special)
 
 
-def _by_lane(lanes: Sequence[int]) -> Mapping[int, Sequence[int]]:
+def _by_lane(lanes: Sequence[int], places: Sequence[int] | None) -> Mapping[int, Sequence[int]]:
     """The places of each lane's work."""
-    if lanes and lanes.count(lanes[0]) == len(lanes):
+    if places is None and lanes and lanes.count(lanes[0]) == len(lanes):
         return {lanes[0]: range(len(lanes))}
-    places: dict[int, list[int]] = defaultdict(list)
-    for place, lane in enumerate(lanes):
-        places[lane].append(place)
-    return places
+    by_lane: dict[int, list[int]] = defaultdict(list)
+    for place in range(len(lanes)) if places is None else places:
+        by_lane[lanes[place]].append(place)
+    return by_lane
 
 
-def _shared(places: Sequence[int], members: Sequence[Member]) -> Iterator[tuple[Member, Sequence[int]]]:
-    open_ones = sorted((member for member in members if member.room), key=lambda member: member.room)
-    begin = 0
-    for waiting, member in enumerate(open_ones):
-        share = min(member.room, -(-(len(places) - begin) // (len(open_ones) - waiting)))
+def _shares(
+    count: int, members: Sequence[Member], needs: Mapping[str, float]
+) -> Iterator[tuple[Member, int]]:
+    """How many each gets: those first that have nothing special, evenly; of those with resources the tightest fit."""
+    if needs:
+        yield from _tightest_first(count, members, needs)
+        return
+    for _, alike in groupby(members, key=lambda member: member.is_special):
+        open_ones = sorted((member for member in alike if member.room), key=lambda member: member.room)
+        for waiting, member in enumerate(open_ones):
+            share = min(member.room, -(-count // (len(open_ones) - waiting)))
+            if share:
+                yield member, share
+                count -= share
+
+
+def _tightest_first(
+    count: int, members: Sequence[Member], needs: Mapping[str, float]
+) -> Iterator[tuple[Member, int]]:
+    for member in sorted(members, key=lambda member: member.space().spare(needs)):
+        share = min(member.space().fits(needs), count)
         if share:
-            yield member, places[begin : begin + share]
-        begin += share
+            yield member, share
+            count -= share
+
+
+def _joined(parts: Sequence[Sequence[int]]) -> Sequence[int]:
+    return parts[0] if len(parts) == 1 else [place for part in parts for place in part]

@@ -6,7 +6,6 @@ never wait are run in a row by one slot.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from contextvars import Context as Variables
@@ -21,6 +20,7 @@ from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.drive import remaining_steps
 from tickwork.execute.ending import Ending, cancelled, going_on, raised, timed_out
 from tickwork.execute.lease import Lease
+from tickwork.execute.line import Line
 
 _TURN = 0.005  # seconds a slot may run attempts that never wait before it lets others have the loop
 _AT_ONCE = 64  # slots to wake together
@@ -55,7 +55,7 @@ class Slots:
         self._finish = finish
         self._lease_over = lease_over
         self._worn_out = worn_out
-        self._ready: deque[Attempt] = deque()
+        self._ready = Line()
         self._tasks: set[Slot] = set()
         self._resting: dict[asyncio.Future[None], None] = {}
         self._coming = 0  # slots that were called and have not begun yet

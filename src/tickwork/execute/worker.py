@@ -48,18 +48,23 @@ class Worker:
         name: str | None = None,
         slots: int = SLOTS_DEFAULT,
         queues: Sequence[str] = (),
+        weights: Mapping[str, float] | None = None,
         labels: Mapping[str, str] | None = None,
+        resources: Mapping[str, float] | None = None,
         app: str | None = None,
         measure: Elapsed = elapsed,
     ) -> None:
-        """Without `queues` it serves all of them. `app` tells child processes where to import the tasks from:
+        """Without `queues` it serves all of them; `weights` are how much of its room each gets beside the others, 1
+        unless said. `app` tells child processes where to import the tasks from:
         "module:app"."""
         tasks = list(tasks)
         self._link = link
         self._name = name or f"{socket.gethostname()}-{os.getpid()}"
         self._slots = slots
         self._queues = list(queues)
+        self._weights = dict(weights or {})
         self._labels = dict(labels or {})
+        self._resources = dict(resources or {})
         self._offers = [TaskOffer(task.name, task.parameters, task.description) for task in tasks]
         self._clock = DatabaseClock(measure)
         self._lease = Lease()
@@ -177,7 +182,9 @@ class Worker:
             credit=self._told_credit,
             tasks=self._offers,
             queues=self._queues,
+            weights=self._weights,
             labels=self._labels,
+            resources=self._resources,
             resume=self._lease.token,
             holding=self._holding.claims(),
         )
@@ -212,9 +219,7 @@ class Worker:
     def _hear(self, message: protocol.FromServer) -> None:
         match message:
             case protocol.Runs(runs):
-                self._holding.take(runs)
-                if self._draining:
-                    self._holding.give_back()
+                self._take(runs)
             case protocol.Ack(number):
                 self._holding.acknowledge(number)
                 if self._finished:
@@ -227,11 +232,19 @@ class Worker:
                 self._holding.start_due()
             case protocol.Revoke(claims, reason):
                 self._holding.revoke(claims, reason)
+            case protocol.Drain():
+                _log.info("somebody wants this worker to drain")
+                self.drain()
             case protocol.Drained():
                 self._drained = True
                 self._alarm.set()
             case protocol.Refused(reason):
                 self._lose_lease(reason)
+
+    def _take(self, runs: Iterable[protocol.Run]) -> None:
+        self._holding.take(runs)
+        if self._draining:
+            self._holding.give_back()
 
     async def _beat(self, connection: Connection) -> None:
         while True:

@@ -6,7 +6,10 @@ TickworkError
 │   └── KeyReused      an idempotency key that came with another request before
 ├── NotFound           no such thing, for this tenant
 ├── Conflict           the thing is not in the state the request needs
-│   └── Stale          it was changed since the caller read it
+│   ├── Stale          it was changed since the caller read it
+│   └── StaleAttempt   the attempt is not, or no longer, in the hands of who reports on it
+├── LeaseGone          the worker was not heard of for too long: it must register again
+├── QueueFull          the queue holds as many waiting executions as it may
 ├── NotAllowed         the key may not do this
 ├── Unavailable        the database cannot be reached just now
 └── WrongSchema        the database's schema and this program do not go together
@@ -59,6 +62,18 @@ class Conflict(TickworkError):
 
 
 class Stale(Conflict):
+    pass
+
+
+class StaleAttempt(Conflict):
+    pass
+
+
+class LeaseGone(TickworkError):
+    pass
+
+
+class QueueFull(TickworkError):
     pass
 
 

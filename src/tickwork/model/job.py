@@ -1,5 +1,6 @@
 """A job: what to run, with which payload, when, and under which policies."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NamedTuple
@@ -8,9 +9,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tickwork.model.duration import parse_duration
+from tickwork.model.ids import job_id
 from tickwork.model.instant import Instant
 from tickwork.model.retry import Backoff, RetryPolicy
 from tickwork.model.schedule import Schedule
+from tickwork.model.terms import FairShare, Limits, Requires
 
 HTTP_TASK = "http"  # the task that the built-in worker offers to every tenant
 DEFAULT_QUEUE = "default"
@@ -101,6 +104,23 @@ class CatchUpPolicy(msgspec.Struct, frozen=True):
     max: int = 100
 
 
+class Dependency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A job that another one runs after."""
+
+    job: str
+    on: Literal["success", "any outcome"] = "success"
+
+
+DependsOn = Annotated[list[str | Dependency], Meta(max_length=10_000)]
+Ref = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
+        description="a name for this job within its batch: others of the batch depend on it as @name",
+    ),
+]
+
+
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """A job as users write it: the body of POST /jobs."""
 
@@ -119,7 +139,21 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     on_worker_lost: OnWorkerLost = "retry"
     overlap: Overlap = "skip"
     catch_up: CatchUp = CatchUp()
+    requires: Requires = Requires()
+    limits: Limits = []
+    fair_share: FairShare | None = None
+    depends_on: DependsOn = []
+    ref: Ref | None = None
     tags: Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=50)] = []
+
+
+def resolved(request: JobRequest, parents: Sequence[int]) -> JobRequest:
+    """As it is kept: what it depends on by ids, and without what meant something only in its batch."""
+    entries = [
+        Dependency(job_id(parent), entry.on) if isinstance(entry, Dependency) else job_id(parent)
+        for entry, parent in zip(request.depends_on, parents, strict=True)
+    ]
+    return msgspec.structs.replace(request, depends_on=entries, ref=None)
 
 
 class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -128,12 +162,21 @@ class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     overlap: Overlap = "allow"
 
 
+class Parent(NamedTuple):
+    """Whom a job depends on."""
+
+    job: int | None  # None: another one of the same request
+    place: int | None  # its place in there
+    on_any: bool
+
+
 class JobSpec(NamedTuple):
     """A job that was understood and checked: ready to be stored."""
 
     request: JobRequest
     task: str
     queue: str
+    terms: str  # of its lane
     priority: int
     payload: bytes
     target: bytes | None  # the HTTP call as JSON
@@ -141,7 +184,8 @@ class JobSpec(NamedTuple):
     retry: RetryPolicy
     catch_up: CatchUp
     schedule: Schedule
-    definition: bytes  # JSON: the request without the payload
+    definition: bytes  # JSON: the request without the payload and what it depends on
+    parents: Sequence[Parent] = ()
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,6 +208,10 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     on_worker_lost: OnWorkerLost
     overlap: Overlap
     catch_up: CatchUpPolicy
+    requires: Requires = Requires()
+    limits: Limits = []
+    fair_share: FairShare | None = None
+    depends_on: DependsOn = []
     tags: list[str]
     version: int
     created_at: Instant

@@ -11,6 +11,7 @@
     Beat         ──────────────▶            I live; these have been running for a while
                  ◀──────────────   Renewed  your lease counts from when you sent that beat
                  ◀──────────────   Revoke   stop these
+                 ◀──────────────   Drain    take nothing new, and leave when you are done
     Drain        ──────────────▶            give me nothing new
                  ◀──────────────   Drained  nothing more will come: leave when you are done
 
@@ -23,7 +24,8 @@ from typing import Any
 
 import msgspec
 
-from tickwork.model.execution import AttemptOutcome
+from tickwork.model.execution import AttemptOutcome, ExecutionKey
+from tickwork.model.ids import from_micros
 
 Micros = int
 Key = tuple[int, Micros, int]  # tenant, scheduled for, job: an execution as the messages name it
@@ -50,6 +52,8 @@ class Run(msgspec.Struct, array_like=True, frozen=True):
     timeout: float
     not_before: Micros
     target: bytes | None = None  # the HTTP call as JSON, for the built-in worker
+    priority: int = 2  # the smaller, the sooner, when slots are short
+    flow: int = 0  # those of the same urgency take turns by it
 
 
 class Failure(msgspec.Struct, array_like=True, frozen=True):
@@ -96,6 +100,10 @@ class Note(msgspec.Struct, array_like=True, frozen=True):
     message: str | None = None
 
 
+def execution_key(message: Claim | Outcome | Note) -> ExecutionKey:
+    return ExecutionKey(message.tenant, from_micros(message.at), message.job)
+
+
 class TaskOffer(msgspec.Struct, array_like=True, frozen=True):
     name: str
     parameters: dict[str, Any]  # JSON Schema of the payload
@@ -110,7 +118,11 @@ class Hello(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     credit: int  # how many attempts it will take into its hands at once
     tasks: list[TaskOffer]
     queues: list[str] = []  # none named: all of them
+    weights: dict[
+        str, float
+    ] = {}  # of queues: how much of its room each gets beside the others; 1 unless said
     labels: dict[str, str] = {}
+    resources: dict[str, float] = {}  # what it has of each, in bytes or as a number
     resume: str | None = None  # the token of an earlier Welcome
     holding: list[Claim] = []
 
@@ -168,7 +180,7 @@ class Revoke(msgspec.Struct, tag=True, frozen=True):
 
 
 class Drain(msgspec.Struct, tag=True, frozen=True):
-    pass
+    """From a worker: it takes nothing new. From a server: somebody wants the worker to do so."""
 
 
 class Drained(msgspec.Struct, tag=True, frozen=True):
@@ -176,4 +188,4 @@ class Drained(msgspec.Struct, tag=True, frozen=True):
 
 
 FromWorker = Hello | Outcomes | Notes | Beat | Drain
-FromServer = Welcome | Refused | Runs | Ack | Noted | Renewed | Revoke | Drained
+FromServer = Welcome | Refused | Runs | Ack | Noted | Renewed | Revoke | Drain | Drained

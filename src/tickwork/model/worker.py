@@ -13,6 +13,7 @@ MARGIN = timedelta(seconds=3)  # a worker stops its work this much before its le
 MAX_LOSSES = 3  # workers one execution may take down before it is set aside
 
 WorkerStatus = Literal["online", "draining", "offline"]
+WorkerProtocol = Literal["websocket", "rest"]
 
 
 class TaskView(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,13 +31,18 @@ class WorkerView(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     status: WorkerStatus
+    protocol: WorkerProtocol
     host: str
     version: str
     tasks: list[str]
-    queues: list[str]
+    queues: list[str]  # none: all of them
+    weights: dict[str, float]  # of its queues, where that is not 1
     slots: int
     holding: int
     labels: dict[str, str]
+    resources: dict[str, float]
+    resources_used: dict[str, float]
     started_at: Instant
+    heartbeat_at: Instant  # the last one
     lease_until: Instant
     ended_at: Instant | None

@@ -13,11 +13,11 @@ from prometheus_client import Counter, Histogram
 
 from tickwork.model import lifecycle
 from tickwork.model.destination import destination_of
-from tickwork.model.execution import AttemptError, AttemptOutcome, ExecutionKey
+from tickwork.model.execution import AttemptError, AttemptOutcome
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
 from tickwork.model.lifecycle import Held, Verdict
-from tickwork.model.protocol import Failure, Outcome
+from tickwork.model.protocol import Failure, Outcome, execution_key
 from tickwork.model.retry import RetryPolicy
 from tickwork.store.port import AttemptNote, Claimed, RecordStore
 
@@ -47,9 +47,12 @@ class _Submission:
 
 
 class Recorder:
-    def __init__(self, store: RecordStore, submitted: Callable[[], None]) -> None:
+    def __init__(
+        self, store: RecordStore, submitted: Callable[[], None], recorded: Callable[[], None]
+    ) -> None:
         self._store = store
         self._submitted = submitted
+        self._recorded = recorded
         self._waiting: list[_Submission] = []
         self._started: list[tuple[Claimed, datetime]] = []
 
@@ -63,6 +66,10 @@ class Recorder:
         self._started.extend(started)
         self._submitted()
 
+    def refuse_stale(self) -> None:
+        """Count an outcome that needs no look at the database any more."""
+        _STALE.inc()
+
     async def record(self) -> bool:
         """Write what came in; whether there was anything."""
         await self._note_started()
@@ -73,6 +80,7 @@ class Recorder:
         del self._waiting[: len(batch)]
         for submission in batch:
             submission.recorded()
+        self._recorded()
         return True
 
     async def _note_started(self) -> None:
@@ -97,10 +105,12 @@ class Recorder:
             _observe_delay(completed[0][1])
 
     async def _settle(self, others: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> None:
-        by_claim = {(_key(outcome), outcome.attempt): outcome for _, outcome in others}
+        by_claim = {(execution_key(outcome), outcome.attempt): outcome for _, outcome in others}
         async with self._store.settling() as settling:
             # A worker that came back repeats what was not acknowledged: the same outcome may be here twice.
-            claimed = (Claimed(_key(outcome), worker_id, outcome.attempt) for worker_id, outcome in others)
+            claimed = (
+                Claimed(execution_key(outcome), worker_id, outcome.attempt) for worker_id, outcome in others
+            )
             held = await settling.lock(list(dict.fromkeys(claimed)))
             pairs = [(each, by_claim[each.key, each.attempt]) for each in held]
             await settling.settle(
@@ -166,7 +176,3 @@ def _note(held: Held, outcome: Outcome) -> AttemptNote:
         held.key, held.attempt, AttemptOutcome(outcome.kind), held.worker_id,
         from_micros(outcome.started), from_micros(outcome.finished), error,
     )  # fmt: skip
-
-
-def _key(outcome: Outcome) -> ExecutionKey:
-    return ExecutionKey(outcome.tenant, from_micros(outcome.at), outcome.job)

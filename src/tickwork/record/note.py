@@ -11,8 +11,7 @@ from itertools import groupby
 from prometheus_client import Counter
 
 from tickwork.model.execution import ExecutionKey, Progress
-from tickwork.model.ids import from_micros
-from tickwork.model.protocol import LogLine, Note
+from tickwork.model.protocol import LogLine, Note, execution_key
 from tickwork.store.port import Claimed, Logged, LogStore, ProgressNote
 
 _MOST = 200  # messages written together
@@ -69,7 +68,7 @@ class Notekeeper:
         _LINES.inc(_count(batch))
         for submission in batch:
             submission.noted()
-        self._kept({_key(note) for submission in batch for note in submission.notes})
+        self._kept({execution_key(note) for submission in batch for note in submission.notes})
         return bool(batch)
 
     def _take_batch(self) -> None:
@@ -77,7 +76,7 @@ class Notekeeper:
         for submission in self._batch:
             for note in submission.notes:
                 if note.fraction is not None:
-                    claimed = Claimed(_key(note), submission.worker_id, note.attempt)
+                    claimed = Claimed(execution_key(note), submission.worker_id, note.attempt)
                     self._progress[claimed] = Progress(note.fraction, note.message)
 
     def _next(self) -> _Submission:
@@ -97,7 +96,7 @@ def _logged(batch: Sequence[_Submission]) -> list[Logged]:
     for submission in batch:
         for note in submission.notes:
             if note.lines:
-                of_attempt = lines.setdefault((_key(note), note.attempt), {})
+                of_attempt = lines.setdefault((execution_key(note), note.attempt), {})
                 of_attempt.update(enumerate(note.lines, note.first))
     return [
         Logged(key, attempt, first, run)
@@ -119,7 +118,3 @@ def _size(note: Note) -> int:
 
 def _count(batch: Sequence[_Submission]) -> int:
     return sum(len(note.lines) for submission in batch for note in submission.notes)
-
-
-def _key(note: Note) -> ExecutionKey:
-    return ExecutionKey(note.tenant, from_micros(note.at), note.job)

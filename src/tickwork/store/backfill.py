@@ -30,6 +30,8 @@ class PostgresBackfillStore:
             raise NotFound("job", job_id(job))
         if row["status"] == JobStatus.CANCELLED:
             raise Conflict(f"job {job_id(job)} is cancelled: create a new one")
+        if row["depends"]:
+            raise Conflict(f"job {job_id(job)} runs in the rounds of the jobs it depends on: backfill those")
         if row["timing"] is None:
             raise Conflict(f"job {job_id(job)} is due only once: there is nothing to fill; run it instead")
         return OwnTimes(row["timing"], row["active_until"])

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from tickwork.model.errors import Invalid
+from tickwork.model.job import QueueName
 
 _Id = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _WorkerId = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -52,7 +53,12 @@ class LogPlace(NamedTuple):
     line: _Number
 
 
-Place = JobPlace | ExecutionPlace | WorkerPlace | BackfillPlace | DeadLetterPlace | LogPlace
+class QueuePlace(NamedTuple):
+    list: Literal["queues"]
+    name: QueueName
+
+
+Place = JobPlace | ExecutionPlace | WorkerPlace | BackfillPlace | DeadLetterPlace | LogPlace | QueuePlace
 _Place = TypeVar("_Place", bound=Place)
 
 

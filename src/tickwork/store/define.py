@@ -4,8 +4,8 @@ Whoever changes which rule a job belongs to, or whether it takes part, locks the
 change is wholly before or wholly after each chunk that is fired.
 """
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import asyncpg
@@ -14,22 +14,33 @@ import msgspec
 from tickwork.model.errors import Conflict, NotFound, Stale
 from tickwork.model.execution import Trigger
 from tickwork.model.ids import job_id
-from tickwork.model.job import JobSpec, JobStatus
+from tickwork.model.job import JobRequest, JobSpec, JobStatus, resolved
 from tickwork.model.schedule import Once, Recurring, Timing, count_between, last_of
+from tickwork.store.dependency import Edges, existing_parents, inside, parents_of
 from tickwork.store.membership import Crossed, LockedRule, LockedRules, Membership, again_if_crossed
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import Definition, Made
+from tickwork.store.port import Definition, Made, ParentJob
 from tickwork.store.query import queries
+from tickwork.store.queue import refuse_if_full
 from tickwork.store.upcoming import Upcoming
 
 _JOB_COLUMNS = (
     "id", "rule_id", "scheduled_for", "active_from", "created_at", "updated_at", "tenant_id", "lane_id", "timeout",
     "overlap", "on_worker_lost", "priority", "held", "task", "payload", "target", "name", "key", "tags", "definition",
-    "active_until",
+    "active_until", "followed", "depends",
 )  # fmt: skip
 _EXECUTION_COLUMNS = (
-    "tenant_id", "scheduled_for", "job_id", "lane_id", "priority", "trigger", "status", "ready_at",
+    "tenant_id", "scheduled_for", "job_id", "lane_id", "priority", "trigger", "status", "ready_at", "followed",
 )  # fmt: skip
+_NEVER = datetime.max.replace(tzinfo=UTC)  # infinity, to the database
+
+
+_LaneName = tuple[str, str, str]  # queue, task, terms
+
+
+class _Lane(NamedTuple):
+    id: int
+    is_bounded: bool  # only so much may wait in its queue
 
 
 class _Timing(NamedTuple):
@@ -63,24 +74,53 @@ class PostgresDefineStore:
     async def task_names(self, tenant_id: int) -> list[str]:
         return [row["name"] for row in await self._database.fetch(self._sql["task_names"], tenant_id)]
 
+    async def find_parents(self, tenant_id: int, jobs: set[int]) -> dict[int, ParentJob]:
+        sql = queries("dependency")["find_parents"]
+        rows = await self._database.fetch(sql, tenant_id, list(jobs)) if jobs else []
+        return {row["id"]: _parent_job(row) for row in rows}
+
     async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
         return await again_if_crossed(lambda: self._create(tenant_id, specs))
 
     async def _create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
         async with self._database.transaction() as connection:
             members = Membership(connection, tenant_id, self._timing_from_text)
+            edges = Edges(connection, tenant_id)
             there = await self._with_keys("jobs_by_key", connection, tenant_id, specs)
             _check_if_exists(specs, there)
-            new = [spec for spec in specs if spec.request.key not in there]
-            old = [spec for spec in specs if _is_replaced(spec, there)]
-            rules = await members.lock([*new, *old], [there[spec.request.key]["rule_id"] for spec in old])
-            rows = await self._with_keys("lock_jobs_by_key", connection, tenant_id, old)
+            ids = await self._ids(connection, specs, there)
+            specs = [_resolved(spec, ids) for spec in specs]
+            new = {job: spec for job, spec in zip(ids, specs, strict=True) if spec.request.key not in there}
+            old = {job: spec for job, spec in zip(ids, specs, strict=True) if _is_replaced(spec, there)}
+            if any(spec.parents for spec in old.values()):
+                await edges.one_at_a_time()
+            parents = existing_parents({**new, **old}, ids, new)
+            above = await edges.rules_of(parents)
+            left = [there[spec.request.key]["rule_id"] for spec in old.values()]
+            rules = await members.lock([*new.values(), *old.values()], [*left, *above])
+            await edges.follow(parents, above)
+            rows = await self._with_keys("lock_jobs_by_key", connection, tenant_id, [*old.values()])
             now = await members.now()
-            for spec in old:
-                await self._replace(connection, tenant_id, rows.get(spec.request.key), spec, rules, now)
-            made = iter(await self._insert(connection, tenant_id, new, rules, now))
+            made = iter(
+                await self._insert(connection, tenant_id, new, rules, now, followed=inside(specs, ids))
+            )
+            await edges.create(new, ids)
+            for spec in old.values():
+                await self._replace(connection, tenant_id, rows.get(spec.request.key), spec, rules, now, ids)
+            await edges.refuse_circles([job for job, spec in old.items() if spec.parents])
         return [
             Made(there[spec.request.key]["id"], is_new=False) if spec.request.key in there else next(made)
+            for spec in specs
+        ]
+
+    async def _ids(
+        self, connection: Connection, specs: Sequence[JobSpec], there: dict[str | None, asyncpg.Record]
+    ) -> list[int]:
+        """Of each job: the number it has, or will have."""
+        count = sum(spec.request.key not in there for spec in specs)
+        fresh = iter(await connection.fetch(self._sql["new_job_ids"], count))
+        return [
+            there[spec.request.key]["id"] if spec.request.key in there else next(fresh)["id"]
             for spec in specs
         ]
 
@@ -99,41 +139,52 @@ class PostgresDefineStore:
         spec: JobSpec,
         rules: LockedRules,
         now: datetime,
+        ids: Sequence[int],
     ) -> None:
         if row is None:
             raise Crossed
         another_time = _asks_for_another_time(row, spec) or _counts_from_now(row, spec, now)
-        await self._apply_change(connection, tenant_id, row, spec, rules, now, another_time)
+        await self._apply_change(connection, tenant_id, row, spec, rules, now, another_time, ids)
 
     async def _lanes(
         self, connection: Connection, tenant_id: int, specs: Sequence[JobSpec]
-    ) -> dict[tuple[str, str], int]:
-        wanted = sorted({(spec.queue, spec.task) for spec in specs})
-        columns = [queue for queue, _ in wanted], [task for _, task in wanted]
+    ) -> dict[_LaneName, _Lane]:
+        wanted = sorted({_lane_name(spec) for spec in specs})
+        columns = [[*column] for column in zip(*wanted, strict=True)] or [[], [], []]
         rows = await connection.fetch(self._sql["find_lanes"], tenant_id, *columns)
         if len(rows) < len(wanted):
+            keys = {limit.key for spec in specs for limit in spec.request.limits}
+            if keys:
+                await connection.execute(self._sql["ensure_gates"], tenant_id, sorted(keys))
             await connection.execute(self._sql["ensure_lanes"], tenant_id, *columns)
             rows = await connection.fetch(self._sql["find_lanes"], tenant_id, *columns)
-        return {(row["queue"], row["task"]): row["id"] for row in rows}
+        return {
+            (row["queue"], row["task"], row["terms"]): _Lane(row["id"], row["is_bounded"]) for row in rows
+        }
 
     async def _insert(
         self,
         connection: Connection,
         tenant_id: int,
-        specs: Sequence[JobSpec],
+        specs: Mapping[int, JobSpec],
         rules: LockedRules,
         now: datetime,
+        followed: Collection[int],
     ) -> list[Made]:
-        lanes = await self._lanes(connection, tenant_id, specs)
-        ids = await connection.fetch(self._sql["new_job_ids"], len(specs))
-        jobs, executions, made = [], [], []
-        for (job,), spec in zip(ids, specs, strict=True):
+        lanes = await self._lanes(connection, tenant_id, [*specs.values()])
+        jobs, executions, made, crowding = [], [], [], []
+        for job, spec in specs.items():
             timing = self._timing(job, spec, rules, now)
-            lane = lanes[spec.queue, spec.task]
+            lane = lanes[_lane_name(spec)]
             made.append(Made(job, is_new=True, next_run_at=timing.next_run_at))
-            jobs.append(_job_row(job, tenant_id, lane, spec, timing, now))
+            jobs.append(_job_row(job, tenant_id, lane.id, spec, timing, now, job in followed))
             if timing.due:
-                executions.append(_execution_row(job, tenant_id, lane, spec.priority, timing.due))
+                row = _execution_row(job, tenant_id, lane.id, spec, timing.due, job in followed)
+                executions.append(row)
+            if lane.is_bounded and timing.scheduled_for == now and not spec.parents:
+                crowding.append(lane.id)
+        if crowding:
+            await refuse_if_full(connection, crowding)
         await _copy(connection, "job", _JOB_COLUMNS, jobs)
         await _copy(connection, "execution", _EXECUTION_COLUMNS, executions)
         return made
@@ -141,6 +192,8 @@ class PostgresDefineStore:
     def _timing(self, job: int, spec: JobSpec, rules: LockedRules, now: datetime) -> _Timing:
         rule = rules.of(spec)
         if rule:
+            if spec.parents:  # its executions are made with theirs
+                return _Timing(rule.id, None, False, None, rule.next_at)
             due = rule.passed(now, (spec.priority, job))
             return _Timing(rule.id, None, False, due, rule.next_at, until=_last_due(spec, now))
         assert isinstance(spec.schedule, Once)  # noqa: S101 (what has no rule is due once)
@@ -161,7 +214,14 @@ class PostgresDefineStore:
     async def _change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
         async with self._database.transaction() as connection:
             members = Membership(connection, tenant_id, self._timing_from_text)
-            rules = await members.lock([spec], [await members.rule_of(job)])
+            edges = Edges(connection, tenant_id)
+            spec = _resolved(spec, ())
+            parents = existing_parents({job: spec}, (), ())
+            if parents:
+                await edges.one_at_a_time()
+            above = await edges.rules_of(parents)
+            rules = await members.lock([spec], [await members.rule_of(job), *above])
+            await edges.follow(parents, above)
             row = await self._lock_job(connection, tenant_id, job)
             _check_version(row, version)
             _check_not_cancelled(row)
@@ -182,10 +242,11 @@ class PostgresDefineStore:
         rules: LockedRules,
         now: datetime,
         another_time: bool,
+        ids: Sequence[int] = (),
     ) -> None:
         job, old_rule = row["id"], rules.get(row["rule_id"])
         upcoming = Upcoming(connection, tenant_id, job)
-        lane = (await self._lanes(connection, tenant_id, [spec]))[spec.queue, spec.task]
+        lane = (await self._lanes(connection, tenant_id, [spec]))[_lane_name(spec)].id
         timing = self._timing(job, spec, rules, now)
         moved = timing.rule_id != row["rule_id"] or (timing.rule_id is None and another_time)
         if moved:
@@ -194,6 +255,8 @@ class PostgresDefineStore:
             await self._hand_out_anew(upcoming, row, old_rule, now)
             if timing.rule_id is None:
                 timing = timing._replace(scheduled_for=row["scheduled_for"], held=row["held"])
+        if row["overlap"] == "allow" != spec.request.overlap:
+            await upcoming.remember_unended(row["lane_id"])
         await upcoming.move(row["lane_id"], lane, spec.priority)
         await connection.execute(
             self._sql["change_job"],
@@ -204,6 +267,26 @@ class PostgresDefineStore:
         )  # fmt: skip
         if moved:
             await self._arrive(upcoming, row, timing, lane, spec)
+        await self._go_with(connection, tenant_id, row, spec, timing, ids)
+
+    async def _go_with(
+        self,
+        connection: Connection,
+        tenant_id: int,
+        row: asyncpg.Record,
+        spec: JobSpec,
+        timing: _Timing,
+        ids: Sequence[int],
+    ) -> None:
+        """What a job depends on, and who depends on it, go along with its change."""
+        edges = Edges(connection, tenant_id)
+        if spec.parents or row["depends"]:
+            before = msgspec.json.decode(row["definition"], type=JobRequest).depends_on
+            await edges.change(row["id"], spec, ids, before)
+        if row["followed"] and timing.rule_id != row["rule_id"]:
+            if timing.rule_id is None or row["rule_id"] is None:
+                raise Conflict("other jobs depend on it: it cannot change between running once and repeating")
+            await edges.move_followers(row["id"], row["rule_id"], timing.rule_id)
 
     async def _hand_out_anew(
         self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule | None, now: datetime
@@ -299,11 +382,12 @@ class PostgresDefineStore:
     async def _hold(
         self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule | None, now: datetime
     ) -> None:
-        """Due times pass while a job is paused, but not the only one of a job that is due once."""
-        if rule:
+        """Due times pass while a job is paused, but not the only one of a job that is due once, nor the rounds of
+        others in which it runs."""
+        if rule and not row["depends"]:
             await upcoming.stop_ahead(rule.ahead(now), "skipped", "paused")
             await upcoming.remember([rule.last_at, rule.next_at])
-        else:
+        elif not rule:
             await upcoming.take_back(row["scheduled_for"], "paused")
         await upcoming.hold(row["lane_id"])
 
@@ -315,7 +399,7 @@ class PostgresDefineStore:
     async def _go_on(self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule, now: datetime) -> None:
         await upcoming.unhold(row["lane_id"])
         due = rule.passed(now, (row["priority"], row["id"]))
-        if due:
+        if due and not row["depends"]:
             fired = [rule.last_at, rule.next_at]
             await upcoming.add_late(row["lane_id"], row["priority"], due, row["overlap"], fired)
 
@@ -334,6 +418,12 @@ class PostgresDefineStore:
         return row
 
 
+def _parent_job(row: asyncpg.Record) -> ParentJob:
+    return ParentJob(
+        row["id"], JobStatus(row["status"]), row["timing"], row["catch_up"], is_known=bool(row["is_known"])
+    )
+
+
 def _check_if_exists(specs: Sequence[JobSpec], there: dict[str | None, asyncpg.Record]) -> None:
     for spec in specs:
         if spec.request.key in there and spec.request.if_exists == "error":
@@ -342,6 +432,17 @@ def _check_if_exists(specs: Sequence[JobSpec], there: dict[str | None, asyncpg.R
                 f"job {job} has the key {spec.request.key!r} already; "
                 "to go on with it say if_exists: keep, or replace"
             )
+
+
+def _resolved(spec: JobSpec, ids: Sequence[int]) -> JobSpec:
+    """Its definition names what it depends on."""
+    if not spec.parents:
+        return spec
+    request = resolved(msgspec.structs.replace(spec.request, payload=msgspec.UNSET), parents_of(spec, ids))
+    return spec._replace(
+        definition=msgspec.json.encode(request),
+        request=msgspec.structs.replace(spec.request, depends_on=request.depends_on),
+    )
 
 
 def _is_replaced(spec: JobSpec, there: dict[str | None, asyncpg.Record]) -> bool:
@@ -385,19 +486,26 @@ def _counts_from_now(row: asyncpg.Record, spec: JobSpec, now: datetime) -> bool:
     return isinstance(once, Once) and (once.at is None or now < once.at != row["scheduled_for"])
 
 
+def _lane_name(spec: JobSpec) -> _LaneName:
+    return spec.queue, spec.task, spec.terms
+
+
 def _job_row(
-    job: int, tenant_id: int, lane: int, spec: JobSpec, timing: _Timing, now: datetime
+    job: int, tenant_id: int, lane: int, spec: JobSpec, timing: _Timing, now: datetime, followed: bool
 ) -> tuple[Any, ...]:
     request = spec.request
     return (
         job, timing.rule_id, timing.scheduled_for, now, now, now, tenant_id, lane, spec.timeout,
         request.overlap, request.on_worker_lost, spec.priority, timing.held, spec.task, spec.payload, spec.target,
-        request.name, request.key, request.tags, spec.definition, timing.until,
+        request.name, request.key, request.tags, spec.definition, timing.until, followed, bool(spec.parents),
     )  # fmt: skip
 
 
-def _execution_row(job: int, tenant_id: int, lane: int, priority: int, due: datetime) -> tuple[Any, ...]:
-    return (tenant_id, due, job, lane, priority, "schedule", "pending", due)
+def _execution_row(
+    job: int, tenant_id: int, lane: int, spec: JobSpec, due: datetime, followed: bool
+) -> tuple[Any, ...]:
+    ready = _NEVER if spec.parents else due
+    return (tenant_id, due, job, lane, spec.priority, "schedule", "pending", ready, followed)
 
 
 async def _copy(

@@ -1,6 +1,6 @@
 """Handing out, leases and rescue: the SQL behind the dispatch stage."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -12,9 +12,19 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
 from tickwork.model.protocol import Hello
 from tickwork.store.column import shortened
-from tickwork.store.handing import PostgresHanding
+from tickwork.store.handing import PostgresHanding, lanes_of
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import NOTHING_HELD, Claimed, HeldWorks, Lane, Registration, Revocation, Works
+from tickwork.store.port import (
+    FIRST_CONNECTION,
+    NOTHING_HELD,
+    Claimed,
+    HeldWorks,
+    Lane,
+    Line,
+    Registration,
+    Revocation,
+    Works,
+)
 from tickwork.store.query import queries
 from tickwork.store.settling import PostgresSettling
 
@@ -28,8 +38,12 @@ class PostgresDispatchStore:
         self._lead = lead
         self._sql = queries("dispatch")
 
-    async def lanes_after(self, lane_id: int) -> list[Lane]:
-        return [Lane(*row) for row in await self._database.fetch(self._sql["new_lanes"], lane_id)]
+    async def lanes(self, lanes: Collection[int]) -> list[Lane]:
+        return lanes_of(await self._vital.fetch(self._sql["lanes"], list(lanes)))
+
+    async def forget_slots(self) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(queries("gate")["forget_slots"])
 
     @asynccontextmanager
     async def claiming(self) -> AsyncIterator["PostgresClaiming"]:
@@ -42,7 +56,12 @@ class PostgresDispatchStore:
             yield PostgresRescuing(connection)
 
     async def register(
-        self, tenant_id: int | None, hello: Hello, token: bytes, lease: timedelta
+        self,
+        tenant_id: int | None,
+        hello: Hello,
+        token: bytes,
+        lease: timedelta,
+        connection_number: int = FIRST_CONNECTION,
     ) -> Registration:
         async with self._vital.transaction() as connection:
             if tenant_id is not None:
@@ -50,7 +69,8 @@ class PostgresDispatchStore:
             row = await connection.fetchrow(
                 self._sql["register_worker"],
                 tenant_id, token, hello.name, hello.host, hello.version, [offer.name for offer in hello.tasks],
-                hello.queues, hello.slots, msgspec.json.encode(hello.labels).decode(), lease,
+                hello.queues, hello.slots, _json(hello.labels), _json(hello.resources), _json(hello.weights), lease,
+                connection_number,
             )  # fmt: skip
         assert row is not None  # noqa: S101 (an INSERT … RETURNING gives its row)
         return Registration(row["id"], row["connection"])
@@ -61,7 +81,7 @@ class PostgresDispatchStore:
             self._sql["offer_tasks"],
             tenant_id,
             [offer.name for offer in offers],
-            [msgspec.json.encode(offer.parameters).decode() for offer in offers],
+            [_json(offer.parameters) for offer in offers],
             [offer.description for offer in offers],
         )
 
@@ -76,10 +96,10 @@ class PostgresDispatchStore:
             rows = await connection.fetch(self._sql["held_by"], worker_id, self._lead)
         return HeldWorks([row[0] for row in rows], works_of([row[1:] for row in map(tuple, rows)]))
 
-    async def renew(self, workers: Sequence[int], lease: timedelta) -> set[int]:
+    async def renew(self, workers: Sequence[int], lease: timedelta) -> dict[int, bool]:
         async with self._vital.transaction() as connection:
             rows = await connection.fetch(self._sql["renew_leases"], list(workers), lease)
-        return {row["id"] for row in rows}
+        return {row["id"]: row["draining"] for row in rows}
 
     async def drain(self, worker_id: int) -> None:
         async with self._vital.transaction() as connection:
@@ -108,10 +128,17 @@ class PostgresDispatchStore:
 
 
 class PostgresClaiming(PostgresHanding):
-    async def pick(self, rooms: dict[int, int], lead: timedelta) -> Works:
+    async def waiting(self, lead: timedelta) -> list[Line]:
+        return [Line(*row) for row in await self._connection.fetch(self._dispatch["waiting"], lead)]
+
+    async def pick(self, quotas: Mapping[Line, int], lead: timedelta) -> Works:
         return works_of(
             await self._connection.fetch(
-                self._dispatch["pick_ready"], list(rooms), list(rooms.values()), lead
+                self._dispatch["pick_ready"],
+                [line.lane for line in quotas],
+                [line.priority for line in quotas],
+                list(quotas.values()),
+                lead,
             )
         )
 
@@ -157,6 +184,10 @@ def _claims(row: asyncpg.Record) -> list[Claimed]:
 def _stretched(column: list[Any], length: int) -> list[Any]:
     """One value stands for all."""
     return column * length if len(column) == 1 else column
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _revocation(row: asyncpg.Record) -> Revocation:

@@ -4,10 +4,11 @@ The stages know only this file. Every method raises `Unavailable` when the datab
 calls may simply call again, because repeating any of them changes nothing that was already done.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from tickwork.model.backfill import BackfillRequest, BackfillView, Policy
 from tickwork.model.breaker import Breaker, BreakerKey, BreakerView
@@ -27,6 +28,10 @@ from tickwork.model.lifecycle import Held, Verdict
 from tickwork.model.log import LogEntry, Position
 from tickwork.model.page import Page
 from tickwork.model.protocol import Hello, Key, LogLine, Micros, Outcome
+from tickwork.model.queue import QueueSettings, QueueView
+from tickwork.model.rate import Rate
+from tickwork.model.terms import Terms
+from tickwork.model.why import Facts
 from tickwork.model.worker import TaskView, WorkerView
 
 Cursor = tuple[int, int]  # (priority, job): how far a round has been fired
@@ -86,6 +91,7 @@ class Works(NamedTuple):
     payloads: Sequence[bytes]
     targets: Sequence[bytes | None]
     timeouts: Sequence[float]
+    priorities: Sequence[int]
 
     @property
     def size(self) -> int:
@@ -106,10 +112,17 @@ class Works(NamedTuple):
 class Candidates(NamedTuple):
     """Jobs whose due times are being fired, as columns."""
 
-    rounds: Sequence[int]  # which of the rounds each belongs to
-    priorities: Sequence[int]
+    rounds: Sequence[int]  # which of the rounds each belongs to; they come round by round
     overlaps: Sequence[Overlap]
     works: Works
+    followed: Sequence[bool]  # whether other jobs depend on them
+
+    def spans(self) -> Iterator[tuple[int, range]]:
+        """The rounds, and where each begins and ends."""
+        begin = 0
+        for number, count in Counter(self.rounds).items():
+            yield number, range(begin, begin + count)
+            begin += count
 
 
 class Blocker(NamedTuple):
@@ -117,6 +130,10 @@ class Blocker(NamedTuple):
 
     scheduled_for: datetime
     queued: int  # executions of the job that wait for one another
+
+
+NO_CONNECTION = 0  # of a worker that speaks plain REST
+FIRST_CONNECTION = 1
 
 
 class Seat(NamedTuple):
@@ -127,10 +144,44 @@ class Seat(NamedTuple):
 
 
 class Lane(NamedTuple):
+    """What the same workers can run on the same terms."""
+
     id: int
     tenant_id: int
     queue: str
     task: str
+    terms: Terms
+
+
+class Line(NamedTuple):
+    """Executions of a lane and a priority that wait, the oldest first."""
+
+    lane: int
+    priority: int
+    waited: float  # seconds for which the oldest has been ready
+
+
+GateName = tuple[int, Literal["queue", "key"], str]  # with the tenant first
+
+
+class Gate(NamedTuple):
+    """A queue or a key that is limited, locked by whoever hands out under it. The settings are those of a queue."""
+
+    id: int
+    name: GateName
+    paused: bool
+    max_running: int | None
+    rate: Rate | None
+    max_backlog: int | None
+    used_until: datetime  # up to when its rate is used up
+    now: datetime
+
+
+class Slot(NamedTuple):
+    """Which part of a lease counts under a gate."""
+
+    gate_id: int
+    places: range
 
 
 class Registration(NamedTuple):
@@ -145,6 +196,15 @@ class HeldWorks(NamedTuple):
     def of(self, leases: Container[int]) -> "HeldWorks":
         places = [place for place, lease in enumerate(self.leases) if lease in leases]
         return HeldWorks([self.leases[place] for place in places], self.works.at(places))
+
+
+class RestWorker(NamedTuple):
+    """A worker that speaks plain REST, and what is in its hands."""
+
+    hello: Hello
+    draining: bool
+    held: HeldWorks
+    begun: Sequence[bool]  # which of these it has said to have begun
 
 
 NOTHING_HELD = HeldWorks((), Works._make([()] * len(Works._fields)))
@@ -211,8 +271,18 @@ class Handing(Protocol):
     async def hold(self, seats: Sequence[Seat]) -> set[int]:
         """The workers that may be handed work on these connections, fixed until the commit."""
 
-    async def lease(self, worker_id: int, works: Works) -> int:
-        """Note what a worker is handed; the lease."""
+    async def lanes(self, lanes: Collection[int]) -> list[Lane]: ...
+
+    async def lock_gates(self, names: Collection[GateName]) -> list[Gate]:
+        """Those of them that exist; whoever hands out under one waits for the others that do."""
+
+    async def running(self, gates: Sequence[int], *, exactly: bool) -> dict[int, int]:
+        """How much runs under each gate, or quickly: no less than that."""
+
+    async def use_rates(self, used_until: Mapping[int, datetime]) -> None: ...
+
+    async def lease(self, worker_id: int, works: Works, slots: Sequence[Slot] = ()) -> int:
+        """Note what a worker is handed, and what of it counts under which gates; the lease."""
 
 
 class Firing(Handing, Protocol):
@@ -270,7 +340,10 @@ class TriggerStore(Protocol):
 class Claiming(Handing, Protocol):
     """One transaction that hands out waiting executions."""
 
-    async def pick(self, rooms: dict[int, int], lead: timedelta) -> Works: ...
+    async def waiting(self, lead: timedelta) -> list[Line]: ...
+
+    async def pick(self, quotas: Mapping[Line, int], lead: timedelta) -> Works:
+        """Lock up to so many of each line."""
 
     async def claim(self, works: Works, worker_id: int) -> None: ...
 
@@ -297,21 +370,30 @@ class Rescuing(Settling, Protocol):
 
 
 class DispatchStore(Protocol):
-    async def lanes_after(self, lane_id: int) -> list[Lane]: ...
+    async def lanes(self, lanes: Collection[int]) -> list[Lane]: ...
+
+    async def forget_slots(self) -> None:
+        """Clear away what no longer counts under any gate."""
 
     def claiming(self) -> AbstractAsyncContextManager[Claiming]: ...
 
     def rescuing(self) -> AbstractAsyncContextManager[Rescuing]: ...
 
     async def register(
-        self, tenant_id: int | None, hello: Hello, token: bytes, lease: timedelta
+        self,
+        tenant_id: int | None,
+        hello: Hello,
+        token: bytes,
+        lease: timedelta,
+        connection_number: int = FIRST_CONNECTION,
     ) -> Registration: ...
 
     async def resume(self, tenant_id: int | None, token: bytes, lease: timedelta) -> Registration | None: ...
 
     async def held_by(self, worker_id: int) -> HeldWorks: ...
 
-    async def renew(self, workers: Sequence[int], lease: timedelta) -> set[int]: ...
+    async def renew(self, workers: Sequence[int], lease: timedelta) -> dict[int, bool]:
+        """Those that keep what they hold, and whether somebody wants them to drain."""
 
     async def drain(self, worker_id: int) -> None: ...
 
@@ -325,6 +407,21 @@ class DispatchStore(Protocol):
         """Whether some worker has yet to stop an execution of this job."""
 
 
+class WorkerStore(Protocol):
+    async def heartbeat(self, tenant_id: int, worker: int, lease: timedelta) -> bool:
+        """A worker that speaks plain REST lives; whether somebody wants it to drain. NotFound, LeaseGone, or Conflict
+        when it is connected otherwise."""
+
+    def serving(self, tenant_id: int, worker: int) -> AbstractAsyncContextManager[RestWorker]:
+        """One transaction, in which nobody else hands this worker anything; LeaseGone."""
+
+    async def is_there_news(self, tenant_id: int, worker: int, hello: Hello) -> bool:
+        """Whether something is due that this worker might be handed, or it is to drain."""
+
+    async def drain(self, tenant_id: int, worker: int) -> None:
+        """It is to take nothing new; NotFound, or Conflict when it is a part of the server."""
+
+
 class RecordStore(Protocol):
     async def complete(self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> int:
         """End what workers say has completed, and close the leases; how many were still held by whoever says so."""
@@ -335,6 +432,29 @@ class RecordStore(Protocol):
 
     async def cancel(self, key: ExecutionKey, reason: str) -> None:
         """End it wherever it is, and have its worker told; NotFound, or Conflict when it has ended already."""
+
+
+class AttemptStanding(NamedTuple):
+    """How an attempt stands that somebody reports on."""
+
+    status: ExecutionStatus
+    attempt: int  # at which the execution is
+    worker_id: int | None  # that holds the attempt and speaks plain REST; None: no such one
+    started_at: datetime | None
+    reason: str | None
+    outcome: AttemptOutcome | None  # what became of the attempt
+    leases: Sequence[int]
+
+
+class ReportStore(Protocol):
+    async def standing(self, key: ExecutionKey, attempt: int) -> AttemptStanding:
+        """NotFound when there is no such execution."""
+
+    async def begin(self, key: ExecutionKey, attempt: int) -> bool:
+        """Note that the attempt has begun; whether a worker that speaks plain REST holds it."""
+
+    async def let_go(self, key: ExecutionKey, attempt: int, standing: AttemptStanding) -> None:
+        """Nothing of an attempt that has ended is in anybody's hands any more, nor to be stopped."""
 
 
 class LogStore(Protocol):
@@ -368,11 +488,24 @@ class Made(NamedTuple):
     next_run_at: datetime | None = None  # of a new one
 
 
+class ParentJob(NamedTuple):
+    """A job that others may depend on."""
+
+    id: int
+    status: JobStatus
+    timing: str | None  # of one that repeats
+    catch_up: str | None
+    is_known: bool  # else it was due once, and how it ended is forgotten
+
+
 class DefineStore(Protocol):
     async def find_tasks(self, tenant_id: int, names: set[str]) -> dict[str, str]:
         """The parameter schemas of those tasks that some worker has offered."""
 
     async def task_names(self, tenant_id: int) -> list[str]: ...
+
+    async def find_parents(self, tenant_id: int, jobs: set[int]) -> dict[int, ParentJob]:
+        """Those of them that exist."""
 
     async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
         """All or none; Conflict when a key is taken and the job says that this is an error."""
@@ -501,6 +634,34 @@ class BreakerStore(Protocol):
         """Let executions go on for which the time has come, of so many breakers; how many."""
 
     async def views(self, tenant_id: int, destination: str | None = None) -> list[BreakerView]: ...
+
+
+class QueueLoad(NamedTuple):
+    """How much waits in the queues of a name, of all tenants together."""
+
+    name: str
+    depth: int
+    oldest_age: float  # seconds
+
+
+class QueueStore(Protocol):
+    async def queues(self, tenant_id: int, limit: int, cursor: str | None) -> Page[QueueView]: ...
+
+    async def queue(self, tenant_id: int, name: str) -> QueueView:
+        """NotFound when no job has named it and nobody has set it."""
+
+    async def set(self, tenant_id: int, name: str, settings: QueueSettings) -> QueueView:
+        """All of its settings but whether it is paused. What runs already counts from now on."""
+
+    async def pause(self, tenant_id: int, name: str) -> QueueView: ...
+
+    async def resume(self, tenant_id: int, name: str) -> QueueView: ...
+
+    async def loads(self, most: int) -> list[QueueLoad]: ...
+
+
+class WhyStore(Protocol):
+    async def facts(self, tenant_id: int, job: int, scheduled_for: datetime) -> Facts: ...
 
 
 class ReadStore(Protocol):

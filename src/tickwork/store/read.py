@@ -31,6 +31,7 @@ from tickwork.model.worker import LEASE, TaskView, WorkerView
 from tickwork.store.cursor import ExecutionPlace, JobPlace, Place, WorkerPlace, decode_cursor, encode_cursor
 from tickwork.store.log import entries_of, progress_of
 from tickwork.store.pool import Database
+from tickwork.store.port import NO_CONNECTION
 from tickwork.store.query import queries
 
 _DESCRIBED = 10_000  # schedules whose words are kept
@@ -176,6 +177,10 @@ class PostgresReadStore:
             on_worker_lost=request.on_worker_lost,
             overlap=request.overlap,
             catch_up=request.catch_up.in_seconds(),
+            requires=request.requires,
+            limits=request.limits,
+            fair_share=request.fair_share,
+            depends_on=request.depends_on,
             tags=row["tags"],
             version=row["version"],
             created_at=row["created_at"],
@@ -291,14 +296,19 @@ def _worker(row: asyncpg.Record) -> WorkerView:
         id=worker_id(row["id"]),
         name=row["name"],
         status="offline" if not alive else "draining" if row["draining"] else "online",
+        protocol="rest" if row["connection"] == NO_CONNECTION else "websocket",
         host=row["host"],
         version=row["version"],
         tasks=row["tasks"],
         queues=row["queues"],
+        weights=msgspec.json.decode(row["weights"]),
         slots=row["slots"],
         holding=row["holding"],
         labels=msgspec.json.decode(row["labels"]),
+        resources=(resources := msgspec.json.decode(row["resources"])),
+        resources_used=dict.fromkeys(resources, 0.0) | msgspec.json.decode(row["resources_used"] or "{}"),
         started_at=row["started_at"],
+        heartbeat_at=row["lease_until"] - LEASE,
         lease_until=row["lease_until"],
         ended_at=row["ended_at"],
     )

@@ -17,6 +17,7 @@ from tickwork.model.schedule import Timing
 from tickwork.store.membership import LockedRule, Membership, again_if_crossed
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query import queries
+from tickwork.store.queue import refuse_if_full
 from tickwork.store.upcoming import Upcoming
 
 
@@ -43,6 +44,7 @@ class PostgresRunStore:
             if blocker and overlap == "replace":
                 sql = queries("trigger")["cancel_blockers"]
                 await connection.execute(sql, [tenant_id], [blocker], [job])
+            await refuse_if_full(connection, [row["lane_id"]])
             upcoming = Upcoming(connection, tenant_id, job)
             at = await upcoming.add(row["lane_id"], row["priority"], await members.now(), Trigger.MANUAL)
             if blocker and overlap == "queue":

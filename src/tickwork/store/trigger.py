@@ -1,7 +1,6 @@
 """Firing rules: the SQL behind the trigger stage."""
 
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
@@ -25,7 +24,7 @@ from tickwork.store.port import (
 )
 from tickwork.store.query import queries
 
-_PICKED = 10  # columns of a picked job
+_PICKED = 11  # columns of a picked job
 
 
 class PostgresTriggerStore:
@@ -94,7 +93,7 @@ class PostgresFiring(PostgresHanding):
         works = candidates.works
         spans = [
             (works.tenants[span.start], rounds[number].last_at, span.start + 1, span.stop)
-            for number, span in _spans(candidates.rounds)
+            for number, span in candidates.spans()
         ]
         rows = await self._connection.fetch(
             self._sql["blockers"], *map(list, zip(*spans, strict=True)), works.jobs
@@ -124,7 +123,11 @@ class PostgresFiring(PostgresHanding):
         hindered = _hindered(candidates, blockers, reasons)
         try:
             await self._connection.execute(
-                self._sql["insert_executions"], *_columns(candidates), shortened(workers), *hindered
+                self._sql["insert_executions"],
+                *_columns(candidates),
+                shortened(workers),
+                *hindered,
+                shortened(candidates.followed),
             )
         except asyncpg.UniqueViolationError as error:
             raise Collision from error
@@ -136,6 +139,7 @@ class PostgresFiring(PostgresHanding):
             self._sql["insert_executions_carefully"],
             *_columns(candidates),
             *_hindered(candidates, blockers, reasons),
+            shortened(candidates.followed),
         )
 
     async def advance(self, steps: Sequence[RuleStep], notes: Sequence[RoundNote]) -> None:
@@ -154,7 +158,7 @@ class PostgresFiring(PostgresHanding):
 
 def _columns(candidates: Candidates) -> tuple[Sequence[int], ...]:
     works = candidates.works
-    columns = works.tenants, works.times, works.lanes, candidates.priorities, works.ready
+    columns = works.tenants, works.times, works.lanes, works.priorities, works.ready
     tenants, times, lanes, priorities, ready = map(shortened, columns)
     return tenants, times, works.jobs, lanes, priorities, ready
 
@@ -168,14 +172,6 @@ def _hindered(
         [blockers[place].scheduled_for if place in blockers else None for place in places],
         [reasons.get(place) for place in places],
     )
-
-
-def _spans(rounds: Sequence[int]) -> Iterator[tuple[int, range]]:
-    """Where each round begins and ends among the candidates: they come round by round."""
-    begin = 0
-    for number, count in Counter(rounds).items():
-        yield number, range(begin, begin + count)
-        begin += count
 
 
 def _due_rule(row: asyncpg.Record) -> DueRule:
@@ -194,7 +190,9 @@ def _due_rule(row: asyncpg.Record) -> DueRule:
 def _candidates(rows: Sequence[asyncpg.Record], times: Sequence[Micros]) -> Candidates:
     """Rows as columns; the time of each is that of its round."""
     columns = [*zip(*rows, strict=True)] or [()] * _PICKED
-    rounds, jobs, tenants, lanes, priorities, tasks, payloads, targets, timeouts, overlaps = columns
+    rounds, jobs, tenants, lanes, priorities, tasks, payloads, targets, timeouts, overlaps, followed = columns
     at = [times[number] for number in rounds]
-    works = Works(tenants, at, jobs, lanes, [1] * len(jobs), at, tasks, payloads, targets, timeouts)
-    return Candidates(rounds, priorities, overlaps, works)
+    works = Works(
+        tenants, at, jobs, lanes, [1] * len(jobs), at, tasks, payloads, targets, timeouts, priorities
+    )
+    return Candidates(rounds, overlaps, works, followed)

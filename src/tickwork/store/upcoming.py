@@ -41,33 +41,30 @@ class Upcoming:
     ) -> None:
         """A due time that its rule has fired without this job: the job gets what it would have got then. `fired`: what
         its rule fired last."""
-        blocker: datetime | None = None
-        if overlap != "allow":
-            others = [time for time in fired if time != at]
-            blocker = await self._connection.fetchval(queries("run")["blocker_of_job"], *self._job, others)
-        if blocker and blocker != at and overlap == "replace":
+        blocker = None if overlap == "allow" else await self._in_the_way_of(at, fired)
+        if blocker and overlap == "skip":
+            await self._pass_over(lane, priority, at, blocker)
+            return
+        if blocker and overlap == "replace":
             tenant_id, job = self._job
             await self._connection.execute(
                 queries("trigger")["cancel_blockers"], [tenant_id], [blocker], [job]
             )
-        if blocker and blocker != at and overlap == "skip":
-            tenant_id, job = self._job
-            await self._connection.execute(
-                queries("run")["skip_due_time"], tenant_id, at, job, lane, priority, blocker
-            )
-            await self._connection.execute(self._sql["note_extra"], job, at)
-            return
         await self.add(lane, priority, at, Trigger.SCHEDULE)
-        if blocker and blocker != at and overlap == "queue":
+        if blocker and overlap == "queue":
             tenant_id, job = self._job
             await self._connection.execute(queries("run")["queue_execution"], tenant_id, at, job, blocker)
 
     async def remember(self, fired: Sequence[datetime | None]) -> None:
         """Of what the job's rule fired last, what has not ended: the rule goes on without the job, and that must still
         be found to be in the way."""
-        blocker = await self._connection.fetchval(queries("run")["blocker_of_job"], *self._job, list(fired))
+        blocker = await self._unended(fired)
         if blocker:
             await self._connection.execute(self._sql["note_extra"], self._job[1], blocker)
+
+    async def remember_unended(self, lane: int) -> None:
+        """What overlapped until now may be in the way from now on."""
+        await self._connection.execute(self._sql["remember_unended"], *self._job, lane)
 
     async def hold(self, lane: int) -> None:
         """What waits goes on waiting until the job is resumed."""
@@ -95,6 +92,21 @@ class Upcoming:
         """Let what a worker has and has not begun wait until it is let go on."""
         taken = await self._connection.fetch(self._sql["take_back"], *self._job, scheduled_for)
         await self._revoke(taken, reason)
+
+    async def _unended(self, fired: Sequence[datetime | None]) -> datetime | None:
+        sql = queries("run")["blocker_of_job"]
+        unended: datetime | None = await self._connection.fetchval(sql, *self._job, list(fired))
+        return unended
+
+    async def _in_the_way_of(self, at: datetime, fired: Sequence[datetime | None]) -> datetime | None:
+        unended = await self._unended([time for time in fired if time != at])
+        return None if unended == at else unended
+
+    async def _pass_over(self, lane: int, priority: int, at: datetime, blocker: datetime) -> None:
+        tenant_id, job = self._job
+        sql = queries("run")["skip_due_time"]
+        await self._connection.execute(sql, tenant_id, at, job, lane, priority, blocker)
+        await self._connection.execute(self._sql["note_extra"], job, at)
 
     async def _revoke(self, rows: Sequence[asyncpg.Record], reason: str) -> None:
         tenant_id, job = self._job

@@ -6,10 +6,9 @@ nothing has happened; after it, everything has. Rules are locked before their jo
 changes a job's place in a rule takes the same lock, so a pause or an edit is either wholly before or wholly after.
 """
 
-from collections import Counter as Counted
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import accumulate
+from itertools import count
 from typing import Protocol
 
 from prometheus_client import Counter
@@ -19,11 +18,11 @@ from tickwork.model.ids import to_micros
 from tickwork.model.protocol import Micros
 from tickwork.model.schedule import Timing
 from tickwork.store.port import (
-    NOT_BEGUN,
     Blocker,
     Candidates,
     Collision,
     Cursor,
+    DueRule,
     Firing,
     Handing,
     Round,
@@ -41,6 +40,7 @@ LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the
 _FEWEST_RULES, _MOST_RULES = 8, 512  # late rules fired together, and as many that are on time
 _CHUNK = 4000  # executions written together, shared by those rules
 _LEAST = 8  # of each rule
+_NONE = range(0)
 
 
 class Handout(Protocol):
@@ -57,20 +57,21 @@ class Handout(Protocol):
     def release(self) -> None: ...
 
 
+Place = Callable[[Handing, Works], Awaitable[Handout]]
+
+
 class Trigger:
     def __init__(
         self,
         store: TriggerStore,
         timing_from_text: Callable[[str], Timing],
-        place: Callable[[Works], Handout],
+        place: Place,
         make_days_for: Callable[[Iterable[datetime]], Awaitable[None]],
-        much_to_do: Callable[[], None],
     ) -> None:
         self._store = store
         self._make_days_for = make_days_for
         self._timing_from_text = timing_from_text
         self._place = place
-        self._much_to_do = much_to_do
         self._width = _FEWEST_RULES
 
     async def fire(self) -> bool:
@@ -80,7 +81,7 @@ class Trigger:
         except Collision:
             return await self._fire(None)
 
-    async def _fire(self, place: Callable[[Works], Handout] | None) -> bool:
+    async def _fire(self, place: Place | None) -> bool:
         """Without `place`: carefully, past executions that exist already, and nothing is handed out at once."""
         handout: Handout | None = None
         try:
@@ -103,15 +104,15 @@ class Trigger:
             raise
         if handout:
             handout.deliver()
-        self._adapt(len(plans), candidates.works.size if candidates else 0)
+        fired = candidates.works.size if candidates else 0
+        _FIRED.inc(fired)
+        self._adapt(len(plans), fired)
         return True
 
     def _adapt(self, rules: int, fired: int) -> None:
         """Few rules together when they have many jobs, many when they have few."""
-        _FIRED.inc(fired)
         if fired >= _CHUNK / 2:
             self._width = max(self._width // 2, _FEWEST_RULES)
-            self._much_to_do()
         elif rules >= self._width:
             self._width = min(self._width * 2, _MOST_RULES)
 
@@ -132,14 +133,14 @@ class Trigger:
         firing: Firing,
         candidates: Candidates,
         blockers: Mapping[int, Blocker],
-        place: Callable[[Works], Handout] | None,
+        place: Place | None,
         handed_out_until: Micros,
     ) -> Handout | None:
         if place is None:
             await firing.insert_carefully(candidates, blockers, _skipped(candidates, blockers))
             return None
         startable = _startable(candidates, blockers, handed_out_until)
-        handout = place(candidates.works.at(startable))
+        handout = await place(firing, candidates.works.at(startable))
         try:
             await handout.fix(firing)
             workers = _spread_out(handout.workers(), startable, candidates.works.size)
@@ -194,45 +195,36 @@ def _progress(
     plans: Sequence[Plan], candidates: Candidates | None, chunk: int
 ) -> tuple[list[RuleStep], list[RoundNote]]:
     """Where each rule stands now, and what to keep about its due times."""
-    firing = [plan for plan in plans if plan.round]
-    picked = _picked(candidates, len(firing))
-    numbers = {plan.rule.id: number for number, plan in enumerate(firing)}
-    steps = [
-        _step(plan, *picked[numbers[plan.rule.id]], chunk) if plan.round else _passed(plan) for plan in plans
-    ]
-    fired = [
-        RoundNote(plan.rule.id, plan.round.scheduled_for)
-        for step, plan in zip(steps, plans, strict=True)
-        if plan.round and step.cursor is None
-    ]
-    return steps, [plan.note for plan in plans if plan.note] + fired
-
-
-def _picked(candidates: Candidates | None, rounds: int) -> list[tuple[int, Cursor]]:
-    """How many of each round were picked, and the last of them. They come round by round."""
-    if candidates is None:
-        return [(0, NOT_BEGUN)] * rounds
-    counts = Counted(candidates.rounds)
-    ends = accumulate(counts[number] for number in range(rounds))
-    return [
-        (counts[number], _cursor_at(candidates, end - 1) if counts[number] else NOT_BEGUN)
-        for number, end in enumerate(ends)
-    ]
+    spans = dict(candidates.spans()) if candidates else {}
+    numbers = count()
+    steps: list[RuleStep] = []
+    notes = [plan.note for plan in plans if plan.note]
+    for each in plans:
+        if each.round is None:
+            steps.append(_passed(each))
+            continue
+        span = spans.get(next(numbers), _NONE)
+        if candidates and len(span) == chunk:
+            steps.append(_within(each.rule, each.round, _cursor_at(candidates, span[-1])))
+        else:
+            steps.append(_fired(each, each.round, found_none=not span))
+            notes.append(RoundNote(each.rule.id, each.round.scheduled_for))
+    return steps, notes
 
 
 def _cursor_at(candidates: Candidates, place: int) -> Cursor:
-    return candidates.priorities[place], candidates.works.jobs[place]
+    return candidates.works.priorities[place], candidates.works.jobs[place]
 
 
 def _passed(plan: Plan) -> RuleStep:
     return RuleStep(plan.rule.id, plan.following, plan.rule.last_at, None, looks_empty=False)
 
 
-def _step(plan: Plan, picked: int, last: Cursor, chunk: int) -> RuleStep:
-    rule, round_ = plan.rule, plan.round
-    if round_ is None:
-        return _passed(plan)
-    if picked == chunk:
-        return RuleStep(rule.id, round_.scheduled_for, rule.last_at, last, looks_empty=False)
-    empty = not picked and rule.cursor is None
-    return RuleStep(rule.id, plan.following, round_.scheduled_for, None, looks_empty=empty)
+def _within(rule: DueRule, round_: Round, last: Cursor) -> RuleStep:
+    """There may be more of it."""
+    return RuleStep(rule.id, round_.scheduled_for, rule.last_at, last, looks_empty=False)
+
+
+def _fired(plan: Plan, round_: Round, *, found_none: bool) -> RuleStep:
+    empty = found_none and plan.rule.cursor is None
+    return RuleStep(plan.rule.id, plan.following, round_.scheduled_for, None, looks_empty=empty)

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 import httpx2
@@ -13,7 +12,6 @@ from support.scripted import ScriptedWorker
 from tickwork.api.server import build_app
 from tickwork.app import Node
 from tickwork.config import Settings
-from tickwork.testing.clock import SettableClock
 
 Connect = Callable[[Node, str | None], Awaitable[httpx2.AsyncClient]]
 
@@ -56,14 +54,6 @@ async def client(still_node: Node, connect: Connect) -> httpx2.AsyncClient:
 @pytest.fixture
 async def live_client(node: Node, connect: Connect) -> httpx2.AsyncClient:
     return await connect(node, node.first_key)
-
-
-@pytest.fixture
-async def clock(database_url: str) -> SettableClock:
-    """Stands still at noon of today. To be asked for before the node."""
-    clock = SettableClock(database_url)
-    await clock.set(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
-    return clock
 
 
 @pytest.fixture

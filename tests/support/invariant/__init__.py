@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from support.evidence import Evidence
-from support.invariant import attempt, due, life, steering
+from support.invariant import attempt, due, life, limit, steering
 from support.invariant.violation import Violation
 
 Invariant = Callable[[Evidence], Iterator[Violation]]
@@ -27,6 +27,7 @@ INVARIANTS: dict[str, Invariant] = {
     "I16": attempt.retries_wait,
     "I17": steering.overlap_is_kept,
     "I18": steering.stopped_means_stopped,
+    "I19": limit.limits_hold,
 }
 
 

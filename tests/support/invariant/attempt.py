@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from support.evidence import Effort, Evidence, JobState, Key, State, Transition
+from support.evidence import AttemptRow, Effort, Evidence, JobState, Key, State, Transition
 from support.invariant.violation import Violation, about
 
 _MOST_LOSSES = 3
@@ -19,7 +19,7 @@ def one_holder_at_a_time(evidence: Evidence) -> Iterator[Violation]:
         if row.outcome != "lost" or row.worker is None:
             continue
         lease = evidence.lease_at(row.worker, row.number)
-        if lease and lease.lease_until > row.at and not _given_up(evidence, key, number):
+        if lease and lease.lease_until > row.at and not _given_up(evidence, key, number, row):
             left = (lease.lease_until - row.at).total_seconds()
             yield about(
                 evidence, key, f"attempt {number} was taken from w{row.worker} {left:g} seconds too soon"
@@ -114,10 +114,16 @@ def retries_wait(evidence: Evidence) -> Iterator[Violation]:
                 )
 
 
-def _given_up(evidence: Evidence, key: Key, number: int) -> bool:
-    """Whether the worker itself broke it off, as it must when it cannot renew its lease."""
+def _given_up(evidence: Evidence, key: Key, number: int, row: AttemptRow) -> bool:
+    """Whether its worker itself said so, as it must when it cannot renew its lease. Such a worker lives on, while one
+    that is taken for dead is ended by that. Code alone cannot tell: its worker may never reach it, and a thread that
+    is told to stop goes on to its end."""
+    if any(each.ended_at and each.transaction == row.transaction for each in evidence.workers[row.worker]):
+        return False
     effort = evidence.effort(key, number)
-    return effort is not None and effort.ended_at is not None and effort.outcome is None
+    if effort is None or effort.worker is None:
+        return True
+    return effort.outcome is None and effort.ended_at is not None and effort.ended_at <= row.at
 
 
 def _outcome_is_its_own(

@@ -122,7 +122,7 @@ def _was_to_be_fired(evidence: Evidence, span: _Span, at: datetime) -> bool:
     """A job that was held, moved or ended before its rule came round to the due time has lost it."""
     if span.state.rule is None:
         return True
-    for move in evidence.rules[span.state.rule]:
+    for move in reversed(evidence.rules[span.state.rule]):  # one that falls asleep passes what it wakes up to
         if move.before and move.after and _passes(move, at):
             return move.number < span.end_number
     return evidence.settled and span.end_number == float("inf")

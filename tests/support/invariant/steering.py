@@ -12,9 +12,15 @@ _STOPPED = ("cancelled", "skipped")
 
 
 def overlap_is_kept(evidence: Evidence) -> Iterator[Violation]:
-    """I17: executions of a job that must not overlap do not: run by hand they count, backfilled they do not."""
+    """I17: executions of a job that must not overlap do not: run by hand they count, backfilled or redriven they do
+    not."""
     live: dict[int, dict[Key, State]] = defaultdict(dict)
+    redriven: set[Key] = set()
     for transition in evidence.transitions:
+        if _redrives(transition):
+            redriven.add(transition.key)
+        if transition.key in redriven:
+            continue
         others = live[transition.key.job]
         job = evidence.job_at(transition.key.job, transition.number)
         problem = _overlap(job, transition, others)
@@ -32,6 +38,11 @@ def stopped_means_stopped(evidence: Evidence) -> Iterator[Violation]:
     yield from _paused_jobs_rest(evidence)
     if evidence.calm_at:
         yield from _holders_are_told(evidence, evidence.calm_at)
+
+
+def _redrives(transition: Transition) -> bool:
+    before, after = transition.before, transition.after
+    return bool(before and after and before.status in ("failed", "cancelled") and not after.ended)
 
 
 def _overlap(job: JobState, transition: Transition, live: dict[Key, State]) -> str | None:

@@ -14,12 +14,37 @@ TASKS = {"name": "report", "parameters": {}, "description": None, "workers": ["w
 def test_lists_workers(ask, server):
     server.will_answer(page(WORKER))
     done = ask("worker", "list")
-    assert done.stdout.splitlines()[1].startswith("w1  box-1  online  2/10   default  report")
+    assert done.stdout.splitlines()[1].split()[:8] == [
+        "w1", "box-1", "online", "2/10", "cpu=1/4", "region=eu", "default", "report",
+    ]  # fmt: skip
 
 
 def test_shows_one_worker(ask, server):
     server.will_answer(WORKER)
     assert "region=eu" in ask("worker", "get", "w1").stdout
+
+
+def test_drains_a_worker(ask, server):
+    server.will_answer(WORKER)
+    assert "box-1" in ask("worker", "drain", "w1").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--resource", "cpu"), "write NAME=AMOUNT, such as cpu=4 or memory=8Gi"),
+        (("--resource", "memory=8Gx"), "'8Gx' is not a size"),
+        (("--resource", "cpu=-1"), "'-1' is not a size"),
+        (("--queue", "mail=lots"), "write QUEUE=WEIGHT, the weight from 0.01 to 1000"),
+        (("--queue", "mail=0"), "write QUEUE=WEIGHT"),
+        (("--queue", "=2"), "write QUEUE=WEIGHT"),
+        (("--label", "region"), "write NAME=VALUE"),
+    ],
+)
+def test_a_worker_is_told_what_it_says_wrongly_of_itself(ask, words, told):
+    done = ask("worker", "tasks:app", *words)
+    assert done.exit_code == 2
+    assert told in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("words", [("tasks:app",), ("run", "tasks:app"), ("--slots", "5", "tasks:app")])

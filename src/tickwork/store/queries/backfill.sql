@@ -1,6 +1,6 @@
 -- name: own_times
 -- When a job is due, and whether it still is.
-SELECT j.status::text AS status, r.timing, j.active_until
+SELECT j.status::text AS status, r.timing, j.active_until, j.depends
 FROM tickwork.job j LEFT JOIN tickwork.rule r ON r.id = j.rule_id
 WHERE j.tenant_id = $1 AND j.id = $2;
 
@@ -65,9 +65,19 @@ CROSS JOIN LATERAL (
 
 -- name: make_backfilled
 -- Gives due times their executions; which of them. They become ready one a moment after the other, so that they are
--- handed out in that order. Those that somebody else made by now are passed over, or run again when they failed;
--- counting the dead letters has them locked before their executions, as everybody does.
-WITH alive AS (
+-- handed out in that order. Those that somebody else made by now are passed over, or run again when they failed, and
+-- what they were skipped for is remembered; counting the dead letters has them locked before their executions, as
+-- everybody does.
+WITH remembered AS (
+    INSERT INTO tickwork.extra (job_id, scheduled_for)
+    SELECT $2, e.blocked_by FROM tickwork.execution e
+    WHERE e.tenant_id = $1 AND e.job_id = $2 AND e.scheduled_for = ANY($3::timestamptz[])
+        AND $6::text = 'failed' AND e.status = 'skipped' AND EXISTS (
+            SELECT FROM tickwork.execution b
+            WHERE b.tenant_id = $1 AND b.scheduled_for = e.blocked_by AND b.job_id = $2 AND b.finished_at IS NULL
+            OFFSET 0)
+    ON CONFLICT DO NOTHING
+), alive AS (
     DELETE FROM tickwork.dead_letter
     WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = ANY($3::timestamptz[]) AND $6::text = 'failed'
     RETURNING scheduled_for
@@ -80,9 +90,10 @@ WITH alive AS (
         AND $6::text = 'failed' AND e.status IN ('failed', 'skipped') AND (SELECT count(*) FROM alive) >= 0
     RETURNING e.scheduled_for
 ), new AS (
-    INSERT INTO tickwork.execution (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)
+    INSERT INTO tickwork.execution
+        (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
     SELECT $1, due.scheduled_for, $2, $4, $5, 'backfill', 'pending',
-        tickwork.clock() + due.place * interval '1 microsecond'
+        tickwork.clock() + due.place * interval '1 microsecond', (SELECT followed FROM tickwork.job WHERE id = $2)
     FROM unnest($3::timestamptz[]) WITH ORDINALITY AS due (scheduled_for, place)
     ORDER BY due.scheduled_for
     ON CONFLICT DO NOTHING

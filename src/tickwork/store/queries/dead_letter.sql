@@ -105,12 +105,24 @@ SELECT
 
 -- name: revive
 -- Ended executions begin anew as their jobs are now, with all their attempts before them and fenced off from the
--- earlier ones. Those of a paused job wait for its resumption.
+-- earlier ones. Those of a paused job wait for its resumption, those that wait for other jobs go on doing so. What they were cancelled waiting for is remembered.
+WITH remembered AS (
+    INSERT INTO tickwork.extra (job_id, scheduled_for)
+    SELECT e.job_id, e.blocked_by FROM unnest($2::timestamptz[], $3::bigint[]) AS k (scheduled_for, job_id)
+    CROSS JOIN LATERAL (
+        SELECT job_id, blocked_by FROM tickwork.execution
+        WHERE tenant_id = $1 AND scheduled_for = k.scheduled_for AND job_id = k.job_id
+            AND status = 'cancelled' AND blocked_by IS NOT NULL
+        OFFSET 0
+    ) e
+    ON CONFLICT DO NOTHING
+)
 UPDATE tickwork.execution e
 SET status = 'pending', attempt = e.attempt + 1, failures = 0, losses = 0, worker_id = NULL, started_at = NULL,
     finished_at = NULL, result = NULL, reason = NULL, blocked_by = NULL, progress = NULL,
     lane_id = j.lane_id, priority = j.priority,
-    ready_at = CASE WHEN j.status = 'paused' THEN 'infinity' ELSE greatest(k.ready_at, e.scheduled_for) END
+    ready_at = CASE WHEN j.status = 'paused' OR j.depends AND tickwork.is_waiting(e.job_id, e.scheduled_for)
+                    THEN 'infinity' ELSE greatest(k.ready_at, e.scheduled_for) END
 FROM unnest($2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS k (scheduled_for, job_id, ready_at)
 JOIN tickwork.job j ON j.id = k.job_id
 WHERE e.tenant_id = $1 AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id

@@ -1,14 +1,23 @@
 -- name: ensure_lanes
 -- Makes the lanes that do not exist yet.
-INSERT INTO tickwork.lane (tenant_id, queue, task)
-SELECT $1, * FROM unnest($2::text[], $3::text[]) AS l (queue, task)
-ORDER BY 2, 3
+INSERT INTO tickwork.lane (tenant_id, queue, task, terms)
+SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[]) AS l (queue, task, terms)
+ORDER BY 2, 3, 4
+ON CONFLICT DO NOTHING;
+
+-- name: ensure_gates
+-- Makes the gates of keys that no job has named before.
+INSERT INTO tickwork.gate (tenant_id, kind, name)
+SELECT $1, 'key', key FROM unnest($2::text[]) AS key
+ORDER BY key
 ON CONFLICT DO NOTHING;
 
 -- name: find_lanes
--- The lanes of these queues and tasks.
-SELECT l.id, l.queue, l.task FROM tickwork.lane l
-JOIN unnest($2::text[], $3::text[]) AS wanted (queue, task) ON wanted.queue = l.queue AND wanted.task = l.task
+-- The lanes of these queues and tasks, on these terms, and whether only so much may wait in the queue.
+SELECT l.id, l.queue, l.task, l.terms, g.max_backlog IS NOT NULL AS is_bounded FROM tickwork.lane l
+JOIN unnest($2::text[], $3::text[], $4::text[]) AS wanted (queue, task, terms)
+    ON wanted.queue = l.queue AND wanted.task = l.task AND wanted.terms = l.terms
+LEFT JOIN tickwork.gate g ON g.tenant_id = l.tenant_id AND g.kind = 'queue' AND g.name = l.queue
 WHERE l.tenant_id = $1;
 
 -- name: ensure_rules
@@ -46,7 +55,8 @@ WHERE tenant_id = $1 AND key = ANY($2::text[]) AND key IS NOT NULL AND status <>
 
 -- name: lock_jobs_by_key
 -- Locks the jobs that have these keys.
-SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, key
+SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, key, overlap::text,
+    followed, depends
 FROM tickwork.job
 WHERE tenant_id = $1 AND key = ANY($2::text[]) AND key IS NOT NULL AND status <> 'cancelled'
 ORDER BY id
@@ -59,7 +69,7 @@ SELECT rule_id FROM tickwork.job WHERE tenant_id = $1 AND id = $2;
 -- name: lock_job
 -- Locks a job to change it.
 SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, active_until, runs_left,
-    overlap::text
+    overlap::text, followed, depends
 FROM tickwork.job WHERE tenant_id = $1 AND id = $2
 FOR UPDATE;
 
@@ -102,18 +112,33 @@ INSERT INTO tickwork.job_past (job_id, rule_id, until) VALUES ($1, $2, tickwork.
 -- Remembers an execution that no rule made.
 INSERT INTO tickwork.extra (job_id, scheduled_for) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 
+-- name: remember_unended
+-- Remembers, of a job whose executions overlapped until now, all that have not ended: they wait in the job's lane, or
+-- are in workers' hands. Of what a worker was handed in one go, some may have ended: that does no harm.
+INSERT INTO tickwork.extra (job_id, scheduled_for)
+SELECT job_id, scheduled_for FROM tickwork.execution
+WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL
+UNION
+SELECT held.job_id, tickwork.each(l.scheduled_fors, held.scheduled_for)
+FROM tickwork.lease l CROSS JOIN LATERAL unnest(l.scheduled_fors, l.job_ids) AS held (scheduled_for, job_id)
+WHERE $2 = ANY(l.job_ids) AND held.job_id = $2
+ON CONFLICT DO NOTHING;
+
 -- name: insert_execution
--- One execution that waits for a worker.
-INSERT INTO tickwork.execution (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)
-VALUES ($1, $2, $3, $4, $5, $6, 'pending', $2)
+-- One execution that waits for a worker, or for those its job depends on.
+INSERT INTO tickwork.execution
+    (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
+SELECT $1, $2, $3, $4, $5, $6, 'pending',
+    CASE WHEN j.depends AND tickwork.is_waiting($3, $2) THEN 'infinity' ELSE $2 END, j.followed
+FROM tickwork.job j WHERE j.id = $3
 ON CONFLICT DO NOTHING
 RETURNING job_id;
 
 -- name: revive_execution
 -- An execution that was stopped before its time came goes on after all, fenced off from whoever had it.
 UPDATE tickwork.execution
-SET status = 'pending', ready_at = scheduled_for, finished_at = NULL, reason = NULL, worker_id = NULL,
-    attempt = attempt + 1, lane_id = $4, priority = $5
+SET status = 'pending', ready_at = CASE WHEN tickwork.is_waiting($3, $2) THEN 'infinity' ELSE scheduled_for END,
+    finished_at = NULL, reason = NULL, worker_id = NULL, attempt = attempt + 1, lane_id = $4, priority = $5
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
     AND status IN ('skipped', 'cancelled') AND reason IN ('paused', 'rescheduled')
     AND scheduled_for > tickwork.clock();
@@ -149,9 +174,10 @@ UPDATE tickwork.execution SET ready_at = 'infinity', reason = NULL
 WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL;
 
 -- name: unhold_waiting
--- Lets the waiting executions of a job go on.
+-- Lets the waiting executions of a job go on, except those that wait for other jobs.
 UPDATE tickwork.execution SET ready_at = greatest(scheduled_for, tickwork.clock()), reason = NULL
-WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at = 'infinity' AND blocked_by IS NULL;
+WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at = 'infinity' AND blocked_by IS NULL
+    AND NOT tickwork.is_waiting(job_id, scheduled_for);
 
 -- name: cancel_waiting
 -- Ends the waiting executions of a job.

@@ -1,24 +1,37 @@
--- name: new_lanes
--- Lanes that were made since the last look.
-SELECT id, tenant_id, queue, task FROM tickwork.lane WHERE id > $1 ORDER BY id;
+-- name: lanes
+-- What the executions of these lanes have in common.
+SELECT id, tenant_id, queue, task, terms FROM tickwork.lane WHERE id = ANY($1::int[]);
+
+-- name: waiting
+-- The lines in which something waits that is due, or nearly: by leaps from each to the next, however long they are.
+WITH RECURSIVE line AS (
+    (SELECT lane_id, priority, ready_at FROM tickwork.execution
+     WHERE ready_at IS NOT NULL
+     ORDER BY lane_id, priority, ready_at LIMIT 1)
+    UNION ALL
+    SELECT following.lane_id, following.priority, following.ready_at
+    FROM line
+    CROSS JOIN LATERAL (
+        SELECT lane_id, priority, ready_at FROM tickwork.execution
+        WHERE ready_at IS NOT NULL AND (lane_id, priority) > (line.lane_id, line.priority)
+        ORDER BY lane_id, priority, ready_at LIMIT 1
+    ) following
+)
+SELECT lane_id, priority, extract(epoch FROM tickwork.clock() - ready_at)::float8 AS waited
+FROM line WHERE ready_at <= tickwork.clock() + $1::interval;
 
 -- name: pick_ready
--- Locks waiting executions, lane by lane, by priority and then by time, as many as there is room for.
+-- Locks waiting executions: of each line the oldest, as many as were allotted to it.
 SELECT e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt, e.ready_at,
-    j.task, j.payload, j.target, j.timeout
-FROM unnest($1::int[], $2::int[]) AS lane (id, room)
+    j.task, j.payload, j.target, j.timeout, e.priority
+FROM unnest($1::int[], $2::smallint[], $3::int[]) AS line (lane_id, priority, quota)
 CROSS JOIN LATERAL (
-    SELECT waiting.*
-    FROM (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
-    CROSS JOIN LATERAL (
-        SELECT tenant_id, scheduled_for, job_id, lane_id, attempt, ready_at
-        FROM tickwork.execution
-        WHERE lane_id = lane.id AND priority = level.priority AND ready_at <= tickwork.clock() + $3::interval
-        ORDER BY ready_at
-        LIMIT lane.room
-        FOR UPDATE SKIP LOCKED
-    ) waiting
-    LIMIT lane.room
+    SELECT tenant_id, scheduled_for, job_id, lane_id, attempt, ready_at, priority
+    FROM tickwork.execution
+    WHERE lane_id = line.lane_id AND priority = line.priority AND ready_at <= tickwork.clock() + $4::interval
+    ORDER BY ready_at
+    LIMIT line.quota
+    FOR UPDATE SKIP LOCKED
 ) e
 JOIN tickwork.job j ON j.id = e.job_id;
 
@@ -51,8 +64,9 @@ RETURNING id;
 
 -- name: register_worker
 -- A new worker with a lease.
-INSERT INTO tickwork.worker (tenant_id, token, name, host, version, tasks, queues, slots, labels, lease_until)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, tickwork.clock() + $10::interval)
+INSERT INTO tickwork.worker (tenant_id, token, name, host, version, tasks, queues, slots, labels, resources, weights,
+    lease_until, connection)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, tickwork.clock() + $12::interval, $13)
 RETURNING id, connection;
 
 -- name: offer_tasks
@@ -79,7 +93,8 @@ SELECT FROM tickwork.worker WHERE id = $1 FOR UPDATE;
 -- What a worker holds and has not ended, with all that is needed to run it. When it was to begin is not known any more,
 -- but it was not handed over sooner than the lead before.
 SELECT l.id AS lease_id, e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt,
-    greatest(e.scheduled_for, tickwork.clock() + $2::interval) AS ready_at, j.task, j.payload, j.target, j.timeout
+    greatest(e.scheduled_for, tickwork.clock() + $2::interval) AS ready_at, j.task, j.payload, j.target, j.timeout,
+    e.priority
 FROM tickwork.lease l
 CROSS JOIN LATERAL (
     SELECT l.tenant_ids[least(n, cardinality(l.tenant_ids))] AS tenant_id,
@@ -95,7 +110,7 @@ WHERE l.worker_id = $1 AND e.worker_id = $1 AND e.status = 'running';
 -- Workers that were heard of keep what they hold, unless it has been taken from them already.
 UPDATE tickwork.worker SET lease_until = tickwork.clock() + $2::interval
 WHERE id = ANY($1::int[]) AND ended_at IS NULL
-RETURNING id;
+RETURNING id, draining;
 
 -- name: drain_worker
 -- The worker takes nothing new.

@@ -128,7 +128,22 @@ SELECT id, name, lease_until FROM tickwork.worker WHERE id = ANY($1::int[]);
 -- name: workers
 -- One page of a tenant's workers and the built-in ones, newest first.
 SELECT w.*, tickwork.clock() AS now,
-    (SELECT coalesce(sum(cardinality(job_ids)), 0) FROM tickwork.lease WHERE worker_id = w.id) AS holding
+    (SELECT coalesce(sum(cardinality(job_ids)), 0) FROM tickwork.lease WHERE worker_id = w.id) AS holding,
+    (SELECT jsonb_object_agg(used.name, used.amount) FROM (
+        SELECT need.key AS name, sum(need.value::float8) AS amount
+        FROM tickwork.lease l
+        CROSS JOIN LATERAL (
+            SELECT l.tenant_ids[least(n, cardinality(l.tenant_ids))] AS tenant_id,
+                l.scheduled_fors[least(n, cardinality(l.scheduled_fors))] AS scheduled_for, l.job_ids[n] AS job_id
+            FROM generate_subscripts(l.job_ids, 1) AS n
+        ) k
+        JOIN tickwork.execution e
+            ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+        JOIN tickwork.lane ON lane.id = e.lane_id AND lane.terms <> ''
+        CROSS JOIN LATERAL jsonb_each_text(lane.terms::jsonb -> 'resources') AS need
+        WHERE l.worker_id = w.id AND w.resources <> '{}' AND e.worker_id = w.id AND e.status = 'running'
+        GROUP BY need.key
+    ) used) AS resources_used
 FROM tickwork.worker w
 WHERE (w.tenant_id = $1 OR w.tenant_id IS NULL) AND w.id < $2 AND ($4::int IS NULL OR w.id = $4)
     AND (w.ended_at IS NULL OR w.ended_at > tickwork.clock() - interval '1 day')

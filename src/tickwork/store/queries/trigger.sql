@@ -16,15 +16,16 @@ FROM (
 ) on_time;
 
 -- name: pick_jobs
--- The next jobs of each round, in firing order.
-SELECT r.number, j.id, j.tenant_id, j.lane_id, j.priority, j.task, j.payload, j.target, j.timeout, j.overlap::text
+-- The next jobs of each round, in firing order; those that depend on others come with them.
+SELECT r.number, j.id, j.tenant_id, j.lane_id, j.priority, j.task, j.payload, j.target, j.timeout, j.overlap::text,
+    j.followed
 FROM unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::smallint[], $5::bigint[])
     AS r (number, rule_id, scheduled_for, cursor_priority, cursor_job)
 CROSS JOIN LATERAL (
     SELECT * FROM tickwork.job
     WHERE rule_id = r.rule_id AND status = 'active' AND active_from <= r.scheduled_for
         AND (active_until IS NULL OR active_until >= r.scheduled_for)
-        AND (priority, id) > (r.cursor_priority, r.cursor_job)
+        AND (priority, id) > (r.cursor_priority, r.cursor_job) AND NOT depends
     ORDER BY priority, id
     LIMIT $6
 ) j
@@ -32,30 +33,36 @@ ORDER BY r.number, j.priority, j.id;
 
 -- name: blockers
 -- Executions that have not ended of jobs being fired, each with how many of the job wait for one another: those their
--- rules fired last, those that these were skipped for, and those run by hand, which are found again anyway, while the
--- others are known only by being handed on. By key, so that no index has to follow what runs. Backfills have a pace
--- of their own and are never in the way. OFFSET 0: looked up, never joined.
+-- rules fired last, or what these were skipped for or cancelled waiting for, and those run by hand, which are found
+-- again anyway, while the others are known only by being handed on. By key, so that no index has to follow what runs.
+-- Backfills have a pace of their own and are never in the way. OFFSET 0: looked up, never joined.
 SELECT found.job_id, found.by_hand, found.scheduled_for, (
     SELECT count(*) FROM tickwork.execution q
     WHERE q.tenant_id = found.tenant_id AND q.job_id = found.job_id
         AND q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL) AS queued
 FROM (
-    SELECT r.tenant_id, last.job_id, false AS by_hand, coalesce(other.scheduled_for, last.scheduled_for) AS scheduled_for
+    SELECT r.tenant_id, last.job_id, false AS by_hand, unended.scheduled_for
     FROM unnest($1::int[], $2::timestamptz[], $3::int[], $4::int[]) AS r (tenant_id, last_at, first, last)
     CROSS JOIN LATERAL (
         SELECT e.job_id, e.scheduled_for, e.finished_at, e.blocked_by FROM tickwork.execution e
         WHERE e.tenant_id = r.tenant_id AND e.scheduled_for = r.last_at
             AND e.job_id = ANY(($5::bigint[])[r.first:r.last])
-            AND (e.finished_at IS NULL OR e.blocked_by IS NOT NULL)
+            AND (e.finished_at IS NULL OR e.blocked_by IS NOT NULL) AND e.trigger <> 'backfill'
         OFFSET 0
     ) last
-    LEFT JOIN LATERAL (
-        SELECT b.scheduled_for FROM tickwork.execution b
-        WHERE b.tenant_id = r.tenant_id AND b.scheduled_for = last.blocked_by AND b.job_id = last.job_id
-            AND b.finished_at IS NULL
-        OFFSET 0
-    ) other ON last.finished_at IS NOT NULL
-    WHERE last.finished_at IS NULL OR other.scheduled_for IS NOT NULL
+    CROSS JOIN LATERAL (
+        WITH RECURSIVE way AS (
+            SELECT last.scheduled_for, last.finished_at, last.blocked_by
+            UNION
+            SELECT before.* FROM way CROSS JOIN LATERAL (
+                SELECT b.scheduled_for, b.finished_at, b.blocked_by FROM tickwork.execution b
+                WHERE b.tenant_id = r.tenant_id AND b.scheduled_for = way.blocked_by AND b.job_id = last.job_id
+                OFFSET 0
+            ) before
+            WHERE way.finished_at IS NOT NULL
+        )
+        SELECT scheduled_for FROM way WHERE finished_at IS NULL
+    ) unended
     UNION ALL
     SELECT j.tenant_id, x.job_id, true, x.scheduled_for
     FROM tickwork.extra x JOIN tickwork.job j ON j.id = x.job_id
@@ -67,9 +74,17 @@ FROM (
 ) found;
 
 -- name: cancel_blockers
--- Ends the executions that newer ones replace, and those run by hand with them, and has their workers told.
-WITH blocker AS (
+-- Ends the executions that newer ones replace, with those they wait for and those run by hand, and has their workers
+-- told.
+WITH RECURSIVE blocker AS (
     SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[]) AS k (tenant_id, scheduled_for, job_id)
+    UNION
+    SELECT b.tenant_id, waiting.blocked_by, b.job_id FROM blocker b CROSS JOIN LATERAL (
+        SELECT e.blocked_by FROM tickwork.execution e
+        WHERE e.tenant_id = b.tenant_id AND e.scheduled_for = b.scheduled_for AND e.job_id = b.job_id
+            AND e.blocked_by IS NOT NULL
+        OFFSET 0
+    ) waiting
 ), replaced AS (
     SELECT tenant_id, scheduled_for, job_id FROM blocker
     UNION
@@ -91,7 +106,7 @@ ON CONFLICT DO NOTHING;
 -- Writes one chunk (times in microseconds: cheaper to send than dates): held by a worker, waiting for one or for the execution before it, or skipped.
 INSERT INTO tickwork.execution
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, worker_id, ready_at, finished_at,
-     blocked_by, reason)
+     blocked_by, reason, followed)
 SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'schedule',
     CASE WHEN reason IS NOT NULL THEN 'skipped' WHEN worker_id IS NOT NULL THEN 'running'
          ELSE 'pending' END::tickwork.execution_status,
@@ -99,31 +114,45 @@ SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'sc
     CASE WHEN reason IS NULL AND worker_id IS NULL
          THEN CASE WHEN blocked_by IS NULL THEN to_timestamp(ready / 1e6::float8) ELSE 'infinity' END END,
     CASE WHEN reason IS NOT NULL THEN tickwork.clock() END,
-    blocked_by, reason
+    blocked_by, reason, followed
 FROM (
     SELECT tickwork.each($1::int[], tenant_id) AS tenant_id, tickwork.each($2::bigint[], at) AS at, job_id,
         tickwork.each($4::int[], lane_id) AS lane_id, tickwork.each($5::smallint[], priority) AS priority,
-        tickwork.each($6::bigint[], ready) AS ready, tickwork.each($7::int[], worker_id) AS worker_id, blocked_by, reason
+        tickwork.each($6::bigint[], ready) AS ready, tickwork.each($7::int[], worker_id) AS worker_id, blocked_by, reason,
+        tickwork.each($10::boolean[], followed) AS followed
     FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[], $7::int[],
-                $8::timestamptz[], $9::text[])
-        AS c (tenant_id, at, job_id, lane_id, priority, ready, worker_id, blocked_by, reason)
+                $8::timestamptz[], $9::text[], $10::boolean[])
+        AS c (tenant_id, at, job_id, lane_id, priority, ready, worker_id, blocked_by, reason, followed)
 ) c;
 
 -- name: release_queued
--- Lets executions go on that waited for the one before them, unless one run by hand before them has not ended either;
--- those of a held job go on waiting for its resumption.
+-- Lets executions go on that waited for the one before them, unless what that one was cancelled waiting for has not
+-- ended, or one run by hand before them; those of a held job go on waiting for its resumption.
 UPDATE tickwork.execution e
 SET blocked_by = free.behind,
     ready_at = CASE WHEN free.behind IS NOT NULL OR j.status = 'paused' THEN 'infinity'
                     ELSE greatest(e.scheduled_for, tickwork.clock()) END
 FROM (
-    SELECT q.tenant_id, q.scheduled_for, q.job_id, (
+    SELECT q.tenant_id, q.scheduled_for, q.job_id, coalesce((
+        WITH RECURSIVE way AS (
+            SELECT q.scheduled_for, tickwork.clock() AS finished_at, q.blocked_by
+            UNION
+            SELECT before.* FROM way CROSS JOIN LATERAL (
+                SELECT b.scheduled_for, b.finished_at, b.blocked_by FROM tickwork.execution b
+                WHERE b.tenant_id = q.tenant_id AND b.scheduled_for = way.blocked_by AND b.job_id = q.job_id
+                OFFSET 0
+            ) before
+            WHERE way.finished_at IS NOT NULL
+        )
+        SELECT scheduled_for FROM way WHERE finished_at IS NULL AND scheduled_for <> q.scheduled_for
+    ), (
         SELECT max(x.scheduled_for) FROM tickwork.extra x
         WHERE x.job_id = q.job_id AND x.backfill_id IS NULL AND x.scheduled_for < q.scheduled_for AND EXISTS (
             SELECT FROM tickwork.execution other
             WHERE other.tenant_id = q.tenant_id AND other.scheduled_for = x.scheduled_for AND other.job_id = q.job_id
-                AND other.finished_at IS NULL
-            OFFSET 0)) AS behind
+                AND other.finished_at IS NULL AND other.blocked_by IS DISTINCT FROM q.scheduled_for
+            OFFSET 0)
+    )) AS behind
     FROM tickwork.execution q
     WHERE q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL AND NOT EXISTS (
         SELECT FROM tickwork.execution b
@@ -137,27 +166,35 @@ WHERE e.tenant_id = ANY(ARRAY[free.tenant_id]) AND e.scheduled_for = free.schedu
 
 -- name: insert_executions_carefully
 -- The same, held by no worker yet, when some of these due times have an execution already: one that was stopped before
--- its time, because the job was moved or held, begins anew; any other stands.
+-- its time, because the job was moved or held, begins anew; any other stands, and says nothing of what was in its way:
+-- that is remembered besides.
+WITH remembered AS (
+    INSERT INTO tickwork.extra (job_id, scheduled_for)
+    SELECT job_id, blocked_by FROM unnest($3::bigint[], $7::timestamptz[]) AS c (job_id, blocked_by)
+    WHERE blocked_by IS NOT NULL
+    ON CONFLICT DO NOTHING
+)
 INSERT INTO tickwork.execution AS e
-    (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, finished_at, blocked_by, reason)
+    (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, finished_at, blocked_by, reason,
+     followed)
 SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'schedule',
     CASE WHEN reason IS NOT NULL THEN 'skipped' ELSE 'pending' END::tickwork.execution_status,
     CASE WHEN reason IS NULL
          THEN CASE WHEN blocked_by IS NULL THEN to_timestamp(ready / 1e6::float8) ELSE 'infinity' END END,
     CASE WHEN reason IS NOT NULL THEN tickwork.clock() END,
-    blocked_by, reason
+    blocked_by, reason, followed
 FROM (
     SELECT tickwork.each($1::int[], tenant_id) AS tenant_id, tickwork.each($2::bigint[], at) AS at, job_id,
         tickwork.each($4::int[], lane_id) AS lane_id, tickwork.each($5::smallint[], priority) AS priority,
-        tickwork.each($6::bigint[], ready) AS ready, blocked_by, reason
+        tickwork.each($6::bigint[], ready) AS ready, blocked_by, reason, tickwork.each($9::boolean[], followed) AS followed
     FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[],
-                $7::timestamptz[], $8::text[])
-        AS c (tenant_id, at, job_id, lane_id, priority, ready, blocked_by, reason)
+                $7::timestamptz[], $8::text[], $9::boolean[])
+        AS c (tenant_id, at, job_id, lane_id, priority, ready, blocked_by, reason, followed)
 ) c
 ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
 SET status = excluded.status, ready_at = excluded.ready_at, finished_at = excluded.finished_at,
     blocked_by = excluded.blocked_by, reason = excluded.reason, worker_id = NULL,
-    lane_id = excluded.lane_id, priority = excluded.priority, attempt = e.attempt + 1
+    lane_id = excluded.lane_id, priority = excluded.priority, attempt = e.attempt + 1, followed = excluded.followed
 WHERE e.status = 'skipped' AND e.reason IN ('paused', 'rescheduled');
 
 -- name: advance_rules
@@ -184,8 +221,10 @@ WITH promoted AS (
                  ORDER BY scheduled_for LIMIT $2 FOR UPDATE SKIP LOCKED)
     RETURNING *
 )
-INSERT INTO tickwork.execution (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)
-SELECT tenant_id, scheduled_for, id, lane_id, priority, 'schedule', 'pending', scheduled_for
+INSERT INTO tickwork.execution
+    (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
+SELECT tenant_id, scheduled_for, id, lane_id, priority, 'schedule', 'pending',
+    CASE WHEN depends AND tickwork.is_waiting(id, scheduled_for) THEN 'infinity' ELSE scheduled_for END, followed
 FROM promoted WHERE status = 'active';
 
 -- name: zone_data

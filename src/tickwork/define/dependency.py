@@ -1,0 +1,179 @@
+"""What jobs of one request depend on: named, found, free of circles, and when they run because of it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
+
+import msgspec
+
+from tickwork.model.errors import BadId, FieldError, Invalid
+from tickwork.model.ids import job_id, parse_job_id
+from tickwork.model.job import CatchUp, Dependency, JobRequest, JobSpec, JobStatus, Parent
+from tickwork.model.schedule import Recurring, Timing
+from tickwork.store.port import ParentJob
+
+_LOCAL = "@"
+
+
+class Fault(NamedTuple):
+    """What is wrong with a job, by its place in the request."""
+
+    place: int
+    error: FieldError
+
+
+class Round(NamedTuple):
+    """The rounds in which a job runs, and who gives them."""
+
+    schedule: Recurring
+    catch_up: CatchUp
+    giver: str
+
+
+def named_jobs(requests: Sequence[JobRequest]) -> set[int]:
+    """The jobs outside of the request that some of it depends on."""
+    entries = (_name(entry) for request in requests for entry in request.depends_on)
+    return {job for name in entries if not name.startswith(_LOCAL) and (job := _number(name)) is not None}
+
+
+class Dependencies:
+    def __init__(
+        self,
+        requests: Sequence[JobRequest],
+        known: Mapping[int, ParentJob],
+        timing_from_text: Callable[[str], Timing],
+        *,
+        itself: int | None = None,
+    ) -> None:
+        """`itself`: the job that is being changed, which may go on with parents that nobody would begin with."""
+        self._requests = requests
+        self._known = known
+        self._timing_from_text = timing_from_text
+        self._itself = itself
+        self.faults: list[Fault] = []
+        self._places: dict[str, int] = {}
+        for place, request in enumerate(requests):
+            if request.ref is not None and self._places.setdefault(request.ref, place) != place:
+                self._refuse(place, "ref", f"{request.ref!r} stands twice in this request")
+        self.parents = [list(self._read(place, request)) for place, request in enumerate(requests)]
+
+    def link(self, specs: Sequence[JobSpec]) -> list[JobSpec]:
+        """The jobs with their parents; what repeats because its parents do runs in their rounds."""
+        linked = list(specs)
+        for place in self._parents_first():
+            if self.parents[place]:
+                linked[place] = self._linked(place, linked)
+        return linked
+
+    def _read(self, place: int, request: JobRequest) -> Iterator[Parent]:
+        seen: set[tuple[int | None, int | None]] = set()
+        for number, entry in enumerate(request.depends_on):
+            path = f"depends_on[{number}]" + (".job" if isinstance(entry, Dependency) else "")
+            try:
+                parent = self._parent(place, path, entry)
+            except Invalid as invalid:
+                self.faults.extend(Fault(place, error) for error in invalid.errors)
+                continue
+            if parent[:2] in seen:
+                self._refuse(place, path, f"{_name(entry)!r} stands twice")
+            seen.add(parent[:2])
+            yield parent
+
+    def _parent(self, place: int, path: str, entry: str | Dependency) -> Parent:
+        name, on_any = _name(entry), isinstance(entry, Dependency) and entry.on == "any outcome"
+        local = name.startswith(_LOCAL)
+        parent = (
+            Parent(None, self._place(path, name.removeprefix(_LOCAL)), on_any)
+            if local
+            else Parent(self._job(path, name), None, on_any)
+        )
+        if parent.place == place if local else parent.job == self._itself:
+            raise Invalid.field(path, "a job cannot depend on itself")
+        return parent
+
+    def _job(self, path: str, name: str) -> int:
+        job = _number(name)
+        if job is None:
+            hint = "the id of a job, or @ and the ref of another one of this batch"
+            raise Invalid.field(path, f"{name[:80]!r} is not the id of a job", hint)
+        if job == self._itself:
+            return job
+        parent = self._known.get(job)
+        if parent is None:
+            raise Invalid.field(path, f"there is no job {name}")
+        if self._itself is None and parent.status == JobStatus.CANCELLED:
+            raise Invalid.field(path, f"job {name} is cancelled: it would be waited for in vain")
+        if self._itself is None and not parent.is_known:
+            raise Invalid.field(path, f"job {name} ran so long ago that nobody knows how it ended")
+        return job
+
+    def _place(self, path: str, ref: str) -> int:
+        if ref not in self._places:
+            near = get_close_matches(ref, self._places, n=1)
+            hint = f"did you mean {_LOCAL}{near[0]}?" if near else f'give that job "ref": "{ref[:80]}"'
+            raise Invalid.field(path, f"no job of this batch has the ref {ref[:80]!r}", hint)
+        return self._places[ref]
+
+    def _parents_first(self) -> list[int]:
+        graph = {
+            place: [parent.place for parent in parents if parent.place is not None]
+            for place, parents in enumerate(self.parents)
+        }
+        try:
+            return list(TopologicalSorter(graph).static_order())
+        except CycleError as error:
+            circle: list[int] = error.args[1]
+            names = " → ".join(self._called(place) for place in circle)
+            self._refuse(circle[-1], "depends_on", f"these jobs wait for each other: {names}")
+            return []
+
+    def _called(self, place: int) -> str:
+        return self._requests[place].ref or f"[{place}]"
+
+    def _linked(self, place: int, specs: Sequence[JobSpec]) -> JobSpec:
+        spec = specs[place]._replace(parents=self.parents[place])
+        rounds = [round_ for parent in spec.parents if (round_ := self._round(parent, specs))]
+        if not rounds:
+            if isinstance(spec.schedule, Recurring):
+                hint = "leave out the schedule: it runs once, after them"
+                self._refuse(place, "schedule", "repeats, but the jobs it depends on run once", hint)
+            return spec
+        if spec.request.schedule is not None:
+            hint = "leave it out: a job runs in the rounds of those it depends on"
+            self._refuse(place, "schedule", f"is given by {rounds[0].giver}, on which it depends", hint)
+        other = next((each for each in rounds if each.schedule.text != rounds[0].schedule.text), None)
+        if other:
+            self._refuse(place, "depends_on", _at_odds(rounds[0], other))
+        return spec._replace(schedule=rounds[0].schedule, catch_up=rounds[0].catch_up)
+
+    def _round(self, parent: Parent, specs: Sequence[JobSpec]) -> Round | None:
+        if parent.place is not None:
+            spec = specs[parent.place]
+            name = _LOCAL + self._called(parent.place)
+            return Round(spec.schedule, spec.catch_up, name) if isinstance(spec.schedule, Recurring) else None
+        known = self._known[parent.job or 0]
+        if known.timing is None or known.catch_up is None:
+            return None
+        catch_up = msgspec.json.decode(known.catch_up, type=CatchUp)
+        schedule = Recurring(known.timing, self._timing_from_text(known.timing))
+        return Round(schedule, catch_up, f"job {job_id(known.id)}")
+
+    def _refuse(self, place: int, path: str, message: str, hint: str | None = None) -> None:
+        self.faults.append(Fault(place, FieldError(path, message, hint)))
+
+
+def _at_odds(one: Round, other: Round) -> str:
+    words = [f"{each.giver} {each.schedule.timing.words}" for each in (one, other)]
+    return f"these do not run at the same times, so their rounds cannot be paired: {words[0]}, {words[1]}"
+
+
+def _name(entry: str | Dependency) -> str:
+    return entry.job if isinstance(entry, Dependency) else entry
+
+
+def _number(name: str) -> int | None:
+    try:
+        return parse_job_id(name)
+    except BadId:
+        return None

@@ -1,0 +1,82 @@
+"""Queues as users see and set them."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+
+import msgspec
+from prometheus_client import Gauge
+
+from tickwork.model.errors import Invalid, NotFound, Unavailable
+from tickwork.model.job import QueueName
+from tickwork.model.page import Page
+from tickwork.model.queue import QueueSettings, QueueView
+from tickwork.store.port import QueueStore
+
+_MEASURED_EVERY = 10.0  # seconds, however often somebody asks
+_MOST_MEASURED = 200
+_DEPTH = Gauge("tickwork_queue_depth", "Executions that are due and wait in a queue.", ["queue"])
+_OLDEST = Gauge(
+    "tickwork_queue_oldest_age_seconds", "How long the oldest execution in a queue has waited.", ["queue"]
+)
+
+
+class Queues:
+    def __init__(self, store: QueueStore, may_go_on: Callable[[], None]) -> None:
+        self._store = store
+        self._may_go_on = may_go_on
+        self._measure_from = 0.0
+
+    async def list(self, tenant_id: int, limit: int, cursor: str | None = None) -> Page[QueueView]:
+        return await self._store.queues(tenant_id, limit, cursor)
+
+    async def get(self, tenant_id: int, name: str) -> QueueView:
+        if not _is_name(name):
+            raise NotFound("queue", name)
+        return await self._store.queue(tenant_id, name)
+
+    async def set(self, tenant_id: int, name: str, settings: QueueSettings) -> QueueView:
+        view = await self._store.set(tenant_id, _checked(name), settings)
+        self._may_go_on()
+        return view
+
+    async def pause(self, tenant_id: int, name: str) -> QueueView:
+        """Nothing more of it is handed out. What workers hold goes on, also what they were handed ahead of its time."""
+        return await self._store.pause(tenant_id, _checked(name))
+
+    async def resume(self, tenant_id: int, name: str) -> QueueView:
+        await self.get(tenant_id, name)
+        view = await self._store.resume(tenant_id, name)
+        self._may_go_on()
+        return view
+
+    async def measure(self) -> None:
+        """Bring the metrics up to date, unless they are new enough or the database is away."""
+        if monotonic() < self._measure_from:
+            return
+        self._measure_from = monotonic() + _MEASURED_EVERY
+        with suppress(Unavailable):
+            loads = await self._store.loads(_MOST_MEASURED)
+            _DEPTH.clear()
+            _OLDEST.clear()
+            for load in loads:
+                _DEPTH.labels(load.name).set(load.depth)
+                _OLDEST.labels(load.name).set(load.oldest_age)
+
+
+def _is_name(name: str) -> bool:
+    try:
+        msgspec.convert(name, QueueName)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _checked(name: str) -> str:
+    if not _is_name(name):
+        raise Invalid.field(
+            "name",
+            f"{name[:80]!r} is not the name of a queue",
+            "up to 100 letters, digits, dots, dashes and underscores; a letter or digit first",
+        )
+    return name

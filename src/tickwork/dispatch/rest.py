@@ -1,0 +1,207 @@
+"""Workers that speak plain REST: they ask for work instead of being handed it.
+
+Nothing is remembered between two requests, so that any node can answer any of them; what a worker holds is in the
+database. A claim whose answer was lost is simply made again: what the worker holds and has not begun comes first.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from time import monotonic
+
+import msgspec
+
+from tickwork.dispatch.claim import Claimer
+from tickwork.dispatch.member import Member
+from tickwork.dispatch.roster import Roster
+from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.ids import execution_id, from_micros, worker_id
+from tickwork.model.job import HTTP_TASK
+from tickwork.model.protocol import FromServer, Hello, Micros, Run, Runs, TaskOffer
+from tickwork.model.rest import (
+    ClaimedExecution,
+    ClaimedWork,
+    ClaimRequest,
+    Heartbeat,
+    RegisteredWorker,
+    StopRequest,
+    TaskRequest,
+    WorkerRequest,
+    amounts,
+    errors_of_worker,
+)
+from tickwork.model.worker import BEAT, LEASE
+from tickwork.store.port import (
+    NO_CONNECTION,
+    DispatchStore,
+    RestWorker,
+    Revocation,
+    Seat,
+    WorkerStore,
+)
+
+_ON_TIME = timedelta(0)  # such a worker cannot wait for the moment: nothing is handed to it ahead of its time
+_MOMENT = 0.05  # seconds: work that arrives in a swarm is looked for once
+_GLANCE = 0.25  # seconds between looks for work that arrived at other nodes
+
+
+class RestWorkers:
+    def __init__(self, dispatch: DispatchStore, workers: WorkerStore, now: Callable[[], Micros]) -> None:
+        self._dispatch = dispatch
+        self._workers = workers
+        self._now = now
+        self._roster = Roster()  # of whoever claims just now; it stays for what it knows of lanes
+        self._claimer = Claimer(dispatch, self._roster, _ON_TIME)  # stays for what it knows of fair shares
+        self._claiming = asyncio.Lock()
+        self._arrived = asyncio.Event()
+        self._closed = False
+
+    async def register(self, tenant_id: int, request: WorkerRequest) -> RegisteredWorker:
+        errors = [*errors_of_worker(request), *_reserved_names(request)]
+        if errors:
+            raise Invalid(errors)
+        unknown_to_all = secrets.token_bytes(32)  # nobody comes back by a token
+        registration = await self._dispatch.register(
+            tenant_id, _hello(request), unknown_to_all, LEASE, NO_CONNECTION
+        )
+        return RegisteredWorker(
+            worker_id(registration.worker_id), LEASE.total_seconds(), BEAT.total_seconds()
+        )
+
+    async def heartbeat(self, tenant_id: int, worker: int) -> Heartbeat:
+        drain = await self._workers.heartbeat(tenant_id, worker, LEASE)
+        revocations = await self._dispatch.revocations([worker])
+        return Heartbeat(LEASE.total_seconds(), drain, [*map(_stop, revocations)])
+
+    async def claim(self, tenant_id: int, worker: int, request: ClaimRequest) -> ClaimedWork:
+        """A claim is a sign of life, for as long as it waits."""
+        ends = monotonic() + request.wait
+        await self._workers.heartbeat(tenant_id, worker, LEASE)
+        while True:
+            arrived = self._arrived
+            work, hello = await self._hand_out(tenant_id, worker, request.max)
+            if work.items or work.drain or self._closed or monotonic() >= ends:
+                return work
+            if not await self._until_news(tenant_id, worker, hello, arrived, ends):
+                return work
+
+    def work_arrived(self) -> None:
+        self._arrived.set()
+        self._arrived = asyncio.Event()
+
+    def close(self) -> None:
+        """Nobody waits here any more."""
+        self._closed = True
+        self.work_arrived()
+
+    async def _until_news(
+        self, tenant_id: int, worker: int, hello: Hello, arrived: asyncio.Event, ends: float
+    ) -> bool:
+        """Until something is due that might be for it, or it is to drain; False when the time is over."""
+        beat_at = monotonic() + BEAT.total_seconds()
+        while not self._closed and (left := ends - monotonic()) > 0:
+            await _either(arrived, min(_GLANCE, left))
+            arrived = self._arrived
+            if monotonic() > beat_at:
+                beat_at = monotonic() + BEAT.total_seconds()
+                await self._workers.heartbeat(tenant_id, worker, LEASE)
+            if await self._workers.is_there_news(tenant_id, worker, hello):
+                return True
+        return False
+
+    async def _hand_out(self, tenant_id: int, worker: int, most: int) -> tuple[ClaimedWork, Hello]:
+        """What it holds and has not begun; only when that is nothing, something new."""
+        runs: list[Run] = []
+        async with self._claiming, self._workers.serving(tenant_id, worker) as served:
+            member = Member(Seat(worker, NO_CONNECTION), tenant_id, served.hello, _into(runs))
+            with self._at_hand(member):
+                await self._put_into_hands(member, served, most)
+                if not (runs or served.draining):
+                    await self._claim(member, served.hello.slots, most)
+        return ClaimedWork([self._execution(run) for run in runs], served.draining), served.hello
+
+    @contextmanager
+    def _at_hand(self, member: Member) -> Iterator[None]:
+        self._roster.join(member)
+        try:
+            yield
+        finally:
+            self._roster.leave(member)
+
+    async def _put_into_hands(self, member: Member, served: RestWorker, most: int) -> None:
+        works = served.held.works
+        await self._roster.learn(set(works.lanes), self._dispatch)
+        for place, lease in enumerate(served.held.leases):
+            member.take(works.at(range(place, place + 1)), lease)
+        unbegun = [place for place, begun in enumerate(served.begun) if not begun][:most]
+        if unbegun:
+            member.deliver(works.at(unbegun))
+
+    async def _claim(self, member: Member, slots: int, most: int) -> None:
+        """One at a time, so that each has a lease of its own, which goes when it ends."""
+        for _ in range(min(most, slots - member.holding)):
+            member.credit = member.holding + 1
+            if not await self._claimer.claim():
+                return
+
+    def _execution(self, run: Run) -> ClaimedExecution:
+        scheduled_for = from_micros(run.at)
+        return ClaimedExecution(
+            id=execution_id(run.job, scheduled_for),
+            attempt=run.attempt,
+            task=run.task,
+            payload=msgspec.Raw(run.payload),
+            timeout=run.timeout,
+            scheduled_for=scheduled_for,
+            deadline=from_micros(self._now()) + timedelta(seconds=run.timeout),
+        )
+
+
+async def _either(arrived: asyncio.Event, at_most: float) -> None:
+    await asyncio.sleep(min(_MOMENT, at_most))
+    with suppress(TimeoutError):
+        async with asyncio.timeout(max(at_most - _MOMENT, 0)):
+            await arrived.wait()
+
+
+def _into(runs: list[Run]) -> Callable[[FromServer], None]:
+    def take(message: FromServer) -> None:
+        if isinstance(message, Runs):
+            runs.extend(message.items)
+
+    return take
+
+
+def _reserved_names(request: WorkerRequest) -> Iterator[FieldError]:
+    for place, offer in enumerate(_offers(request)):
+        if offer.name == HTTP_TASK:
+            yield FieldError(
+                f"tasks[{place}]", f"{HTTP_TASK!r} is the name of the built-in task", "choose another"
+            )
+
+
+def _hello(request: WorkerRequest) -> Hello:
+    return Hello(
+        name=request.name,
+        host="",
+        version="",
+        slots=request.slots,
+        credit=0,
+        tasks=_offers(request),
+        queues=request.queues,
+        weights=request.weights,
+        labels=request.labels,
+        resources=amounts(request.resources),
+    )
+
+
+def _offers(request: WorkerRequest) -> list[TaskOffer]:
+    tasks = [TaskRequest(task) if isinstance(task, str) else task for task in request.tasks]
+    return [TaskOffer(task.name, task.parameters, task.description) for task in tasks]
+
+
+def _stop(revocation: Revocation) -> StopRequest:
+    _, scheduled_for, job = revocation.key
+    return StopRequest(execution_id(job, scheduled_for), revocation.attempt, revocation.reason)

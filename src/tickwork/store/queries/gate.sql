@@ -1,0 +1,45 @@
+-- name: lock_gates
+-- Locks what limits these queues and keys, in one order for all who hand something out.
+SELECT g.id, g.tenant_id, g.kind, g.name, g.paused, g.max_running, g.rate, g.max_backlog,
+    greatest(g.used_until, tickwork.clock()) AS used_until, tickwork.clock() AS now
+FROM unnest($1::int[], $2::text[], $3::text[]) AS wanted (tenant_id, kind, name)
+JOIN tickwork.gate g ON g.tenant_id = wanted.tenant_id AND g.kind = wanted.kind AND g.name = wanted.name
+ORDER BY g.id
+FOR UPDATE OF g;
+
+-- name: handed_out
+-- How much was handed out under these gates in leases that are open: at least as much as still runs.
+SELECT s.gate_id, sum(s.last - s.first + 1)::bigint AS running
+FROM tickwork.slot s JOIN tickwork.lease l ON l.id = s.lease_id
+WHERE s.gate_id = ANY($1::int[])
+GROUP BY s.gate_id;
+
+-- name: running
+-- How much runs under these gates.
+SELECT s.gate_id, count(*) AS running
+FROM tickwork.slot s
+JOIN tickwork.lease l ON l.id = s.lease_id
+CROSS JOIN LATERAL (
+    SELECT l.tenant_ids[least(n, cardinality(l.tenant_ids))] AS tenant_id,
+        l.scheduled_fors[least(n, cardinality(l.scheduled_fors))] AS scheduled_for, l.job_ids[n] AS job_id
+    FROM generate_series(s.first, s.last) AS n
+) k
+JOIN tickwork.execution e
+    ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+WHERE s.gate_id = ANY($1::int[]) AND e.worker_id = l.worker_id AND e.status = 'running'
+GROUP BY s.gate_id;
+
+-- name: use_rates
+-- Says up to when the rates of gates are used up.
+UPDATE tickwork.gate g SET used_until = u.used_until
+FROM unnest($1::int[], $2::timestamptz[]) AS u (id, used_until) WHERE g.id = u.id;
+
+-- name: take_slots
+-- Notes which parts of a lease count under which gates.
+INSERT INTO tickwork.slot (lease_id, gate_id, first, last)
+SELECT $1, * FROM unnest($2::int[], $3::int[], $4::int[]);
+
+-- name: forget_slots
+-- Slots of leases that are closed count no more; this only clears them away.
+DELETE FROM tickwork.slot s
+WHERE NOT EXISTS (SELECT FROM tickwork.lease l WHERE l.id = s.lease_id);

@@ -1,0 +1,157 @@
+-- name: queue_names
+-- One page of a tenant's queues by name: those that jobs have named, and those with settings of their own.
+SELECT name FROM (
+    SELECT queue AS name FROM tickwork.lane WHERE tenant_id = $1 AND queue > $2
+    UNION
+    SELECT name FROM tickwork.gate WHERE tenant_id = $1 AND kind = 'queue' AND name > $2
+) known
+ORDER BY name
+LIMIT $3;
+
+-- name: is_queue
+-- Whether a job has named the queue, or somebody set it.
+SELECT EXISTS (SELECT FROM tickwork.lane WHERE tenant_id = $1 AND queue = $2)
+    OR EXISTS (SELECT FROM tickwork.gate WHERE tenant_id = $1 AND kind = 'queue' AND name = $2) AS known;
+
+-- name: settings
+-- The settings of those of a tenant's queues that have any.
+SELECT name, paused, max_running, rate, max_backlog FROM tickwork.gate
+WHERE tenant_id = $1 AND kind = 'queue' AND name = ANY($2::text[]);
+
+-- name: lines
+-- The lines of a tenant's queues in which something is due and waits, and for how long the oldest has.
+SELECT l.queue, l.id AS lane_id, level.priority,
+    extract(epoch FROM tickwork.clock() - oldest.ready_at)::float8 AS waited
+FROM tickwork.lane l
+CROSS JOIN (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
+CROSS JOIN LATERAL (
+    SELECT e.ready_at FROM tickwork.execution e
+    WHERE e.lane_id = l.id AND e.priority = level.priority AND e.ready_at <= tickwork.clock()
+    ORDER BY e.ready_at LIMIT 1
+) oldest
+WHERE l.tenant_id = $1 AND l.queue = ANY($2::text[]);
+
+-- name: queues_of_lanes
+-- The queues that lanes belong to.
+SELECT id, queue FROM tickwork.lane WHERE id = ANY($1::int[]);
+
+-- name: depths
+-- How much waits in each queue, given its lines, up to so many: the urgent ones are counted first.
+SELECT q.queue AS name, counted.depths
+FROM (SELECT DISTINCT queue FROM unnest($1::text[]) AS named (queue)) q
+CROSS JOIN LATERAL (
+    SELECT ARRAY[count(*) FILTER (WHERE priority = 0), count(*) FILTER (WHERE priority = 1),
+                 count(*) FILTER (WHERE priority = 2), count(*) FILTER (WHERE priority = 3)] AS depths
+    FROM (
+        SELECT line.priority
+        FROM (
+            SELECT lane_id, priority
+            FROM unnest($1::text[], $2::int[], $3::smallint[]) AS each (queue, lane_id, priority)
+            WHERE each.queue = q.queue
+            ORDER BY priority OFFSET 0
+        ) line
+        CROSS JOIN LATERAL (
+            SELECT FROM tickwork.execution e
+            WHERE e.lane_id = line.lane_id AND e.priority = line.priority AND e.ready_at <= tickwork.clock()
+            LIMIT $4
+        ) waiting
+        LIMIT $4
+    ) seen
+) counted;
+
+-- name: running
+-- How many executions of each queue are in workers' hands. What stands for all of a lease is read once, not for each.
+SELECT l.queue AS name, count(*) AS running
+FROM tickwork.lease s
+CROSS JOIN LATERAL (
+    SELECT CASE cardinality(s.tenant_ids) WHEN 1 THEN s.tenant_ids[1] END AS tenant_id,
+        CASE cardinality(s.scheduled_fors) WHEN 1 THEN s.scheduled_fors[1] END AS scheduled_for
+    OFFSET 0
+) alike
+CROSS JOIN LATERAL (
+    SELECT coalesce(alike.tenant_id, tenant_id) AS tenant_id, coalesce(alike.scheduled_for, at) AS scheduled_for, job_id
+    FROM unnest(s.tenant_ids, s.scheduled_fors, s.job_ids) AS each (tenant_id, at, job_id)
+    OFFSET 0
+) k
+JOIN tickwork.execution e
+    ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+JOIN tickwork.lane l ON l.id = e.lane_id
+WHERE k.tenant_id = $1 AND e.worker_id = s.worker_id AND e.status = 'running' AND l.queue = ANY($2::text[])
+GROUP BY l.queue;
+
+-- name: set_queue
+-- Gives a queue its limits. Under a faster rate nobody waits for what was used up under the old one.
+INSERT INTO tickwork.gate AS g (tenant_id, kind, name, max_running, rate, max_backlog)
+VALUES ($1, 'queue', $2, $3, $4, $5)
+ON CONFLICT (tenant_id, kind, name) DO UPDATE
+SET max_running = excluded.max_running, rate = excluded.rate, max_backlog = excluded.max_backlog,
+    used_until = least(g.used_until, tickwork.clock() + $6::interval), updated_at = tickwork.clock()
+RETURNING g.id;
+
+-- name: pause_queue
+-- Nothing more of a queue is handed out. Who is handing out under it has its row locked: this waits for that.
+INSERT INTO tickwork.gate (tenant_id, kind, name, paused) VALUES ($1, 'queue', $2, true)
+ON CONFLICT (tenant_id, kind, name) DO UPDATE SET paused = true, updated_at = tickwork.clock();
+
+-- name: resume_queue
+-- A queue goes on.
+UPDATE tickwork.gate SET paused = false, updated_at = tickwork.clock()
+WHERE tenant_id = $1 AND kind = 'queue' AND name = $2;
+
+-- name: forget_queue
+-- A queue on which nothing is set needs no row: nobody has to look at it.
+DELETE FROM tickwork.gate
+WHERE tenant_id = $1 AND kind = 'queue' AND name = $2 AND NOT paused
+    AND max_running IS NULL AND rate IS NULL AND max_backlog IS NULL;
+
+-- name: drop_slots
+-- What was counted under a gate is counted anew.
+DELETE FROM tickwork.slot WHERE gate_id = $1;
+
+-- name: count_running
+-- From now on, what is in workers' hands already counts under the gate of its queue: each stretch of a lease is a slot.
+INSERT INTO tickwork.slot (gate_id, lease_id, first, last)
+SELECT $1, lease_id, min(place), max(place)
+FROM (
+    SELECT s.id AS lease_id, k.place, k.place - row_number() OVER (PARTITION BY s.id ORDER BY k.place) AS stretch
+    FROM tickwork.lease s
+    CROSS JOIN LATERAL (
+        SELECT CASE cardinality(s.tenant_ids) WHEN 1 THEN s.tenant_ids[1] END AS tenant_id,
+            CASE cardinality(s.scheduled_fors) WHEN 1 THEN s.scheduled_fors[1] END AS scheduled_for
+        OFFSET 0
+    ) alike
+    CROSS JOIN LATERAL (
+        SELECT coalesce(alike.tenant_id, tenant_id) AS tenant_id, coalesce(alike.scheduled_for, at) AS scheduled_for,
+            job_id, place
+        FROM unnest(s.tenant_ids, s.scheduled_fors, s.job_ids) WITH ORDINALITY AS each (tenant_id, at, job_id, place)
+        OFFSET 0
+    ) k
+    JOIN tickwork.execution e
+        ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+    JOIN tickwork.lane l ON l.id = e.lane_id
+    WHERE k.tenant_id = $2 AND e.worker_id = s.worker_id AND e.status = 'running' AND l.queue = $3
+) held
+GROUP BY lease_id, stretch;
+
+-- name: backlogs
+-- How much waits in the queues that may hold only so much, and how much is to come into each, given the lane of each
+-- that comes; none is counted beyond what it may hold.
+SELECT g.name AS queue, g.max_backlog, wanted.coming, (
+    SELECT count(*) FROM (
+        SELECT FROM tickwork.lane l
+        CROSS JOIN (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
+        CROSS JOIN LATERAL (
+            SELECT FROM tickwork.execution e
+            WHERE e.lane_id = l.id AND e.priority = level.priority AND e.ready_at <= tickwork.clock()
+            LIMIT g.max_backlog
+        ) waiting
+        WHERE l.tenant_id = g.tenant_id AND l.queue = g.name
+        LIMIT g.max_backlog
+    ) counted) AS depth
+FROM (
+    SELECT l.tenant_id, l.queue, count(*) AS coming
+    FROM unnest($1::int[]) AS each (lane_id) JOIN tickwork.lane l ON l.id = each.lane_id
+    GROUP BY l.tenant_id, l.queue
+) wanted
+JOIN tickwork.gate g ON g.tenant_id = wanted.tenant_id AND g.kind = 'queue' AND g.name = wanted.queue
+WHERE g.max_backlog IS NOT NULL;

@@ -1,0 +1,96 @@
+-- name: execution
+-- An execution with what may hold it; the execution of its job that it waits for is looked up by its whole key.
+SELECT e.status::text AS status, e.scheduled_for, CASE WHEN isfinite(e.ready_at) THEN e.ready_at END AS ready_at,
+    coalesce(e.ready_at = 'infinity', false) AS is_held, e.attempt, e.started_at, e.finished_at, e.reason, e.priority,
+    e.lane_id, l.queue, l.task, l.terms, j.status = 'paused' AS job_paused, j.target, w.name AS worker,
+    e.blocked_by, blocker.status AS blocker_status, tickwork.clock() AS now
+FROM tickwork.execution e
+JOIN tickwork.lane l ON l.id = e.lane_id
+JOIN tickwork.job j ON j.id = e.job_id
+LEFT JOIN tickwork.worker w ON w.id = e.worker_id
+LEFT JOIN LATERAL (
+    SELECT b.status::text AS status FROM tickwork.execution b
+    WHERE b.tenant_id = e.tenant_id AND b.scheduled_for = e.blocked_by AND b.job_id = e.job_id
+    OFFSET 0
+) blocker ON true
+WHERE e.tenant_id = $1 AND e.scheduled_for = $2 AND e.job_id = $3;
+
+-- name: awaited
+-- What an execution depends on and what that depends on in turn, as far as it has not ended as it must: the nearest
+-- first, up to so many, with how each of them stands.
+WITH RECURSIVE way AS (
+    SELECT a.tenant_id, a.parent_id, a.parent_at, true AS is_parent
+    FROM tickwork.awaited a WHERE a.child_id = $1 AND a.child_at = $2
+    UNION
+    SELECT a.tenant_id, a.parent_id, a.parent_at, false
+    FROM way JOIN tickwork.awaited a ON a.child_id = way.parent_id AND a.child_at = way.parent_at
+)
+SELECT k.parent_id, k.parent_at, k.is_parent, coalesce(e.status, 'not due yet') AS status
+FROM (SELECT * FROM way LIMIT $3) k
+LEFT JOIN LATERAL (
+    SELECT e.status::text AS status FROM tickwork.execution e
+    WHERE e.tenant_id = k.tenant_id AND e.scheduled_for = k.parent_at AND e.job_id = k.parent_id
+    OFFSET 0
+) e ON true;
+
+-- name: breaker
+-- The circuit breaker of a destination, if this execution waits for it.
+SELECT b.destination, b.reason, b.last_error, CASE WHEN b.state = 'open' THEN b.probe_at END AS probe_at
+FROM tickwork.held_by_breaker h
+JOIN tickwork.breaker b ON b.tenant_id = h.tenant_id AND b.destination = h.destination
+WHERE h.tenant_id = $1 AND h.destination = $2 AND h.priority = $3 AND h.scheduled_for = $4 AND h.job_id = $5;
+
+-- name: gates
+-- A queue with its settings, and keys.
+SELECT g.id, g.kind, g.name, g.paused, g.max_running, g.rate, greatest(g.used_until, tickwork.clock()) AS used_until
+FROM tickwork.gate g
+WHERE g.tenant_id = $1 AND (g.kind = 'queue' AND g.name = $2 OR g.kind = 'key' AND g.name = ANY($3::text[]));
+
+-- name: holders
+-- Some of the executions that run under a gate.
+SELECT e.job_id, e.scheduled_for
+FROM tickwork.slot s
+JOIN tickwork.lease l ON l.id = s.lease_id
+CROSS JOIN LATERAL (
+    SELECT l.tenant_ids[least(n, cardinality(l.tenant_ids))] AS tenant_id,
+        l.scheduled_fors[least(n, cardinality(l.scheduled_fors))] AS scheduled_for, l.job_ids[n] AS job_id
+    FROM generate_series(s.first, s.last) AS n
+) k
+JOIN tickwork.execution e
+    ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+WHERE s.gate_id = $1 AND e.worker_id = l.worker_id AND e.status = 'running'
+LIMIT $2;
+
+-- name: workers
+-- Workers that live and may serve a tenant, those that offer a task first.
+SELECT w.id, w.name, w.draining, w.queues, w.labels, w.resources, w.slots, $2::text = ANY(w.tasks) AS offers_task
+FROM tickwork.worker w
+WHERE w.ended_at IS NULL AND w.lease_until > tickwork.clock() AND (w.tenant_id = $1 OR w.tenant_id IS NULL)
+ORDER BY offers_task DESC, w.id
+LIMIT $3;
+
+-- name: holding
+-- What workers hold, by the terms of its lanes. What stands for all of a lease is read once, not for each.
+SELECT s.worker_id, l.terms, count(*) AS count
+FROM tickwork.lease s
+CROSS JOIN LATERAL (
+    SELECT CASE cardinality(s.tenant_ids) WHEN 1 THEN s.tenant_ids[1] END AS tenant_id,
+        CASE cardinality(s.scheduled_fors) WHEN 1 THEN s.scheduled_fors[1] END AS scheduled_for
+    OFFSET 0
+) alike
+CROSS JOIN LATERAL (
+    SELECT coalesce(alike.tenant_id, tenant_id) AS tenant_id, coalesce(alike.scheduled_for, at) AS scheduled_for, job_id
+    FROM unnest(s.tenant_ids, s.scheduled_fors, s.job_ids) AS each (tenant_id, at, job_id)
+    OFFSET 0
+) k
+JOIN tickwork.execution e
+    ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+JOIN tickwork.lane l ON l.id = e.lane_id
+WHERE s.worker_id = ANY($1::int[]) AND e.worker_id = s.worker_id AND e.status = 'running'
+GROUP BY s.worker_id, l.terms;
+
+-- name: ahead
+-- How many are before an execution in its line, up to so many.
+SELECT count(*) AS ahead FROM (
+    SELECT FROM tickwork.execution WHERE lane_id = $1 AND priority = $2 AND ready_at < $3 LIMIT $4
+) first;

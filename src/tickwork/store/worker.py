@@ -1,0 +1,96 @@
+"""Workers that speak plain REST, and draining of any: the SQL behind it."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import asyncpg
+import msgspec
+
+from tickwork.model.errors import Conflict, LeaseGone, NotFound
+from tickwork.model.ids import worker_id
+from tickwork.model.protocol import Hello, TaskOffer
+from tickwork.store.dispatch import works_of
+from tickwork.store.pool import Database
+from tickwork.store.port import HeldWorks, RestWorker
+from tickwork.store.query import queries
+
+_LARGEST = 2**31 - 1
+
+
+class PostgresWorkerStore:
+    def __init__(self, database: Database, vital: Database) -> None:
+        """Heartbeats have connections of their own, so that no load can make living workers look dead."""
+        self._database = database
+        self._vital = vital
+        self._sql = queries("worker")
+
+    async def heartbeat(self, tenant_id: int, worker: int, lease: timedelta) -> bool:
+        number = min(worker, _LARGEST)
+        async with self._vital.transaction() as connection:
+            row = await connection.fetchrow(self._sql["heartbeat"], tenant_id, number, lease)
+            if row is not None:
+                return bool(row["draining"])
+            raise _objection(worker, await connection.fetchrow(self._sql["why_unheard"], tenant_id, number))
+
+    @asynccontextmanager
+    async def serving(self, tenant_id: int, worker: int) -> AsyncIterator[RestWorker]:
+        async with self._database.transaction() as connection:
+            row = await connection.fetchrow(self._sql["lock_worker"], tenant_id, worker)
+            if row is None:
+                raise _gone(worker)
+            rows = await connection.fetch(self._sql["held"], worker)
+            await connection.execute(self._sql["close_others"], worker, [row["lease_id"] for row in rows])
+            yield RestWorker(_hello(row), row["draining"], _held(rows), [each["begun"] for each in rows])
+
+    async def is_there_news(self, tenant_id: int, worker: int, hello: Hello) -> bool:
+        tasks = [offer.name for offer in hello.tasks]
+        (row,) = await self._database.fetch(
+            self._sql["is_there_news"], tenant_id, tasks, hello.queues, worker
+        )
+        return bool(row["news"])
+
+    async def drain(self, tenant_id: int, worker: int) -> None:
+        number = min(worker, _LARGEST)
+        async with self._vital.transaction() as connection:
+            if await connection.fetchval(self._sql["ask_to_drain"], tenant_id, number) is not None:
+                return
+            row = await connection.fetchrow(self._sql["why_unheard"], tenant_id, number)
+        if row is None:
+            raise NotFound("worker", worker_id(worker))
+        if row["built_in"]:
+            raise Conflict("the built-in worker is a part of its server, and drains when that stops")
+
+
+def _objection(worker: int, row: asyncpg.Record | None) -> Exception:
+    if row is None:
+        return NotFound("worker", worker_id(worker))
+    if row["connected"]:
+        return Conflict(f"worker {worker_id(worker)} is connected by WebSocket, and must speak there")
+    return _gone(worker)
+
+
+def _gone(worker: int) -> LeaseGone:
+    return LeaseGone(
+        f"the lease of worker {worker_id(worker)} ran out, and what it held was given to others: "
+        "stop it and register again"
+    )
+
+
+def _hello(row: asyncpg.Record) -> Hello:
+    return Hello(
+        name=row["name"],
+        host="",
+        version="",
+        slots=row["slots"],
+        credit=row["slots"],
+        tasks=[TaskOffer(name, {}) for name in row["tasks"]],
+        queues=row["queues"],
+        weights=msgspec.json.decode(row["weights"]),
+        labels=msgspec.json.decode(row["labels"]),
+        resources=msgspec.json.decode(row["resources"]),
+    )
+
+
+def _held(rows: Sequence[asyncpg.Record]) -> HeldWorks:
+    return HeldWorks([row["lease_id"] for row in rows], works_of([tuple(row)[1:-1] for row in rows]))

@@ -1,0 +1,155 @@
+"""Jobs that run after others: once, together, and whatever becomes of those before them."""
+
+import pytest
+
+from support.scripted import ScriptedWorker
+from support.stepping import run_due
+from tickwork.app import Node
+from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
+from tickwork.model.ids import job_id, parse_execution_id, parse_job_id
+from tickwork.model.job import Dependency, JobRequest
+from tickwork.model.protocol import Failure, Run
+from tickwork.testing.clock import SettableClock
+
+TENANT = 1
+FINAL = Failure("Broken", "it broke", retry=False)
+
+
+@pytest.fixture
+async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
+    return await ScriptedWorker.connect(still_node, ["work"], credit=20_000)
+
+
+def after(*parents: str, ref: str | None = None, **fields: object) -> JobRequest:
+    return JobRequest(task="work", ref=ref, depends_on=list(parents), **fields)
+
+
+async def diamond(node: Node) -> list[int]:
+    made = await node.jobs.create_many(
+        TENANT, [after(ref="a"), after("@a", ref="b"), after("@a", ref="c"), after("@b", "@c", ref="d")]
+    )
+    return [parse_job_id(job.id) for job in made]
+
+
+async def handed_out(node: Node, worker: ScriptedWorker) -> dict[int, Run]:
+    await run_due(node)
+    return {run.job: run for run in await worker.runs()}
+
+
+async def the_execution(node: Node, job: int) -> ExecutionView:
+    (execution,) = (await node.history.list(TENANT, ExecutionFilter(job=job), 10)).items
+    return execution
+
+
+async def test_a_diamond_runs_from_top_to_bottom(still_node: Node, worker: ScriptedWorker) -> None:
+    a, b, c, d = await diamond(still_node)
+    (first,) = (await handed_out(still_node, worker)).values()
+    assert first.job == a
+    assert [(await the_execution(still_node, job)).waiting_for for job in (b, c, d)] == ["dependency"] * 3
+    await worker.complete(first)
+    middle = await handed_out(still_node, worker)
+    assert middle.keys() == {b, c}
+    await worker.complete(middle[b])
+    assert await handed_out(still_node, worker) == {}
+    await worker.complete(middle[c])
+    assert (await handed_out(still_node, worker)).keys() == {d}
+
+
+async def test_a_failure_blocks_what_comes_after_it_until_the_root_is_retried(
+    still_node: Node, worker: ScriptedWorker
+) -> None:
+    a, b, c, d = await diamond(still_node)
+    await worker.complete((await handed_out(still_node, worker))[a])
+    middle = await handed_out(still_node, worker)
+    await worker.complete(middle[c])
+    await worker.fail(middle[b], FINAL)
+    assert await handed_out(still_node, worker) == {}
+    assert (await the_execution(still_node, d)).waiting_for == "dependency"
+    failed = await the_execution(still_node, b)
+    await still_node.dead_letters.retry(TENANT, *parse_execution_id(failed.id))
+    again = await handed_out(still_node, worker)
+    assert again.keys() == {b}
+    await worker.complete(again[b])
+    assert (await handed_out(still_node, worker)).keys() == {d}
+
+
+@pytest.mark.parametrize(
+    "how", ["fails", "is cancelled by its task", "is cancelled by hand", "is lost with its job"]
+)
+async def test_any_outcome_is_enough_where_that_is_asked_for(
+    still_node: Node, worker: ScriptedWorker, how: str
+) -> None:
+    either = Dependency("@a", on="any outcome")
+    made = await still_node.jobs.create_many(
+        TENANT, [after(ref="a"), JobRequest(task="work", depends_on=[either]), after("@a")]
+    )
+    a, cleanup, _ = (parse_job_id(job.id) for job in made)
+    run = (await handed_out(still_node, worker))[a]
+    if how == "fails":
+        await worker.fail(run, FINAL)
+    elif how == "is cancelled by its task":
+        await worker.report(run, AttemptOutcome.CANCELLED, reason="enough")
+    elif how == "is cancelled by hand":
+        execution = await the_execution(still_node, a)
+        await still_node.history.cancel(TENANT, *parse_execution_id(execution.id))
+    else:
+        await worker.report(run, AttemptOutcome.RETURNED)
+        await still_node.jobs.cancel(TENANT, a)
+    assert (await handed_out(still_node, worker)).keys() == {cleanup}
+
+
+async def test_a_parent_counts_once_however_often_it_ends(still_node: Node, worker: ScriptedWorker) -> None:
+    either = [Dependency("@a", on="any outcome"), Dependency("@b", on="any outcome")]
+    made = await still_node.jobs.create_many(
+        TENANT, [after(ref="a"), after(ref="b"), JobRequest(task="work", depends_on=either)]
+    )
+    a, b, child = (parse_job_id(job.id) for job in made)
+    runs = await handed_out(still_node, worker)
+    await worker.fail(runs[a], FINAL)
+    await worker.fail(runs[a], FINAL)  # the same again: its acknowledgement was lost
+    execution = await the_execution(still_node, a)
+    await still_node.dead_letters.retry(TENANT, *parse_execution_id(execution.id))
+    again = (await handed_out(still_node, worker))[a]
+    await worker.complete(again)
+    await worker.complete(again)
+    assert await handed_out(still_node, worker) == {}
+    await worker.complete(runs[b])
+    assert (await handed_out(still_node, worker)).keys() == {child}
+
+
+async def test_a_child_of_what_has_completed_is_ready_at_once(
+    still_node: Node, worker: ScriptedWorker
+) -> None:
+    (a,) = await still_node.jobs.create(TENANT, [after()])
+    await worker.complete((await handed_out(still_node, worker))[parse_job_id(a.id)])
+    (child,) = await still_node.jobs.create(TENANT, [after(a.id)])
+    assert (await handed_out(still_node, worker)).keys() == {parse_job_id(child.id)}
+
+
+async def test_a_child_is_not_run_before_its_own_time(
+    still_node: Node, worker: ScriptedWorker, clock: SettableClock
+) -> None:
+    made = await still_node.jobs.create_many(TENANT, [after(ref="a"), after("@a", schedule="in 1h")])
+    a, child = (parse_job_id(job.id) for job in made)
+    await worker.complete((await handed_out(still_node, worker))[a])
+    assert await handed_out(still_node, worker) == {}
+    assert (await the_execution(still_node, child)).waiting_for == "due"
+
+
+async def test_a_thousand_parents_and_a_thousand_children(still_node: Node, worker: ScriptedWorker) -> None:
+    refs = [f"p{number}" for number in range(1000)]
+    requests = [after(ref=ref) for ref in refs]
+    requests.append(after(*(f"@{ref}" for ref in refs), ref="middle"))
+    requests += [after("@middle") for _ in range(1000)]
+    made = await still_node.jobs.create_many(TENANT, requests)
+    middle = parse_job_id(made[1000].id)
+    runs = await handed_out(still_node, worker)
+    assert len(runs) == 1000
+    await worker.report_all(list(runs.values())[:-1])
+    assert await handed_out(still_node, worker) == {}
+    await worker.report_all(list(runs.values())[-1:])
+    run = await handed_out(still_node, worker)
+    assert run.keys() == {middle}
+    await worker.complete(run[middle])
+    assert len(await handed_out(still_node, worker)) == 1000
+    assert job_id(middle)

@@ -1,0 +1,75 @@
+"""Workers that somebody else drains, and what they say of themselves."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from support.cluster import KEY, TASKS, Cluster, Program, task_environment
+from support.scripted import ScriptedWorker
+from support.waiting import eventually
+from tickwork.app import Node
+from tickwork.client.asynchronous import AsyncClient
+from tickwork.model.ids import worker_id
+from tickwork.model.protocol import Drain
+from tickwork.model.worker import WorkerView
+
+
+@pytest.fixture
+async def cluster_of_one(database_url: str, tmp_path: Path) -> AsyncIterator[Cluster]:
+    cluster = Cluster(database_url, tmp_path)
+    await cluster.add_server()
+    yield cluster
+    cluster.clean_up()
+
+
+async def test_a_connected_worker_is_told_with_the_answer_to_its_next_beat(still_node: Node) -> None:
+    worker = await ScriptedWorker.connect(still_node, ["work"])
+    await worker.beat()
+    assert await worker._take(Drain) == []
+    shown = await still_node.workers.drain(1, worker.welcome.worker)
+    assert (shown.id, shown.status) == (worker_id(worker.welcome.worker), "draining")
+    await worker.beat()
+    assert await worker._take(Drain) == [Drain()]
+
+
+async def test_a_worker_process_that_is_drained_ends_and_was_shown_with_all_that_it_has(
+    cluster_of_one: Cluster, tmp_path: Path
+) -> None:
+    said = "--resource cpu=4 --resource memory=8Gi --resource license=2 --label region=eu --queue mail"
+    worker = Program(
+        "declared",
+        [
+            "worker",
+            TASKS,
+            "--name",
+            "declared",
+            "--server",
+            cluster_of_one.urls[0],
+            *said.split(),
+            "--queue",
+            "reports=5",
+        ],
+        says='"event": "connected"',
+        env={"TICKWORK_API_KEY": KEY, **task_environment(cluster_of_one.ledger)},
+        folder=tmp_path,
+    )
+    cluster_of_one.workers.append(worker)
+    await worker.start()
+    async with cluster_of_one.client() as client:
+        shown = await _declared(client)
+        assert shown.protocol == "websocket"
+        assert shown.resources == {"cpu": 4.0, "memory": 8.0 * 1024**3, "license": 2.0}
+        assert (shown.labels, shown.queues, shown.weights) == (
+            {"region": "eu"},
+            ["mail", "reports"],
+            {"reports": 5.0},
+        )
+        await client.drain_worker(shown.id)
+        await eventually(lambda: worker.exit_code is not None, within=30, what="the end of the worker")
+        assert worker.exit_code == 0
+        assert (await client.get_worker(shown.id)).status == "offline"
+
+
+async def _declared(client: AsyncClient) -> WorkerView:
+    return next(each for each in (await client.list_workers()).items if each.name == "declared")

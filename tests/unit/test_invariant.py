@@ -1,0 +1,81 @@
+"""What the checker must let pass, and what it must not, where the difference is small."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from support.evidence import Effort, Evidence, Key
+from support.invariant.attempt import one_holder_at_a_time
+from support.observer import Change
+
+_NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+_KEY = Key(1, _NOON)
+_LEASE = 15.0
+_WORKER = 7
+_LOST_IN = 3  # transactions
+_LATER = 4
+
+
+def _at(seconds: float) -> datetime:
+    return _NOON + timedelta(seconds=seconds)
+
+
+def _worker(number: int, transaction: int, *, at: float, ended: bool = False) -> Change:
+    row = {
+        "id": _WORKER,
+        "lease_until": _at(_LEASE).isoformat(),
+        "ended_at": _at(at).isoformat() if ended else None,
+    }
+    return Change(number, _at(at), transaction, "worker", None, row)
+
+
+def _lost(number: int, *, at: float) -> Change:
+    row = {
+        "job_id": _KEY.job,
+        "scheduled_for": _KEY.scheduled_for.isoformat(),
+        "attempt": 1,
+        "outcome": "lost",
+        "worker_id": _WORKER,
+    }
+    return Change(number, _at(at), _LOST_IN, "attempt", None, row)
+
+
+def _alarms(lost_at: float, ended_in: int, *efforts: Effort) -> int:
+    changes = [
+        _worker(1, 1, at=0),
+        _lost(2, at=lost_at),
+        _worker(3, ended_in, at=lost_at, ended=True),
+    ]
+    evidence = Evidence(
+        changes, efforts=efforts, operations=(), oracle=lambda *_: [], ended_at=_at(60), settled=False
+    )
+    return len(list(one_holder_at_a_time(evidence)))
+
+
+_THREAD = Effort(_KEY, 1, None, _at(1), _at(4), "completed")  # was told to stop, and went on to its end
+_BROKEN_OFF = Effort(_KEY, 1, _WORKER, _at(1), _at(4))
+_GOES_ON = Effort(_KEY, 1, _WORKER, _at(1), _at(9))
+
+
+def test_what_a_dead_worker_leaves_behind_may_be_taken() -> None:
+    assert not _alarms(_LEASE + 1, _LOST_IN, _BROKEN_OFF)
+
+
+@pytest.mark.parametrize(
+    "efforts", [(), (_THREAD,), (_BROKEN_OFF,)], ids=["unheard of", "thread", "broken off"]
+)
+def test_a_worker_that_lives_on_may_have_given_it_up_itself(efforts: tuple[Effort, ...]) -> None:
+    assert not _alarms(5, _LATER, *efforts)
+
+
+@pytest.mark.parametrize(
+    "efforts", [(), (_THREAD,), (_BROKEN_OFF,)], ids=["unheard of", "thread", "broken off"]
+)
+def test_nothing_is_taken_from_a_worker_by_ending_it_while_its_lease_runs(
+    efforts: tuple[Effort, ...],
+) -> None:
+    assert _alarms(5, _LOST_IN, *efforts) == 1
+
+
+def test_a_worker_that_goes_on_with_it_has_not_given_it_up() -> None:
+    assert _alarms(5, _LATER, _GOES_ON) == 1
