@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from tickwork.client.sync import Client
     from tickwork.define.handle import ExecutionFailed
     from tickwork.define.registry import App
+    from tickwork.define.workflow import gather
     from tickwork.model.context import Context
     from tickwork.model.steering import Cancel, NoRetry, Snooze
 
@@ -22,6 +23,7 @@ __all__ = [
     "NoRetry",
     "Snooze",
     "__version__",
+    "gather",
 ]
 
 _HOMES = {
@@ -33,6 +35,7 @@ _HOMES = {
     "ExecutionFailed": "tickwork.define.handle",
     "NoRetry": "tickwork.model.steering",
     "Snooze": "tickwork.model.steering",
+    "gather": "tickwork.define.workflow",
 }
 
 

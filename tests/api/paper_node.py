@@ -15,6 +15,7 @@ from tickwork.model.breaker import BreakerState, BreakerView
 from tickwork.model.dead_letter import Discarded, Redriven
 from tickwork.model.errors import Conflict, Invalid, KeyReused, NotFound, Stale
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
+from tickwork.model.graph import GraphJob, JobGraph
 from tickwork.model.ids import backfill_id, execution_id, job_id, key_id, worker_id
 from tickwork.model.job import CatchUp, CreatedJob, JobStatus, JobView
 from tickwork.model.log import AttemptProgress, LogEntry
@@ -117,6 +118,14 @@ class PaperJobs:
             return self.kept[tenant_id, job_id(job)]
         except KeyError:
             raise NotFound("job", job_id(job)) from None
+
+    async def graph(self, tenant_id, job):
+        view = await self.get(tenant_id, job)
+        alone = GraphJob(
+            job_id=view.id, name=view.name, key=view.key, task=view.task or "http", depends_on=[], execution_id=None,
+            scheduled_for=None, status=None, waiting_for=None, started_at=None, finished_at=None,
+        )  # fmt: skip
+        return JobGraph([alone], truncated=False)
 
     async def list(self, tenant_id, wanted, limit, cursor):
         self.asked.append((wanted, limit, cursor))
@@ -369,6 +378,7 @@ class PaperRestWorkers:
             timeout=300.0,
             scheduled_for=NOON,
             deadline=NOON,
+            parents=[],
         )
         return ClaimedWork([run], drain=False)
 

@@ -1,8 +1,10 @@
 """A commit happens and its answer is lost, in each place where there is one: whoever asked asks again, and it must be
 as if nothing had been lost."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
@@ -19,7 +21,16 @@ from tickwork.config import Settings
 from tickwork.dispatch import rescue
 from tickwork.model.errors import Unavailable
 from tickwork.model.execution import AttemptOutcome
+from tickwork.model.ids import parse_execution_id, parse_worker_id
 from tickwork.model.job import JobRequest, RetryRequest
+from tickwork.model.rest import (
+    ClaimRequest,
+    CompleteReport,
+    ErrorReport,
+    FailReport,
+    StartReport,
+    WorkerRequest,
+)
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1
@@ -199,6 +210,62 @@ async def test_of_a_request(
         again = await http.post(path, json=body)
         assert (again.is_success, again.headers["idempotent-replayed"]) == (True, "true")
         assert await _made(connection) == made
+
+
+async def test_of_a_claim_over_rest(
+    node: Node, wire: Wire, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = await _rest_worker(node)
+    await node.jobs.create(TENANT, [JobRequest(task="work")] * 2)
+
+    async def beat_before(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(node.rest_workers._workers, "heartbeat", beat_before)
+    wire.lost_answer = COMMIT
+    with pytest.raises(Unavailable):
+        await node.rest_workers.claim(TENANT, worker, ClaimRequest(max=2))
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.lease") == 1
+    (again,) = (await node.rest_workers.claim(TENANT, worker, ClaimRequest(max=2))).items
+    execution = parse_execution_id(again.id)
+    await node.reports.start(TENANT, *execution, StartReport(1))
+    (other,) = (await node.rest_workers.claim(TENANT, worker, ClaimRequest(max=2))).items
+    assert other.id != again.id
+
+
+@pytest.mark.parametrize("kind", [AttemptOutcome.COMPLETED, AttemptOutcome.FAILED])
+async def test_of_a_report_over_rest(
+    node: Node, wire: Wire, connection: asyncpg.Connection, kind: AttemptOutcome
+) -> None:
+    worker = await _rest_worker(node)
+    await node.jobs.create(TENANT, [JobRequest(task="work", retry=RetryRequest(max_attempts=1))])
+    (run,) = (await node.rest_workers.claim(TENANT, worker, ClaimRequest())).items
+    execution = parse_execution_id(run.id)
+    reports = {
+        AttemptOutcome.COMPLETED: partial(node.reports.complete, report=CompleteReport(1, "done")),
+        AttemptOutcome.FAILED: partial(
+            node.reports.fail, report=FailReport(attempt=1, error=ErrorReport("Broken", "it broke"))
+        ),
+    }
+    for _ in range(2):
+        reporting = asyncio.create_task(reports[kind](TENANT, *execution))
+        if await connection.fetchval("SELECT finished_at IS NULL FROM tickwork.execution"):
+            await _until_submitted(node)
+            await _without_an_answer(node, wire, "record")
+            await node.step("record")
+        assert (await reporting).outcome is kind
+    assert await _statuses(connection) == [str(kind)]
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.lease") == 0
+
+
+async def _rest_worker(node: Node) -> int:
+    registered = await node.rest_workers.register(TENANT, WorkerRequest(name="rest", tasks=["work"], slots=2))
+    return parse_worker_id(registered.id)
+
+
+async def _until_submitted(node: Node) -> None:
+    while not node.reports._recorder._waiting:  # noqa: ASYNC110 (nothing tells of it)
+        await asyncio.sleep(0)
 
 
 async def _without_an_answer(node: Node, wire: Wire, step: str) -> None:

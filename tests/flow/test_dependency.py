@@ -1,13 +1,16 @@
 """Jobs that run after others: once, together, and whatever becomes of those before them."""
 
+from datetime import timedelta
+
 import pytest
 
 from support.scripted import ScriptedWorker
-from support.stepping import run_due
+from support.stepping import later, run_due
 from tickwork.app import Node
-from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
+from tickwork.model.execution import AttemptOutcome, Blocking, ExecutionFilter, ExecutionView
 from tickwork.model.ids import job_id, parse_execution_id, parse_job_id
 from tickwork.model.job import Dependency, JobRequest
+from tickwork.model.parent import read_outcomes
 from tickwork.model.protocol import Failure, Run
 from tickwork.testing.clock import SettableClock
 
@@ -49,10 +52,25 @@ async def test_a_diamond_runs_from_top_to_bottom(still_node: Node, worker: Scrip
     await worker.complete(first)
     middle = await handed_out(still_node, worker)
     assert middle.keys() == {b, c}
-    await worker.complete(middle[b])
+    await worker.complete(middle[b], b'{"rows": 3}')
     assert await handed_out(still_node, worker) == {}
     await worker.complete(middle[c])
-    assert (await handed_out(still_node, worker)).keys() == {d}
+    last = await handed_out(still_node, worker)
+    assert last.keys() == {d}
+    assert [(each.job_id, each.status, each.result) for each in read_outcomes(last[d].parents)] == [
+        (job_id(b), "completed", {"rows": 3}),
+        (job_id(c), "completed", None),
+    ]
+
+
+async def test_results_too_large_to_hand_over_are_not(still_node: Node, worker: ScriptedWorker) -> None:
+    made = await still_node.jobs.create_many(TENANT, [after(ref="a"), after(ref="b"), after("@a", "@b")])
+    child = parse_job_id(made[2].id)
+    for run in (await handed_out(still_node, worker)).values():
+        await worker.complete(run, b'"' + b"x" * 200_000 + b'"')
+    run = (await handed_out(still_node, worker))[child]
+    with pytest.raises(ValueError, match="400,004 bytes, too many"):
+        read_outcomes(run.parents)
 
 
 async def test_a_failure_blocks_what_comes_after_it_until_the_root_is_retried(
@@ -64,8 +82,10 @@ async def test_a_failure_blocks_what_comes_after_it_until_the_root_is_retried(
     await worker.complete(middle[c])
     await worker.fail(middle[b], FINAL)
     assert await handed_out(still_node, worker) == {}
-    assert (await the_execution(still_node, d)).waiting_for == "dependency"
     failed = await the_execution(still_node, b)
+    last = await still_node.history.get(TENANT, *parse_execution_id((await the_execution(still_node, d)).id))
+    assert last.waiting_for == "dependency"
+    assert last.blocked_by == Blocking(failed.id, failed.job_id, "failed")
     await still_node.dead_letters.retry(TENANT, *parse_execution_id(failed.id))
     again = await handed_out(still_node, worker)
     assert again.keys() == {b}
@@ -134,6 +154,8 @@ async def test_a_child_is_not_run_before_its_own_time(
     await worker.complete((await handed_out(still_node, worker))[a])
     assert await handed_out(still_node, worker) == {}
     assert (await the_execution(still_node, child)).waiting_for == "due"
+    await later(clock, worker, timedelta(hours=1))
+    assert (await handed_out(still_node, worker)).keys() == {child}
 
 
 async def test_a_thousand_parents_and_a_thousand_children(still_node: Node, worker: ScriptedWorker) -> None:
@@ -152,4 +174,3 @@ async def test_a_thousand_parents_and_a_thousand_children(still_node: Node, work
     assert run.keys() == {middle}
     await worker.complete(run[middle])
     assert len(await handed_out(still_node, worker)) == 1000
-    assert job_id(middle)

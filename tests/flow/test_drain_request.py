@@ -10,8 +10,10 @@ from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.app import Node
 from tickwork.client.asynchronous import AsyncClient
+from tickwork.model.errors import Invalid, StaleAttempt
 from tickwork.model.ids import worker_id
 from tickwork.model.protocol import Drain
+from tickwork.model.rest import LogText, TaskRequest
 from tickwork.model.worker import WorkerView
 
 
@@ -69,6 +71,34 @@ async def test_a_worker_process_that_is_drained_ends_and_was_shown_with_all_that
         await eventually(lambda: worker.exit_code is not None, within=30, what="the end of the worker")
         assert worker.exit_code == 0
         assert (await client.get_worker(shown.id)).status == "offline"
+
+
+async def test_a_client_can_say_all_that_a_worker_must(cluster_of_one: Cluster) -> None:
+    async with cluster_of_one.client() as client:
+        task = TaskRequest("count", {"type": "object", "required": ["to"]}, "Counts.")
+        worker = await client.register_worker("by-hand", [task], slots=2, resources={"memory": "1Gi"})
+        for _ in range(2):
+            await client.create_job(task="count", payload={"to": 3}, retry={"max_attempts": 1})
+        runs = (await client.claim_executions(worker.id, max=2, wait=20)).items
+        while len(runs) < 2:  # both are there by now, but the first may have come alone
+            await client.start_execution(runs[0].id, 1)
+            runs += (await client.claim_executions(worker.id, max=1, wait=20)).items
+        first, second = runs
+        assert first.payload == {"to": 3}
+        await client.report_progress(first.id, 1, 0.5, "half", log=["one", LogText("two", "error")])
+        assert (await client.complete_execution(first.id, 1, {"counted": 3})).outcome == "completed"
+        assert (await client.get_execution(first.id)).result == {"counted": 3}
+        assert [line.text for line in (await client.execution_logs(first.id)).items] == ["one", "two"]
+        assert (
+            await client.fail_execution(second.id, 1, "Broken", "it broke", retry=False)
+        ).outcome == "failed"
+        with pytest.raises(StaleAttempt, match="attempt 1 is not in your hands: the execution is completed"):
+            await client.fail_execution(first.id, 1, "Broken", "it broke")
+        assert (await client.heartbeat_worker(worker.id)).stop == []
+        assert (await client.drain_worker(worker.id)).status == "draining"
+        assert (await client.claim_executions(worker.id)).drain
+        with pytest.raises(Invalid, match="slots"):
+            await client.register_worker("by-hand", ["count"], slots=0)
 
 
 async def _declared(client: AsyncClient) -> WorkerView:

@@ -1,6 +1,5 @@
 """Limits by key and by queue: how many at once, how many in a time, on all nodes together."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import asyncpg
@@ -9,7 +8,6 @@ import pytest
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
 from tickwork.app import Node
-from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
@@ -18,16 +16,6 @@ from tickwork.testing.clock import SettableClock
 
 TENANT = 1
 THREE = [Limit("customer-42", max_running=3)]
-
-
-@pytest.fixture
-async def nodes(clock: SettableClock, settings: Settings) -> AsyncIterator[list[Node]]:
-    nodes = [Node(settings) for _ in range(3)]
-    for node in nodes:
-        await node.open()
-    yield nodes
-    for node in nodes:
-        await node.stop()
 
 
 async def _submit(node: Node, count: int, limits: list[Limit], **options: object) -> None:

@@ -11,6 +11,7 @@ from support.stepping import later, run_due
 from tickwork.app import Node
 from tickwork.model.errors import QueueFull
 from tickwork.model.execution import ExecutionFilter, ExecutionView
+from tickwork.model.ids import job_id
 from tickwork.model.job import JobRequest
 from tickwork.model.protocol import Run
 from tickwork.model.queue import QueueSettings
@@ -142,3 +143,39 @@ async def test_a_full_queue_refuses_and_takes_again_when_there_is_room(
     await handed_out(still_node, worker)
     await submit(still_node, 2)
     assert len(await executions(still_node)) == 4
+
+
+async def test_due_times_for_which_a_full_queue_has_no_room_are_skipped_and_the_urgent_ones_wait(
+    clock: SettableClock, still_node: Node
+) -> None:
+    await ScriptedWorker.offer_only(still_node, ["work"])
+    await still_node.queues.set(TENANT, "mail", QueueSettings(max_backlog=3))
+    await submit(still_node)
+    await submit(still_node, 2, schedule="every 1m", priority="low")
+    await submit(still_node, 2, schedule="every 1m", priority="high")
+    await submit(still_node, 2, schedule="every 1m", queue="other")
+    await still_node.step("backlogs")
+    await clock.advance(MINUTE)
+    await run_due(still_node)
+    fired = [(each.job_id, each.status, each.reason) for each in await executions(still_node)]
+    full = ("skipped", "queue is full")
+    waiting = ("pending", None)
+    assert sorted(fired) == [
+        (job_id(number), *state)
+        for number, state in enumerate([waiting, full, full, waiting, waiting, waiting, waiting], 1)
+    ]
+
+
+async def test_a_due_time_that_a_worker_takes_at_once_needs_no_room(
+    still_node: Node, clock: SettableClock
+) -> None:
+    worker = await ScriptedWorker.connect(still_node, ["work"], credit=2)
+    await still_node.queues.set(TENANT, "mail", QueueSettings(max_backlog=1))
+    await submit(still_node, 4, schedule="every 1m", overlap="allow")
+    await still_node.step("backlogs")
+    for _ in range(12):
+        await later(clock, worker, 10 * SECOND)
+        await run_due(still_node)
+    statuses = [each.status for each in await executions(still_node)]
+    assert len(await worker.runs()) == 2
+    assert (statuses.count("running"), statuses.count("pending"), statuses.count("skipped")) == (2, 1, 5)

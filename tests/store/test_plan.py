@@ -76,11 +76,26 @@ async def test_executions_are_looked_up_by_their_whole_key(
 @pytest.mark.parametrize("lanes", [1, 100])
 async def test_claiming_looks_only_at_what_waits(filled: Database, lanes: int) -> None:
     plan = await _explain(filled, "dispatch", "pick_ready", {
-        1: f"array(SELECT generate_series(1, {lanes}))", 2: f"array_fill(100, ARRAY[{lanes}])", 3: "interval '1 s'",
+        1: f"array(SELECT generate_series(1, {lanes}))", 2: f"array_fill(2, ARRAY[{lanes}])",
+        3: f"array_fill(100, ARRAY[{lanes}])", 4: "interval '1 s'",
     })  # fmt: skip
     assert "_lane_id_priority_ready_at_idx" in plan
     assert "Seq Scan on execution" not in plan
     assert "->  Sort" not in plan
+
+
+async def test_lines_are_found_by_leaps(filled: Database) -> None:
+    plan = await _explain(filled, "dispatch", "waiting", {1: "interval '1 s'"})
+    assert re.search(r"Index Cond: .*ROW\(lane_id, priority\) > ROW", plan), plan
+    assert "Seq Scan on execution" not in plan
+    assert "->  Sort" not in plan
+
+
+async def test_what_runs_under_a_gate_is_looked_up_by_its_whole_key(filled: Database) -> None:
+    plan = await _explain(filled, "gate", "running", {1: "ARRAY[1]"})
+    conditions = re.findall(r"Index Scan using execution_.*_pkey.*\n\s*Index Cond: (.*)", plan)
+    assert conditions, plan
+    assert all("scheduled_for = " in condition and "job_id = " in condition for condition in conditions)
 
 
 async def test_listing_walks_the_primary_key_backwards(filled: Database) -> None:

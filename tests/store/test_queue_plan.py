@@ -27,7 +27,7 @@ _LOOKS = {
     ("queue", "depths"): (_NAMES, "'{1,2}'", "'{0,2}'", "10001"),
     ("queue", "running"): ("1", _NAMES),
     ("queue", "count_running"): ("1", "1", "'q1'"),
-    ("queue", "backlogs"): ("'{1,1,2}'",),
+    ("queue", "backlogs"): ("'{1,1,2}'", "interval '1 s'"),
     ("why", "ahead"): ("1", "2", "now()", "10001"),
     ("why", "holders"): ("1", "5"),
     ("why", "holding"): ("'{1,2}'",),

@@ -6,6 +6,7 @@ import pytest
 
 from support.evidence import Effort, Evidence, Key
 from support.invariant.attempt import one_holder_at_a_time
+from support.invariant.steering import overlap_is_kept
 from support.observer import Change
 
 _NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -79,3 +80,43 @@ def test_nothing_is_taken_from_a_worker_by_ending_it_while_its_lease_runs(
 
 def test_a_worker_that_goes_on_with_it_has_not_given_it_up() -> None:
     assert _alarms(5, _LATER, _GOES_ON) == 1
+
+
+def _job() -> Change:
+    row = {
+        "id": _KEY.job,
+        "status": "active",
+        "rule_id": 1,
+        "scheduled_for": None,
+        "active_from": _NOON.isoformat(),
+        "held": False,
+        "overlap": "skip",
+        "definition": "\\x" + b"{}".hex(),
+        "key": None,
+    }
+    return Change(1, _at(0), 1, "job", None, row)
+
+
+def _execution(number: int, due: float, before: str | None, after: str) -> Change:
+    def row(status: str) -> dict[str, object]:
+        empty = dict.fromkeys(("worker_id", "ready_at", "blocked_by", "reason", "result"))
+        counts = {"attempt": 1, "failures": 0, "losses": 0}
+        identity = {"job_id": _KEY.job, "scheduled_for": _at(due).isoformat(), "trigger": "schedule"}
+        return {**empty, **counts, **identity, "status": status}
+
+    return Change(number, _at(due), number, "execution", row(before) if before else None, row(after))
+
+
+@pytest.mark.parametrize(("ended_as", "alarms"), [("failed", 0), ("running", 1)], ids=["redriven", "retried"])
+def test_only_what_was_redriven_may_run_beside_the_next_one(ended_as: str, alarms: int) -> None:
+    changes = [
+        _job(),
+        _execution(2, 0, None, "running"),
+        _execution(3, 0, "running", ended_as),
+        _execution(4, 0, ended_as, "pending"),
+        _execution(5, 60, None, "running"),
+    ]
+    evidence = Evidence(
+        changes, efforts=(), operations=(), oracle=lambda *_: [], ended_at=_at(120), settled=False
+    )
+    assert len(list(overlap_is_kept(evidence))) == alarms

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from tickwork.api.call import Call
-from tickwork.api.query import JobId, PageQuery, Text
+from tickwork.api.query import Cursor, JobId, Limit, Text
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Route, json_content
 from tickwork.model.dead_letter import (
@@ -31,15 +31,6 @@ from tickwork.model.tenancy import Scope
 _LATEST_START = timedelta(days=366)
 
 
-class DeadLetterQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    task: Text | None = None
-    queue: QueueName | None = None
-    job: JobId | None = None
-    error: Text | None = None
-    since: Instant | None = None
-    until: Instant | None = None
-
-
 class DeadLetterCondition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which dead letters: those that fit all that is given. `error` is a type, with or without its module; `since`
     and `until` bound when they failed."""
@@ -50,6 +41,11 @@ class DeadLetterCondition(msgspec.Struct, frozen=True, kw_only=True, forbid_unkn
     error: Text | None = None
     since: Instant | None = None
     until: Instant | None = None
+
+
+class DeadLetterQuery(DeadLetterCondition, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    limit: Limit = 50
+    cursor: Cursor | None = None
 
 
 class DiscardRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -115,7 +111,7 @@ def _keys(tenant_id: int, ids: list[str]) -> list[ExecutionKey]:
     return list(keys)
 
 
-def _filter(given: DeadLetterQuery | DeadLetterCondition) -> DeadLetterFilter:
+def _filter(given: DeadLetterCondition) -> DeadLetterFilter:
     job = parse_job_id(given.job) if given.job else None
     return DeadLetterFilter(given.task, given.queue, job, given.error, given.since, given.until)
 

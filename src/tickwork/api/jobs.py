@@ -11,6 +11,7 @@ from tickwork.api.query import PageQuery, Text
 from tickwork.api.reply import JSON, Headers, Reply, json_reply
 from tickwork.api.route import NoQuery, Route, json_content
 from tickwork.model.execution import ExecutionView
+from tickwork.model.graph import JobGraph
 from tickwork.model.ids import parse_job_id
 from tickwork.model.instant import Instant
 from tickwork.model.job import (
@@ -75,6 +76,14 @@ async def get_job(call: Call[NoQuery, None]) -> Reply:
     return _job_reply(await call.node.jobs.get(call.tenant_id, call.id(parse_job_id)))
 
 
+async def get_graph(call: Call[NoQuery, None]) -> Reply:
+    """Look at the jobs that depend on each other around a job, and how they stand in their latest round.
+
+    Up to 1,000 of them, the nearest first.
+    """
+    return json_reply(await call.node.jobs.graph(call.tenant_id, call.id(parse_job_id)))
+
+
 async def edit_job(call: Call[NoQuery, msgspec.Struct]) -> Reply:
     """Change a job.
 
@@ -136,6 +145,7 @@ ROUTES = (
     Route("POST", "/v1/jobs", create_job, Scope.WRITE, JobView, 201, body=_CREATE, problems=_CREATING),
     Route("GET", "/v1/jobs", list_jobs, Scope.READ, Page[JobView], query=JobQuery),
     Route("GET", "/v1/jobs/{id}", get_job, Scope.READ, JobView),
+    Route("GET", "/v1/jobs/{id}/graph", get_graph, Scope.READ, JobGraph),
     Route("PATCH", "/v1/jobs/{id}", edit_job, Scope.WRITE, JobView, body=_PATCH, problems=_VERSIONED),
     Route("DELETE", "/v1/jobs/{id}", cancel_job, Scope.WRITE, JobView, problems=_VERSIONED),
     Route(

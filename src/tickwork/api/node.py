@@ -9,6 +9,7 @@ from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView
 from tickwork.model.breaker import BreakerView
 from tickwork.model.dead_letter import Choice, DeadLetterFilter, DeadLetterView, Discarded, Pace, Redriven
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionView, MissedView
+from tickwork.model.graph import JobGraph
 from tickwork.model.job import CreatedJob, JobFilter, JobRequest, JobView, Overlap
 from tickwork.model.log import LogEntry, LogNews, Position
 from tickwork.model.page import Page
@@ -38,6 +39,7 @@ class Jobs(Protocol):
 
     async def create_many(self, tenant_id: int, requests: Sequence[JobRequest], /) -> list[CreatedJob]: ...
     async def get(self, tenant_id: int, job: int, /) -> JobView: ...
+    async def graph(self, tenant_id: int, job: int, /) -> JobGraph: ...
     async def list(
         self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None, /
     ) -> Page[JobView]: ...

@@ -86,6 +86,23 @@ async def add_idle(on: Stage, jobs: int, copied: Callable[[int], None]) -> None:
         await copy_job(on, job, 0, jobs // rules, copied)
 
 
+async def vary(on: Stage, pulse: Pulse, variants: Sequence[JobRequest]) -> None:
+    """Give each job of a pulse the lane and the urgency of one of these, in turn."""
+    jobs = [parse_job_id(job) for job in await _create(on, variants)]
+    await on.database.execute(
+        """
+        UPDATE tickwork.job j SET lane_id = v.lane_id, priority = v.priority
+        FROM unnest($2::bigint[]) WITH ORDINALITY AS variant (job_id, number)
+        JOIN tickwork.job v ON v.id = variant.job_id
+        WHERE j.rule_id = ANY($1) AND j.id % cardinality($2) = variant.number - 1
+        """,
+        pulse.rules,
+        jobs,
+    )
+    if datetime.now(UTC) > pulse.first[0]:
+        raise TickworkError("varying the jobs took longer than expected: the first were due meanwhile")
+
+
 async def wait_for(pulse: Pulse) -> None:
     """Until its first jobs are due."""
     await asyncio.sleep(max((pulse.first[0] - datetime.now(UTC)).total_seconds(), 0))

@@ -3,17 +3,16 @@
 import asyncio
 import os
 import time
-from hashlib import blake2b
 from pathlib import Path
 
 from tickwork.bench.ledger import LEDGER_FOLDER, Ledger
 from tickwork.define.registry import App
 from tickwork.model.context import Context
 from tickwork.model.ids import parse_job_id, to_micros
+from tickwork.trigger.jitter import share_of
 
 URGENT = "urgent"  # a folder of ledgers beside the others
 SPREAD = 1  # seconds over which the due times of bench.spread are spread
-_SHARES = 2**32
 
 app = App()
 
@@ -54,10 +53,9 @@ async def urgent(n: int, *, ctx: Context) -> None:
 
 @app.task(name="bench.spread")
 async def spread(n: int, *, ctx: Context) -> None:
-    """For jobs with a jitter of a second: due when that says, which is worked out here once more."""
+    """For jobs with a jitter of a second: due when that says."""
     at = to_micros(ctx.scheduled_for)
-    digest = blake2b(b"%d %d" % (parse_job_id(ctx.job_id), at), digest_size=4).digest()
-    _note(_all.ledger, n, at + SPREAD * 1_000_000 * int.from_bytes(digest, "big") // _SHARES)
+    _note(_all.ledger, n, at + share_of(parse_job_id(ctx.job_id), at, SPREAD * 1_000_000))
 
 
 @app.task(name="bench.linger", timeout="10m")

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from tickwork.cli import terms
-from tickwork.cli.value import header, json_value
+from tickwork.cli.value import dependency, header, json_value
 from tickwork.model.job import PRIORITIES, HttpTarget, OnWorkerLost, Overlap
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -36,6 +36,13 @@ _OPTIONS = (
     click.option("--on-worker-lost", type=click.Choice(get_args(OnWorkerLost))),
     click.option("--overlap", type=click.Choice(get_args(Overlap)), help="When the last one still runs."),
     *terms.OPTIONS,
+    click.option(
+        "--depends-on",
+        type=dependency,
+        multiple=True,
+        metavar="ID[:any]",
+        help="Run after this job has completed, or after any outcome of it.",
+    ),
     click.option("--tag", "tags", multiple=True, help="May be given several times."),
 )
 

@@ -12,17 +12,24 @@ from tickwork.cli.execution import EXECUTION_FIELDS, finish_with, seconds
 from tickwork.cli.output import Columns, output_option, page_options, print_fields, show_item, show_page
 from tickwork.cli.preview import TIME_COLUMNS
 from tickwork.cli.text import as_json, full
+from tickwork.cli.tree import tree
 from tickwork.cli.value import duration, instant
 from tickwork.client.sync import Client
 from tickwork.model.duration import format_duration
 from tickwork.model.execution import MissedView
-from tickwork.model.job import PRIORITIES, JobRequest, JobStatus, JobView, Overlap
+from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView, Overlap
 from tickwork.model.page import Page
 from tickwork.model.preview import PreviewTime
 
 
 def _what(job: JobView) -> str | None:
     return f"{job.http.method} {job.http.url}" if job.http else job.task
+
+
+def _named(entry: str | Dependency) -> str:
+    if isinstance(entry, str):
+        return entry
+    return f"{entry.job} ({entry.on})"
 
 
 _COLUMNS: Columns[JobView] = {
@@ -47,6 +54,7 @@ _FIELDS: Columns[JobView] = {
     "attempts": lambda job: job.retry.max_attempts,
     "timeout": lambda job: format_duration(timedelta(seconds=job.timeout)),
     "overlap": lambda job: job.overlap,
+    "depends on": lambda job: [_named(entry) for entry in job.depends_on],
     "tags": lambda job: job.tags,
     "version": lambda job: job.version,
     "created": lambda job: job.created_at,
@@ -78,6 +86,7 @@ def command() -> None:
 command.add_command(backfill)
 command.add_command(backfills)
 command.add_command(cancel_backfill)
+command.add_command(tree)
 
 
 @command.command()

@@ -46,7 +46,7 @@ def say(message: str) -> None:
 
 def show_page(page: Page[Item], columns: Columns[Item], output: str) -> None:
     if output != "table":
-        return _print_json(page.items if output == "jsonl" else [page], output)
+        return print_json(page.items if output == "jsonl" else [page], output)
     print_table(page.items, columns)
     if page.next_cursor:
         say(f"more follow: add --cursor {page.next_cursor}")
@@ -55,7 +55,7 @@ def show_page(page: Page[Item], columns: Columns[Item], output: str) -> None:
 
 def show_item(item: Item, fields: Columns[Item], output: str) -> None:
     if output != "table":
-        return _print_json([item], output)
+        return print_json([item], output)
     return print_fields({name: read(item) for name, read in fields.items()})
 
 
@@ -79,21 +79,21 @@ def print_fields(fields: Mapping[str, object]) -> None:
     width = max(map(len, texts))
     for name, text in texts.items():
         for label, line in zip_longest([name], text.splitlines(), fillvalue="") if text else ():
-            click.echo(click.style(label.ljust(width), dim=True) + _GAP + _coloured(line))
+            click.echo(click.style(label.ljust(width), dim=True) + _GAP + coloured(line))
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = (
-        _coloured(cell) + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)
+        coloured(cell) + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)
     )
     return _GAP.join(padded).rstrip()
 
 
-def _coloured(text: str) -> str:
+def coloured(text: str) -> str:
     return click.style(text, fg=_COLOURS[text]) if text in _COLOURS else text
 
 
-def _print_json(items: Iterable[object], output: str) -> None:
+def print_json(items: Iterable[object], output: str) -> None:
     for item in items:
         encoded = msgspec.json.encode(item)
         click.echo(encoded if output == "jsonl" else msgspec.json.format(encoded, indent=2))

@@ -43,6 +43,11 @@ def tell(execution: ExecutionView, attempts: Sequence[AttemptView], now: datetim
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
 
+def _blocking(execution: ExecutionView) -> str | None:
+    other = execution.blocked_by
+    return f"{other.execution_id} is {other.status}; retry it to go on" if other else None
+
+
 def headline(execution: ExecutionView) -> str:
     """What it is and how it stands, in one line."""
     match execution.status:
@@ -54,7 +59,7 @@ def headline(execution: ExecutionView) -> str:
             stands = "is running" + _because(_progress(execution))
         case ExecutionStatus.PENDING:
             waits = _WAITS[execution.waiting_for] if execution.waiting_for else "waits"
-            stands = waits + _because(execution.reason)
+            stands = waits + _because(execution.reason or _blocking(execution))
         case ExecutionStatus.FAILED:
             stands = "failed" + _because(execution.reason)
         case status:

@@ -58,6 +58,13 @@ def header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
+def dependency(text: str) -> str | dict[str, str]:
+    job, colon, on = text.partition(":")
+    if colon and on != "any":
+        raise click.BadParameter(f"{text!r} is not a dependency; write ID, or ID:any for any outcome")
+    return {"job": job, "on": "any outcome"} if colon else job
+
+
 def label(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (equals and name and value):

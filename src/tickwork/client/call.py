@@ -11,6 +11,7 @@ from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView,
 from tickwork.model.breaker import BreakerView
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
 from tickwork.model.execution import AttemptView, ExecutionView, MissedView
+from tickwork.model.graph import JobGraph
 from tickwork.model.job import CreatedJob, JobRequest, JobView, Overlap, Priority
 from tickwork.model.log import LogEntry
 from tickwork.model.page import Page
@@ -153,6 +154,11 @@ def preview(
 ) -> Call[Preview]:
     """What a schedule means and when it would be due, without creating anything."""
     return _post("schedules", "preview", answer=Preview, body=_given(locals()))
+
+
+def get_graph(job_id: str) -> Call[JobGraph]:
+    """The jobs that depend on each other around a job, and how they stand."""
+    return _get("jobs", job_id, "graph", answer=JobGraph)
 
 
 def list_missed(job_id: str) -> Call[Page[MissedView]]:

@@ -73,6 +73,7 @@ class Client:
     wait_for_backfill = _follows(wait.wait_for_backfill)
 
     list_executions = _sends(call.list_executions)
+    get_graph = _sends(call.get_graph)
     list_missed = _sends(call.list_missed)
     get_execution = _sends(call.get_execution)
     list_attempts = _sends(call.list_attempts)

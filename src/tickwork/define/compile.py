@@ -55,9 +55,7 @@ def _with_payload(spec: JobSpec, request: JobRequest) -> JobSpec:
     return spec._replace(request=request, payload=payload)
 
 
-def _compile(
-    request: JobRequest, alike: JobRequest, parse_schedule: ParseSchedule, now: datetime
-) -> JobSpec:
+def _compile(request: JobRequest, alike: JobRequest, parse_schedule: ParseSchedule, now: datetime) -> JobSpec:
     errors = [*_errors_of_handler(request), *errors_of_terms(request.requires, request.limits)]
     schedule = _schedule(request, parse_schedule, now, errors)
     payload = _payload(request, errors)

@@ -13,6 +13,7 @@ from tickwork.define.dependency import Dependencies, named_jobs
 from tickwork.define.gather import Gatherer
 from tickwork.define.payload import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, Stale
+from tickwork.model.graph import JobGraph
 from tickwork.model.ids import job_id
 from tickwork.model.job import HTTP_TASK, CreatedJob, JobFilter, JobRequest, JobSpec, JobStatus, JobView
 from tickwork.model.page import Page
@@ -20,6 +21,7 @@ from tickwork.model.schedule import KINDS, Schedule, Timing
 from tickwork.store.port import DefineStore, Made, ReadStore
 
 _TRIES = 50  # of a change that others keep overtaking
+_MOST_SHOWN = 1000  # jobs of a graph
 _MOST_ERRORS = 100  # guessing what was meant takes time, and nobody reads more
 
 
@@ -75,6 +77,10 @@ class Jobs:
 
     async def get(self, tenant_id: int, job: int) -> JobView:
         return (await self._read.jobs_by_id(tenant_id, [job]))[0]
+
+    async def graph(self, tenant_id: int, job: int) -> JobGraph:
+        """What depends on each other around it."""
+        return await self._read.graph(tenant_id, job, _MOST_SHOWN)
 
     async def list(
         self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None = None

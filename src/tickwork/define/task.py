@@ -1,6 +1,6 @@
 """A function that can be submitted as a job."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from copy import copy
 from datetime import datetime
 from functools import cached_property, update_wrapper
@@ -13,6 +13,7 @@ from tickwork.define.connection import Connections
 from tickwork.define.handle import Handle
 from tickwork.define.option import Errors, as_invalid, with_options
 from tickwork.define.signature import TaskSignature, read_signature
+from tickwork.define.workflow import Step, Steps
 from tickwork.model.errors import Invalid
 from tickwork.model.job import Duration, JobRequest, JobView, Priority
 from tickwork.model.task import Runner, TaskDefinition
@@ -107,6 +108,25 @@ class Task(Generic[P, R]):
     async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[Any]:
         request = self.request_for(*args, **kwargs)
         return self._handle(await self._connections.async_client.create_job(request))
+
+    @overload
+    def step(
+        self: "Task[P, Coroutine[Any, Any, Awaited]]", *args: P.args, **kwargs: P.kwargs
+    ) -> Step[Awaited]: ...
+    @overload
+    def step(self, *args: P.args, **kwargs: P.kwargs) -> Step[R]: ...
+    def step(self, *args: P.args, **kwargs: P.kwargs) -> Step[Any]:
+        """The same as a part of a workflow, which is submitted as a whole."""
+        return Step(self.request_for(*args, **kwargs), self._signature.result, self._connections)
+
+    @overload
+    def map(self: "Task[..., Coroutine[Any, Any, Awaited]]", items: Iterable[Any]) -> Steps[Awaited]: ...
+    @overload
+    def map(self, items: Iterable[Any]) -> Steps[R]: ...
+    def map(self, items: Iterable[Any]) -> Steps[Any]:
+        """A step for each item, which is its only argument."""
+        step: Callable[..., Step[Any]] = self.step
+        return Steps(step(item) for item in items)
 
     def submit_in(self, connection: Any, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """Submit it in the transaction that is open on this connection to your own PostgreSQL: the job appears if

@@ -121,6 +121,7 @@ class Member:
             works.targets,
             works.priorities,
             map(self._flows.__getitem__, works.lanes),
+            works.parents,
         )
         self.send(Runs(list(runs)))
 

@@ -19,12 +19,14 @@ from tickwork.dispatch.roster import Roster
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.ids import execution_id, from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
+from tickwork.model.parent import read_outcomes
 from tickwork.model.protocol import FromServer, Hello, Micros, Run, Runs, TaskOffer
 from tickwork.model.rest import (
     ClaimedExecution,
     ClaimedWork,
     ClaimRequest,
     Heartbeat,
+    ParentResult,
     RegisteredWorker,
     StopRequest,
     TaskRequest,
@@ -36,6 +38,7 @@ from tickwork.model.worker import BEAT, LEASE
 from tickwork.store.port import (
     NO_CONNECTION,
     DispatchStore,
+    HeldWorks,
     RestWorker,
     Revocation,
     Seat,
@@ -114,13 +117,26 @@ class RestWorkers:
     async def _hand_out(self, tenant_id: int, worker: int, most: int) -> tuple[ClaimedWork, Hello]:
         """What it holds and has not begun; only when that is nothing, something new."""
         runs: list[Run] = []
+        while True:
+            served, more = await self._turn(tenant_id, worker, most, runs)
+            if not more or len(runs) == most:
+                return ClaimedWork([self._execution(run) for run in runs], served.draining), served.hello
+
+    async def _turn(self, tenant_id: int, worker: int, most: int, runs: list[Run]) -> tuple[RestWorker, bool]:
+        """One transaction; new is one execution at most, so that each has a lease of its own, which goes when it ends.
+        Whether there may be more."""
         async with self._claiming, self._workers.serving(tenant_id, worker) as served:
             member = Member(Seat(worker, NO_CONNECTION), tenant_id, served.hello, _into(runs))
             with self._at_hand(member):
-                await self._put_into_hands(member, served, most)
-                if not (runs or served.draining):
-                    await self._claim(member, served.hello.slots, most)
-        return ClaimedWork([self._execution(run) for run in runs], served.draining), served.hello
+                await self._put_into_hands(member, served.held)
+                unbegun = [place for place, begun in enumerate(served.begun) if not begun]
+                if unbegun and not runs:
+                    member.deliver(served.held.works.at(unbegun[:most]))
+                    return served, False
+                if served.draining or member.holding >= served.hello.slots:
+                    return served, False
+                member.credit = member.holding + 1
+                return served, await self._claimer.claim()
 
     @contextmanager
     def _at_hand(self, member: Member) -> Iterator[None]:
@@ -130,21 +146,10 @@ class RestWorkers:
         finally:
             self._roster.leave(member)
 
-    async def _put_into_hands(self, member: Member, served: RestWorker, most: int) -> None:
-        works = served.held.works
-        await self._roster.learn(set(works.lanes), self._dispatch)
-        for place, lease in enumerate(served.held.leases):
-            member.take(works.at(range(place, place + 1)), lease)
-        unbegun = [place for place, begun in enumerate(served.begun) if not begun][:most]
-        if unbegun:
-            member.deliver(works.at(unbegun))
-
-    async def _claim(self, member: Member, slots: int, most: int) -> None:
-        """One at a time, so that each has a lease of its own, which goes when it ends."""
-        for _ in range(min(most, slots - member.holding)):
-            member.credit = member.holding + 1
-            if not await self._claimer.claim():
-                return
+    async def _put_into_hands(self, member: Member, held: HeldWorks) -> None:
+        await self._roster.learn(set(held.works.lanes), self._dispatch)
+        for place, lease in enumerate(held.leases):
+            member.take(held.works.at(range(place, place + 1)), lease)
 
     def _execution(self, run: Run) -> ClaimedExecution:
         scheduled_for = from_micros(run.at)
@@ -156,6 +161,7 @@ class RestWorkers:
             timeout=run.timeout,
             scheduled_for=scheduled_for,
             deadline=from_micros(self._now()) + timedelta(seconds=run.timeout),
+            parents=_parents(run),
         )
 
 
@@ -200,6 +206,13 @@ def _hello(request: WorkerRequest) -> Hello:
 def _offers(request: WorkerRequest) -> list[TaskOffer]:
     tasks = [TaskRequest(task) if isinstance(task, str) else task for task in request.tasks]
     return [TaskOffer(task.name, task.parameters, task.description) for task in tasks]
+
+
+def _parents(run: Run) -> list[ParentResult] | None:
+    try:
+        return [ParentResult(*msgspec.structs.astuple(parent)) for parent in read_outcomes(run.parents)]
+    except ValueError:
+        return None
 
 
 def _stop(revocation: Revocation) -> StopRequest:

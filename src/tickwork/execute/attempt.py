@@ -92,4 +92,5 @@ def context_of(run: Run, listener: Listener | None = None) -> Context:
         job_id=job_id(run.job),
         scheduled_for=scheduled_for,
         listener=listener,
+        parents=run.parents,
     )

@@ -2,12 +2,13 @@
 
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 
 from tickwork.model.execution import Progress
 from tickwork.model.logger import task_logger
+from tickwork.model.parent import ParentOutcome, read_outcomes
 
 
 class Listener(Protocol):
@@ -29,6 +30,7 @@ class Context:
         job_id: str = "j0",
         scheduled_for: datetime | None = None,
         listener: Listener | None = None,
+        parents: bytes | None = None,
     ) -> None:
         self.attempt = attempt
         self.execution_id = execution_id
@@ -36,11 +38,27 @@ class Context:
         self.scheduled_for = scheduled_for or datetime.now(UTC)
         self.latest_progress: Progress | None = None
         self._listener = listener
+        self._parents = parents
         self._cancelled = False
 
     @cached_property
     def log(self) -> structlog.stdlib.BoundLogger:
         return task_logger(self._keep, execution=self.execution_id, attempt=self.attempt)
+
+    @cached_property
+    def parents(self) -> list[ParentOutcome]:
+        """How those ended that this job depends on, in the order in which they were created."""
+        return read_outcomes(self._parents)
+
+    def result_of(self, parent: str) -> Any:
+        """The result of one of those, by its id, key, name or task."""
+        found = [each for each in self.parents if parent in (each.job_id, each.key, each.name, each.task)]
+        if len(found) != 1:
+            known = ", ".join(each.key or each.name or each.task for each in self.parents) or "nobody"
+            raise LookupError(
+                f"{parent!r} is {'several' if found else 'none'} of those it depends on: {known}"
+            )
+        return found[0].result
 
     @property
     def cancelled(self) -> bool:

@@ -72,6 +72,14 @@ class Progress(msgspec.Struct, frozen=True):
     message: str | None = None
 
 
+class Blocking(msgspec.Struct, frozen=True):
+    """An execution that did not end as it must for others to go on, until it is retried."""
+
+    execution_id: str
+    job_id: str
+    status: ExecutionStatus
+
+
 class ExecutionView(msgspec.Struct, frozen=True, kw_only=True):
     """An execution as shown to users."""
 
@@ -92,6 +100,9 @@ class ExecutionView(msgspec.Struct, frozen=True, kw_only=True):
     result: Any  # JSON; a server writes it as msgspec.Raw, unread
     error: AttemptError | None
     reason: str | None
+    blocked_by: Blocking | None = (
+        None  # the first of all before it that failed or was cancelled; not in lists
+    )
 
 
 class AttemptView(msgspec.Struct, frozen=True, kw_only=True):

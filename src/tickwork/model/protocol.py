@@ -54,6 +54,7 @@ class Run(msgspec.Struct, array_like=True, frozen=True):
     target: bytes | None = None  # the HTTP call as JSON, for the built-in worker
     priority: int = 2  # the smaller, the sooner, when slots are short
     flow: int = 0  # those of the same urgency take turns by it
+    parents: bytes | None = None  # JSON: how those ended that it depends on
 
 
 class Failure(msgspec.Struct, array_like=True, frozen=True):

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from tickwork.model.errors import FieldError
-from tickwork.model.execution import AttemptOutcome
+from tickwork.model.execution import AttemptOutcome, ExecutionStatus
 from tickwork.model.instant import Instant
 from tickwork.model.job import Duration, Name, QueueName
 from tickwork.model.size import parse_size
@@ -90,6 +90,17 @@ class ClaimRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = 0.0  # seconds
 
 
+class ParentResult(msgspec.Struct, frozen=True):
+    """How a job ended that an execution depends on."""
+
+    job_id: str
+    name: str | None
+    key: str | None
+    task: str
+    status: ExecutionStatus | None  # None: it is no longer known
+    result: Any  # JSON
+
+
 class ClaimedExecution(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt in the hands of a worker, with all that is needed to run it."""
 
@@ -100,6 +111,7 @@ class ClaimedExecution(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float  # seconds
     scheduled_for: Instant
     deadline: Instant  # when its time is over if it is begun at once
+    parents: list[ParentResult] | None  # None: too large to be handed over; to be asked for one by one
 
 
 class ClaimedWork(msgspec.Struct, frozen=True):

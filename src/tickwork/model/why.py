@@ -12,6 +12,7 @@ from tickwork.model.rate import Rate
 from tickwork.model.terms import Terms
 
 AHEAD_LIMIT = 10_000  # a longer line is not counted to its end
+NAMED = 5  # executions or workers of a cause
 
 CauseKind = Literal[
     "ended",
@@ -120,3 +121,11 @@ class Facts(NamedTuple):
     limits: Sequence[LimitInForce] = ()
     workers: Sequence[LiveWorker] = ()
     ahead: int = 0  # in its line
+
+    @property
+    def in_line(self) -> str:
+        """How many are ahead of it, in words; nothing when none is."""
+        if not self.ahead:
+            return ""
+        count = f"{self.ahead:,}" if self.ahead <= AHEAD_LIMIT else f"more than {AHEAD_LIMIT:,}"
+        return f"{count} {'is' if self.ahead == 1 else 'are'} ahead of it in its line"

@@ -81,6 +81,8 @@ class Partitions:
 
     async def _drop_old(self, connection: Connection, labels: Collection[str]) -> set[str]:
         old = {label for label in labels if _bounds(label)[1] <= self._begin}
+        for label in old:
+            await connection.execute(self._sql["give_up_rounds"], *_bounds(label))
         dropped = {label for label in old if await self._is_settled(connection, label)}
         for label in sorted(dropped):
             await _drop(connection, label)
@@ -90,6 +92,7 @@ class Partitions:
             await connection.execute(self._sql["forget_rounds"], *forget)
             await connection.execute(self._sql["forget_extras"], *forget)
             await connection.execute(self._sql["forget_dead_letters"], *forget)
+            await connection.execute(self._sql["forget_awaited"], *forget)
         await connection.execute(self._sql["forget_backfills"], self._history)
         return dropped
 

@@ -23,6 +23,7 @@ from tickwork.model.execution import (
     MissedView,
     Progress,
 )
+from tickwork.model.graph import JobGraph
 from tickwork.model.job import JobFilter, JobSpec, JobStatus, JobView, Overlap
 from tickwork.model.lifecycle import Held, Verdict
 from tickwork.model.log import LogEntry, Position
@@ -92,6 +93,7 @@ class Works(NamedTuple):
     targets: Sequence[bytes | None]
     timeouts: Sequence[float]
     priorities: Sequence[int]
+    parents: Sequence[bytes | None]  # how those ended that they depend on, as JSON
 
     @property
     def size(self) -> int:
@@ -285,6 +287,13 @@ class Handing(Protocol):
         """Note what a worker is handed, and what of it counts under which gates; the lease."""
 
 
+class QueueRoom(NamedTuple):
+    """How many more may wait in a queue."""
+
+    lanes: Collection[int]  # those of its lanes that were asked about
+    room: int
+
+
 class Firing(Handing, Protocol):
     """One transaction that fires chunks of due rules."""
 
@@ -295,6 +304,9 @@ class Firing(Handing, Protocol):
 
     async def blockers(self, rounds: Sequence[Round], candidates: Candidates) -> dict[int, Blocker]:
         """What stands in the way, by the place of the candidate."""
+
+    async def rooms(self, lanes: Sequence[int], lead: timedelta) -> list[QueueRoom]:
+        """Of those queues of the lanes in which only so many may wait that are due by then."""
 
     async def cancel(self, blocking: Sequence[ExecutionKey]) -> None:
         """End them wherever they are: something newer replaces them."""
@@ -319,6 +331,9 @@ class Firing(Handing, Protocol):
 
 class TriggerStore(Protocol):
     def firing(self) -> AbstractAsyncContextManager[Firing]: ...
+
+    async def bounded_lanes(self) -> frozenset[int]:
+        """The lanes of queues in which only so many may wait."""
 
     async def zone_data(self) -> str | None:
         """The version of the time zone data that the timers were computed with."""
@@ -673,6 +688,9 @@ class ReadStore(Protocol):
     async def jobs(
         self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None
     ) -> Page[JobView]: ...
+
+    async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
+        """NotFound when the job is not this tenant's."""
 
     async def execution(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView: ...
 

@@ -121,7 +121,7 @@ class PostgresQueueStore:
 async def refuse_if_full(connection: Connection, lanes: Sequence[int]) -> None:
     """QueueFull when some queue has no room for what is to wait in it from now on, given the lane of each. Others may
     come at the same moment, so that a queue may hold a few more."""
-    for row in await connection.fetch(queries("queue")["backlogs"], lanes):
+    for row in await connection.fetch(queries("queue")["backlogs"], lanes, timedelta(0)):
         if row["depth"] + row["coming"] > row["max_backlog"]:
             raise QueueFull(_full(row))
 

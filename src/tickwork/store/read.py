@@ -14,6 +14,7 @@ from tickwork.model.execution import (
     AttemptError,
     AttemptOutcome,
     AttemptView,
+    Blocking,
     ExecutionFilter,
     ExecutionKey,
     ExecutionStatus,
@@ -22,6 +23,7 @@ from tickwork.model.execution import (
     Trigger,
     WaitingFor,
 )  # fmt: skip
+from tickwork.model.graph import GraphJob, JobGraph
 from tickwork.model.ids import execution_id, from_micros, job_id, parse_worker_id, to_micros, worker_id
 from tickwork.model.instant import to_utc
 from tickwork.model.job import PRIORITIES, JobFilter, JobRequest, JobStatus, JobView
@@ -82,11 +84,21 @@ class PostgresReadStore:
         )
         return Page([self._job(row) for row in items], encode_cursor(end))
 
+    async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
+        rows = await self._database.fetch(queries("dependency")["graph"], tenant_id, job, limit + 1)
+        if not rows:
+            raise NotFound("job", job_id(job))
+        return JobGraph([_graph_job(row) for row in rows[:limit]], truncated=len(rows) > limit)
+
     async def execution(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
         row = await self._database.fetchrow(self._sql["execution"], tenant_id, scheduled_for, job)
         if row is None:
             raise NotFound("execution", execution_id(job, scheduled_for))
-        return _execution(row)
+        execution = _execution(row)
+        if execution.waiting_for is not WaitingFor.DEPENDENCY:
+            return execution
+        root = await self._database.fetchrow(queries("dependency")["root"], job, scheduled_for, _SEEN)
+        return msgspec.structs.replace(execution, blocked_by=_blocking(root) if root else None)
 
     async def executions(
         self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None
@@ -214,6 +226,28 @@ def _page_end(
 
 def _utc(at: datetime | None) -> datetime | None:
     return None if at is None else to_utc(at)
+
+
+def _graph_job(row: asyncpg.Record) -> GraphJob:
+    at = row["scheduled_for"]
+    return GraphJob(
+        job_id=job_id(row["id"]),
+        name=row["name"],
+        key=row["key"],
+        task=row["task"],
+        depends_on=[job_id(parent) for parent in row["parents"]],
+        execution_id=execution_id(row["id"], at) if at else None,
+        scheduled_for=at,
+        status=ExecutionStatus(row["status"]) if at else None,
+        waiting_for=WaitingFor(row["waiting_for"]) if row["waiting_for"] else None,
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+    )
+
+
+def _blocking(row: asyncpg.Record) -> Blocking:
+    name = execution_id(row["job_id"], row["scheduled_for"])
+    return Blocking(name, job_id(row["job_id"]), ExecutionStatus(row["status"]))
 
 
 def _last_attempt(row: asyncpg.Record, max_attempts: int) -> int:

@@ -17,6 +17,7 @@ from tickwork.store.port import (
     Candidates,
     Collision,
     DueRule,
+    QueueRoom,
     Round,
     RoundNote,
     RuleStep,
@@ -36,6 +37,9 @@ class PostgresTriggerStore:
     async def firing(self) -> AsyncIterator["PostgresFiring"]:
         async with self._database.transaction() as connection:
             yield PostgresFiring(connection)
+
+    async def bounded_lanes(self) -> frozenset[int]:
+        return frozenset(row["id"] for row in await self._database.fetch(queries("queue")["bounded_lanes"]))
 
     async def zone_data(self) -> str | None:
         row = await self._database.fetchrow(self._sql["zone_data"])
@@ -110,6 +114,10 @@ class PostgresFiring(PostgresHanding):
             and to_micros(blocker.scheduled_for) != works.times[place]
         }
 
+    async def rooms(self, lanes: Sequence[int], lead: timedelta) -> list[QueueRoom]:
+        rows = await self._connection.fetch(queries("queue")["backlogs"], lanes, lead)
+        return [QueueRoom(row["lanes"], max(row["max_backlog"] - row["depth"], 0)) for row in rows]
+
     async def cancel(self, blocking: Sequence[ExecutionKey]) -> None:
         await self._connection.execute(self._sql["cancel_blockers"], *map(list, zip(*blocking, strict=True)))
 
@@ -167,7 +175,7 @@ def _hindered(
     candidates: Candidates, blockers: Mapping[int, Blocker], reasons: Mapping[int, str]
 ) -> tuple[list[datetime | None], list[str | None]]:
     """What each waits for, and why it is skipped; empty columns are nothing but nulls."""
-    places = range(candidates.works.size if blockers else 0)
+    places = range(candidates.works.size if blockers or reasons else 0)
     return (
         [blockers[place].scheduled_for if place in blockers else None for place in places],
         [reasons.get(place) for place in places],
@@ -193,6 +201,7 @@ def _candidates(rows: Sequence[asyncpg.Record], times: Sequence[Micros]) -> Cand
     rounds, jobs, tenants, lanes, priorities, tasks, payloads, targets, timeouts, overlaps, followed = columns
     at = [times[number] for number in rounds]
     works = Works(
-        tenants, at, jobs, lanes, [1] * len(jobs), at, tasks, payloads, targets, timeouts, priorities
-    )
+        tenants, at, jobs, lanes, [1] * len(jobs), at, tasks, payloads, targets, timeouts, priorities,
+        [None] * len(jobs),
+    )  # fmt: skip
     return Candidates(rounds, overlaps, works, followed)

@@ -16,6 +16,7 @@ from tickwork.model.rate import parse_rate
 from tickwork.model.terms import Limit, Terms, terms_from_text
 from tickwork.model.why import (
     AHEAD_LIMIT,
+    NAMED,
     BrokenDestination,
     Facts,
     LimitInForce,
@@ -26,7 +27,6 @@ from tickwork.store.pool import Database
 from tickwork.store.query import queries
 
 _MOST_WORKERS = 1000
-_MOST_HOLDERS = 5
 _MOST_AWAITED = 20_000
 _BADLY_ENDED = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED, ExecutionStatus.SKIPPED)
 
@@ -73,7 +73,7 @@ class PostgresWhyStore:
 
     async def _limit(self, gate: asyncpg.Record, limit: Limit) -> LimitInForce:
         rows = await self._database.fetch(queries("gate")["running"], [gate["id"]])
-        holders = await self._database.fetch(self._sql["holders"], gate["id"], _MOST_HOLDERS)
+        holders = await self._database.fetch(self._sql["holders"], gate["id"], NAMED)
         return LimitInForce(
             kind=gate["kind"],
             name=gate["name"],

@@ -16,12 +16,12 @@ def spread(candidates: Candidates, jitters: Sequence[timedelta]) -> Candidates:
     works = candidates.works
     longest = [jitter // _MICROSECOND for jitter in jitters]
     ready = [
-        at + _share(job, at, longest[number]) if longest[number] else at
+        at + share_of(job, at, longest[number]) if longest[number] else at
         for number, job, at in zip(candidates.rounds, works.jobs, works.times, strict=True)
     ]
     return candidates._replace(works=works._replace(ready=ready))
 
 
-def _share(job: int, at: Micros, longest: Micros) -> Micros:
+def share_of(job: int, at: Micros, longest: Micros) -> Micros:
     digest = hashlib.blake2b(b"%d %d" % (job, at), digest_size=4).digest()
     return longest * int.from_bytes(digest, "big") // _WHOLE

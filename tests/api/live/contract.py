@@ -16,6 +16,7 @@ from tickwork.api.server import ROUTES
 _DOCUMENT = document(ROUTES)
 _JSON_MEDIA = ("application/json", MEDIA)
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
+_AS_GIVEN = ("Requires", "Limit", "FairShare", "Dependency")
 _NOT_DESCRIBED = (HTTPStatus.NOT_FOUND, HTTPStatus.UNAUTHORIZED, HTTPStatus.METHOD_NOT_ALLOWED)
 
 
@@ -75,9 +76,14 @@ def _validator(schema: bytes) -> jsonschema_rs.Draft202012Validator:
 
 @cache
 def _closed_schemas() -> dict[str, Any]:
-    """The schemas as strict as can be: an answer holds every field that is published, and nothing else."""
+    """The schemas as strict as can be: an answer holds every field that is published, and nothing else. What users gave
+    is shown as they gave it."""
     return {
-        name: {**schema, "additionalProperties": False, "required": list(schema["properties"])}
+        name: {
+            **schema,
+            "additionalProperties": False,
+            "required": schema.get("required", []) if name in _AS_GIVEN else list(schema["properties"]),
+        }
         if "properties" in schema
         else schema
         for name, schema in _DOCUMENT["components"]["schemas"].items()

@@ -462,6 +462,27 @@ async def test_resources_in_use_are_shown_and_free_again_at_the_end(live_client:
     assert shown["resources_used"] == {"cpu": 0.0, "memory": 0.0}
 
 
+async def test_what_a_job_depends_on_comes_with_its_result(
+    live_client: httpx2.AsyncClient, rest: RestWorker
+) -> None:
+    parent = await create(live_client, key="parent")
+    await create(live_client, depends_on=[parent])
+    (run,) = await rest.claim(wait=SOON)
+    assert run["parents"] == []
+    await rest.complete(run, {"rows": 3})
+    (child,) = await rest.claim(wait=SOON)
+    assert child["parents"] == [
+        {
+            "job_id": parent,
+            "name": None,
+            "key": "parent",
+            "task": "work",
+            "status": "completed",
+            "result": {"rows": 3},
+        }
+    ]
+
+
 async def test_it_gets_only_what_its_queues_tasks_and_labels_allow(live_client: httpx2.AsyncClient) -> None:
     worker = await RestWorker.register(live_client, slots=9, queues=["mail"], labels={"region": "eu"})
     await RestWorker.register(live_client, tasks=["other"])

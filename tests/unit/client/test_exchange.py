@@ -6,7 +6,16 @@ from sample import JOB, page
 
 from tickwork.client.asynchronous import AsyncClient
 from tickwork.client.sync import Client
-from tickwork.model.errors import Conflict, Invalid, NotAllowed, NotFound, Stale, TickworkError, Unavailable
+from tickwork.model.errors import (
+    Conflict,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    QueueFull,
+    Stale,
+    TickworkError,
+    Unavailable,
+)
 from tickwork.model.job import JobRequest
 
 
@@ -122,6 +131,14 @@ def test_each_refusal_becomes_its_exception(server, status, kind):
     with Client(server.url, "secret", retries=0) as client, pytest.raises(kind) as caught:
         client.get_job("j5")
     assert type(caught.value) is kind
+
+
+def test_a_full_queue_is_tried_again_and_then_told(server, no_pauses):
+    problem = {"type": "/docs/problems/queue-full", "title": "", "detail": "queue mail is full"}
+    server.will_answer(problem, 429, **{"Retry-After": "2"})
+    with Client(server.url, "secret", retries=2) as client, pytest.raises(QueueFull, match="mail is full"):
+        client.create_job(task="report")
+    assert len(server.asked) == 3
 
 
 def test_a_request_that_is_still_being_worked_on_is_not_refused(server, no_pauses):

@@ -5,14 +5,11 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from tickwork.bench import plan as base
-from tickwork.bench.account import settle_accounts
 from tickwork.bench.figure import Figure
 from tickwork.bench.plan import Many
-from tickwork.bench.recurring import PERIOD, end_pulse, start_pulse, wait_for
+from tickwork.bench.punctuality import watch_spread
 from tickwork.bench.show import Show
 from tickwork.bench.stage import HELD_EQUAL, stage
-from tickwork.bench.task import SPREAD
-from tickwork.bench.window import watch
 
 _GOAL = 50  # ms, 99 of 100
 _MEDIAN_GOAL = 5  # ms
@@ -55,18 +52,7 @@ async def run(show: Show, plan: Plan) -> Figure:
 async def _measure(show: Show, plan: Plan, rate: int) -> dict[str, Any]:
     async with stage() as on:
         await on.start(slots=plan.slots)
-        pulse = await start_pulse(
-            on,
-            rate,
-            show.counter("schedules", rate * PERIOD),
-            task="bench.spread",
-            timing={"jitter": SPREAD},
-        )
-        await wait_for(pulse)
-        await watch(on, show, plan.warm_up, "warm-up")
-        window = await watch(on, show, plan.seconds)
-        await end_pulse(on, pulse)
-        balance = await settle_accounts(on, await pulse.due_times(on), show, "bench.spread")
+        window, balance = await watch_spread(on, show, plan, rate)
         early = on.ledgers.lateness().early
     return {
         **window.lateness.summary(),

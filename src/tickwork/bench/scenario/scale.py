@@ -7,15 +7,13 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from tickwork.bench import plan as base
-from tickwork.bench.account import settle_accounts
 from tickwork.bench.figure import Figure
 from tickwork.bench.meter import resident
 from tickwork.bench.plan import Many
-from tickwork.bench.recurring import PERIOD, add_idle, end_pulse, start_pulse, wait_for
+from tickwork.bench.punctuality import watch_spread
+from tickwork.bench.recurring import PERIOD, add_idle
 from tickwork.bench.show import Show
 from tickwork.bench.stage import HELD_EQUAL, Stage, stage
-from tickwork.bench.task import SPREAD
-from tickwork.bench.window import watch
 
 _GOAL = 3  # seconds
 _MEMORY_GOAL = 300  # MB
@@ -89,16 +87,5 @@ async def _measure(show: Show, plan: Plan, size: int) -> dict[str, Any]:
 
 async def _lateness(on: Stage, show: Show, plan: Plan) -> dict[str, Any]:
     await on.start_worker()
-    pulse = await start_pulse(
-        on,
-        plan.rate,
-        show.counter("active schedules", plan.rate * PERIOD),
-        task="bench.spread",
-        timing={"jitter": SPREAD},
-    )
-    await wait_for(pulse)
-    await watch(on, show, plan.warm_up, "warm-up")
-    window = await watch(on, show, plan.seconds)
-    await end_pulse(on, pulse)
-    balance = await settle_accounts(on, await pulse.due_times(on), show, "bench.spread")
+    window, balance = await watch_spread(on, show, plan, plan.rate)
     return {**window.lateness.summary(), "lost": balance.lost, "doubled": balance.doubled}

@@ -9,12 +9,17 @@ from tickwork.bench import plan as base
 from tickwork.bench.account import Balance, settle_accounts
 from tickwork.bench.figure import Figure
 from tickwork.bench.plan import Many
-from tickwork.bench.recurring import PERIOD, add_idle, end_pulse, start_pulse, wait_for
+from tickwork.bench.recurring import PERIOD, add_idle, end_pulse, start_pulse, vary, wait_for
 from tickwork.bench.show import Show
 from tickwork.bench.stage import HELD_EQUAL, stage
 from tickwork.bench.window import Window, watch
+from tickwork.model.job import PRIORITIES, JobRequest
+from tickwork.model.terms import Limit
 
 _GOAL = 50_000
+_VARIED_PER_SECOND = 30_000
+_UNBINDING = 1_000_000
+_NEVER = "0 0 29 2 *"
 
 
 class Plan(base.Plan, frozen=True, kw_only=True):
@@ -23,6 +28,9 @@ class Plan(base.Plan, frozen=True, kw_only=True):
     servers: Annotated[Many, Meta(description="Server processes.")] = 1
     workers: Annotated[Many, Meta(description="Worker processes.")] = 1
     slots: Annotated[Many, Meta(description="Slots of each worker.")] = 1000
+    queues: Annotated[Many, Meta(description="Queues that the jobs are spread over.")] = 1
+    priorities: Annotated[int, Meta(ge=1, le=4, description="Priorities that they have.")] = 1
+    keys: Annotated[int, Meta(ge=0, description="Keys that limit them, to more than there are.")] = 0
 
 
 QUICK = Plan(rate=200, schedules=5_000, warm_up=1, seconds=3)
@@ -33,7 +41,11 @@ async def run(show: Show, plan: Plan) -> Figure:
         await on.start(servers=plan.servers, workers=plan.workers, slots=plan.slots)
         active = plan.rate * PERIOD
         await add_idle(on, plan.schedules - active, show.counter("idle schedules", plan.schedules - active))
-        pulse = await start_pulse(on, plan.rate, show.counter("schedules", active), task="bench.count")
+        pulse = await start_pulse(
+            on, plan.rate, show.counter("schedules", active), after=_time_to_vary(plan), task="bench.count"
+        )
+        if variants := _variants(plan):
+            await vary(on, pulse, variants)
         await on.database.execute("ANALYZE tickwork.job")
         await wait_for(pulse)
         await watch(on, show, plan.warm_up, "warm-up")
@@ -43,6 +55,28 @@ async def run(show: Show, plan: Plan) -> Figure:
         await end_pulse(on, pulse)
         balance = await settle_accounts(on, await pulse.due_times(on), show, "bench.count")
     return _figure(plan, window, backlog, balance)
+
+
+def _variants(plan: Plan) -> list[JobRequest]:
+    """Jobs of every queue, priority and key there is to be."""
+    count = max(plan.queues, plan.priorities, plan.keys)
+    if count == 1 and not plan.keys:
+        return []
+    return [
+        JobRequest(
+            task="bench.count",
+            payload={"n": 0},
+            schedule=_NEVER,
+            queue=f"queue-{number % plan.queues}",
+            priority=PRIORITIES[number % plan.priorities] if plan.priorities > 1 else "normal",
+            limits=[Limit(f"key-{number % plan.keys}", max_running=_UNBINDING)] if plan.keys else [],
+        )
+        for number in range(count)
+    ]
+
+
+def _time_to_vary(plan: Plan) -> float:
+    return 5 + plan.rate * PERIOD / _VARIED_PER_SECOND if _variants(plan) else 0
 
 
 def _figure(plan: Plan, window: Window, backlog: tuple[int, int], balance: Balance) -> Figure:
@@ -60,6 +94,9 @@ def _figure(plan: Plan, window: Window, backlog: tuple[int, int], balance: Balan
             "schedules": plan.schedules,
             "servers": plan.servers,
             "workers": plan.workers,
+            "queues": plan.queues,
+            "priorities": plan.priorities,
+            "keys": plan.keys,
             "seconds": round(window.seconds, 1),
             "backlog_before": backlog[0],
             "backlog_after": backlog[1],

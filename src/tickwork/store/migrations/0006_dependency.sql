@@ -63,6 +63,22 @@ CREATE FUNCTION tickwork.why_skipped(tenant integer, parent bigint, at timestamp
     WHERE p.id = parent
 $$;
 
+-- How those ended that an execution depends on, as JSON: [[id, name, key, task, status, result], …], or the size of it all
+-- if that is too much to be handed over.
+CREATE FUNCTION tickwork.outcomes_of_parents(child bigint, round_at timestamptz) RETURNS bytea LANGUAGE sql STABLE AS $$
+    SELECT convert_to(CASE WHEN sum(length(e.result)) > 262144 THEN sum(length(e.result))::text
+                           ELSE json_agg(json_build_array(tickwork.job_name(p.id), p.name, p.key, p.task, e.status,
+                                                          convert_from(e.result, 'UTF8')::json) ORDER BY p.id)::text END, 'UTF8')
+    FROM tickwork.dependency d
+    JOIN tickwork.job p ON p.id = d.parent_id
+    LEFT JOIN LATERAL (
+        SELECT e.status, e.result FROM tickwork.execution e
+        WHERE e.tenant_id = d.tenant_id AND e.scheduled_for = coalesce(p.scheduled_for, round_at) AND e.job_id = p.id
+        OFFSET 0
+    ) e ON true
+    WHERE d.child_id = child
+$$;
+
 -- Lets executions wait for those of their parents that have not ended as they must. A parent that is due once is locked
 -- meanwhile: it ends wholly before this or wholly after it, and then knows who waits. One that repeats has, for a round
 -- that is only being made, not ended.

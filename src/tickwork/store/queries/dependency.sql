@@ -140,3 +140,47 @@ WHERE a.child_id = k.child_id AND a.child_at = k.child_at AND a.parent_id = k.pa
 -- name: count_ended
 -- Lets those go on, or skips them, whose parents were found to have ended.
 SELECT tickwork.count_ended();
+
+-- name: root
+-- Of all that an execution waits for, directly or through others, one that has ended otherwise than it must; up to so many
+-- are looked at, the nearest first.
+WITH RECURSIVE way AS (
+    SELECT tenant_id, parent_id, parent_at FROM tickwork.awaited WHERE child_id = $1 AND child_at = $2
+    UNION
+    SELECT a.tenant_id, a.parent_id, a.parent_at
+    FROM way JOIN tickwork.awaited a ON a.child_id = way.parent_id AND a.child_at = way.parent_at
+)
+SELECT e.job_id, e.scheduled_for, e.status::text AS status
+FROM (SELECT * FROM way LIMIT $3) k
+CROSS JOIN LATERAL (
+    SELECT e.job_id, e.scheduled_for, e.status FROM tickwork.execution e
+    WHERE e.tenant_id = k.tenant_id AND e.scheduled_for = k.parent_at AND e.job_id = k.parent_id
+        AND e.finished_at IS NOT NULL
+    OFFSET 0
+) e
+LIMIT 1;
+
+-- name: graph
+-- A job with all that depend on each other around it, the nearest first, up to so many, and how each stands in the latest
+-- round of its rule, or in the only one.
+WITH RECURSIVE kin AS (
+    SELECT $2::bigint AS id
+    UNION
+    SELECT near.id FROM kin k CROSS JOIN LATERAL (
+        SELECT child_id AS id FROM tickwork.dependency WHERE parent_id = k.id
+        UNION ALL
+        SELECT parent_id FROM tickwork.dependency WHERE child_id = k.id
+    ) near
+)
+SELECT j.id, j.name, j.key, j.task, v.scheduled_for, v.status, v.waiting_for, v.started_at, v.finished_at,
+    ARRAY(SELECT d.parent_id FROM tickwork.dependency d WHERE d.child_id = j.id ORDER BY 1) AS parents
+FROM (SELECT id, row_number() OVER () AS place FROM kin LIMIT $3) k
+JOIN tickwork.job j ON j.id = k.id
+LEFT JOIN tickwork.rule r ON r.id = j.rule_id
+LEFT JOIN LATERAL (
+    SELECT v.scheduled_for, v.status, v.waiting_for, v.started_at, v.finished_at FROM tickwork.execution_view v
+    WHERE v.tenant_id = j.tenant_id AND v.scheduled_for = coalesce(j.scheduled_for, r.last_at) AND v.job_id = j.id
+    OFFSET 0
+) v ON true
+WHERE j.tenant_id = $1
+ORDER BY k.place;

@@ -23,7 +23,8 @@ FROM line WHERE ready_at <= tickwork.clock() + $1::interval;
 -- name: pick_ready
 -- Locks waiting executions: of each line the oldest, as many as were allotted to it.
 SELECT e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt, e.ready_at,
-    j.task, j.payload, j.target, j.timeout, e.priority
+    j.task, j.payload, j.target, j.timeout, e.priority,
+    CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
 FROM unnest($1::int[], $2::smallint[], $3::int[]) AS line (lane_id, priority, quota)
 CROSS JOIN LATERAL (
     SELECT tenant_id, scheduled_for, job_id, lane_id, attempt, ready_at, priority
@@ -94,7 +95,7 @@ SELECT FROM tickwork.worker WHERE id = $1 FOR UPDATE;
 -- but it was not handed over sooner than the lead before.
 SELECT l.id AS lease_id, e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt,
     greatest(e.scheduled_for, tickwork.clock() + $2::interval) AS ready_at, j.task, j.payload, j.target, j.timeout,
-    e.priority
+    e.priority, CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
 FROM tickwork.lease l
 CROSS JOIN LATERAL (
     SELECT l.tenant_ids[least(n, cardinality(l.tenant_ids))] AS tenant_id,

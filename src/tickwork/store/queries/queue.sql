@@ -133,23 +133,29 @@ FROM (
 ) held
 GROUP BY lease_id, stretch;
 
+-- name: bounded_lanes
+-- The lanes of queues in which only so much may wait.
+SELECT l.id FROM tickwork.gate g
+JOIN tickwork.lane l ON l.tenant_id = g.tenant_id AND l.queue = g.name
+WHERE g.kind = 'queue' AND g.max_backlog IS NOT NULL;
+
 -- name: backlogs
--- How much waits in the queues that may hold only so much, and how much is to come into each, given the lane of each
--- that comes; none is counted beyond what it may hold.
-SELECT g.name AS queue, g.max_backlog, wanted.coming, (
+-- How much waits that is due by then in the queues that may hold only so much, and how much is to come into each, given
+-- the lane of each that comes; none is counted beyond what it may hold.
+SELECT g.name AS queue, g.max_backlog, wanted.lanes, wanted.coming, (
     SELECT count(*) FROM (
         SELECT FROM tickwork.lane l
         CROSS JOIN (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
         CROSS JOIN LATERAL (
             SELECT FROM tickwork.execution e
-            WHERE e.lane_id = l.id AND e.priority = level.priority AND e.ready_at <= tickwork.clock()
+            WHERE e.lane_id = l.id AND e.priority = level.priority AND e.ready_at <= tickwork.clock() + $2::interval
             LIMIT g.max_backlog
         ) waiting
         WHERE l.tenant_id = g.tenant_id AND l.queue = g.name
         LIMIT g.max_backlog
     ) counted) AS depth
 FROM (
-    SELECT l.tenant_id, l.queue, count(*) AS coming
+    SELECT l.tenant_id, l.queue, array_agg(DISTINCT l.id) AS lanes, count(*) AS coming
     FROM unnest($1::int[]) AS each (lane_id) JOIN tickwork.lane l ON l.id = each.lane_id
     GROUP BY l.tenant_id, l.queue
 ) wanted

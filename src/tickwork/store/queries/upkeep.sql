@@ -30,6 +30,27 @@ WHERE scheduled_for < $1 AND NOT EXISTS (
     SELECT FROM unnest($2::timestamptz[], $3::timestamptz[]) AS kept (begin_at, end_at)
     WHERE x.scheduled_for >= kept.begin_at AND x.scheduled_for < kept.end_at);
 
+-- name: give_up_rounds
+-- Rounds of the past that wait for others to complete: nobody has seen to those for as long as history is kept.
+UPDATE tickwork.execution e
+SET status = 'skipped', ready_at = NULL, finished_at = tickwork.clock(),
+    reason = 'what it depends on did not complete for as long as history is kept'
+FROM (
+    SELECT DISTINCT a.tenant_id, a.child_at, a.child_id
+    FROM tickwork.awaited a JOIN tickwork.job c ON c.id = a.child_id
+    WHERE a.child_at >= $1 AND a.child_at < $2 AND c.rule_id IS NOT NULL
+    OFFSET 0
+) a
+WHERE e.tenant_id = ANY(ARRAY[a.tenant_id]) AND e.scheduled_for = a.child_at AND e.job_id = a.child_id
+    AND e.status = 'pending';
+
+-- name: forget_awaited
+-- What executions that are gone waited for.
+DELETE FROM tickwork.awaited a
+WHERE child_at < $1 AND NOT EXISTS (
+    SELECT FROM unnest($2::timestamptz[], $3::timestamptz[]) AS kept (begin_at, end_at)
+    WHERE a.child_at >= kept.begin_at AND a.child_at < kept.end_at);
+
 -- name: forget_dead_letters
 -- Dead letters whose executions are gone.
 DELETE FROM tickwork.dead_letter d

@@ -18,7 +18,9 @@ FOR NO KEY UPDATE;
 -- name: held
 -- What a worker that speaks plain REST holds, one execution to each lease, with all that is needed to run it.
 SELECT l.id AS lease_id, e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt, e.scheduled_for AS ready_at,
-    j.task, j.payload, j.target, j.timeout, e.priority, e.started_at IS NOT NULL AS begun
+    j.task, j.payload, j.target, j.timeout, e.priority,
+    CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents,
+    e.started_at IS NOT NULL AS begun
 FROM tickwork.lease l
 JOIN tickwork.execution e
     ON e.tenant_id = ANY(ARRAY[l.tenant_ids[1]]) AND e.scheduled_for = l.scheduled_fors[1] AND e.job_id = l.job_ids[1]

@@ -1,0 +1,95 @@
+"""Jobs that depend on others, as the API takes and shows them."""
+
+import httpx2
+import pytest
+
+from live.conftest import MakeTenant
+from support.scripted import ScriptedWorker
+from tickwork.app import Node
+from tickwork.model.protocol import Failure
+
+ANY = "any outcome"
+
+
+async def batch(client: httpx2.AsyncClient, *jobs: dict[str, object]) -> httpx2.Response:
+    return await client.post("/v1/jobs/batch", json=[{"task": "work"} | job for job in jobs])
+
+
+async def test_a_batch_with_local_names_is_stored_with_ids(
+    client: httpx2.AsyncClient, worker: ScriptedWorker
+) -> None:
+    answer = await batch(
+        client,
+        {"ref": "a", "name": "extract"},
+        {"ref": "b", "depends_on": ["@a"]},
+        {"depends_on": [{"job": "@b", "on": ANY}, {"job": "@a"}]},
+    )
+    assert answer.status_code == 201
+    a, b, c = (item["id"] for item in answer.json()["items"])
+    shown = (await client.get(f"/v1/jobs/{c}")).json()
+    assert shown["depends_on"] == [{"job": b, "on": ANY}, {"job": a, "on": "success"}]
+    assert "ref" not in shown
+
+
+async def test_the_graph_is_the_same_from_every_job_of_it(
+    client: httpx2.AsyncClient, worker: ScriptedWorker, still_node: Node
+) -> None:
+    answer = await batch(client, {"ref": "a"}, {"ref": "b", "depends_on": ["@a"]}, {"depends_on": ["@b"]}, {})
+    ids = [item["id"] for item in answer.json()["items"]]
+    await still_node.step("claim")
+    for run in await worker.runs():
+        await worker.fail(run, Failure("Broken", "it broke", retry=False))
+    for job in ids[:3]:
+        graph = (await client.get(f"/v1/jobs/{job}/graph")).json()
+        assert not graph["truncated"]
+        assert graph["items"][0]["job_id"] == job
+        states = {each["job_id"]: (each["status"], each["depends_on"]) for each in graph["items"]}
+        assert states == {
+            ids[0]: ("failed", []),
+            ids[1]: ("pending", [ids[0]]),
+            ids[2]: ("pending", [ids[1]]),
+        }
+    last = graph["items"][0]["execution_id"]
+    shown = (await client.get(f"/v1/executions/{last}")).json()
+    assert shown["waiting_for"] == "dependency"
+    assert (shown["blocked_by"]["job_id"], shown["blocked_by"]["status"]) == (ids[0], "failed")
+
+
+@pytest.mark.parametrize(
+    ("depends_on", "path"),
+    [
+        ("j1", "depends_on"),
+        ([5], "depends_on[0]"),
+        ([{"jbo": "j1"}], "depends_on[0].jbo"),
+        (["j1", "nothing"], "depends_on[0]"),
+        ([{"job": "j1", "on": "failure"}], "depends_on[0].on"),
+    ],
+)
+async def test_a_dependency_that_is_none_is_refused_where_it_stands(
+    client: httpx2.AsyncClient, worker: ScriptedWorker, depends_on: object, path: str
+) -> None:
+    answer = await client.post("/v1/jobs", json={"task": "work", "depends_on": depends_on})
+    assert answer.status_code == 422
+    assert path in [error["path"] for error in answer.json()["errors"]]
+
+
+async def test_a_local_name_means_nothing_outside_of_a_batch(
+    client: httpx2.AsyncClient, worker: ScriptedWorker
+) -> None:
+    job = (await client.post("/v1/jobs", json={"task": "work", "schedule": "in 1h"})).json()["id"]
+    answer = await client.patch(f"/v1/jobs/{job}", json={"ref": "a"})
+    assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "ref")
+    answer = await client.patch(f"/v1/jobs/{job}", json={"depends_on": [job]})
+    assert answer.json()["errors"][0]["message"] == "a job cannot depend on itself"
+
+
+async def test_nobody_depends_on_another_tenants_job(
+    client: httpx2.AsyncClient, make_tenant: MakeTenant, worker: ScriptedWorker, still_node: Node
+) -> None:
+    job = (await client.post("/v1/jobs", json={"task": "work"})).json()["id"]
+    bob = await make_tenant("bob")
+    await ScriptedWorker.offer_only(still_node, tasks=["work"], tenant_id=bob.id)
+    answer = await bob.admin.post("/v1/jobs", json={"task": "work", "depends_on": [job]})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["message"] == f"there is no job {job}"
+    assert (await bob.admin.get(f"/v1/jobs/{job}/graph")).status_code == 404

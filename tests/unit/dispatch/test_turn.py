@@ -1,0 +1,42 @@
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tickwork.dispatch.turn import Turns
+
+
+def _serve(turns: Turns[str], weights: dict[str, float], count: int) -> Counter[str]:
+    served: Counter[str] = Counter()
+    for _ in range(count):
+        first = turns.first(weights)
+        turns.give(first, 1, weights[first])
+        served[first] += 1
+    return served
+
+
+def test_equals_take_turns() -> None:
+    assert _serve(Turns(), {"a": 1.0, "b": 1.0, "c": 1.0}, 30) == {"a": 10, "b": 10, "c": 10}
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=6))
+def test_each_gets_its_share_by_weight(weights: list[int]) -> None:
+    named = {str(number): float(weight) for number, weight in enumerate(weights)}
+    rounds = 20
+    served = _serve(Turns(), named, rounds * sum(weights))
+    for name, weight in named.items():
+        assert abs(served[name] - rounds * weight) <= len(weights)
+
+
+def test_who_comes_back_begins_where_the_others_are() -> None:
+    turns: Turns[str] = Turns()
+    _serve(turns, {"a": 1.0}, 1000)
+    assert _serve(turns, {"a": 1.0, "b": 1.0}, 10) == {"a": 5, "b": 5}
+
+
+def test_forgets_those_that_nothing_is_known_of_any_more() -> None:
+    turns: Turns[str] = Turns()
+    for number in range(30_000):
+        turns.give(str(number), 1, 1.0)
+        turns.give("busy", 1, 1.0)
+    assert len(turns._tags) <= 10_001

@@ -1,0 +1,47 @@
+from tickwork.execute.attempt import Attempt
+from tickwork.execute.line import Line
+from tickwork.model.protocol import Run
+
+
+def _attempt(name: str, priority: int = 2, flow: int = 0) -> Attempt:
+    run = Run(1, 0, 1, 1, name, b"", 1.0, 0, None, priority, flow)
+    return Attempt((1, 0, 1, 1), run, None, None)
+
+
+def _all(line: Line) -> str:
+    return "".join(line.popleft().run.task for _ in range(len(line)))
+
+
+def test_first_come_first_served_among_equals() -> None:
+    line = Line()
+    line.extend(map(_attempt, "abc"))
+    assert _all(line) == "abc"
+
+
+def test_the_more_urgent_go_first_whenever_they_come() -> None:
+    line = Line()
+    line.extend([_attempt("n"), _attempt("l", priority=3)])
+    line.extend([_attempt("c", priority=0), _attempt("h", priority=1)])
+    assert _all(line) == "chnl"
+
+
+def test_flows_of_the_same_urgency_take_turns() -> None:
+    line = Line()
+    line.extend([_attempt("a", flow=1)] * 4)
+    line.extend([_attempt("b", flow=2)] * 2)
+    assert _all(line) == "ababaa"
+
+
+def test_gives_back_the_least_urgent_of_the_longest_flow() -> None:
+    line = Line()
+    line.extend([_attempt("a", flow=1)] * 3)
+    line.extend([_attempt("b", flow=2), _attempt("c", priority=0)])
+    assert [line.pop().run.task for _ in range(2)] == ["a", "a"]
+    assert sorted(_all(line)) == ["a", "b", "c"]
+
+
+def test_a_cleared_line_is_empty() -> None:
+    line = Line()
+    line.extend([_attempt("a")] * 3)
+    line.clear()
+    assert len(line) == 0

@@ -1,0 +1,66 @@
+import pytest
+
+from tickwork.model.size import parse_size
+from tickwork.model.terms import (
+    NO_TERMS,
+    FairShare,
+    Limit,
+    Requires,
+    errors_of_terms,
+    terms_from_text,
+    terms_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "size"),
+    [
+        ("512Mi", 512 * 1024**2),
+        ("8Gi", 8 * 1024**3),
+        ("1.5G", 1.5e9),
+        ("2K", 2000),
+        (1024, 1024),
+        ("77", 77),
+        ("1GiB", 1024**3),
+    ],
+)
+def test_reads_sizes(written: str | float, size: float) -> None:
+    assert parse_size(written) == size
+
+
+@pytest.mark.parametrize("written", ["", "Mi", "five", "1X", "-1Gi", "1e9"])
+def test_a_bad_size_says_what_would_have_been_right(written: str) -> None:
+    with pytest.raises(ValueError, match="512Mi"):
+        parse_size(written)
+
+
+def test_asking_for_nothing_is_no_terms() -> None:
+    assert terms_of(Requires(gpu=0), [], None).text() == ""
+    assert terms_from_text("") is NO_TERMS
+
+
+def test_the_same_terms_have_one_text() -> None:
+    one = terms_of(Requires(memory="1Gi", labels={"a": "1", "b": "2"}), [Limit("x", 1), Limit("y", 2)], None)
+    other = terms_of(
+        Requires(memory=1024**3, labels={"b": "2", "a": "1"}), [Limit("y", 2), Limit("x", 1)], None
+    )
+    assert one.text() == other.text()
+    assert terms_from_text(one.text()) == one
+
+
+def test_fair_share_is_between_the_keys_of_limits_unless_said_otherwise() -> None:
+    limits = [Limit("customer-1", 3)]
+    assert terms_of(Requires(), limits, None).flow == "customer-1"
+    assert terms_of(Requires(), limits, FairShare("acme")).flow == "acme"
+
+
+def test_every_mistake_is_named() -> None:
+    errors = errors_of_terms(
+        Requires(memory="lots"), [Limit("a"), Limit("b", rate="often"), Limit("b", max_running=1)]
+    )
+    assert [error.path for error in errors] == [
+        "requires.memory",
+        "limits[0]",
+        "limits[1].rate",
+        "limits[2].key",
+    ]
