@@ -5,14 +5,13 @@ import sys
 from importlib import import_module, metadata
 from time import perf_counter
 
-NAMES = ("pgqueuer", "procrastinate", "apscheduler", "celery", "dramatiq", "huey", "rq")
-
 
 def main(name: str, step: str, jobs: str = "0") -> None:
     peer = import_module(f"peers.{name}").PEER
     begun = perf_counter()
     if step == "about":
-        print(json.dumps({**peer.about._asdict(), "version": metadata.version(peer.about.package)}))
+        version = metadata.version(peer.about.package)
+        print(json.dumps({**peer.about._asdict(), "version": version, "processes": peer.processes}))
     elif step == "enqueue":
         peer.enqueue(int(jobs))
         print(json.dumps({"seconds": perf_counter() - begun}))

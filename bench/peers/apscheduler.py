@@ -10,7 +10,7 @@ from apscheduler.datastores.sqlalchemy import SQLAlchemyDataStore
 from apscheduler.eventbrokers.asyncpg import AsyncpgEventBroker
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from peers.peer import About, Peer, count, postgres_url
+from peers.peer import CORES, About, Peer, count, postgres_url
 
 _AT_ONCE = 100
 
@@ -54,10 +54,10 @@ PEER = Peer(
     About(
         "APScheduler",
         "apscheduler",
-        "postgres",
         "A",
-        "abandoned after its lease",
-        f"asyncpg, {_AT_ONCE} at once",
+        "nothing, unless told for how long",
+        "ended as abandoned after 30 s",
+        f"{CORES} processes, asyncpg, {_AT_ONCE} at once in each",
     ),
     lambda: asyncio.run(_prepare()),
     lambda jobs: asyncio.run(_enqueue(jobs)),

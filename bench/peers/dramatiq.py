@@ -1,11 +1,11 @@
-"""Dramatiq: one process with eight threads."""
+"""Dramatiq as it comes: a process for each core, with eight threads. It has no bulk call."""
 
 import sys
 
 import dramatiq
 from dramatiq.brokers.redis import RedisBroker
 
-from peers.peer import About, Peer, count, nothing, redis_url
+from peers.peer import CORES, About, Peer, count, nothing, redis_url
 
 _THREADS = 8
 broker = RedisBroker(url=redis_url())
@@ -25,11 +25,14 @@ def _enqueue(jobs: int) -> None:
 def _work() -> None:
     from dramatiq.cli import main
 
-    sys.argv = ["dramatiq", "peers.dramatiq", "--processes", "1", "--threads", str(_THREADS)]
+    sys.argv = ["dramatiq", "peers.dramatiq", "--processes", str(CORES), "--threads", str(_THREADS)]
     sys.exit(main())
 
 
 PEER = Peer(
-    About("Dramatiq", "dramatiq", "redis", "A", "redelivered after the heartbeat", f"{_THREADS} threads"),
-    nothing, _enqueue, _work,
+    About(
+        "Dramatiq", "dramatiq", "A", "nothing", "run again after 60 s without a heartbeat",
+        f"{CORES} processes, {_THREADS} threads in each",
+    ),
+    nothing, _enqueue, _work, processes=1,
 )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Huey: no results, one process with four threads."""
+"""Huey: no results, a consumer with four threads for each core. It has no bulk call."""
 
 from huey import RedisHuey
 
-from peers.peer import About, Peer, count, nothing, redis_url
+from peers.peer import CORES, About, Peer, count, nothing, redis_url
 
 _THREADS = 4
 huey = RedisHuey("count", url=redis_url(), results=False)
@@ -23,6 +23,9 @@ def _work() -> None:
 
 
 PEER = Peer(
-    About("Huey", "huey", "redis", "A", "lost: taken out before it runs", f"no results, {_THREADS} threads"),
+    About(
+        "Huey", "huey", "A", "nothing, as results are off", "lost",
+        f"{CORES} processes, {_THREADS} threads in each, no results",
+    ),
     nothing, _enqueue, _work,
 )  # fmt: skip

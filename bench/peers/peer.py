@@ -10,15 +10,18 @@ from typing import NamedTuple
 sys.path.append(str(Path(__file__).parents[2] / "src" / "tickwork" / "bench"))
 from ledger import LEDGER_FOLDER, Ledger  # noqa: E402
 
+CORES = os.cpu_count() or 1
 _ledger: list[Ledger] = []
 
 
 class About(NamedTuple):
+    """As its documentation tells it."""
+
     name: str
     package: str
-    store: str  # postgres or redis
-    history: str  # A none, B final state kept, C full record
-    delivery: str  # what a killed worker means for what it held
+    history: str  # the class: A none, B the final state, C the full record
+    kept: str  # of a job that is done
+    killed: str  # what becomes of the jobs that a killed worker held
     fast_path: str
 
 
@@ -27,6 +30,7 @@ class Peer(NamedTuple):
     prepare: Callable[[], None]
     enqueue: Callable[[int], None]
     work: Callable[[], None]  # until killed
+    processes: int = CORES  # how many do that; 1 if it starts one for each core by itself
 
 
 def count(number: int) -> None:

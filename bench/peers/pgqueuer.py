@@ -1,4 +1,4 @@
-"""PgQueuer: enqueued in lists, taken and acknowledged in batches."""
+"""PgQueuer: enqueued in lists, taken and acknowledged in batches, vacuumed as it advises."""
 
 from datetime import timedelta
 
@@ -6,7 +6,7 @@ import asyncpg
 import uvloop
 from pgqueuer import AsyncpgDriver, Job, PgQueuer, Queries
 
-from peers.peer import About, Peer, count, postgres_url
+from peers.peer import CORES, About, Peer, count, postgres_url
 
 _BATCH = 1000
 
@@ -16,7 +16,9 @@ async def _driver() -> AsyncpgDriver:
 
 
 async def _prepare() -> None:
-    await Queries(await _driver()).install()
+    queries = Queries(await _driver())
+    await queries.install()
+    await queries.optimize_autovacuum()
 
 
 async def _enqueue(jobs: int) -> None:
@@ -41,10 +43,10 @@ PEER = Peer(
     About(
         "PgQueuer",
         "pgqueuer",
-        "postgres",
         "C",
-        "redelivered after the heartbeat",
-        f"uvloop, asyncpg, batches of {_BATCH}",
+        "a log row for each of its states; no results",
+        "run again after 30 s without a heartbeat",
+        f"{CORES} processes, uvloop, asyncpg, batches of {_BATCH}, its autovacuum settings",
     ),
     lambda: uvloop.run(_prepare()),
     lambda jobs: uvloop.run(_enqueue(jobs)),

@@ -4,7 +4,7 @@ import asyncio
 
 from procrastinate import App, PsycopgConnector
 
-from peers.peer import About, Peer, count, postgres_url
+from peers.peer import CORES, About, Peer, count, postgres_url
 
 _BATCH = 1000
 _AT_ONCE = 10
@@ -44,10 +44,10 @@ PEER = Peer(
     About(
         "Procrastinate",
         "procrastinate",
-        "postgres",
         "C",
-        "stays behind until somebody retries it",
-        f"batches of {_BATCH} deferred, {_AT_ONCE} at once",
+        "the job and a row for each event; no results",
+        "stalled until a task of yours retries it",
+        f"{CORES} processes, {_AT_ONCE} at once in each, deferred in batches of {_BATCH}",
     ),
     lambda: asyncio.run(_prepare()),
     lambda jobs: asyncio.run(_enqueue(jobs)),

@@ -1,9 +1,9 @@
-"""RQ: enqueued in pipelines, run without a fork for each."""
+"""RQ: enqueued in pipelines, run without a fork for each, which its documentation leaves to those who know why."""
 
 from redis import Redis
 from rq import Queue, SimpleWorker
 
-from peers.peer import About, Peer, count, nothing, redis_url
+from peers.peer import CORES, About, Peer, count, nothing, redis_url
 
 _BATCH = 1000
 
@@ -25,6 +25,9 @@ def _work() -> None:
 
 
 PEER = Peer(
-    About("RQ", "rq", "redis", "B", "failed: moved to its registry", f"SimpleWorker, pipelines of {_BATCH}"),
+    About(
+        "RQ", "rq", "B", "job and result for 500 s", "failed as abandoned, once its time is over",
+        f"{CORES} processes of SimpleWorker, enqueued in pipelines of {_BATCH}",
+    ),
     nothing, _enqueue, _work,
 )  # fmt: skip

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tickwork.define.workflow import gather
     from tickwork.model.context import Context
     from tickwork.model.steering import Cancel, NoRetry, Snooze
+    from tickwork.model.terms import FairShare, Limit, Requires
 
 __version__ = "0.1.0"
 __all__ = [
@@ -20,7 +21,10 @@ __all__ = [
     "Client",
     "Context",
     "ExecutionFailed",
+    "FairShare",
+    "Limit",
     "NoRetry",
+    "Requires",
     "Snooze",
     "__version__",
     "gather",
@@ -33,7 +37,10 @@ _HOMES = {
     "Client": "tickwork.client.sync",
     "Context": "tickwork.model.context",
     "ExecutionFailed": "tickwork.define.handle",
+    "FairShare": "tickwork.model.terms",
+    "Limit": "tickwork.model.terms",
     "NoRetry": "tickwork.model.steering",
+    "Requires": "tickwork.model.terms",
     "Snooze": "tickwork.model.steering",
     "gather": "tickwork.define.workflow",
 }

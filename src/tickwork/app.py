@@ -65,6 +65,7 @@ from tickwork.store.trigger import PostgresTriggerStore
 from tickwork.store.why import PostgresWhyStore
 from tickwork.store.worker import PostgresWorkerStore
 from tickwork.trigger.backfill import Backfiller
+from tickwork.trigger.backlog import Backlogs
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.parse import parse_schedule, timing_from_text
 from tickwork.trigger.preview import preview
@@ -184,7 +185,10 @@ class Node:
             backfills, read, timing_from_text, started=partial(self._database.after_commit, backfill.wake)
         )
         # trigger
-        trigger = Trigger(triggers, timing_from_text, Placer(roster).place, self._partitions.make_for)
+        backlogs = Backlogs(triggers, LEAD)
+        trigger = Trigger(
+            triggers, timing_from_text, Placer(roster).place, self._partitions.make_for, backlogs
+        )
         backfiller = Backfiller(backfills, self._partitions.make_for, work_arrived=claim.wake)
         # dispatch
         self.reasons = Reasons(PostgresWhyStore(self._database))
@@ -204,9 +208,7 @@ class Node:
         self._feeds = feeds = Feeds(logs)
         notekeeper = Notekeeper(logs, submitted=notes.wake, kept=feeds.wake)
         self.logs = Logs(logs, read, feeds)
-        self.reports = Reports(
-            PostgresReportStore(self._database), recorder, notekeeper, self._clock.micros
-        )
+        self.reports = Reports(PostgresReportStore(self._database), recorder, notekeeper, self._clock.micros)
         self.history = History(records, read, revoked)
         self.dead_letters = DeadLetters(PostgresDeadLetterStore(self._database), read, work_arrived)
         # execute: workers come in here
@@ -236,6 +238,7 @@ class Node:
             Loop("partitions", every=600).repeat(self._partitions.keep_up),
             Loop("release", every=_RELEASE).repeat(lambda: self._release(triggers)),
             Loop("zone data", every=3600).repeat(ZoneDataFollower(triggers, timing_from_text, LEAD).follow),
+            Loop("backlogs", every=1).repeat(backlogs.learn),
             Loop("rounds", every=1).repeat(self._skip_rounds),
             Loop("promote", every=5).repeat(lambda: self._promote(triggers)),
             Loop("key use", every=30).repeat(self.keys.note_use),

@@ -158,19 +158,25 @@ async def test_a_child_is_not_run_before_its_own_time(
     assert (await handed_out(still_node, worker)).keys() == {child}
 
 
-async def test_a_thousand_parents_and_a_thousand_children(still_node: Node, worker: ScriptedWorker) -> None:
-    refs = [f"p{number}" for number in range(1000)]
-    requests = [after(ref=ref) for ref in refs]
-    requests.append(after(*(f"@{ref}" for ref in refs), ref="middle"))
-    requests += [after("@middle") for _ in range(1000)]
+async def test_ten_thousand_parents_of_one_child_are_counted_in_batches(
+    still_node: Node, worker: ScriptedWorker
+) -> None:
+    refs = [f"p{number}" for number in range(9_999)]
+    requests = [*(after(ref=ref) for ref in refs), after(*(f"@{ref}" for ref in refs))]
     made = await still_node.jobs.create_many(TENANT, requests)
-    middle = parse_job_id(made[1000].id)
-    runs = await handed_out(still_node, worker)
-    assert len(runs) == 1000
-    await worker.report_all(list(runs.values())[:-1])
+    runs = list((await handed_out(still_node, worker)).values())
+    assert len(runs) == 9_999
+    await worker.report_all(runs[:5_000])
+    await worker.report_all(runs[5_000:-1])
     assert await handed_out(still_node, worker) == {}
-    await worker.report_all(list(runs.values())[-1:])
-    run = await handed_out(still_node, worker)
-    assert run.keys() == {middle}
-    await worker.complete(run[middle])
-    assert len(await handed_out(still_node, worker)) == 1000
+    await worker.report_all(runs[-1:])
+    assert (await handed_out(still_node, worker)).keys() == {parse_job_id(made[-1].id)}
+
+
+async def test_ten_thousand_children_of_one_parent_go_on_together(
+    still_node: Node, worker: ScriptedWorker
+) -> None:
+    await still_node.jobs.create_many(TENANT, [after(ref="p"), *(after("@p") for _ in range(9_999))])
+    (run,) = (await handed_out(still_node, worker)).values()
+    await worker.complete(run)
+    assert len(await handed_out(still_node, worker)) == 9_999

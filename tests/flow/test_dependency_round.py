@@ -166,27 +166,60 @@ async def test_resuming_a_child_does_not_let_it_run_before_its_parents(
     assert (await handed_out(still_node, worker)).keys() == {CHILD}
 
 
-async def test_running_a_parent_by_hand_makes_no_round_and_backfilling_it_does(
+async def test_running_a_parent_by_hand_makes_no_round(
     still_node: Node, clock: SettableClock, worker: ScriptedWorker
 ) -> None:
     await still_node.jobs.create_many(TENANT, [every_minute("a"), after("@a")])
-    child = B
-    await later(clock, worker, timedelta(seconds=1))
     await still_node.runs.run(TENANT, A)
     await worker.complete((await handed_out(still_node, worker))[A])
-    assert await history(still_node, child) == []
-    await later(clock, worker, 3 * MINUTE + timedelta(seconds=30))
-    await handed_out(still_node, worker)
-    before = len(await history(still_node, child))
-    end = from_micros(0) + (await still_node._read.now() - from_micros(0))
-    await still_node.backfills.start(
-        TENANT, A, BackfillRequest(from_=end - 5 * MINUTE, to=end, max_active=10)
+    assert await history(still_node, B) == []
+
+
+async def test_backfilled_rounds_are_paired_too(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    """Three minutes that nobody made up for, then one parent, then the other."""
+    none = CatchUp("skip")
+    await still_node.jobs.create_many(
+        TENANT, [every_minute("a", catch_up=none), every_minute("b", catch_up=none), *FAMILY[2:]]
     )
-    while await still_node.step("backfill"):
-        pass
-    assert len(await history(still_node, child)) >= before
+    await later(clock, worker, 3 * MINUTE + timedelta(seconds=20))
+    assert await handed_out(still_node, worker) == {}
+    now = await still_node._read.now()
+    past = BackfillRequest(from_=now - 5 * MINUTE, to=now, max_active=10)
     with pytest.raises(Conflict, match="backfill those"):
-        await still_node.backfills.start(TENANT, child, BackfillRequest(from_=end - 5 * MINUTE, to=end))
+        await still_node.backfills.start(TENANT, CHILD, past)
+    for parent in (A, B):
+        assert [status for status, _ in await history(still_node, CHILD)] == ["pending"] * (
+            5 if parent == B else 0
+        )
+        await still_node.backfills.start(TENANT, parent, past)
+        await still_node.step("backfill")
+        await run_due(still_node)
+        await worker.report_all(await worker.runs())
+    await still_node.step("rounds")
+    await run_due(still_node)
+    runs = await worker.runs()
+    assert [run.job for run in runs] == [CHILD] * 5
+    assert len(await history(still_node, GRANDCHILD)) == 5
+
+
+async def test_a_round_that_was_skipped_for_a_parent_runs_when_that_is_backfilled(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    await still_node.jobs.create_many(TENANT, FAMILY[:3])
+    await still_node.jobs.pause(TENANT, B)
+    runs = await next_round(still_node, clock, worker)
+    await worker.complete(runs[A])
+    await still_node.step("rounds")
+    assert [status for status, _ in await history(still_node, CHILD)] == ["skipped"]
+    await still_node.jobs.resume(TENANT, B)
+    at = from_micros(runs[A].at)
+    await still_node.backfills.start(TENANT, B, BackfillRequest(from_=at, to=at))
+    await still_node.step("backfill")
+    await worker.complete((await handed_out(still_node, worker))[B])
+    again = await handed_out(still_node, worker)
+    assert {job: run.at for job, run in again.items()} == {CHILD: runs[A].at}
 
 
 async def test_a_parent_that_runs_once_has_to_have_counted_once(

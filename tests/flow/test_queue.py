@@ -9,6 +9,7 @@ import pytest
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
 from tickwork.app import Node
+from tickwork.config import Settings
 from tickwork.model.errors import QueueFull
 from tickwork.model.execution import ExecutionFilter, ExecutionView
 from tickwork.model.ids import job_id
@@ -43,6 +44,23 @@ async def test_nothing_of_a_paused_queue_is_handed_out_and_the_others_go_on(
     assert len(await handed_out(still_node, worker)) == 2
     await still_node.queues.resume(TENANT, "mail")
     assert len(await handed_out(still_node, worker)) == 3
+
+
+async def test_a_pause_and_a_limit_hold_on_the_other_nodes_too(
+    clock: SettableClock, still_node: Node, settings: Settings
+) -> None:
+    other = Node(settings)
+    await other.open()
+    try:
+        worker = await ScriptedWorker.connect(other, ["work"])
+        await still_node.queues.pause(TENANT, "mail")
+        await still_node.queues.set(TENANT, "mail", QueueSettings(max_running=2))
+        await submit(still_node, 3)
+        assert await handed_out(other, worker) == []
+        await still_node.queues.resume(TENANT, "mail")
+        assert len(await handed_out(other, worker)) == 2
+    finally:
+        await other.stop()
 
 
 async def test_what_workers_hold_of_a_paused_queue_goes_on(still_node: Node, worker: ScriptedWorker) -> None:

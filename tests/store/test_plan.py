@@ -43,6 +43,10 @@ _KEYED = [  # what looks executions up by their keys, thousands at once: each by
     ("dispatch", "claim"),
     ("trigger", "cancel_blockers"),
     ("trigger", "blockers"),
+    ("dependency", "find_parents"),
+    ("dependency", "hold"),
+    ("dependency", "let_go"),
+    ("dependency", "look_at_unsure"),
 ]
 
 
@@ -64,7 +68,7 @@ async def test_executions_are_looked_up_by_their_whole_key(
         return f"array_fill(NULL::{element}, ARRAY[{batch}])"
 
     plan = await _plan(filled, _PARAMETER.sub(some, queries(file)[name]))
-    conditions = re.findall(r"Index Scan using execution_.*_pkey.*\n\s*Index Cond: (.*)", plan)
+    conditions = re.findall(r"Index (?:Only )?Scan using execution_.*_pkey.*\n\s*Index Cond: (.*)", plan)
     assert conditions, plan
     for condition in conditions:
         assert "tenant_id = " in condition
@@ -93,9 +97,36 @@ async def test_lines_are_found_by_leaps(filled: Database) -> None:
 
 async def test_what_runs_under_a_gate_is_looked_up_by_its_whole_key(filled: Database) -> None:
     plan = await _explain(filled, "gate", "running", {1: "ARRAY[1]"})
-    conditions = re.findall(r"Index Scan using execution_.*_pkey.*\n\s*Index Cond: (.*)", plan)
+    conditions = re.findall(r"Index (?:Only )?Scan using execution_.*_pkey.*\n\s*Index Cond: (.*)", plan)
     assert conditions, plan
     assert all("scheduled_for = " in condition and "job_id = " in condition for condition in conditions)
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "arguments"),
+    [
+        ("worker", "held", {1: "1"}),
+        ("report", "attempt_standing", {1: "1", 2: "now()", 3: "1", 4: "1"}),
+        ("report", "begin_attempt", {1: "1", 2: "now()", 3: "1", 4: "1"}),
+        ("read", "workers", {1: "1", 2: "1", 3: "500", 4: "NULL"}),
+    ],
+)
+async def test_what_a_worker_holds_is_looked_up_by_its_whole_key(
+    filled: Database, file: str, name: str, arguments: dict[int, str]
+) -> None:
+    plan = await _explain(filled, file, name, arguments)
+    conditions = re.findall(r"Index (?:Only )?Scan using execution_.*_pkey.*\n\s*Index Cond: (.*)", plan)
+    assert conditions, plan
+    assert all("scheduled_for = " in condition and "job_id = " in condition for condition in conditions)
+    assert "Seq Scan" not in plan
+
+
+async def test_a_waiting_claim_looks_only_at_what_waits(filled: Database) -> None:
+    plan = await _explain(filled, "worker", "is_there_news", {
+        1: "1", 2: "ARRAY['work']", 3: "ARRAY['mail']", 4: "1",
+    })  # fmt: skip
+    assert "_lane_id_priority_ready_at_idx" in plan
+    assert "Seq Scan" not in plan
 
 
 async def test_listing_walks_the_primary_key_backwards(filled: Database) -> None:

@@ -23,6 +23,7 @@ SCENARIOS = (
     "http",
     "api",
     "cost",
+    "fairness",
 )
 
 

@@ -47,8 +47,10 @@ async def stamp(n: int, *, ctx: Context) -> None:
 
 
 @app.task(name="bench.urgent")
-async def urgent(n: int, *, ctx: Context) -> None:
+async def urgent(n: int, seconds: float = 0.0, *, ctx: Context) -> None:
     _note(_urgent.ledger, n, to_micros(ctx.scheduled_for))
+    if seconds:
+        await asyncio.sleep(seconds)
 
 
 @app.task(name="bench.spread")

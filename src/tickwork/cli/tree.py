@@ -34,25 +34,24 @@ def tree(client: Client, job_id: str, watch: bool, output: str) -> None:
         return print_json(graph.items if output == "jsonl" else [graph], output)
     if watch:
         graph = _follow(client, job_id, graph)
-    else:
-        click.echo("\n".join(drawn(graph)))
+    click.echo("\n".join(drawn(graph)))
     if graph.truncated:
         say(f"only the nearest {len(graph.items):,} are shown")
     return None
 
 
 def _follow(client: Client, job_id: str, graph: JobGraph) -> JobGraph:
+    """A picture that changes until all is over; nothing where nobody looks."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
-    with Live(console=Console(), auto_refresh=False) as picture:
-        while True:
+    with Live(console=Console(), auto_refresh=False, transient=True) as picture:
+        while not _is_over(graph):
             picture.update(Text.from_ansi("\n".join(drawn(graph))), refresh=True)
-            if _is_over(graph):
-                return graph
             sleep(_LOOK_AGAIN)
             graph = client.get_graph(job_id)
+    return graph
 
 
 def _is_over(graph: JobGraph) -> bool:

@@ -9,6 +9,7 @@ from tickwork.model.duration import parse_duration
 from tickwork.model.errors import Invalid
 from tickwork.model.job import JobRequest
 from tickwork.model.retry import error_name
+from tickwork.model.terms import errors_of_terms
 
 Errors = type[BaseException] | str | Sequence[type[BaseException] | str]  # as after `except`, or by name
 
@@ -66,6 +67,8 @@ def _check(request: JobRequest) -> None:
         parse_duration(request.timeout)
     except ValueError as error:
         raise Invalid.field("timeout", str(error)) from None
+    if errors := list(errors_of_terms(request.requires, request.limits)):
+        raise Invalid(errors)
 
 
 def as_invalid(error: ValueError, root: str) -> Invalid:

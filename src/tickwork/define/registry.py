@@ -13,6 +13,7 @@ from tickwork.model.context import Context
 from tickwork.model.errors import Invalid
 from tickwork.model.job import Duration, JobRequest, Priority
 from tickwork.model.task import TaskDefinition
+from tickwork.model.terms import FairShare, Limit, Requires
 
 if TYPE_CHECKING:
     from tickwork.client.asynchronous import AsyncClient
@@ -64,6 +65,9 @@ class App:
         timeout: Duration | None = None,
         queue: str | None = None,
         priority: Priority | None = None,
+        requires: Requires | None = None,
+        limits: list[Limit] | None = None,
+        fair_share: FairShare | None = None,
         tags: list[str] | None = None,
         process: bool = False,
         schedule: Schedule | None = None,
@@ -82,6 +86,9 @@ class App:
         timeout: Duration | None = None,
         queue: str | None = None,
         priority: Priority | None = None,
+        requires: Requires | None = None,
+        limits: list[Limit] | None = None,
+        fair_share: FairShare | None = None,
         tags: list[str] | None = None,
         process: bool = False,
         schedule: Schedule | None = None,
@@ -101,6 +108,9 @@ class App:
                 timeout=timeout,
                 queue=queue,
                 priority=priority,
+                requires=requires,
+                limits=limits,
+                fair_share=fair_share,
                 tags=tags,
             )
             declared = _declared(request, schedule, timezone, key)

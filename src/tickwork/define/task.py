@@ -17,6 +17,7 @@ from tickwork.define.workflow import Step, Steps
 from tickwork.model.errors import Invalid
 from tickwork.model.job import Duration, JobRequest, JobView, Priority
 from tickwork.model.task import Runner, TaskDefinition
+from tickwork.model.terms import FairShare, Limit, Requires
 from tickwork.outbox.submit import write, write_async
 
 P = ParamSpec("P")
@@ -73,6 +74,9 @@ class Task(Generic[P, R]):
         timeout: Duration | None = None,
         queue: str | None = None,
         priority: Priority | None = None,
+        requires: Requires | None = None,
+        limits: list[Limit] | None = None,
+        fair_share: FairShare | None = None,
         tags: list[str] | None = None,
     ) -> "Task[P, R]":
         """The same task, to be submitted with other options."""
@@ -86,6 +90,9 @@ class Task(Generic[P, R]):
             timeout=timeout,
             queue=queue,
             priority=priority,
+            requires=requires,
+            limits=limits,
+            fair_share=fair_share,
             tags=tags,
         )
 

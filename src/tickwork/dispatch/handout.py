@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tickwork.dispatch.gate import Gates
 from tickwork.dispatch.member import Member
+from tickwork.dispatch.throughput import count_started
 from tickwork.store.port import Handing, Lane, Slot, Works
 
 
@@ -65,6 +66,7 @@ class Handout:
             member.unreserve(works)
             member.take(works, self._leases[member.seat.worker_id])
             member.deliver(works)
+            count_started(works.lanes, self._lanes)
 
     def release(self) -> None:
         for member, _, works in self.shares:

@@ -165,7 +165,7 @@ def _queue_paused(facts: Facts) -> Iterator[Cause]:
 
 
 def _not_due(facts: Facts) -> Iterator[Cause]:
-    if facts.is_held or facts.due_at <= facts.now:
+    if facts.due_at <= facts.now:
         return
     when = _when(facts.due_at, facts.now)
     if facts.attempt > 1:

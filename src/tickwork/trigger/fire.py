@@ -31,6 +31,7 @@ from tickwork.store.port import (
     TriggerStore,
     Works,
 )
+from tickwork.trigger.backlog import Backlogs
 from tickwork.trigger.catch_up import GRACE, Plan, plan
 from tickwork.trigger.jitter import spread
 from tickwork.trigger.overlap import skip_reason
@@ -67,8 +68,10 @@ class Trigger:
         timing_from_text: Callable[[str], Timing],
         place: Place,
         make_days_for: Callable[[Iterable[datetime]], Awaitable[None]],
+        backlogs: Backlogs,
     ) -> None:
         self._store = store
+        self._backlogs = backlogs
         self._make_days_for = make_days_for
         self._timing_from_text = timing_from_text
         self._place = place
@@ -136,15 +139,19 @@ class Trigger:
         place: Place | None,
         handed_out_until: Micros,
     ) -> Handout | None:
-        if place is None:
-            await firing.insert_carefully(candidates, blockers, _skipped(candidates, blockers))
-            return None
         startable = _startable(candidates, blockers, handed_out_until)
+        skipped, lanes = _skipped(candidates, blockers), candidates.works.lanes
+        if place is None:
+            nobody = [None] * candidates.works.size
+            skipped |= await self._backlogs.overflowing(firing, lanes, startable, nobody)
+            await firing.insert_carefully(candidates, blockers, skipped)
+            return None
         handout = await place(firing, candidates.works.at(startable))
         try:
             await handout.fix(firing)
             workers = _spread_out(handout.workers(), startable, candidates.works.size)
-            await firing.insert(candidates, workers, blockers, _skipped(candidates, blockers))
+            skipped |= await self._backlogs.overflowing(firing, lanes, startable, workers)
+            await firing.insert(candidates, workers, blockers, skipped)
             await handout.lease(firing)
         except BaseException:
             handout.release()

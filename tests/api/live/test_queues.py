@@ -1,6 +1,7 @@
 """Queues as users see, limit, pause and fill them."""
 
 import asyncio
+import re
 from datetime import timedelta
 
 import asyncpg
@@ -240,3 +241,20 @@ async def test_metrics_tell_how_much_waits_in_each_queue(client: httpx2.AsyncCli
     assert 'tickwork_queue_depth{queue="mail"} 2.0' in text
     assert 'tickwork_queue_depth{queue="other"} 1.0' in text
     assert 'tickwork_queue_oldest_age_seconds{queue="mail"}' in text
+
+
+async def test_metrics_count_what_was_handed_out_of_each_queue(
+    client: httpx2.AsyncClient, still_node: Node, worker: ScriptedWorker
+) -> None:
+    before = await started(client, "counted")
+    for queue in ("counted", "counted", "other"):
+        await submit(client, queue)
+    await still_node.step("claim")
+    assert await started(client, "counted") - before == 2
+
+
+async def started(client: httpx2.AsyncClient, queue: str) -> float:
+    found = re.search(
+        rf'tickwork_queue_started_total{{queue="{queue}"}} (\S+)', (await client.get("/metrics")).text
+    )
+    return float(found[1]) if found else 0.0

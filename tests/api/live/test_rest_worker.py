@@ -483,6 +483,22 @@ async def test_what_a_job_depends_on_comes_with_its_result(
     ]
 
 
+async def test_a_limit_holds_and_is_free_again_when_one_ends_or_is_cancelled(
+    live_client: httpx2.AsyncClient,
+) -> None:
+    worker = await RestWorker.register(live_client, slots=9)
+    for _ in range(3):
+        await create(live_client, limits=[{"key": "customer-42", "max_running": 1}])
+    (first,) = await worker.claim(most=9, wait=SOON)
+    await worker.start(first)
+    assert await worker.claim(most=9) == []
+    await worker.complete(first)
+    (second,) = await worker.claim(most=9, wait=SOON)
+    await worker.start(second)
+    await live_client.post(f"/v1/executions/{second['id']}/cancel")
+    assert len(await worker.claim(most=9, wait=SOON)) == 1
+
+
 async def test_it_gets_only_what_its_queues_tasks_and_labels_allow(live_client: httpx2.AsyncClient) -> None:
     worker = await RestWorker.register(live_client, slots=9, queues=["mail"], labels={"region": "eu"})
     await RestWorker.register(live_client, tasks=["other"])

@@ -17,6 +17,7 @@ from tickwork.model.execution import ExecutionStatus
 from tickwork.model.job import JobRequest
 from tickwork.model.page import Page
 from tickwork.model.task import Runner
+from tickwork.model.terms import FairShare, Limit, Requires
 
 
 class Execution(msgspec.Struct):
@@ -256,3 +257,22 @@ def test_importing_the_package_imports_nothing_else():
     code = "import sys, tickwork; print([name for name in sys.modules if name.startswith('tickwork.')])"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed == "[]\n"
+
+
+def test_terms_are_options_of_a_task() -> None:
+    app = App()
+
+    @app.task(requires=Requires(gpu=1), limits=[Limit("api", max_running=2)])
+    def train() -> None: ...
+
+    changed = train.options(fair_share=FairShare("acme", weight=2))
+    request = changed.request_for()
+    assert request.requires.resources() == {"gpu": 1}
+    assert request.limits == [Limit("api", max_running=2)]
+    assert request.fair_share == FairShare("acme", weight=2)
+
+
+def test_terms_that_make_no_sense_are_refused_where_they_stand() -> None:
+    with pytest.raises(Invalid) as refused:
+        App().task(limits=[Limit("api", rate="often")])(print)
+    assert refused.value.errors[0].path == "limits[0].rate"

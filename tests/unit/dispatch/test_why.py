@@ -114,6 +114,11 @@ def test_paused():
     )
 
 
+def test_what_is_held_is_not_due_before_its_time_either():
+    kinds = [cause.kind for cause in why(is_held=True, job_paused=True, due_at=later(hours=1)).causes]
+    assert kinds == ["paused", "due"]
+
+
 def test_a_paused_job_does_not_hold_what_was_run_by_hand():
     assert why(job_paused=True).causes == []
 

@@ -81,8 +81,8 @@ $$;
 
 -- Lets executions wait for those of their parents that have not ended as they must. A parent that is due once is locked
 -- meanwhile: it ends wholly before this or wholly after it, and then knows who waits. One that repeats has, for a round
--- that is only being made, not ended.
-CREATE FUNCTION tickwork.await_parents(children bigint[], round_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+-- that is only being made, not ended; whether it is due in that round at all is looked at later, if it can miss it.
+CREATE FUNCTION tickwork.await_parents(children bigint[], round_at timestamptz, can_miss boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM FROM (
         SELECT DISTINCT p.tenant_id, p.scheduled_for, p.id
@@ -105,7 +105,7 @@ BEGIN
         AND NOT e.followed AND e.status <> 'completed';
     INSERT INTO tickwork.awaited (child_id, child_at, parent_id, parent_at, tenant_id, on_any, unsure, ended)
     SELECT edge.child_id, edge.child_at, edge.parent_id, edge.parent_at, edge.tenant_id, edge.on_any,
-        edge.repeats AND e.status IS NULL, CASE WHEN e.status = 'skipped' THEN e.status END
+        can_miss AND edge.repeats AND e.status IS NULL, CASE WHEN e.status = 'skipped' THEN e.status END
     FROM (
         SELECT d.tenant_id, d.child_id, coalesce(c.scheduled_for, round_at) AS child_at, d.parent_id,
             coalesce(p.scheduled_for, round_at) AS parent_at, d.on_any, p.scheduled_for IS NULL AS repeats
@@ -124,9 +124,11 @@ BEGIN
     ON CONFLICT DO NOTHING;
 END $$;
 
--- What repeats together: the executions of a round of a job bring those of all who follow it into being, to wait.
+-- What repeats together: the executions of a round of a job bring those of all who follow it into being, to wait, or back
+-- if they were skipped because of it. A backfill runs rounds that began before a follower was there, and one parent of
+-- it at a time: the others are waited for.
 CREATE FUNCTION tickwork.make_round() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE made bigint[];
+DECLARE backfilled boolean := NEW.trigger = 'backfill'; made bigint[];
 BEGIN
     IF NOT EXISTS (SELECT FROM tickwork.job WHERE id = NEW.job_id AND rule_id IS NOT NULL) THEN
         RETURN NULL;
@@ -137,15 +139,18 @@ BEGIN
         SELECT c.id FROM follower f
         JOIN tickwork.dependency d ON d.parent_id = f.id
         JOIN tickwork.job c ON c.id = d.child_id
-        WHERE c.rule_id IS NOT NULL AND c.status <> 'cancelled' AND c.active_from <= NEW.scheduled_for
+        WHERE c.rule_id IS NOT NULL AND c.status <> 'cancelled' AND (c.active_from <= NEW.scheduled_for OR backfilled)
     ), beside AS (
-        INSERT INTO tickwork.execution
+        INSERT INTO tickwork.execution AS e
             (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
         SELECT NEW.tenant_id, NEW.scheduled_for, c.id, c.lane_id, c.priority, NEW.trigger, 'pending', 'infinity', c.followed
         FROM follower JOIN tickwork.job c ON c.id = follower.id
         WHERE c.id <> NEW.job_id
         ORDER BY c.id
-        ON CONFLICT DO NOTHING
+        ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
+        SET status = 'pending', ready_at = 'infinity', finished_at = NULL, reason = NULL, attempt = e.attempt + 1,
+            trigger = excluded.trigger, lane_id = excluded.lane_id, priority = excluded.priority, followed = excluded.followed
+        WHERE e.status = 'skipped' AND e.reason LIKE 'parent %'
         RETURNING job_id
     ), noted AS (
         INSERT INTO tickwork.extra (job_id, scheduled_for, backfill_id)
@@ -155,7 +160,7 @@ BEGIN
     )
     SELECT array_agg(job_id) INTO made FROM beside;
     IF made IS NOT NULL THEN
-        PERFORM tickwork.await_parents(made, NEW.scheduled_for);
+        PERFORM tickwork.await_parents(made, NEW.scheduled_for, NOT backfilled);
     END IF;
     IF NEW.finished_at IS NOT NULL THEN
         UPDATE tickwork.awaited SET ended = NEW.status WHERE parent_id = NEW.job_id AND parent_at = NEW.scheduled_for;
@@ -224,36 +229,13 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- A round that was skipped and begins anew takes along those that were skipped because of it.
-CREATE FUNCTION tickwork.make_round_again() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE revived bigint[];
-BEGIN
-    WITH RECURSIVE follower AS (
-        SELECT NEW.job_id AS id
-        UNION
-        SELECT d.child_id FROM follower f JOIN tickwork.dependency d ON d.parent_id = f.id
-    ), again AS (
-        UPDATE tickwork.execution e
-        SET status = 'pending', ready_at = 'infinity', finished_at = NULL, reason = NULL, attempt = e.attempt + 1
-        FROM follower f
-        WHERE e.tenant_id = ANY(ARRAY[NEW.tenant_id]) AND e.scheduled_for = NEW.scheduled_for AND e.job_id = f.id
-            AND e.status = 'skipped' AND e.reason LIKE 'parent %'
-        RETURNING e.job_id
-    )
-    SELECT array_agg(job_id) INTO revived FROM again;
-    IF revived IS NOT NULL THEN
-        PERFORM tickwork.await_parents(revived, NEW.scheduled_for);
-    END IF;
-    RETURN NULL;
-END $$;
-
 -- Whoever makes, ends or revives an execution need not know of those that wait for it: the conditions here are all that
 -- an execution without followers costs. At the top only: what these functions change themselves, they look after.
 CREATE TRIGGER make_round AFTER INSERT ON tickwork.execution FOR EACH ROW
     WHEN (NEW.followed AND NEW.trigger <> 'manual' AND pg_trigger_depth() = 0) EXECUTE FUNCTION tickwork.make_round();
 CREATE TRIGGER make_round_again AFTER UPDATE OF finished_at ON tickwork.execution FOR EACH ROW
     WHEN (NEW.followed AND OLD.status = 'skipped' AND NEW.finished_at IS NULL AND pg_trigger_depth() = 0)
-    EXECUTE FUNCTION tickwork.make_round_again();
+    EXECUTE FUNCTION tickwork.make_round();
 CREATE TRIGGER note_end AFTER UPDATE OF finished_at ON tickwork.execution FOR EACH ROW
     WHEN (NEW.followed AND OLD.finished_at IS NULL AND NEW.finished_at IS NOT NULL
           AND NOT (NEW.status = 'cancelled' AND NEW.reason IS NOT DISTINCT FROM 'rescheduled'))

@@ -57,7 +57,7 @@ WHERE c.id = begun.child_id AND c.rule_id IS NOT NULL AND begun.at >= c.active_f
 -- name: await_parents
 -- Lets jobs that are due once wait for those they depend on.
 SELECT tickwork.await_parents(ARRAY(
-    SELECT id FROM tickwork.job WHERE id = ANY($1::bigint[]) AND rule_id IS NULL), NULL);
+    SELECT id FROM tickwork.job WHERE id = ANY($1::bigint[]) AND rule_id IS NULL), NULL, false);
 
 -- name: hold
 -- The waiting executions of jobs that are due once go on waiting, if there is something to wait for.

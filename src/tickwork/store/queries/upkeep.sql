@@ -31,7 +31,8 @@ WHERE scheduled_for < $1 AND NOT EXISTS (
     WHERE x.scheduled_for >= kept.begin_at AND x.scheduled_for < kept.end_at);
 
 -- name: give_up_rounds
--- Rounds of the past that wait for others to complete: nobody has seen to those for as long as history is kept.
+-- Rounds of the past that wait for others to complete: nobody has seen to those for as long as history is kept. Those
+-- of a backfill are as old as they were wanted.
 UPDATE tickwork.execution e
 SET status = 'skipped', ready_at = NULL, finished_at = tickwork.clock(),
     reason = 'what it depends on did not complete for as long as history is kept'
@@ -42,7 +43,7 @@ FROM (
     OFFSET 0
 ) a
 WHERE e.tenant_id = ANY(ARRAY[a.tenant_id]) AND e.scheduled_for = a.child_at AND e.job_id = a.child_id
-    AND e.status = 'pending';
+    AND e.status = 'pending' AND e.trigger = 'schedule';
 
 -- name: forget_awaited
 -- What executions that are gone waited for.

@@ -1,0 +1,83 @@
+"""How late the jobs of one key begin while another key floods the same workers."""
+
+import asyncio
+from typing import Annotated
+
+from msgspec import Meta
+
+from tickwork.bench import plan as base
+from tickwork.bench.account import settle_accounts
+from tickwork.bench.figure import Figure
+from tickwork.bench.ledger import Lateness
+from tickwork.bench.plan import Many
+from tickwork.bench.recurring import PERIOD, end_pulse, start_burst, start_pulse, wait_for
+from tickwork.bench.show import Show
+from tickwork.bench.stage import HELD_EQUAL, Stage, stage
+from tickwork.model.terms import FairShare
+
+_GOAL = 2  # times as late as without the flood, 99 of 100
+_TAKES = 0.05  # seconds
+
+
+class Plan(base.Plan, frozen=True, kw_only=True):
+    warm_up: Annotated[base.Seconds, Meta(description="How long to run before, in seconds.")] = 5.0
+    seconds: Annotated[base.Seconds, Meta(description="How long to measure, each time.")] = 20.0
+    quiet: Annotated[Many, Meta(description="Jobs of the quiet key due in each second.")] = 50
+    flood: Annotated[Many, Meta(description="Jobs of the other key, due all at once.")] = 20_000
+    slots: Annotated[Many, Meta(description="Slots of the worker.")] = 20
+
+
+QUICK = Plan(quiet=5, flood=200, warm_up=1, seconds=2)
+
+
+async def run(show: Show, plan: Plan) -> Figure:
+    async with stage() as on:
+        await on.start(slots=plan.slots)
+        wait = plan.warm_up + plan.seconds + PERIOD
+        flood = await start_burst(
+            on, plan.flood, show.counter("flood", plan.flood), task="bench.linger",
+            payload={"seconds": _TAKES}, fair_share=FairShare("flood"), after=wait,
+        )  # fmt: skip
+        quiet = await start_pulse(
+            on, plan.quiet, show.counter("quiet", plan.quiet * PERIOD), task="bench.urgent",
+            payload={"seconds": _TAKES}, fair_share=FairShare("quiet"),
+        )  # fmt: skip
+        await wait_for(quiet)
+        await _pass(show, plan.warm_up, "warm-up")
+        alone = await _lateness(on, show, plan.seconds, "without the flood")
+        await wait_for(flood)
+        beside = await _lateness(on, show, plan.seconds, "during the flood")
+        await end_pulse(on, flood, quiet)
+        balance = await settle_accounts(on, await flood.due_times(on), show, "bench.linger")
+        quiet_due, quiet_ran = sum(await quiet.due_times(on)), on.urgent.total()
+    ratio = beside.milliseconds(0.99) / max(alone.milliseconds(0.99), 1.0)
+    lost, doubled = max(quiet_due - quiet_ran, 0), max(quiet_ran - quiet_due, 0)
+    return Figure(
+        scenario="fairness",
+        value=round(ratio, 2),
+        unit="times as late as without the flood, for 99 of 100",
+        goal=_GOAL,
+        met=ratio <= _GOAL,
+        lost=balance.lost + lost,
+        doubled=balance.doubled + doubled,
+        details={
+            "without_the_flood": alone.summary(),
+            "during_the_flood": beside.summary(),
+            "flood": plan.flood,
+            "quiet_per_second": plan.quiet,
+            "each_takes_s": _TAKES,
+            "slots": plan.slots,
+        },
+        held_equal=f"{HELD_EQUAL}; one worker for both keys, each job takes {_TAKES} s",
+    )
+
+
+async def _lateness(on: Stage, show: Show, seconds: float, what: str) -> Lateness:
+    before = on.urgent.lateness()
+    await _pass(show, seconds, what)
+    return on.urgent.lateness().since(before)
+
+
+async def _pass(show: Show, seconds: float, what: str) -> None:
+    show.say(f"{what}: {seconds:g} s")
+    await asyncio.sleep(seconds)

@@ -1,0 +1,21 @@
+"""What was handed out is counted by queue, for a bounded number of them."""
+
+from prometheus_client import REGISTRY
+
+from tickwork.dispatch import throughput
+from tickwork.model.terms import NO_TERMS
+from tickwork.store.port import Lane
+
+LANES = {number: Lane(number, 1, queue, "work", NO_TERMS) for number, queue in enumerate("aabc")}
+
+
+def counted(queue: str) -> float:
+    return REGISTRY.get_sample_value("tickwork_queue_started_total", {"queue": queue}) or 0.0
+
+
+def test_adds_the_lanes_of_a_queue_up_and_the_queues_beyond_so_many(monkeypatch):
+    monkeypatch.setattr(throughput, "_counters", {})
+    monkeypatch.setattr(throughput, "_MOST_QUEUES", 1)
+    before = {queue: counted(queue) for queue in ("a", "b", "(others)")}
+    throughput.count_started([0, 1, 1, 2, 3, 3], LANES)
+    assert {queue: counted(queue) - before[queue] for queue in before} == {"a": 3, "b": 0, "(others)": 3}
