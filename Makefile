@@ -38,9 +38,9 @@ simulate: $(VENV)/dev ## many simulated histories: 5000, or TICKWORK_SEEDS of th
 
 bench: $(VENV)/base ## measure everything and write the report; ARGS="--only lateness" measures one thing
 	@$(BIN)/python bench/run.py $(ARGS)
-	@$(BIN)/python bench/report.py
 
-peers: build/bench-venv/ready ## install the peers that `make bench` measures beside Tickwork
+peers: $(VENV)/base build/bench-venv/ready ## measure Tickwork beside its peers, about 15 minutes; ARGS=--quick only tries them
+	@$(BIN)/python bench/run.py --only peers $(ARGS)
 
 build/bench-venv/ready: bench/requirements.txt
 	@$(PYTHON) -m venv build/bench-venv

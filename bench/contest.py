@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from store import postgres, redis
+from store import Store, postgres, redis
 from tickwork.bench.ledger import LEDGER_FOLDER, Ledgers
 
 BENCH = Path(__file__).parent
@@ -35,7 +35,7 @@ class Contest(NamedTuple):
 
 CONTESTS = (
     Contest("tickwork", "", 35_000),
-    Contest("pgqueuer", "", 7_000),
+    Contest("pgqueuer", "", 10_000),
     Contest("procrastinate", "", 400),
     Contest("apscheduler", "", 150),
     Contest("dramatiq", "always", 1_500),
@@ -61,7 +61,7 @@ def measure(contest: Contest, jobs: int) -> dict[str, Any]:
     ):
         ledgers = Path(folder, "ledgers")
         ledgers.mkdir()
-        env = {**store, LEDGER_FOLDER: str(ledgers)}
+        env = {**store.environment, LEDGER_FOLDER: str(ledgers)}
         _call(contest.name, "prepare", env=env)
         enqueued = json.loads(_call(contest.name, "enqueue", str(jobs), env=env))["seconds"]
         drained = _drain(contest.name, about["processes"], jobs, Ledgers(ledgers), env)
@@ -70,6 +70,7 @@ def measure(contest: Contest, jobs: int) -> dict[str, Any]:
     return {
         **about,
         "jobs": jobs,
+        "store": store.about,
         "durability": DURABILITY[contest.fsync],
         "enqueued_per_second": round(jobs / enqueued),
         "drained_per_second": round((jobs - lost) / drained),
@@ -78,7 +79,7 @@ def measure(contest: Contest, jobs: int) -> dict[str, Any]:
     }
 
 
-def _store(contest: Contest, folder: Path) -> AbstractContextManager[dict[str, str]]:
+def _store(contest: Contest, folder: Path) -> AbstractContextManager[Store]:
     return redis(folder, contest.fsync) if contest.fsync else postgres(folder)
 
 
@@ -117,17 +118,19 @@ def _workers(
     started: list[subprocess.Popen[bytes]] = []
     try:
         for _ in range(processes):
-            started.append(
-                subprocess.Popen(
-                    [PYTHON, "-m", "peers", name, "work"], cwd=BENCH, env={**os.environ, **env},
-                    start_new_session=True, stdout=messages, stderr=messages,
-                )
-            )  # fmt: skip
+            started.append(_worker(name, env, messages))  # noqa: PERF401 (ended if the next one fails)
         yield started
     finally:
         for worker in started:
             os.killpg(worker.pid, signal.SIGKILL)
             worker.wait()
+
+
+def _worker(name: str, env: Mapping[str, str], messages: IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [PYTHON, "-m", "peers", name, "work"], cwd=BENCH, env={**os.environ, **env},
+        start_new_session=True, stdout=messages, stderr=messages,
+    )  # fmt: skip
 
 
 def _time(jobs: int, ledgers: Ledgers, workers: Sequence[subprocess.Popen[bytes]]) -> float:

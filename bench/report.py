@@ -1,73 +1,110 @@
-"""Turns build/bench/*.json into the tables and plots of docs/explanation/performance.md."""
+"""Turns build/bench/*.json into the tables and plots of docs/explanation/performance.md.
 
+.venv/bin/python bench/report.py [--figures build/bench] [--page docs/explanation/performance.md]
+"""
+
+import argparse
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from plot import plot
+import msgspec
+from contest import CONTESTS
+from plot import Bar, bars, plot
 
-from tickwork.bench.plan import SCENARIOS
+from tickwork.bench.plan import SCENARIOS, scenario
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "build" / "bench"
 PAGE = ROOT / "docs" / "explanation" / "performance.md"
-PLOTS = PAGE.parent / "performance"
 _LARGE = 1000  # numbers from here on need no fractions
-_CLASSES = {"A": "none", "B": "final state", "C": "full record"}
 
 
 def main() -> None:
-    page = PAGE.read_text()
-    figures = [
-        json.loads(path.read_text()) for name in SCENARIOS if (path := FIGURES / f"{name}.json").exists()
-    ]
-    if figures:
-        page = _between(page, "machine", _machine(figures))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--figures", type=Path, default=FIGURES)
+    parser.add_argument("--page", type=Path, default=PAGE)
+    asked = parser.parse_args()
+    write(asked.figures, asked.page)
+
+
+def write(folder: Path, file: Path) -> None:
+    """What has not been measured says so; of a section without any figure, the page keeps what it has."""
+    page, plots = file.read_text(), file.parent / file.stem
+    if figures := _measured(folder):
+        page = _between(page, "machine", _machine(list(figures.values())))
         page = _between(page, "figures", _figures(figures))
-        page = _between(page, "details", "\n".join(map(_details, figures)))
-    if (peers := FIGURES / "peers.json").exists():
-        page = _between(page, "peers", _peers(json.loads(peers.read_text())))
-    PAGE.write_text(page)
+        page = _between(page, "details", "\n".join(_details(each, plots) for each in figures.values()))
+    if (peers := folder / "peers.json").exists():
+        page = _between(page, "peers", _peers(json.loads(peers.read_text()), plots))
+    file.write_text(page)
+
+
+def _measured(folder: Path) -> dict[str, dict[str, Any]]:
+    """By scenario. Quick forms are no measurements."""
+    files = {name: folder / f"{name}.json" for name in SCENARIOS}
+    figures = {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
+    is_quick = folder.name == "quick"
+    return {
+        name: figure
+        for name, figure in figures.items()
+        if is_quick or figure["plan"] != msgspec.to_builtins(scenario(name).quick)
+    }
 
 
 def _machine(figures: Sequence[dict[str, Any]]) -> str:
-    machine = figures[0]["machine"]
     measured = sorted(figure["at"][:10] for figure in figures)
-    rows = [*machine.items(), ("measured", " to ".join(dict.fromkeys((measured[0], measured[-1]))))]
+    rows = [
+        *figures[0]["machine"].items(),
+        ("measured", " to ".join(dict.fromkeys((measured[0], measured[-1])))),
+        ("held equal", figures[0]["held_equal"]),
+    ]
     return _table(("", ""), ((name.replace("_", " "), str(value)) for name, value in rows))
 
 
-def _figures(figures: Iterable[dict[str, Any]]) -> str:
+def _figures(figures: Mapping[str, dict[str, Any]]) -> str:
     head = ("scenario", "measured", "goal", "met", "lost", "doubled")
-    return _table(head, map(_figure_row, figures))
+    return _table(head, (_figure_row(name, figures.get(name)) for name in SCENARIOS))
 
 
-def _figure_row(figure: dict[str, Any]) -> tuple[str, ...]:
-    met = "yes" if figure["met"] else "**no**"
-    measured = f"{_number(figure['value'])} {figure['unit']}"
+def _figure_row(name: str, figure: dict[str, Any] | None) -> tuple[str, ...]:
+    if figure is None:
+        return (name, "not measured", "", "", "", "")
     return (
-        figure["scenario"],
-        measured,
+        name,
+        f"{_number(figure['value'])} {figure['unit']}",
         _number(figure["goal"]),
-        met,
+        "yes" if figure["met"] else "**no**",
         str(figure["lost"]),
         str(figure["doubled"]),
     )
 
 
-def _details(figure: dict[str, Any]) -> str:
+def _details(figure: dict[str, Any], plots: Path) -> str:
     name, details = figure["scenario"], figure["details"]
     parts = {key: dict(_leaves(value)) for key, value in details.items() if isinstance(value, dict)}
     alike = len(parts) > 1 and len({tuple(part) for part in parts.values()}) == 1
     rest = {key: value for key, value in details.items() if key not in parts} if alike else details
-    text = f"### {name}\n\n"
+    text = f"### {name}\n\n```sh\n{_command(name, figure['plan'])}\n```\n\n"
     if alike:
         text += _side_by_side(parts) + "\n"
     text += _table(("", ""), ((path, _number(value)) for path, value in _leaves(rest)))
-    return text + _plotted(name, figure["series"])
+    return text + _plotted(name, figure["series"], plots)
+
+
+def _command(name: str, plan: dict[str, Any]) -> str:
+    """What measures it again, with what was not as always."""
+    usual = msgspec.to_builtins(scenario(name).plan)
+    words = ["tickwork", "bench", name]
+    for field, value in plan.items():
+        if value != usual.get(field):
+            words += [f"--{field.replace('_', '-')}", *([] if value is True else [f"{value:g}"])]
+    return " ".join(words)
 
 
 def _side_by_side(parts: dict[str, dict[str, Any]]) -> str:
@@ -77,12 +114,16 @@ def _side_by_side(parts: dict[str, dict[str, Any]]) -> str:
     return _table(head, ((field, *(_number(part[field]) for part in parts.values())) for field in fields))
 
 
-def _plotted(name: str, series: dict[str, Any]) -> str:
+def _plotted(name: str, series: dict[str, Any], plots: Path) -> str:
     if not any(series.values()):
         return ""
-    PLOTS.mkdir(exist_ok=True)
-    (PLOTS / f"{name}.svg").write_text(plot(name, series))
-    return f"\n![{name} as a plot](performance/{name}.svg)\n"
+    return _shown(name, plot(name, series), plots)
+
+
+def _shown(name: str, drawing: str, plots: Path) -> str:
+    plots.mkdir(exist_ok=True)
+    (plots / f"{name}.svg").write_text(drawing)
+    return f"\n![{name} as a plot]({plots.name}/{name}.svg)\n"
 
 
 def _leaves(details: dict[str, Any], above: str = "") -> Iterable[tuple[str, Any]]:
@@ -98,42 +139,84 @@ def _words(name: str) -> str:
     return re.sub(r"\d{4,}", lambda digits: f"{int(digits[0]):,}", name.replace("_", " "))
 
 
-def _peers(results: Sequence[dict[str, Any]]) -> str:
+def _peers(document: dict[str, Any], plots: Path) -> str:
     kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for result in results:
-        kinds.setdefault((result["name"], result["durability"]), []).append(result)
-    rows = sorted((_peer_row(turns) for turns in kinds.values()), key=lambda row: -row[0])
-    head = (
-        "",
-        "drained/s",
-        "spread",
-        "enqueued/s",
-        "history",
-        "durability",
-        "killed worker",
-        "lost",
-        "doubled",
-        "as measured",
-    )
-    return _table(head, (row[1:] for row in rows))
-
-
-def _peer_row(turns: Sequence[dict[str, Any]]) -> tuple[Any, ...]:
-    drained = [turn["drained_per_second"] for turn in turns]
-    first = turns[0]
+    for result in document["results"]:
+        if "name" in result:
+            kinds.setdefault((result["name"], result["durability"]), []).append(result)
+    ranked = sorted(kinds.values(), key=lambda turns: -median(_rates(turns)))
+    drawing = bars("Jobs drained a second", [_bar(turns) for turns in ranked])
     return (
-        median(drained),
-        f"{first['name']} {first['version']}",
-        _number(median(drained)),
-        f"{_number(min(drained))} to {_number(max(drained))}",
+        "\n".join(
+            [
+                _when(document),
+                _outcomes(ranked),
+                _ways(ranked),
+                *_missing(document["results"]),
+                _shown("peers", drawing, plots).lstrip("\n") if ranked else "",
+            ]
+        ).rstrip("\n")
+        + "\n"
+    )
+
+
+def _when(document: dict[str, Any]) -> str:
+    machine = document["machine"]
+    return (
+        f"Measured on {document['at'][:10]} by `make peers` on {machine['processor']}, {machine['cores']} cores, "
+        f"{machine['memory']}, {machine['system']}, data on {machine['data_on']}: medians of {document['runs']} turns "
+        f"of about {document['seconds']:g} seconds.\n"
+    )
+
+
+def _outcomes(ranked: Sequence[Sequence[dict[str, Any]]]) -> str:
+    head = ("", "drained/s", "spread", "enqueued/s", "history", "durability", "lost", "doubled")
+    return _table(head, map(_outcome, ranked))
+
+
+def _outcome(turns: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+    first, rates = turns[0], _rates(turns)
+    return (
+        first["name"],
+        _number(median(rates)),
+        f"{_number(min(rates))} to {_number(max(rates))}",
         _number(median(turn["enqueued_per_second"] for turn in turns)),
-        f"{first['history']} ({_CLASSES[first['history']]})",
+        first["history"],
         first["durability"],
-        first["delivery"],
         str(sum(turn["lost"] for turn in turns)),
         str(sum(turn["doubled"] for turn in turns)),
-        f"{first['fast_path']}; {first['jobs']:,} jobs",
     )
+
+
+def _ways(ranked: Sequence[Sequence[dict[str, Any]]]) -> str:
+    firsts = {turns[0]["name"]: turns[0] for turns in ranked}
+    head = ("", "store", "as measured", "kept of a finished job", "jobs of a killed worker")
+    return _table(head, map(_way, firsts.values()))
+
+
+def _way(first: dict[str, Any]) -> tuple[str, ...]:
+    name = f"{first['name']} {first['version']}"
+    return (name, first["store"], first["fast_path"], f"{first['history']}: {first['kept']}", first["killed"])
+
+
+def _missing(results: Sequence[dict[str, Any]]) -> list[str]:
+    """A line for each that has no figure, or not one for every turn."""
+    reasons = {contest.name: "not asked for" for contest in CONTESTS}
+    for result in results:
+        reasons[result["contest"]] = ""
+    for result in results:
+        if why := result.get("skipped") or result.get("failed"):
+            reasons[result["contest"]] = why.splitlines()[0]
+    return [f"Not measured: {name}, {why}.\n" for name, why in reasons.items() if why]
+
+
+def _bar(turns: Sequence[dict[str, Any]]) -> Bar:
+    rates = _rates(turns)
+    return Bar(f"{turns[0]['name']}, {turns[0]['durability']}", median(rates), min(rates), max(rates))
+
+
+def _rates(turns: Sequence[dict[str, Any]]) -> list[float]:
+    return [turn["drained_per_second"] for turn in turns]
 
 
 def _number(value: Any) -> str:

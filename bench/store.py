@@ -1,5 +1,6 @@
 """What peers store their jobs in: the PostgreSQL that Tickwork brings, or Debian's Redis, on this machine only."""
 
+import asyncio
 import shutil
 import socket
 import subprocess
@@ -7,6 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
+
+import asyncpg
 
 from tickwork.store.embedded import EmbeddedPostgres
 
@@ -17,19 +21,24 @@ class NoRedis(Exception):
     pass
 
 
+class Store(NamedTuple):
+    about: str
+    environment: dict[str, str]
+
+
 @contextmanager
-def postgres(folder: Path) -> Iterator[dict[str, str]]:
+def postgres(folder: Path) -> Iterator[Store]:
     """fsync and synchronous_commit on, with the same settings as for Tickwork."""
     server = EmbeddedPostgres(folder)
     url = server.start()
     try:
-        yield {"PEER_POSTGRES": url}
+        yield Store(f"PostgreSQL {asyncio.run(_version(url))}", {"PEER_POSTGRES": url})
     finally:
         server.stop()
 
 
 @contextmanager
-def redis(folder: Path, fsync: str) -> Iterator[dict[str, str]]:
+def redis(folder: Path, fsync: str) -> Iterator[Store]:
     """An append-only file, synced `always` or `everysec`."""
     program = shutil.which("redis-server")
     if not program:
@@ -43,10 +52,22 @@ def redis(folder: Path, fsync: str) -> Iterator[dict[str, str]]:
     server = subprocess.Popen([program, *words], stdout=subprocess.DEVNULL)
     try:
         _wait_for(port)
-        yield {"PEER_REDIS": f"redis://127.0.0.1:{port}/0"}
+        yield Store(f"Redis {_redis_version(program)}", {"PEER_REDIS": f"redis://127.0.0.1:{port}/0"})
     finally:
         server.kill()
         server.wait()
+
+
+async def _version(url: str) -> str:
+    connection = await asyncpg.connect(url)
+    version = connection.get_server_version()
+    await connection.close()
+    return f"{version.major}.{version.minor}"
+
+
+def _redis_version(program: str) -> str:
+    told = subprocess.run([program, "--version"], check=True, capture_output=True, text=True, timeout=_WITHIN)
+    return next(word.removeprefix("v=") for word in told.stdout.split() if word.startswith("v="))
 
 
 def _free_port() -> int:

@@ -4,6 +4,7 @@ import sys
 
 import dramatiq
 from dramatiq.brokers.redis import RedisBroker
+from dramatiq.cli import main
 
 from peers.peer import CORES, About, Peer, count, nothing, redis_url
 
@@ -23,8 +24,6 @@ def _enqueue(jobs: int) -> None:
 
 
 def _work() -> None:
-    from dramatiq.cli import main
-
     sys.argv = ["dramatiq", "peers.dramatiq", "--processes", str(CORES), "--threads", str(_THREADS)]
     sys.exit(main())
 

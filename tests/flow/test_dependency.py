@@ -180,3 +180,41 @@ async def test_ten_thousand_children_of_one_parent_go_on_together(
     (run,) = (await handed_out(still_node, worker)).values()
     await worker.complete(run)
     assert len(await handed_out(still_node, worker)) == 9_999
+
+
+@pytest.mark.parametrize("parent_completes", ["before its child has an execution", "after that"])
+async def test_a_child_that_is_due_in_a_month_waits_for_both(
+    still_node: Node, worker: ScriptedWorker, clock: SettableClock, parent_completes: str
+) -> None:
+    made = await still_node.jobs.create_many(TENANT, [after(ref="a"), after("@a", schedule="in 30d")])
+    a, child = (parse_job_id(job.id) for job in made)
+    run = (await handed_out(still_node, worker))[a]
+    if parent_completes == "before its child has an execution":
+        await worker.complete(run)
+    await clock.advance(timedelta(days=25))
+    await still_node.step("partitions")
+    await still_node.step("promote")
+    if parent_completes == "after that":
+        assert (await the_execution(still_node, child)).waiting_for == "dependency"
+        await worker.complete(run)
+    assert (await the_execution(still_node, child)).waiting_for == "due"
+    await clock.advance(timedelta(days=5))
+    back = await ScriptedWorker.connect(still_node, ["work"])
+    assert (await handed_out(still_node, back)).keys() == {child}
+
+
+async def test_a_worker_that_is_lost_for_good_is_an_outcome_too(
+    still_node: Node, worker: ScriptedWorker, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tickwork.dispatch.rescue._GRACE", 0)
+    either = Dependency("@a", on="any outcome")
+    made = await still_node.jobs.create_many(
+        TENANT, [after(ref="a", on_worker_lost="fail"), JobRequest(task="work", depends_on=[either])]
+    )
+    await handed_out(still_node, worker)
+    await worker.leave_silently()
+    await clock.advance(timedelta(minutes=1))
+    while await still_node.step("rescue"):
+        pass
+    other = await ScriptedWorker.connect(still_node, ["work"])
+    assert (await handed_out(still_node, other)).keys() == {parse_job_id(made[1].id)}

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import asyncpg
 import pytest
 
 from support.scripted import ScriptedWorker
@@ -317,3 +318,18 @@ async def test_rounds_that_cannot_be_paired_are_refused(
     (error,) = refused.value.errors
     assert error.path == path
     assert message in error.message
+
+
+async def test_a_blocked_round_is_given_up_when_its_day_is_dropped(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker, connection: asyncpg.Connection
+) -> None:
+    await still_node.jobs.create_many(TENANT, FAMILY)
+    runs = await next_round(still_node, clock, worker)
+    await worker.complete(runs[A])
+    await worker.fail(runs[B], Failure("Broken", "it broke", retry=False))
+    for job in (A, B, CHILD, GRANDCHILD):
+        await still_node.jobs.pause(TENANT, job)  # no further rounds
+    await later(clock, None, timedelta(days=40))
+    await still_node.step("partitions")
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.execution") == 0
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.awaited") == 0

@@ -9,11 +9,12 @@ from prometheus_client import Counter
 from tickwork.dispatch.gate import Gates, lock_gates
 from tickwork.dispatch.handout import Handout
 from tickwork.dispatch.order import Order
-from tickwork.dispatch.roster import NOBODY, Roster
+from tickwork.dispatch.roster import Behind, Roster
 from tickwork.store.port import Claiming, DispatchStore, Handing, Line, Works
 
 _CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
-_TOO_LONG = 0.5  # seconds of waiting, after which nothing that is less urgent is handed out past it
+_TOO_LONG = 0.5  # seconds of waiting, after which not everything is handed out past it
+_PASSING = 7 / 8  # of the places may be given away past it
 
 
 class Claimer:
@@ -64,8 +65,15 @@ class Claimer:
     def _notice(self, lines: Sequence[Line], gates: Gates) -> None:
         """What has waited for too long though nothing but workers is missing, and whether a limit holds anything."""
         free = [line for line in lines if gates.room(self._roster.lanes[line.lane])]
-        self._roster.behind = min((line.priority for line in free if line.waited > _TOO_LONG), default=NOBODY)
+        self._roster.behind = self._behind([line for line in free if line.waited > _TOO_LONG])
         self.something_is_held_back = len(free) < len(lines)
+
+    def _behind(self, late: Sequence[Line]) -> Behind | None:
+        if not late:
+            return None
+        most_urgent = min(line.priority for line in late)
+        flows = {self._roster.flows[line.lane] for line in late if line.priority == most_urgent}
+        return Behind(most_urgent, flows.pop() if len(flows) == 1 else None)
 
     async def _claim(self, claiming: Claiming, handout: Handout) -> None:
         await handout.fix(claiming)
@@ -83,7 +91,7 @@ class Placer:
         self._roster = roster
 
     async def place(self, handing: Handing, works: Works) -> Handout:
-        """As far as there are any, no gate is in the way, and nothing as urgent has been waiting for long."""
+        """As far as there are any, no gate is in the way, and nobody else's that is as urgent has waited for long."""
         await self._roster.learn(set(works.lanes), handing)
         wanted = [
             (self._roster.lanes[lane], count)
@@ -91,10 +99,18 @@ class Placer:
             if any(member.room for member in self._roster.serving(lane))
         ]
         gates = await lock_gates(handing, wanted, works.size)
-        return self._roster.place(works, gates, self._urgent(works))
+        return self._roster.place(works, gates, self._may_pass(works))
 
-    def _urgent(self, works: Works) -> Sequence[int] | None:
+    def _may_pass(self, works: Works) -> Sequence[int] | None:
+        """What is more urgent than all that waits. What is of the same urgency and flow may, too, but leaves some
+        room: through the line it would take longer, and then still more of it would have to wait."""
         behind = self._roster.behind
-        if behind == NOBODY:
+        if behind is None:
             return None
-        return [place for place, priority in enumerate(works.priorities) if priority < behind]
+        flows = map(self._roster.flows.__getitem__, works.lanes)
+        passing = [
+            place
+            for place, (priority, flow) in enumerate(zip(works.priorities, flows, strict=True))
+            if priority < behind.priority or (priority == behind.priority and flow == behind.flow)
+        ]
+        return passing[: int(self._roster.room() * _PASSING)]

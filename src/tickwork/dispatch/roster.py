@@ -3,14 +3,19 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tickwork.dispatch.gate import Gates
 from tickwork.dispatch.handout import Handout, Share
 from tickwork.dispatch.member import Member
 from tickwork.store.port import Lane, Works
 
-NOBODY = 4  # less urgent than any priority
+
+class Behind(NamedTuple):
+    """What has waited for too long though nothing but workers is missing."""
+
+    priority: int  # the most urgent of it
+    flow: int | None  # whose that is, when it is of one alone
 
 
 class Lanes(Protocol):
@@ -24,7 +29,7 @@ class Roster:
         self._first_of_flow: dict[tuple[int, str, str], int] = {}
         self.lanes: dict[int, Lane] = {}
         self.flows: dict[int, int] = {}  # of each lane: the first one known that uses the same fair share
-        self.behind = NOBODY  # the most urgent priority of which something has waited for too long
+        self.behind: Behind | None = None
 
     def __iter__(self) -> Iterator[Member]:
         return iter(list(self._members.values()))

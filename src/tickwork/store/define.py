@@ -176,7 +176,8 @@ class PostgresDefineStore:
         for job, spec in specs.items():
             timing = self._timing(job, spec, rules, now)
             lane = lanes[_lane_name(spec)]
-            made.append(Made(job, is_new=True, next_run_at=timing.next_run_at))
+            next_run_at = None if spec.parents and timing.rule_id is None else timing.next_run_at
+            made.append(Made(job, is_new=True, next_run_at=next_run_at))
             jobs.append(_job_row(job, tenant_id, lane.id, spec, timing, now, job in followed))
             if timing.due:
                 row = _execution_row(job, tenant_id, lane.id, spec, timing.due, job in followed)

@@ -254,6 +254,24 @@ CREATE TRIGGER move_awaited AFTER UPDATE OF scheduled_for ON tickwork.job FOR EA
     WHEN ((NEW.followed OR NEW.depends) AND NEW.scheduled_for <> OLD.scheduled_for)
     EXECUTE FUNCTION tickwork.move_awaited();
 
+-- When a job runs that waits for others, nobody can tell.
+CREATE OR REPLACE VIEW tickwork.job_view AS
+SELECT j.id, j.tenant_id, j.rule_id, j.name, j.key, j.task, j.priority, j.tags, j.payload, j.definition, j.version,
+    j.created_at, j.updated_at, j.scheduled_for, r.timing, l.queue,
+    CASE WHEN j.status = 'active' AND e.status IN ('completed', 'failed', 'cancelled') THEN e.status::text
+         WHEN j.status = 'active' AND j.rule_id IS NOT NULL
+             AND (r.next_at IS NULL OR j.active_until < r.next_at) THEN 'completed'
+         ELSE j.status::text END AS status,
+    CASE WHEN j.status <> 'active' THEN NULL
+         WHEN j.rule_id IS NOT NULL THEN CASE WHEN j.active_until < r.next_at THEN NULL ELSE r.next_at END
+         WHEN j.depends AND e.ready_at = 'infinity' THEN NULL
+         WHEN e.finished_at IS NULL AND e.started_at IS NULL THEN j.scheduled_for END AS next_run_at
+FROM tickwork.job j
+JOIN tickwork.lane l ON l.id = j.lane_id
+LEFT JOIN tickwork.rule r ON r.id = j.rule_id
+LEFT JOIN tickwork.execution e
+    ON j.rule_id IS NULL AND e.tenant_id = j.tenant_id AND e.scheduled_for = j.scheduled_for AND e.job_id = j.id;
+
 CREATE OR REPLACE VIEW tickwork.execution_view AS
 SELECT e.tenant_id, e.job_id, e.scheduled_for, l.task, l.queue, e.trigger::text AS trigger, e.attempt, e.worker_id,
     e.started_at, e.finished_at, e.result, e.reason, e.priority, j.definition, last.error,

@@ -1,0 +1,119 @@
+"""Graphs that grow while they run, on two nodes at once: nothing starts too early, and nothing is left waiting."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from support.scripted import ScriptedWorker
+from tickwork.app import Node
+from tickwork.config import Settings
+from tickwork.model.execution import AttemptOutcome
+from tickwork.model.ids import from_micros, job_id, parse_job_id
+from tickwork.model.job import Dependency, JobRequest
+from tickwork.model.protocol import Failure, Run
+from tickwork.testing.clock import SettableClock
+
+TENANT = 1
+SEED = 20261116
+JOBS = 150
+FINAL = Failure("Broken", "it broke", retry=False)
+
+
+@pytest.fixture
+async def nodes(settings: Settings, clock: SettableClock) -> AsyncIterator[list[Node]]:
+    nodes = [Node(settings) for _ in range(2)]
+    for node in nodes:
+        await node.open()
+    yield nodes
+    for node in nodes:
+        await node.stop()
+
+
+class Graph:
+    """What was asked for, and what was seen of it."""
+
+    def __init__(self) -> None:
+        self.parents: dict[int, list[int]] = {}
+        self.completed: set[int] = set()
+        self.early: list[int] = []
+
+    def see(self, run: Run) -> None:
+        if not self.completed.issuperset(self.parents.get(run.job, ())):
+            self.early.append(run.job)
+
+
+async def test_growing_graphs_on_two_nodes(nodes: list[Node], connection: asyncpg.Connection) -> None:
+    chance = random.Random(SEED)  # noqa: S311 (a history that can be repeated, not a secret)
+    graph = Graph()
+    workers = [await ScriptedWorker.connect(node, ["work"]) for node in nodes]
+    growing = asyncio.gather(*(_grow(node, graph, chance) for node in nodes))
+    running = [asyncio.create_task(_run(*pair, graph, chance)) for pair in zip(nodes, workers, strict=True)]
+    await growing
+    while len(graph.completed) < len(graph.parents):  # noqa: ASYNC110 (nothing tells of it)
+        await asyncio.sleep(0.01)
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    assert graph.early == []
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.awaited") == 0
+
+
+async def _grow(node: Node, graph: Graph, chance: random.Random) -> None:
+    """One job after the other, after some of those that are there."""
+    for _ in range(JOBS):
+        parents = chance.sample(sorted(graph.parents), min(chance.randrange(4), len(graph.parents)))
+        (view,) = await node.jobs.create(
+            TENANT, [JobRequest(task="work", depends_on=[*map(job_id, parents)])]
+        )
+        graph.parents[parse_job_id(view.id)] = parents
+
+
+async def _run(node: Node, worker: ScriptedWorker, graph: Graph, chance: random.Random) -> None:
+    while True:
+        await node.step("claim")
+        runs = await worker.runs()
+        for run in runs:
+            graph.see(run)
+        chance.shuffle(runs)
+        for run in runs:
+            if chance.random() < 0.1:
+                await worker.fail(run, FINAL)
+                await node.dead_letters.retry(TENANT, run.job, from_micros(run.at))
+            else:
+                graph.completed.add(run.job)  # before it is said: whoever sees the end may start at once
+                await worker.report(run, AttemptOutcome.COMPLETED)
+        await asyncio.sleep(0)
+
+
+async def test_any_outcome_of_parents_that_end_together(nodes: list[Node]) -> None:
+    """Two hundred times two parents on two nodes at the same moment: the child always goes on."""
+    workers = [await ScriptedWorker.connect(node, ["work"], credit=200) for node in nodes]
+    pairs = []
+    for number in range(200):
+        either = [Dependency("@a", on="any outcome"), Dependency("@b", on="any outcome")]
+        made = await nodes[number % 2].jobs.create_many(
+            TENANT,
+            [
+                JobRequest(task="work", ref="a"),
+                JobRequest(task="work", ref="b"),
+                JobRequest(task="work", depends_on=either),
+            ],
+        )
+        pairs.append(made)
+    held: list[dict[int, Run]] = [{}, {}]
+    while sum(map(len, held)) < 400:
+        for node, worker, runs in zip(nodes, workers, held, strict=True):
+            await node.step("claim")
+            runs.update({run.job: run for run in await worker.runs()})
+    await asyncio.gather(
+        *(worker.report_all([*runs.values()]) for worker, runs in zip(workers, held, strict=True))
+    )
+    children = {parse_job_id(made[2].id) for made in pairs}
+    started: set[int] = set()
+    for node, worker in zip(nodes, workers, strict=True):
+        await node.step("claim")
+        started |= {run.job for run in await worker.runs()}
+    assert started == children
