@@ -36,16 +36,16 @@ class Contest(NamedTuple):
 CONTESTS = (
     Contest("tickwork", "", 35_000),
     Contest("pgqueuer", "", 10_000),
-    Contest("procrastinate", "", 400),
-    Contest("apscheduler", "", 150),
-    Contest("dramatiq", "always", 1_500),
-    Contest("dramatiq", "everysec", 2_500),
+    Contest("procrastinate", "", 450),
+    Contest("apscheduler", "", 160),
+    Contest("dramatiq", "always", 2_000),
+    Contest("dramatiq", "everysec", 3_000),
     Contest("huey", "always", 2_000),
     Contest("huey", "everysec", 3_500),
-    Contest("celery", "always", 500),
-    Contest("celery", "everysec", 700),
-    Contest("rq", "always", 150),
-    Contest("rq", "everysec", 400),
+    Contest("celery", "always", 350),
+    Contest("celery", "everysec", 600),
+    Contest("rq", "always", 170),
+    Contest("rq", "everysec", 350),
 )
 
 

@@ -199,15 +199,15 @@ def _way(first: dict[str, Any]) -> tuple[str, ...]:
     return (name, first["store"], first["fast_path"], f"{first['history']}: {first['kept']}", first["killed"])
 
 
-def _missing(results: Sequence[dict[str, Any]]) -> list[str]:
+def _missing(results: Sequence[dict[str, Any]]) -> Iterable[str]:
     """A line for each that has no figure, or not one for every turn."""
-    reasons = {contest.name: "not asked for" for contest in CONTESTS}
-    for result in results:
-        reasons[result["contest"]] = ""
-    for result in results:
-        if why := result.get("skipped") or result.get("failed"):
-            reasons[result["contest"]] = why.splitlines()[0]
-    return [f"Not measured: {name}, {why}.\n" for name, why in reasons.items() if why]
+    for name in dict.fromkeys(contest.name for contest in CONTESTS):
+        turns = [result for result in results if result["contest"] == name]
+        reasons = [why for turn in turns if (why := turn.get("skipped") or turn.get("failed"))]
+        if not turns:
+            yield f"Not measured this time: {name}.\n"
+        elif reasons:
+            yield f"Not measured in {len(reasons)} of {len(turns)} turns: {name}, {reasons[0].splitlines()[0]}.\n"
 
 
 def _bar(turns: Sequence[dict[str, Any]]) -> Bar:

@@ -74,6 +74,7 @@ from tickwork.trigger.zone_data import ZoneDataFollower
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
 _TICK = 0.05  # shorter than the lead, so that everything is handed out before its time
 _RELEASE = 0.2
+_SELDOM = 3600.0  # it is woken
 _FILL = 0.5
 _NOTE = 0.2
 _CONNECTIONS = 8
@@ -151,6 +152,9 @@ class Node:
 
     def _compose(self) -> None:
         fire, claim = Loop("fire", every=_TICK), Loop("claim", every=_TICK)
+        fire_beside = Loop(
+            "fire beside", every=_SELDOM
+        )  # when there is much: one waits for the database, one works
         backfill = Loop("backfill", every=_FILL)
         record, renew, revoke = Loop("record", every=1), Loop("renew", every=1), Loop("revoke", every=_TICK)
         notes = Loop("notes", every=_NOTE)
@@ -187,7 +191,12 @@ class Node:
         # trigger
         backlogs = Backlogs(triggers, LEAD)
         trigger = Trigger(
-            triggers, timing_from_text, Placer(roster).place, self._partitions.make_for, backlogs
+            triggers,
+            timing_from_text,
+            Placer(roster).place,
+            self._partitions.make_for,
+            backlogs,
+            much_to_do=fire_beside.wake,
         )
         backfiller = Backfiller(backfills, self._partitions.make_for, work_arrived=claim.wake)
         # dispatch
@@ -226,6 +235,7 @@ class Node:
 
         loops = [
             fire.repeat(trigger.fire),
+            fire_beside.repeat(trigger.fire),
             backfill.repeat(backfiller.fill),
             claim.repeat(claimer.claim),
             renew.repeat(renewer.renew),

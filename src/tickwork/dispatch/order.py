@@ -5,7 +5,7 @@ one place in ten is for those that have waited for more than a minute, the oldes
 Among lines of the same urgency the fair shares take turns, by weight: those of (queue, key).
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 
@@ -61,9 +61,10 @@ class Order:
 
     def remember(self, works: Works) -> None:
         """These did get their places."""
-        for lane in map(self._roster.lanes.__getitem__, works.lanes):
-            self._tenants.give(lane.tenant_id, 1, 1.0)
-            self._flows.give(self._roster.flows[lane.id], 1, _weight(lane, self._roster.serving(lane.id)))
+        for number, count in Counter(works.lanes).items():
+            lane = self._roster.lanes[number]
+            self._tenants.give(lane.tenant_id, count, 1.0)
+            self._flows.give(self._roster.flows[number], count, _weight(lane, self._roster.serving(number)))
 
     def _by_tenant(self, lines: Iterable[Line]) -> Mapping[int, list[Line]]:
         by_tenant: dict[int, list[Line]] = {}

@@ -69,9 +69,11 @@ class Trigger:
         place: Place,
         make_days_for: Callable[[Iterable[datetime]], Awaitable[None]],
         backlogs: Backlogs,
+        much_to_do: Callable[[], None],
     ) -> None:
         self._store = store
         self._backlogs = backlogs
+        self._much_to_do = much_to_do
         self._make_days_for = make_days_for
         self._timing_from_text = timing_from_text
         self._place = place
@@ -116,6 +118,7 @@ class Trigger:
         """Few rules together when they have many jobs, many when they have few."""
         if fired >= _CHUNK / 2:
             self._width = max(self._width // 2, _FEWEST_RULES)
+            self._much_to_do()
         elif rules >= self._width:
             self._width = min(self._width * 2, _MOST_RULES)
 
