@@ -22,7 +22,7 @@ _TAKES = 0.05  # seconds
 class Plan(base.Plan, frozen=True, kw_only=True):
     warm_up: Annotated[base.Seconds, Meta(description="How long to run before, in seconds.")] = 5.0
     seconds: Annotated[base.Seconds, Meta(description="How long to measure, each time.")] = 20.0
-    quiet: Annotated[Many, Meta(description="Jobs of the quiet key due in each second.")] = 50
+    quiet: Annotated[Many, Meta(description="Jobs of the quiet key due in each second.")] = 100
     flood: Annotated[Many, Meta(description="Jobs of the other key, due all at once.")] = 20_000
     slots: Annotated[Many, Meta(description="Slots of the worker.")] = 20
 
