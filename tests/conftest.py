@@ -1,7 +1,6 @@
 """One PostgreSQL cluster per run, one database per test."""
 
 import asyncio
-import itertools
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from support.database import create_database, drop_database
 from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.store.embedded import EmbeddedPostgres
@@ -17,8 +17,6 @@ from tickwork.store.migrate import upgrade
 from tickwork.store.partition import Partitions
 from tickwork.store.pool import Database
 from tickwork.testing.clock import SettableClock
-
-_numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
@@ -60,18 +58,9 @@ def tmp_path() -> Iterator[Path]:
 
 @pytest.fixture
 async def database_url(cluster: str) -> AsyncIterator[str]:
-    name = f"test_{next(_numbers)}"
-    await _admin(cluster, f"CREATE DATABASE {name} TEMPLATE tickwork")
-    yield cluster.replace("/tickwork?", f"/{name}?")
-    await _admin(cluster, f"DROP DATABASE {name} WITH (FORCE)")
-
-
-async def _admin(cluster: str, command: str) -> None:
-    connection = await asyncpg.connect(cluster.replace("/tickwork?", "/postgres?"))
-    try:
-        await connection.execute(command)
-    finally:
-        await connection.close()
+    url = await create_database(cluster)
+    yield url
+    await drop_database(cluster, url)
 
 
 @pytest.fixture

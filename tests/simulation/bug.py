@@ -77,8 +77,8 @@ BUGS = [
         _in_query(
             "trigger",
             "insert_executions",
-            "worker_id, blocked_by, reason)",
-            "worker_id, blocked_by, reason) WHERE job_id % 2 = 0",
+            "worker_id, blocked_by, reason, followed)",
+            "worker_id, blocked_by, reason, followed) WHERE job_id % 2 = 0",
         ),
     ),
     Bug(
@@ -87,8 +87,8 @@ BUGS = [
         _in_query(
             "trigger",
             "insert_executions",
-            "worker_id, blocked_by, reason)",
-            "worker_id, blocked_by, reason), generate_series(1, 2)",
+            "worker_id, blocked_by, reason, followed)",
+            "worker_id, blocked_by, reason, followed), generate_series(1, 2)",
         ),
         schema="ALTER TABLE tickwork.execution DROP CONSTRAINT execution_pkey",
     ),
@@ -157,8 +157,8 @@ BUGS = [
         _in_query(
             "trigger",
             "insert_executions",
-            "worker_id, blocked_by, reason)",
-            "worker_id, blocked_by, reason) WHERE worker_id IS NULL",
+            "worker_id, blocked_by, reason, followed)",
+            "worker_id, blocked_by, reason, followed) WHERE worker_id IS NULL",
         ),
     ),
     Bug("a worker believes in its lease for ever", "I14", _in_code(Lease, "grant", _never_over)),

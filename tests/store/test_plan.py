@@ -1,11 +1,13 @@
 """The plans of the hot queries, at several sizes: by index, whatever the planner thinks of the tables."""
 
+import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import asyncpg
 import pytest
 
+from support.database import create_database, drop_database
 from tickwork.store.pool import Database
 from tickwork.store.query import queries
 
@@ -21,14 +23,29 @@ FROM generate_series(1, $1::int) n
 """
 
 
-@pytest.fixture(params=[None, 0, 1_000, 100_000], ids=["a new day", "empty", "small", "large"])
-async def filled(
-    request: pytest.FixtureRequest, connection: asyncpg.Connection, database_url: str
-) -> AsyncIterator[Database]:
-    if request.param is not None:  # else nobody has counted yet
-        await connection.execute(_DUE, request.param)
+@pytest.fixture(
+    scope="module", params=[None, 0, 1_000, 100_000], ids=["a new day", "empty", "small", "large"]
+)
+def filled_url(request: pytest.FixtureRequest, cluster: str) -> Iterator[str]:
+    """Plans are only asked for, so one database serves all that ask."""
+    url = asyncio.run(_fill(cluster, request.param))
+    yield url
+    asyncio.run(drop_database(cluster, url))
+
+
+async def _fill(cluster: str, executions: int | None) -> str:
+    url = await create_database(cluster)
+    if executions is not None:  # else nobody has counted yet
+        connection = await asyncpg.connect(url)
+        await connection.execute(_DUE, executions)
         await connection.execute("ANALYZE tickwork.execution")
-    database = Database(database_url, size=1)
+        await connection.close()
+    return url
+
+
+@pytest.fixture
+async def filled(filled_url: str) -> AsyncIterator[Database]:
+    database = Database(filled_url, size=1)
     await database.open()
     yield database
     await database.close()
