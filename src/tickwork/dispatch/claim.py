@@ -14,7 +14,7 @@ from tickwork.store.port import Claiming, DispatchStore, Handing, Line, Works
 
 _CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
 _TOO_LONG = 0.5  # seconds of waiting, after which not everything is handed out past it
-_PASSING = 7 / 8  # of the places may be given away past it
+_PASSING_OWN, _PASSING_OTHERS = 7 / 8, 1 / 2  # of the places may be given away past it
 
 
 class Claimer:
@@ -91,7 +91,7 @@ class Placer:
         self._roster = roster
 
     async def place(self, handing: Handing, works: Works) -> Handout:
-        """As far as there are any, no gate is in the way, and nobody else's that is as urgent has waited for long."""
+        """As far as there are any, no gate is in the way, and nothing more urgent has waited for long."""
         await self._roster.learn(set(works.lanes), handing)
         wanted = [
             (self._roster.lanes[lane], count)
@@ -102,15 +102,15 @@ class Placer:
         return self._roster.place(works, gates, self._may_pass(works))
 
     def _may_pass(self, works: Works) -> Sequence[int] | None:
-        """What is more urgent than all that waits. What is of the same urgency and flow may, too, but leaves some
-        room: through the line it would take longer, and then still more of it would have to wait."""
+        """What is no less urgent than all that waits. It leaves some room for that, but not all: to go through the line
+        takes longer, and a node that is behind must not fall back further."""
         behind = self._roster.behind
         if behind is None:
             return None
-        flows = map(self._roster.flows.__getitem__, works.lanes)
-        passing = [
-            place
-            for place, (priority, flow) in enumerate(zip(works.priorities, flows, strict=True))
-            if priority < behind.priority or (priority == behind.priority and flow == behind.flow)
-        ]
-        return passing[: int(self._roster.room() * _PASSING)]
+        urgent, equal = (
+            [place for place, priority in enumerate(works.priorities) if priority in levels]
+            for levels in (range(behind.priority), (behind.priority,))
+        )
+        alone = {self._roster.flows[lane] for lane in set(works.lanes)} == {behind.flow}
+        most = int(self._roster.room() * (_PASSING_OWN if alone else _PASSING_OTHERS))
+        return urgent + equal[: max(most - len(urgent), 0)]

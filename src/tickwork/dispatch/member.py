@@ -69,9 +69,10 @@ class Member:
         held = self._hands.get(key)
         return held[0] if held else None
 
-    def reserve(self, works: Works) -> None:
-        self.reserved += works.size
-        self._use(works, 1)
+    def reserve(self, lane: int, count: int) -> None:
+        self.reserved += count
+        if self._resources:
+            self._use_lane(lane, count)
 
     def unreserve(self, works: Works) -> None:
         self.reserved -= works.size
@@ -130,6 +131,6 @@ class Member:
             for lane in works.lanes:
                 self._use_lane(lane, sign)
 
-    def _use_lane(self, lane: int, sign: int) -> None:
+    def _use_lane(self, lane: int, count: int) -> None:
         for name, amount in self._lanes[lane].terms.resources.items():
-            self._used[name] += sign * amount
+            self._used[name] += count * amount

@@ -75,7 +75,7 @@ class Roster:
             begin = 0
             for member, count in _shares(len(open_ones), members, lane.terms.resources):
                 share = open_ones[begin : begin + count]
-                member.reserve(works.at(share))
+                member.reserve(number, count)
                 chosen[member].append(share)
                 begin += count
             gates.let_through(lane, begin)
