@@ -3,6 +3,7 @@
 from collections import Counter
 
 import asyncpg
+import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import run_due
@@ -111,9 +112,13 @@ async def test_a_flooding_tenant_delays_only_itself(
     assert Counter(run.tenant for run in runs) == {TENANT: 10, other: 10}
 
 
-async def test_who_was_away_is_owed_nothing(clock: SettableClock, still_node: Node) -> None:
+async def test_who_was_away_goes_ahead_with_a_few_and_then_takes_turns(
+    clock: SettableClock, still_node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tickwork.dispatch.turn.CREDIT", 5)
     worker = await ScriptedWorker.connect(still_node, ["work"], credit=1)
-    await still_node.jobs.create(TENANT, [_job("a", fair_share=FairShare("a"))] * 40)
+    await still_node.jobs.create(TENANT, [_job("a", fair_share=FairShare("a"))] * 60)
     await _in_turns(still_node, worker, 20)
     await still_node.jobs.create(TENANT, [_job("b", fair_share=FairShare("b"))] * 40)
+    assert _whose(await _in_turns(still_node, worker, 5)) == {B: 5}
     assert _whose(await _in_turns(still_node, worker, 20)) == {A: 10, B: 10}

@@ -133,3 +133,16 @@ async def _next(node: Node, worker: ScriptedWorker) -> Run:
 
 def _count(runs: list[Run], priority: Priority) -> int:
     return sum(PRIORITIES[run.priority] == priority for run in runs)
+
+
+async def test_of_what_is_fired_together_the_more_urgent_gets_the_room(
+    still_node: Node, clock: SettableClock
+) -> None:
+    worker = await ScriptedWorker.connect(still_node, ["a", "b"], credit=3)
+    every = {"schedule": "every 1m", "overlap": "allow"}
+    jobs = [JobRequest(task="a", priority="low", **every)] * 5
+    await still_node.jobs.create(TENANT, [*jobs, *[JobRequest(task="b", priority="high", **every)] * 2])
+    await later(clock, worker, timedelta(minutes=1))
+    await still_node.step("fire")
+    runs = await worker.runs()
+    assert sorted(PRIORITIES[run.priority] for run in runs) == ["high", "high", "low"]

@@ -67,11 +67,11 @@ class Roster:
     def place(self, works: Works, gates: Gates, places: Sequence[int] | None = None) -> Handout:
         """Choose a worker for each, as far as there is room and the gates let it through; only at these places."""
         chosen: dict[Member, list[Sequence[int]]] = defaultdict(list)
-        for number, of_lane in _by_lane(works.lanes, places).items():
+        for number, alike in _by_urgency(works, places):
             lane, members = self.lanes[number], self.serving(number)
             if not any(member.room for member in members):
                 continue
-            open_ones = of_lane[: gates.room(lane)]
+            open_ones = alike[: gates.room(lane)]
             begin = 0
             for member, count in _shares(len(open_ones), members, lane.terms.resources):
                 share = open_ones[begin : begin + count]
@@ -102,14 +102,22 @@ class Roster:
             self._serving[lane.id] = sorted(members, key=lambda member: member.is_special)
 
 
-def _by_lane(lanes: Sequence[int], places: Sequence[int] | None) -> Mapping[int, Sequence[int]]:
-    """The places of each lane's work."""
-    if places is None and lanes and lanes.count(lanes[0]) == len(lanes):
-        return {lanes[0]: range(len(lanes))}
-    by_lane: dict[int, list[int]] = defaultdict(list)
+def _by_urgency(works: Works, places: Sequence[int] | None) -> Iterator[tuple[int, Sequence[int]]]:
+    """Each lane with the places of its work: the most urgent first, and of the same urgency those with the least."""
+    lanes, priorities = works.lanes, works.priorities
+    if places is None and _is_uniform(lanes) and _is_uniform(priorities):
+        if lanes:
+            yield lanes[0], range(len(lanes))
+        return
+    alike: dict[tuple[int, int], list[int]] = defaultdict(list)
     for place in range(len(lanes)) if places is None else places:
-        by_lane[lanes[place]].append(place)
-    return by_lane
+        alike[priorities[place], lanes[place]].append(place)
+    for (_, lane), group in sorted(alike.items(), key=lambda each: (each[0][0], len(each[1]))):
+        yield lane, group
+
+
+def _is_uniform(column: Sequence[int]) -> bool:
+    return not column or column.count(column[0]) == len(column)
 
 
 def _shares(

@@ -1,5 +1,6 @@
 """Attempts that are ready, in the order in which they get slots: the more urgent first, those of the same urgency by
-turns of their flows, so that what one of them was handed in plenty does not hold up the others."""
+turns of their flows, so that what one of them was handed in plenty does not hold up the others. A flow that comes new
+beside others goes ahead of them with its first few."""
 
 from collections import OrderedDict, deque
 from collections.abc import Iterable
@@ -8,11 +9,15 @@ from tickwork.execute.attempt import Attempt
 from tickwork.model.job import PRIORITIES
 
 _LAST = len(PRIORITIES) - 1
+_AHEAD = 100  # of a flow that comes new
 
 
 class Line:
     def __init__(self) -> None:
         self._levels: tuple[OrderedDict[int, deque[Attempt]], ...] = tuple(OrderedDict() for _ in PRIORITIES)
+        self._ahead: dict[
+            int, int
+        ] = {}  # how many more each flow that came new may begin before turns are taken
         self._length = 0
 
     def __len__(self) -> int:
@@ -23,7 +28,7 @@ class Line:
             level = self._levels[min(attempt.run.priority, _LAST)]
             waiting = level.get(attempt.run.flow)
             if waiting is None:
-                waiting = level[attempt.run.flow] = deque()
+                waiting = self._welcome(level, attempt.run.flow)
             waiting.append(attempt)
             self._length += 1
 
@@ -36,14 +41,14 @@ class Line:
         self._length -= 1
         if not waiting:
             del level[flow]
-        elif len(level) > 1:
+        elif len(level) > 1 and not self._goes_ahead(flow):
             level.move_to_end(flow)
         return attempt
 
     def pop(self) -> Attempt:
-        """The one that would have to wait the longest."""
+        """One that would have to wait for long: the last of the flow whose turn is the furthest away."""
         level = next(filter(None, reversed(self._levels)))
-        flow = max(level, key=lambda flow: len(level[flow]))
+        flow = next(reversed(level))
         attempt = level[flow].pop()
         self._length -= 1
         if not level[flow]:
@@ -53,4 +58,22 @@ class Line:
     def clear(self) -> None:
         for level in self._levels:
             level.clear()
+        self._ahead.clear()
         self._length = 0
+
+    def _welcome(self, level: OrderedDict[int, deque[Attempt]], flow: int) -> deque[Attempt]:
+        self._ahead.pop(flow, None)
+        waiting: deque[Attempt] = deque()
+        level[flow] = waiting
+        if len(level) > 1:
+            self._ahead[flow] = _AHEAD
+            level.move_to_end(flow, last=False)
+        return waiting
+
+    def _goes_ahead(self, flow: int) -> bool:
+        left = self._ahead.get(flow, 0) - 1
+        if left > 0:
+            self._ahead[flow] = left
+            return True
+        self._ahead.pop(flow, None)
+        return False

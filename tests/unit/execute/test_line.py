@@ -25,14 +25,14 @@ def test_the_more_urgent_go_first_whenever_they_come() -> None:
     assert _all(line) == "chnl"
 
 
-def test_flows_of_the_same_urgency_take_turns() -> None:
+def test_a_flow_that_comes_new_goes_ahead_and_then_takes_turns() -> None:
     line = Line()
-    line.extend([_attempt("a", flow=1)] * 4)
-    line.extend([_attempt("b", flow=2)] * 2)
-    assert _all(line) == "ababaa"
+    line.extend([_attempt("a", flow=1)] * 400)
+    line.extend([_attempt("b", flow=2)] * 300)
+    assert _all(line) == "b" * 100 + "ab" * 200 + "a" * 200
 
 
-def test_gives_back_the_least_urgent_of_the_longest_flow() -> None:
+def test_gives_back_the_least_urgent_of_the_flow_whose_turn_is_the_furthest_away() -> None:
     line = Line()
     line.extend([_attempt("a", flow=1)] * 3)
     line.extend([_attempt("b", flow=2), _attempt("c", priority=0)])
