@@ -41,7 +41,7 @@ class Line:
         self._length -= 1
         if not waiting:
             del level[flow]
-        elif len(level) > 1 and not self._goes_ahead(flow):
+        elif not self._goes_ahead(flow) and len(level) > 1:
             level.move_to_end(flow)
         return attempt
 
@@ -62,12 +62,13 @@ class Line:
         self._length = 0
 
     def _welcome(self, level: OrderedDict[int, deque[Attempt]], flow: int) -> deque[Attempt]:
-        self._ahead.pop(flow, None)
+        """Behind those that came new before it, ahead of all others."""
+        before = [other for other in level if other in self._ahead]
         waiting: deque[Attempt] = deque()
         level[flow] = waiting
-        if len(level) > 1:
-            self._ahead[flow] = _AHEAD
-            level.move_to_end(flow, last=False)
+        self._ahead[flow] = _AHEAD
+        for other in [flow, *reversed(before)]:
+            level.move_to_end(other, last=False)
         return waiting
 
     def _goes_ahead(self, flow: int) -> bool:
