@@ -75,7 +75,6 @@ def _gate(row: asyncpg.Record) -> Gate:
         row["paused"],
         row["max_running"],
         parse_rate(row["rate"]) if row["rate"] else None,
-        row["max_backlog"],
         row["used_until"],
         row["now"],
     )

@@ -174,7 +174,6 @@ class Gate(NamedTuple):
     paused: bool
     max_running: int | None
     rate: Rate | None
-    max_backlog: int | None
     used_until: datetime  # up to when its rate is used up
     now: datetime
 

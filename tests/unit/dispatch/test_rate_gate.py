@@ -12,7 +12,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def _gate(used_until: datetime = NOW, now: datetime = NOW, **settings: object) -> Gate:
-    common = {"paused": False, "max_running": None, "rate": None, "max_backlog": None}
+    common = {"paused": False, "max_running": None, "rate": None}
     return Gate(1, (1, "queue", "mail"), **{**common, **settings}, used_until=used_until, now=now)
 
 
@@ -38,7 +38,7 @@ def test_a_rate_has_room_for_its_amount_and_then_for_none() -> None:
 
 def test_a_key_that_nobody_limits_by_number_is_not_counted() -> None:
     lane = Lane(2, 1, "other", "send", Terms(limits=[Limit("api", rate="5/1s")]))
-    key = Gate(7, (1, "key", "api"), False, None, None, None, NOW, NOW)
+    key = Gate(7, (1, "key", "api"), False, None, None, NOW, NOW)
     gates = Gates([key])
     assert gates.room(lane) == 5
     assert list(gates.slots(lane, range(3))) == []

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from inspect import iscoroutinefunction
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Event, Thread
 from typing import Any, BinaryIO
 
 import msgspec
@@ -54,14 +54,15 @@ def main(app: str, log_format: LogFormat, log_level: str) -> None:
     configure_logs(log_format, log_level)
     tasks = load_app(app).definitions
     runs: SimpleQueue[Run | None] = SimpleQueue()
-    busy = Lock()
+    busy = Event()
     cancellation = Cancellation()
     Thread(target=_read, args=(runs, busy, cancellation), daemon=True).start()
     Capture(lambda: voice).open()
     while run := runs.get():
-        with busy:
-            voice.begin()
-            voice.end(_run(tasks[run.task], run, cancellation, voice))
+        voice.begin()
+        ending = _run(tasks[run.task], run, cancellation, voice)
+        busy.clear()  # before the answer: after it the next one may come
+        voice.end(ending)
 
 
 def _take_over_stdout() -> BinaryIO:
@@ -71,18 +72,18 @@ def _take_over_stdout() -> BinaryIO:
     return answers
 
 
-def _read(runs: "SimpleQueue[Run | None]", busy: Lock, cancellation: Cancellation) -> None:
+def _read(runs: "SimpleQueue[Run | None]", busy: Event, cancellation: Cancellation) -> None:
     source = sys.stdin.buffer
     while length := source.read(LENGTH_BYTES):
         message = source.read(int.from_bytes(length))
         if message == CANCEL:
             cancellation.ask()
         else:
+            busy.set()
             runs.put(_decode(message))
-    if busy.acquire(blocking=False):
-        runs.put(None)
-    else:
+    if busy.is_set():
         os._exit(1)  # without its worker a task has lost the right to go on
+    runs.put(None)
 
 
 def _run(task: TaskDefinition, run: Run, cancellation: Cancellation, voice: Voice) -> Ending:

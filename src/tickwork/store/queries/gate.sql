@@ -1,6 +1,6 @@
 -- name: lock_gates
 -- Locks what limits these queues and keys, in one order for all who hand something out.
-SELECT g.id, g.tenant_id, g.kind, g.name, g.paused, g.max_running, g.rate, g.max_backlog,
+SELECT g.id, g.tenant_id, g.kind, g.name, g.paused, g.max_running, g.rate,
     greatest(g.used_until, tickwork.clock()) AS used_until, tickwork.clock() AS now
 FROM unnest($1::int[], $2::text[], $3::text[]) AS wanted (tenant_id, kind, name)
 JOIN tickwork.gate g ON g.tenant_id = wanted.tenant_id AND g.kind = wanted.kind AND g.name = wanted.name

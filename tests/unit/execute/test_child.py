@@ -1,0 +1,41 @@
+"""The child process of a worker that is gone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tickwork.execute.runners.process import LENGTH_BYTES
+from tickwork.model.protocol import Run
+
+_TASKS = """
+from threading import Event
+
+from tickwork import App
+
+app = App()
+
+
+@app.task(name="endless", process=True)
+def endless() -> None:
+    Event().wait()
+"""
+
+
+@pytest.mark.parametrize("sent", [0, 1], ids=["idle", "just handed something"])
+def test_a_child_ends_when_its_worker_is_gone(tmp_path: Path, sent: int) -> None:
+    (tmp_path / "orphan_tasks.py").write_text(_TASKS)
+    run = msgspec.msgpack.encode(Run(1, 1, 1, 1, "endless", b"{}", 60.0, 0))
+    child = [sys.executable, "-m", "tickwork.execute.runners.child", "orphan_tasks:app", "text", "info"]
+    ended = subprocess.run(
+        child,
+        input=(len(run).to_bytes(LENGTH_BYTES) + run) * sent,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode == sent
