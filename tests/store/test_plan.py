@@ -122,6 +122,7 @@ async def test_what_runs_under_a_gate_is_looked_up_by_its_whole_key(filled: Data
 @pytest.mark.parametrize(
     ("file", "name", "arguments"),
     [
+        ("dispatch", "held_by", {1: "1", 2: "interval '1 s'"}),
         ("worker", "held", {1: "1"}),
         ("report", "attempt_standing", {1: "1", 2: "now()", 3: "1", 4: "1"}),
         ("report", "begin_attempt", {1: "1", 2: "now()", 3: "1", 4: "1"}),

@@ -1,11 +1,12 @@
 """/jobs/batch: many jobs at once, all or none."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
 
-from tickwork.api.body import MEBIBYTE, broken, decode
+from tickwork.api.body import DEEPEST, MEBIBYTE, UNREADABLE, broken, decode, is_storable
 from tickwork.api.call import Call
 from tickwork.api.problem import CONFLICT, QUEUE_FULL
 from tickwork.api.reply import JSON, Reply, json_reply
@@ -21,6 +22,7 @@ MOST_JOBS = 10_000
 _TOO_MANY = f"a batch holds at most {MOST_JOBS:,} jobs"
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 _request = msgspec.json.Decoder(JobRequest)
+_requests = msgspec.json.Decoder(list[JobRequest])
 
 
 class CreatedJobs(msgspec.Struct, frozen=True):
@@ -47,6 +49,15 @@ async def create_job_batch(call: Call[NoQuery, list[JobRequest]]) -> Reply:
 
 
 def read_batch(raw: bytes, media: str) -> list[JobRequest]:
+    """In one go; job by job, which takes three times as long, when something is wrong and must be named."""
+    with suppress(*UNREADABLE):
+        requests = _request.decode_lines(raw) if media == NDJSON else _requests.decode(raw)
+        if 0 < len(requests) <= MOST_JOBS and is_storable(raw, DEEPEST if media == NDJSON else DEEPEST + 1):
+            return requests
+    return _read_piece_by_piece(raw, media)
+
+
+def _read_piece_by_piece(raw: bytes, media: str) -> list[JobRequest]:
     pieces = _lines(raw) if media == NDJSON else _elements(raw)
     if not pieces:
         raise Invalid.field("", "a batch holds at least one job")
@@ -70,7 +81,7 @@ def _elements(raw: bytes) -> list[_Piece]:
         return [_Piece(bytes(element), 1) for element in _array.decode(raw)]
     except msgspec.ValidationError:
         raise Invalid.field("", "must be a list of jobs", f"one object per line is {NDJSON}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise broken(raw, error) from None
 
 

@@ -16,8 +16,10 @@ MEBIBYTE = 1024 * 1024
 LIMIT_DEFAULT = MEBIBYTE
 DEEPEST = 32
 _NUL = "\x00"
+_ALL_ONE_KIND = bytes.maketrans(b"[]", b"{}")
+_NO_BRACKETS = bytes(set(range(256)).difference(b"[]{}"))
 _ESCAPED_NUL = b"\\u0000"
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _HALF_A_PAIR = re.compile(rb'\\ud[89ab][0-9a-f]{2}"', re.IGNORECASE)  # the decoder says: truncated
 _BYTE = re.compile(r"^(?:JSON is malformed: )?(?P<what>.*) \(byte (?P<at>\d+)\)$")
 
@@ -68,11 +70,11 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[Body], line: int = 1) -> B
     """The body as the decoder's struct. Its text starts on the given line of what the client sent."""
     try:
         value = decoder.decode(body)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         loose = decode_any(body, line)
         refuse_any(chain(_unstorable(loose), faults(loose, decoder.type)))
         raise Invalid.field("", str(error)) from None
-    if _may_be_deep(body) or _ESCAPED_NUL in body:
+    if not is_storable(body, DEEPEST):
         refuse_any(_unstorable(decode_any(body, line)))
     return value
 
@@ -80,7 +82,7 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[Body], line: int = 1) -> B
 def decode_any(body: bytes, line: int = 1) -> Any:
     try:
         return msgspec.json.decode(body)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise broken(body, error, line) from None
 
 
@@ -116,8 +118,18 @@ def _first_byte_that_is_not_utf8(body: bytes) -> int:
     return 0
 
 
-def _may_be_deep(body: bytes) -> bool:
-    return body.count(b"{") + body.count(b"[") > DEEPEST
+def is_storable(body: bytes, deepest: int) -> bool:
+    """Whether all that it says can be kept. Brackets in texts may make it seem not so: then it is to be looked at."""
+    return _ESCAPED_NUL not in body and not _seems_deeper(body, deepest)
+
+
+def _seems_deeper(body: bytes, limit: int) -> bool:
+    if body.count(b"{") + body.count(b"[") <= limit:
+        return False
+    pairs = body.translate(_ALL_ONE_KIND, _NO_BRACKETS)
+    for _ in range(limit):
+        pairs = pairs.replace(b"{}", b"")  # one level less
+    return bool(pairs)
 
 
 def _unstorable(value: object) -> Iterator[FieldError]:

@@ -13,7 +13,8 @@ from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.instant import to_utc
 from tickwork.model.page import Page
 from tickwork.model.schedule import Timing
-from tickwork.store.port import BackfillStore, ReadStore
+from tickwork.store.port.backfill import BackfillStore
+from tickwork.store.port.read import ReadStore
 
 MOST_TIMES = 10_000
 _FURTHEST_BACK = timedelta(days=3_660)

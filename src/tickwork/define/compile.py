@@ -52,7 +52,7 @@ def _with_payload(spec: JobSpec, request: JobRequest) -> JobSpec:
     payload = _payload(request, errors)
     if errors:
         raise Invalid(errors)
-    return spec._replace(request=request, payload=payload)
+    return msgspec.structs.replace(spec, request=request, payload=payload)
 
 
 def _compile(request: JobRequest, alike: JobRequest, parse_schedule: ParseSchedule, now: datetime) -> JobSpec:

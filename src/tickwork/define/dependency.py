@@ -11,7 +11,7 @@ from tickwork.model.errors import BadId, FieldError, Invalid
 from tickwork.model.ids import job_id, parse_job_id
 from tickwork.model.job import CatchUp, Dependency, JobRequest, JobSpec, JobStatus, Parent
 from tickwork.model.schedule import Recurring, Timing
-from tickwork.store.port import ParentJob
+from tickwork.store.port.define import ParentJob
 
 _LOCAL = "@"
 
@@ -132,7 +132,7 @@ class Dependencies:
         return self._requests[place].ref or f"[{place}]"
 
     def _linked(self, place: int, specs: Sequence[JobSpec]) -> JobSpec:
-        spec = specs[place]._replace(parents=self.parents[place])
+        spec = msgspec.structs.replace(specs[place], parents=self.parents[place])
         rounds = [round_ for parent in spec.parents if (round_ := self._round(parent, specs))]
         if not rounds:
             if isinstance(spec.schedule, Recurring):
@@ -145,7 +145,7 @@ class Dependencies:
         other = next((each for each in rounds if each.schedule.text != rounds[0].schedule.text), None)
         if other:
             self._refuse(place, "depends_on", _at_odds(rounds[0], other))
-        return spec._replace(schedule=rounds[0].schedule, catch_up=rounds[0].catch_up)
+        return msgspec.structs.replace(spec, schedule=rounds[0].schedule, catch_up=rounds[0].catch_up)
 
     def _round(self, parent: Parent, specs: Sequence[JobSpec]) -> Round | None:
         if parent.place is not None:

@@ -18,7 +18,8 @@ from tickwork.model.ids import job_id
 from tickwork.model.job import HTTP_TASK, CreatedJob, JobFilter, JobRequest, JobSpec, JobStatus, JobView
 from tickwork.model.page import Page
 from tickwork.model.schedule import KINDS, Schedule, Timing
-from tickwork.store.port import DefineStore, Made, ReadStore
+from tickwork.store.port.define import DefineStore, Made
+from tickwork.store.port.read import ReadStore
 
 _TRIES = 50  # of a change that others keep overtaking
 _MOST_SHOWN = 1000  # jobs of a graph

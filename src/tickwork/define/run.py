@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from tickwork.model.execution import ExecutionView
 from tickwork.model.job import Overlap
-from tickwork.store.port import ReadStore, RunStore
+from tickwork.store.port.read import ReadStore
+from tickwork.store.port.run import RunStore
 
 
 class Runs:

@@ -34,7 +34,7 @@ from tickwork.model.job import HttpTarget
 from tickwork.model.protocol import Run
 from tickwork.model.target import target_errors
 from tickwork.model.worker import LEASE
-from tickwork.store.port import BreakerChange, BreakerStore, Decide
+from tickwork.store.port.breaker import BreakerChange, BreakerStore, Decide
 
 _GATHERING = 0.05  # seconds: failures come in swarms
 _AT_ONCE = 50  # breakers that are looked after in one transaction

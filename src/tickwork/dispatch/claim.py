@@ -10,7 +10,9 @@ from tickwork.dispatch.gate import Gates, lock_gates
 from tickwork.dispatch.handout import Handout
 from tickwork.dispatch.order import Order
 from tickwork.dispatch.roster import Behind, Roster
-from tickwork.store.port import Claiming, DispatchStore, Handing, Line, Works
+from tickwork.store.port.dispatch import Claiming, DispatchStore, Line
+from tickwork.store.port.handing import Handing
+from tickwork.store.port.work import Works
 
 _CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
 _TOO_LONG = 0.5  # seconds of waiting, after which not everything is handed out past it

@@ -4,7 +4,8 @@ import builtins
 
 from tickwork.model.page import Page
 from tickwork.model.worker import TaskView, WorkerView
-from tickwork.store.port import ReadStore, WorkerStore
+from tickwork.store.port.read import ReadStore
+from tickwork.store.port.worker import WorkerStore
 
 
 class Workers:

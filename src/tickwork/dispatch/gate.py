@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tickwork.model.rate import Rate, parse_rate
-from tickwork.store.port import Gate, GateName, Handing, Lane, Slot
+from tickwork.store.port.handing import Gate, GateName, Handing, Lane, Slot
 
 _ANY = 2**31
 

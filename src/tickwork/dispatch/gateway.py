@@ -42,7 +42,10 @@ from tickwork.model.protocol import (
 from tickwork.model.rest import MOST_RESOURCE, MOST_WEIGHT
 from tickwork.model.tenancy import Caller
 from tickwork.model.worker import LEASE
-from tickwork.store.port import NOTHING_HELD, Claimed, DispatchStore, Registration, Seat
+from tickwork.store.port.dispatch import DispatchStore, Registration
+from tickwork.store.port.seat import Seat
+from tickwork.store.port.settling import Claimed
+from tickwork.store.port.work import NOTHING_HELD
 
 _log = structlog.get_logger("tickwork.gateway")
 _HELLO_WITHIN = 10.0

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from tickwork.dispatch.gate import Gates
 from tickwork.dispatch.member import Member
 from tickwork.dispatch.throughput import count_started
-from tickwork.store.port import Handing, Lane, Slot, Works
+from tickwork.store.port.handing import Handing, Lane, Slot
+from tickwork.store.port.work import Works
 
 
 class Share(NamedTuple):

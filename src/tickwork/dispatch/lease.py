@@ -5,7 +5,7 @@ from collections.abc import Callable
 from tickwork.dispatch.member import Member
 from tickwork.model.protocol import Drain, Micros, Refused, Renewed
 from tickwork.model.worker import LEASE
-from tickwork.store.port import DispatchStore
+from tickwork.store.port.dispatch import DispatchStore
 
 
 class Renewer:

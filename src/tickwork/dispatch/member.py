@@ -6,7 +6,9 @@ from itertools import repeat
 from tickwork.dispatch.space import Space
 from tickwork.model.protocol import FromServer, Hello, Key, Run, Runs
 from tickwork.model.terms import is_satisfied
-from tickwork.store.port import Lane, Seat, Works
+from tickwork.store.port.handing import Lane
+from tickwork.store.port.seat import Seat
+from tickwork.store.port.work import Works
 
 
 class Member:

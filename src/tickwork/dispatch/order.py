@@ -13,7 +13,9 @@ from tickwork.dispatch.gate import Gates
 from tickwork.dispatch.member import Member
 from tickwork.dispatch.roster import Roster
 from tickwork.dispatch.turn import Turns
-from tickwork.store.port import Lane, Line, Works
+from tickwork.store.port.dispatch import Line
+from tickwork.store.port.handing import Lane
+from tickwork.store.port.work import Works
 
 AGED = 60.0  # seconds of waiting, after which urgency alone does not decide
 _ONE_IN = 10  # places for those

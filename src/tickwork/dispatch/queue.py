@@ -11,7 +11,7 @@ from tickwork.model.errors import Invalid, NotFound, Unavailable
 from tickwork.model.job import QueueName
 from tickwork.model.page import Page
 from tickwork.model.queue import QueueSettings, QueueView
-from tickwork.store.port import QueueStore
+from tickwork.store.port.queue import QueueStore
 
 _MEASURED_EVERY = 10.0  # seconds, however often somebody asks
 _MOST_MEASURED = 200

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from tickwork.dispatch.member import Member
 from tickwork.dispatch.roster import Roster
 from tickwork.model.protocol import Claim
-from tickwork.store.port import DispatchStore, HeldWorks
+from tickwork.store.port.dispatch import DispatchStore
+from tickwork.store.port.work import HeldWorks
 
 
 class Reconciler:

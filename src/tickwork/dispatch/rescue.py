@@ -8,7 +8,8 @@ from prometheus_client import Counter
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.job import JobRequest
 from tickwork.model.lifecycle import Held, lost
-from tickwork.store.port import AttemptNote, DispatchStore, Rescuing
+from tickwork.store.port.dispatch import DispatchStore, Rescuing
+from tickwork.store.port.settling import AttemptNote
 
 _GRACE = 5.0  # after a database or node was away, living workers get this long to say so
 _WORKERS = 20

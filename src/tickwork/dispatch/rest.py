@@ -35,15 +35,10 @@ from tickwork.model.rest import (
     errors_of_worker,
 )
 from tickwork.model.worker import BEAT, LEASE
-from tickwork.store.port import (
-    NO_CONNECTION,
-    DispatchStore,
-    HeldWorks,
-    RestWorker,
-    Revocation,
-    Seat,
-    WorkerStore,
-)
+from tickwork.store.port.dispatch import DispatchStore, Revocation
+from tickwork.store.port.seat import NO_CONNECTION, Seat
+from tickwork.store.port.work import HeldWorks
+from tickwork.store.port.worker import RestWorker, WorkerStore
 
 _ON_TIME = timedelta(0)  # such a worker cannot wait for the moment: nothing is handed to it ahead of its time
 _MOMENT = 0.05  # seconds: work that arrives in a swarm is looked for once

@@ -7,7 +7,7 @@ from tickwork.dispatch.member import Member
 from tickwork.dispatch.roster import Roster
 from tickwork.model.ids import to_micros
 from tickwork.model.protocol import Claim, Key, Revoke
-from tickwork.store.port import DispatchStore, Revocation
+from tickwork.store.port.dispatch import DispatchStore, Revocation
 
 _PATIENCE = 2.0  # seconds: a worker that cannot be reached must not hold up whoever pauses a job
 _GLANCE = 0.02

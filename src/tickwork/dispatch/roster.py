@@ -8,7 +8,8 @@ from typing import NamedTuple, Protocol
 from tickwork.dispatch.gate import Gates
 from tickwork.dispatch.handout import Handout, Share
 from tickwork.dispatch.member import Member
-from tickwork.store.port import Lane, Works
+from tickwork.store.port.handing import Lane
+from tickwork.store.port.work import Works
 
 
 class Behind(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from prometheus_client import Counter
 
-from tickwork.store.port import Lane
+from tickwork.store.port.handing import Lane
 
 _STARTED = Counter(
     "tickwork_queue_started_total", "Executions of a queue that were handed to workers.", ["queue"]

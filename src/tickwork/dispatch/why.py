@@ -17,7 +17,7 @@ from tickwork.model.why import (
     OtherExecution,
     Why,
 )
-from tickwork.store.port import WhyStore
+from tickwork.store.port.why import WhyStore
 
 _TOLD = 2  # causes that the summary tells of
 _AT_ONCE = "nothing holds it: it is handed to a worker within a moment"

@@ -170,7 +170,7 @@ class Parent(NamedTuple):
     on_any: bool
 
 
-class JobSpec(NamedTuple):
+class JobSpec(msgspec.Struct, frozen=True):
     """A job that was understood and checked: ready to be stored."""
 
     request: JobRequest

@@ -19,7 +19,8 @@ from tickwork.model.job import JobRequest
 from tickwork.model.lifecycle import Held, Verdict
 from tickwork.model.protocol import Failure, Outcome, execution_key
 from tickwork.model.retry import RetryPolicy
-from tickwork.store.port import AttemptNote, Claimed, RecordStore
+from tickwork.store.port.record import RecordStore
+from tickwork.store.port.settling import AttemptNote, Claimed
 
 _MOST = 200  # messages written together; each holds a worker's batch
 _ATTEMPTS = Counter("tickwork_attempts_total", "Attempts that ended, by how.", ["outcome"])

@@ -23,7 +23,8 @@ from tickwork.model.errors import Conflict
 from tickwork.model.execution import ExecutionKey, ExecutionView
 from tickwork.model.ids import execution_id, job_id
 from tickwork.model.page import Page
-from tickwork.store.port import DeadLetterStore, ReadStore
+from tickwork.store.port.dead_letter import DeadLetterStore
+from tickwork.store.port.read import ReadStore
 
 _MOST_REFUSED = 100  # named in one answer
 _AT_ONCE = Pace()

@@ -18,7 +18,7 @@ import structlog
 from tickwork.model.errors import Unavailable
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.log import BEGINNING, LogEntry, Position, after
-from tickwork.store.port import LogStore, Standing
+from tickwork.store.port.log import LogStore, Standing
 
 _log = structlog.get_logger("tickwork.feed")
 _LOOK = 0.5  # seconds

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView, MissedView
 from tickwork.model.page import Page
-from tickwork.store.port import ReadStore, RecordStore
+from tickwork.store.port.read import ReadStore
+from tickwork.store.port.record import RecordStore
 
 
 class History:

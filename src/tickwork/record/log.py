@@ -9,7 +9,8 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.model.log import BEGINNING, AttemptProgress, LogEntry, LogNews, Position, after
 from tickwork.model.page import Page
 from tickwork.record.feed import Feed, Feeds
-from tickwork.store.port import LogStore, ReadStore
+from tickwork.store.port.log import LogStore
+from tickwork.store.port.read import ReadStore
 
 _SILENCE = 15.0  # seconds after which a follower is told that there is nothing new
 

@@ -12,7 +12,8 @@ from prometheus_client import Counter
 
 from tickwork.model.execution import ExecutionKey, Progress
 from tickwork.model.protocol import LogLine, Note, execution_key
-from tickwork.store.port import Claimed, Logged, LogStore, ProgressNote
+from tickwork.store.port.log import Logged, LogStore, ProgressNote
+from tickwork.store.port.settling import Claimed
 
 _MOST = 200  # messages written together
 _MOST_BYTES = 32 * 1024 * 1024  # that wait for the database

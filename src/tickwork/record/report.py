@@ -25,7 +25,7 @@ from tickwork.model.rest import (
     ReportedAttempt,
     StartReport,
 )
-from tickwork.store.port import AttemptStanding, ReportStore
+from tickwork.store.port.report import AttemptStanding, ReportStore
 
 _PATIENCE = 10.0  # seconds for which the database may keep a report waiting
 _LONGEST_TYPE = 200

@@ -12,7 +12,7 @@ from tickwork.model.job import JobStatus
 from tickwork.model.page import Page
 from tickwork.store.cursor import BackfillPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import BackfillTurn, Filled, OwnTimes
+from tickwork.store.port.backfill import BackfillTurn, Filled, OwnTimes
 from tickwork.store.query import queries
 
 _LARGEST = 2**63 - 1

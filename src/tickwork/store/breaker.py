@@ -6,7 +6,7 @@ import asyncpg
 
 from tickwork.model.breaker import PACE, Breaker, BreakerKey, BreakerState, BreakerView, moved_on, to_let_go
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import BreakerChange, Decide
+from tickwork.store.port.breaker import BreakerChange, Decide
 from tickwork.store.query import queries
 
 

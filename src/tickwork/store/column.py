@@ -1,9 +1,13 @@
 """Columns of a batch, as they are sent."""
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 Value = TypeVar("Value")
+
+
+def columns(rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+    return [shortened(column) for column in zip(*rows, strict=True)]
 
 
 def shortened(column: Sequence[Value]) -> Sequence[Value]:

@@ -20,7 +20,7 @@ from tickwork.model.page import Page
 from tickwork.store.cursor import DeadLetterPlace, decode_cursor, encode_cursor
 from tickwork.store.membership import Crossed, again_if_crossed
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import OldestDeadLetters, Revived
+from tickwork.store.port.dead_letter import OldestDeadLetters, Revived
 from tickwork.store.query import queries
 
 _RETRIED = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)

@@ -14,17 +14,11 @@ from tickwork.model.protocol import Hello
 from tickwork.store.column import shortened
 from tickwork.store.handing import PostgresHanding, lanes_of
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import (
-    FIRST_CONNECTION,
-    NOTHING_HELD,
-    Claimed,
-    HeldWorks,
-    Lane,
-    Line,
-    Registration,
-    Revocation,
-    Works,
-)
+from tickwork.store.port.dispatch import Line, Registration, Revocation
+from tickwork.store.port.handing import Lane
+from tickwork.store.port.seat import FIRST_CONNECTION
+from tickwork.store.port.settling import Claimed
+from tickwork.store.port.work import NOTHING_HELD, HeldWorks, Works
 from tickwork.store.query import queries
 from tickwork.store.settling import PostgresSettling
 

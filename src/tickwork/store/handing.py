@@ -9,7 +9,9 @@ from tickwork.model.rate import parse_rate
 from tickwork.model.terms import terms_from_text
 from tickwork.store.column import shortened
 from tickwork.store.pool import Connection
-from tickwork.store.port import Gate, GateName, Lane, Seat, Slot, Works
+from tickwork.store.port.handing import Gate, GateName, Lane, Slot
+from tickwork.store.port.seat import Seat
+from tickwork.store.port.work import Works
 from tickwork.store.query import queries
 
 

@@ -16,7 +16,7 @@ from tickwork.model.page import Page
 from tickwork.model.protocol import LogLine
 from tickwork.store.cursor import LogPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import Logged, ProgressNote, Standing
+from tickwork.store.port.log import Logged, ProgressNote, Standing
 from tickwork.store.query import queries
 
 _KEPT = 256 * 1024  # bytes of one attempt's log

@@ -115,9 +115,12 @@ class Membership:
         """A rule sleeps while no job needs it."""
         if rule.next_at is not None:
             return rule
-        next_at = self._timing_from_text(rule.timing).next_after(max(now, rule.last_at or now))
+        next_at = self.timing_of(rule).next_after(max(now, rule.last_at or now))
         await self._connection.execute(self._sql["arm_rule"], rule.id, next_at)
         return rule._replace(next_at=next_at)
+
+    def timing_of(self, rule: LockedRule) -> Timing:
+        return self._timing_from_text(rule.timing)
 
 
 def _rule(row: asyncpg.Record) -> LockedRule:

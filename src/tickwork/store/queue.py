@@ -12,7 +12,7 @@ from tickwork.model.page import Page
 from tickwork.model.queue import DEPTH_LIMIT, QueueSettings, QueueView
 from tickwork.store.cursor import QueuePlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import QueueLoad
+from tickwork.store.port.queue import QueueLoad
 from tickwork.store.query import queries
 
 _COUNTED = 100_000  # of all queues that are looked at together

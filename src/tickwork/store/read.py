@@ -33,11 +33,11 @@ from tickwork.model.worker import LEASE, TaskView, WorkerView
 from tickwork.store.cursor import ExecutionPlace, JobPlace, Place, WorkerPlace, decode_cursor, encode_cursor
 from tickwork.store.log import entries_of, progress_of
 from tickwork.store.pool import Database
-from tickwork.store.port import NO_CONNECTION
+from tickwork.store.port.seat import NO_CONNECTION
 from tickwork.store.query import queries
 
 _DESCRIBED = 10_000  # schedules whose words are kept
-_SEEN = 5000  # rows one page looks through at most
+_SEEN = 5000  # rows one page looks through at most, for those that fit a filter
 _TAIL = 20  # lines of each attempt's log
 _LARGEST = 2**63 - 1
 _LARGEST_WORKER = 2**31 - 1
@@ -68,9 +68,10 @@ class PostgresReadStore:
         newest_first = wanted.sort == "-created_at"
         first = _LARGEST if newest_first else 0
         begin = decode_cursor(cursor, JobPlace).id if cursor else first
+        most = limit if wanted == JobFilter(sort=wanted.sort) else _SEEN
         rows = await self._database.fetch(
             self._sql["jobs_newest_first" if newest_first else "jobs_oldest_first"],
-            tenant_id, begin, _SEEN, limit, wanted.status, wanted.task, wanted.queue,
+            tenant_id, begin, most, limit, wanted.status, wanted.task, wanted.queue,
             PRIORITIES.index(wanted.priority) if wanted.priority else None,
             wanted.tag, wanted.q, _utc(wanted.due_before), _utc(wanted.due_after),
         )  # fmt: skip
@@ -79,6 +80,7 @@ class PostgresReadStore:
             rows,
             items,
             limit,
+            most,
             lambda row: JobPlace("jobs", row["id"]),
             lambda row: JobPlace("jobs", row["seen_last"]),
         )
@@ -107,10 +109,11 @@ class PostgresReadStore:
         if cursor:
             _, micros, job = decode_cursor(cursor, ExecutionPlace)
             before = from_micros(micros)
+        most = limit if wanted == ExecutionFilter(since=wanted.since, until=wanted.until) else _SEEN
         rows = await self._database.fetch(
             self._sql["executions" if wanted.job is None else "executions_of_job"],
             tenant_id, before, job if wanted.job is None else wanted.job, _utc(wanted.since) or _BEGINNING,
-            _utc(wanted.until) or _END, _SEEN, limit, wanted.status, wanted.task, wanted.queue,
+            _utc(wanted.until) or _END, most, limit, wanted.status, wanted.task, wanted.queue,
             None if wanted.worker is None else min(wanted.worker, _LARGEST_WORKER),
         )  # fmt: skip
         items = [row for row in rows if row["job_id"] is not None]
@@ -118,6 +121,7 @@ class PostgresReadStore:
             rows,
             items,
             limit,
+            most,
             lambda row: ExecutionPlace("executions", to_micros(row["scheduled_for"]), row["job_id"]),
             lambda row: ExecutionPlace("executions", to_micros(row["seen_time"]), row["seen_job"]),
         )
@@ -215,13 +219,14 @@ def _page_end(
     rows: Sequence[asyncpg.Record],
     items: Sequence[asyncpg.Record],
     limit: int,
+    most: int,
     place: Callable[[asyncpg.Record], Place],
     seen: Callable[[asyncpg.Record], Place],
 ) -> Place | None:
     """Where the next page begins: after the last item, or after the last row looked at when there may be more."""
     if len(items) == limit:
         return place(items[-1])
-    return seen(rows[0]) if rows and rows[0]["seen_count"] == _SEEN else None
+    return seen(rows[0]) if rows and rows[0]["seen_count"] == most else None
 
 
 def _utc(at: datetime | None) -> datetime | None:

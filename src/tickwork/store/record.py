@@ -10,7 +10,7 @@ from tickwork.model.ids import execution_id
 from tickwork.model.protocol import Outcome
 from tickwork.store.column import shortened
 from tickwork.store.pool import Database
-from tickwork.store.port import Claimed
+from tickwork.store.port.settling import Claimed
 from tickwork.store.query import queries
 from tickwork.store.settling import PostgresSettling
 

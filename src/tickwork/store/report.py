@@ -6,7 +6,8 @@ from tickwork.model.errors import NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus
 from tickwork.model.ids import execution_id
 from tickwork.store.pool import Database
-from tickwork.store.port import NO_CONNECTION, AttemptStanding
+from tickwork.store.port.report import AttemptStanding
+from tickwork.store.port.seat import NO_CONNECTION
 from tickwork.store.query import queries
 
 

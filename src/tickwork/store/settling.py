@@ -11,7 +11,7 @@ from tickwork.model.dead_letter import WORKER_LOST
 from tickwork.model.execution import AttemptError, AttemptOutcome, ExecutionKey, ExecutionStatus
 from tickwork.model.lifecycle import Held, Verdict
 from tickwork.store.pool import Connection
-from tickwork.store.port import AttemptNote, Claimed
+from tickwork.store.port.settling import AttemptNote, Claimed
 from tickwork.store.query import queries
 
 _DEAD_LETTERS = Counter("tickwork_dead_letters_total", "Executions that ended as failed.")

@@ -12,7 +12,7 @@ from tickwork.model.protocol import Micros
 from tickwork.store.column import shortened
 from tickwork.store.handing import PostgresHanding
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port import (
+from tickwork.store.port.trigger import (
     Blocker,
     Candidates,
     Collision,
@@ -21,8 +21,8 @@ from tickwork.store.port import (
     Round,
     RoundNote,
     RuleStep,
-    Works,
 )
+from tickwork.store.port.work import Works
 from tickwork.store.query import queries
 
 _PICKED = 11  # columns of a picked job

@@ -12,7 +12,8 @@ from tickwork.model.ids import worker_id
 from tickwork.model.protocol import Hello, TaskOffer
 from tickwork.store.dispatch import works_of
 from tickwork.store.pool import Database
-from tickwork.store.port import HeldWorks, RestWorker
+from tickwork.store.port.work import HeldWorks
+from tickwork.store.port.worker import RestWorker
 from tickwork.store.query import queries
 
 _LARGEST = 2**31 - 1

@@ -8,7 +8,7 @@ was looked at, so that two nodes, or one that repeats itself, make nothing twice
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import date, datetime
 
-from tickwork.store.port import BackfillStore
+from tickwork.store.port.backfill import BackfillStore
 
 _DAYS = 31  # whose partitions may have to be made in one turn
 

@@ -6,7 +6,7 @@ Each node knows which lanes belong to queues that may hold only so much, so that
 from collections.abc import Sequence
 from datetime import timedelta
 
-from tickwork.store.port import Firing, TriggerStore
+from tickwork.store.port.trigger import Firing, TriggerStore
 
 QUEUE_FULL = "queue is full"
 

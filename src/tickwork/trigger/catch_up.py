@@ -13,7 +13,7 @@ import msgspec
 from tickwork.model.duration import parse_duration
 from tickwork.model.job import CatchUp
 from tickwork.model.schedule import Timing
-from tickwork.store.port import NOT_BEGUN, DueRule, Round, RoundNote
+from tickwork.store.port.trigger import NOT_BEGUN, DueRule, Round, RoundNote
 
 GRACE = timedelta(seconds=10)
 _MOMENT = timedelta(microseconds=1)

@@ -17,20 +17,20 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
 from tickwork.model.protocol import Micros
 from tickwork.model.schedule import Timing
-from tickwork.store.port import (
+from tickwork.store.port.handing import Handing
+from tickwork.store.port.trigger import (
     Blocker,
     Candidates,
     Collision,
     Cursor,
     DueRule,
     Firing,
-    Handing,
     Round,
     RoundNote,
     RuleStep,
     TriggerStore,
-    Works,
 )
+from tickwork.store.port.work import Works
 from tickwork.trigger.backlog import Backlogs
 from tickwork.trigger.catch_up import GRACE, Plan, plan
 from tickwork.trigger.jitter import spread

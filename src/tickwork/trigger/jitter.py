@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from tickwork.model.protocol import Micros
-from tickwork.store.port import Candidates
+from tickwork.store.port.trigger import Candidates
 
 _WHOLE = 2**32
 _MICROSECOND = timedelta(microseconds=1)

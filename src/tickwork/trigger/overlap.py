@@ -1,7 +1,7 @@
 """What becomes of a due time while the job's last execution has not ended."""
 
 from tickwork.model.job import QUEUE_LIMIT, Overlap
-from tickwork.store.port import Blocker
+from tickwork.store.port.trigger import Blocker
 
 
 def skip_reason(overlap: Overlap, blocker: Blocker) -> str | None:

@@ -7,7 +7,7 @@ from importlib.metadata import version
 import structlog
 
 from tickwork.model.schedule import Timing
-from tickwork.store.port import TriggerStore
+from tickwork.store.port.trigger import TriggerStore
 
 _RULES = 1000  # computed anew in one transaction
 _log = structlog.get_logger("tickwork")

@@ -127,3 +127,53 @@ async def test_a_batch_has_its_limits(client: httpx2.AsyncClient) -> None:
     assert (answer.status_code, answer.json()["detail"]) == (422, "a batch holds at least one job")
     answer = await client.post("/v1/jobs/batch", json={"task": "work"})
     assert (answer.status_code, answer.json()["detail"]) == (422, "must be a list of jobs")
+
+
+async def test_jobs_that_have_nothing_in_common_are_each_kept_as_sent(client: httpx2.AsyncClient) -> None:
+    """Of what is the same in all of them, one value is sent to the database."""
+    jobs = [
+        {
+            "task": "work",
+            "payload": {"n": 1},
+            "tags": ['say "a, b"', "c:\\d", "{}", "NULL"],
+            "queue": "one",
+        },
+        {"task": "work", "name": "later", "schedule": {"in": "1h"}, "priority": "critical", "timeout": 7},
+        {"http": {"url": "https://example.com/x"}, "key": "http", "overlap": "queue", "tags": ["x"]},
+        {"task": "work", "schedule": "every 5m", "on_worker_lost": "fail", "retry": {"max_attempts": 9}},
+        {"task": "work", "schedule": {"every": "1h", "max_runs": 3}, "requires": {"cpu": 2}},
+    ]
+    answer = await client.post("/v1/jobs/batch", json=jobs)
+    assert answer.status_code == 201, answer.text
+    created = answer.json()["items"]
+    for job, item in zip(jobs, created, strict=True):
+        shown = (await client.get(f"/v1/jobs/{item['id']}")).json()
+        assert shown["next_run_at"] == item["next_run_at"]
+        alone = (await client.post("/v1/jobs", json={**job, "key": None})).json()
+        ignored = {"id", "key", "next_run_at", "created_at", "updated_at", "schedule", "schedule_words"}
+        assert {name: shown[name] for name in shown.keys() - ignored} == {
+            name: alone[name] for name in alone.keys() - ignored
+        }
+        assert shown["tags"] == job.get("tags", [])
+
+
+@pytest.mark.parametrize("media", ["json", "ndjson"])
+async def test_a_payload_that_is_too_deep_is_named_among_flat_ones(
+    client: httpx2.AsyncClient, media: str
+) -> None:
+    deep: object = 1
+    for _ in range(40):
+        deep = [deep]
+    jobs = [
+        {"task": "work"},
+        {"task": "work", "payload": {"n": deep}},
+        {"task": "work", "name": "[[[[{{{{" * 9},
+    ]
+    lines = b"\n".join(map(msgspec.json.encode, jobs))
+    answer = await (
+        client.post("/v1/jobs/batch", json=jobs)
+        if media == "json"
+        else client.post("/v1/jobs/batch", content=lines, headers=NDJSON)
+    )
+    assert answer.status_code == 422
+    assert [error["path"] for error in answer.json()["errors"]] == ["[1].payload"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tickwork.dispatch.gate import Gates
 from tickwork.model.rate import parse_rate
 from tickwork.model.terms import NO_TERMS, Limit, Terms
-from tickwork.store.port import Gate, Lane
+from tickwork.store.port.handing import Gate, Lane
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

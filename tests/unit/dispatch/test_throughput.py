@@ -4,7 +4,7 @@ from prometheus_client import REGISTRY
 
 from tickwork.dispatch import throughput
 from tickwork.model.terms import NO_TERMS
-from tickwork.store.port import Lane
+from tickwork.store.port.handing import Lane
 
 LANES = {number: Lane(number, 1, queue, "work", NO_TERMS) for number, queue in enumerate("aabc")}
 

@@ -48,6 +48,39 @@ UPDATE tickwork.rule SET next_at = $2 WHERE id = $1 AND next_at IS NULL;
 -- Numbers for new jobs.
 SELECT nextval('tickwork.job_id') AS id FROM generate_series(1, $1);
 
+-- name: insert_jobs
+-- Writes new jobs; of a column that is the same for all of them, one value was sent.
+INSERT INTO tickwork.job
+    (tenant_id, active_from, created_at, updated_at, id, rule_id, scheduled_for, active_until, held, lane_id, timeout,
+     overlap, on_worker_lost, priority, task, payload, target, name, key, tags, definition, followed, depends)
+SELECT $1, $2, $2, $2, id, tickwork.each($4::bigint[], rule_id), tickwork.each($5::timestamptz[], scheduled_for),
+    tickwork.each($6::timestamptz[], active_until), tickwork.each($7::boolean[], held),
+    tickwork.each($8::int[], lane_id), tickwork.each($9::real[], timeout),
+    tickwork.each($10::text[], overlap)::tickwork.overlap,
+    tickwork.each($11::text[], on_worker_lost)::tickwork.on_worker_lost, tickwork.each($12::smallint[], priority),
+    tickwork.each($13::text[], task), tickwork.each($14::bytea[], payload), tickwork.each($15::bytea[], target),
+    tickwork.each($16::text[], name), tickwork.each($17::text[], key), tickwork.each($18::text[], tags)::text[],
+    tickwork.each($19::bytea[], definition), tickwork.each($20::boolean[], followed),
+    tickwork.each($21::boolean[], depends)
+FROM unnest($3::bigint[], $4::bigint[], $5::timestamptz[], $6::timestamptz[], $7::boolean[], $8::int[], $9::real[],
+            $10::text[], $11::text[], $12::smallint[], $13::text[], $14::bytea[], $15::bytea[], $16::text[],
+            $17::text[], $18::text[], $19::bytea[], $20::boolean[], $21::boolean[])
+    AS c (id, rule_id, scheduled_for, active_until, held, lane_id, timeout, overlap, on_worker_lost, priority, task,
+          payload, target, name, key, tags, definition, followed, depends);
+
+-- name: insert_executions
+-- Writes what is due of new jobs: it waits for a worker, or for those its job depends on.
+INSERT INTO tickwork.execution
+    (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
+SELECT $1, at, job_id, tickwork.each($4::int[], lane_id), tickwork.each($5::smallint[], priority), 'schedule', 'pending',
+    CASE WHEN tickwork.each($6::boolean[], depends) THEN 'infinity' ELSE at END,
+    tickwork.each($7::boolean[], followed)
+FROM (
+    SELECT tickwork.each($2::timestamptz[], due) AS at, * FROM unnest(
+        $2::timestamptz[], $3::bigint[], $4::int[], $5::smallint[], $6::boolean[], $7::boolean[])
+        AS c (due, job_id, lane_id, priority, depends, followed)
+) c;
+
 -- name: jobs_by_key
 -- The jobs that have these keys, and the rules to lock before they may be looked at.
 SELECT id, key, rule_id FROM tickwork.job
@@ -114,14 +147,14 @@ INSERT INTO tickwork.extra (job_id, scheduled_for) VALUES ($1, $2) ON CONFLICT D
 
 -- name: remember_unended
 -- Remembers, of a job whose executions overlapped until now, all that have not ended: they wait in the job's lane, or
--- are in workers' hands. Of what a worker was handed in one go, some may have ended: that does no harm.
+-- are in workers' hands.
 INSERT INTO tickwork.extra (job_id, scheduled_for)
 SELECT job_id, scheduled_for FROM tickwork.execution
 WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL
 UNION
-SELECT held.job_id, tickwork.each(l.scheduled_fors, held.scheduled_for)
-FROM tickwork.lease l CROSS JOIN LATERAL unnest(l.scheduled_fors, l.job_ids) AS held (scheduled_for, job_id)
-WHERE $2 = ANY(l.job_ids) AND held.job_id = $2
+SELECT e.job_id, e.scheduled_for
+FROM tickwork.lease l CROSS JOIN LATERAL tickwork.still_held(l) AS e
+WHERE $2 = ANY(l.job_ids) AND e.job_id = $2
 ON CONFLICT DO NOTHING;
 
 -- name: insert_execution

@@ -97,15 +97,9 @@ SELECT l.id AS lease_id, e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.at
     greatest(e.scheduled_for, tickwork.clock() + $2::interval) AS ready_at, j.task, j.payload, j.target, j.timeout,
     e.priority, CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
 FROM tickwork.lease l
-CROSS JOIN LATERAL (
-    SELECT l.tenant_ids[least(n, cardinality(l.tenant_ids))] AS tenant_id,
-        l.scheduled_fors[least(n, cardinality(l.scheduled_fors))] AS scheduled_for, l.job_ids[n] AS job_id
-    FROM generate_subscripts(l.job_ids, 1) AS n
-) k
-JOIN tickwork.execution e
-    ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+CROSS JOIN LATERAL tickwork.still_held(l) AS e
 JOIN tickwork.job j ON j.id = e.job_id
-WHERE l.worker_id = $1 AND e.worker_id = $1 AND e.status = 'running';
+WHERE l.worker_id = $1;
 
 -- name: renew_leases
 -- Workers that were heard of keep what they hold, unless it has been taken from them already.

@@ -19,14 +19,8 @@ GROUP BY gate_id;
 SELECT s.gate_id, count(*) AS running
 FROM tickwork.slot s
 JOIN tickwork.lease l ON l.id = s.lease_id
-CROSS JOIN LATERAL (
-    SELECT l.tenant_ids[least(n, cardinality(l.tenant_ids))] AS tenant_id,
-        l.scheduled_fors[least(n, cardinality(l.scheduled_fors))] AS scheduled_for, l.job_ids[n] AS job_id
-    FROM generate_series(s.first, s.last) AS n
-) k
-JOIN tickwork.execution e
-    ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
-WHERE s.gate_id = ANY($1::int[]) AND e.worker_id = l.worker_id AND e.status = 'running'
+CROSS JOIN LATERAL tickwork.still_held(l, s.first, s.last)
+WHERE s.gate_id = ANY($1::int[])
 GROUP BY s.gate_id;
 
 -- name: use_rates

@@ -60,23 +60,12 @@ CROSS JOIN LATERAL (
 ) counted;
 
 -- name: running
--- How many executions of each queue are in workers' hands. What stands for all of a lease is read once, not for each.
+-- How many executions of each queue are in workers' hands.
 SELECT l.queue AS name, count(*) AS running
 FROM tickwork.lease s
-CROSS JOIN LATERAL (
-    SELECT CASE cardinality(s.tenant_ids) WHEN 1 THEN s.tenant_ids[1] END AS tenant_id,
-        CASE cardinality(s.scheduled_fors) WHEN 1 THEN s.scheduled_fors[1] END AS scheduled_for
-    OFFSET 0
-) alike
-CROSS JOIN LATERAL (
-    SELECT coalesce(alike.tenant_id, tenant_id) AS tenant_id, coalesce(alike.scheduled_for, at) AS scheduled_for, job_id
-    FROM unnest(s.tenant_ids, s.scheduled_fors, s.job_ids) AS each (tenant_id, at, job_id)
-    OFFSET 0
-) k
-JOIN tickwork.execution e
-    ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+CROSS JOIN LATERAL tickwork.still_held(s) AS e
 JOIN tickwork.lane l ON l.id = e.lane_id
-WHERE k.tenant_id = $1 AND e.worker_id = s.worker_id AND e.status = 'running' AND l.queue = ANY($2::text[])
+WHERE e.tenant_id = $1 AND l.queue = ANY($2::text[])
 GROUP BY l.queue;
 
 -- name: set_queue
@@ -113,23 +102,11 @@ DELETE FROM tickwork.slot WHERE gate_id = $1;
 INSERT INTO tickwork.slot (gate_id, lease_id, first, last)
 SELECT $1, lease_id, min(place), max(place)
 FROM (
-    SELECT s.id AS lease_id, k.place, k.place - row_number() OVER (PARTITION BY s.id ORDER BY k.place) AS stretch
+    SELECT s.id AS lease_id, e.place, e.place - row_number() OVER (PARTITION BY s.id ORDER BY e.place) AS stretch
     FROM tickwork.lease s
-    CROSS JOIN LATERAL (
-        SELECT CASE cardinality(s.tenant_ids) WHEN 1 THEN s.tenant_ids[1] END AS tenant_id,
-            CASE cardinality(s.scheduled_fors) WHEN 1 THEN s.scheduled_fors[1] END AS scheduled_for
-        OFFSET 0
-    ) alike
-    CROSS JOIN LATERAL (
-        SELECT coalesce(alike.tenant_id, tenant_id) AS tenant_id, coalesce(alike.scheduled_for, at) AS scheduled_for,
-            job_id, place
-        FROM unnest(s.tenant_ids, s.scheduled_fors, s.job_ids) WITH ORDINALITY AS each (tenant_id, at, job_id, place)
-        OFFSET 0
-    ) k
-    JOIN tickwork.execution e
-        ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+    CROSS JOIN LATERAL tickwork.still_held(s) AS e
     JOIN tickwork.lane l ON l.id = e.lane_id
-    WHERE k.tenant_id = $2 AND e.worker_id = s.worker_id AND e.status = 'running' AND l.queue = $3
+    WHERE e.tenant_id = $2 AND l.queue = $3
 ) held
 GROUP BY lease_id, stretch;
 

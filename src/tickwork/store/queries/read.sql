@@ -45,7 +45,8 @@ ORDER BY page.id;
 SELECT * FROM tickwork.execution_view WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3;
 
 -- name: executions
--- One page of a tenant's executions, latest first, looking through a bounded number.
+-- One page of a tenant's executions, latest first, looking through a bounded number. OFFSET 0: looked up one by one
+-- by the whole key, never joined.
 WITH seen AS (
     SELECT tenant_id, scheduled_for, job_id FROM tickwork.execution
     WHERE tenant_id = $1 AND (scheduled_for, job_id) < ($2, $3)
@@ -53,10 +54,14 @@ WITH seen AS (
     ORDER BY tenant_id DESC, scheduled_for DESC, job_id DESC
     LIMIT $6
 ), page AS (
-    SELECT v.* FROM seen JOIN tickwork.execution_view v USING (tenant_id, scheduled_for, job_id)
+    SELECT v.* FROM seen CROSS JOIN LATERAL (
+        SELECT * FROM tickwork.execution_view
+        WHERE tenant_id = seen.tenant_id AND scheduled_for = seen.scheduled_for AND job_id = seen.job_id
+        OFFSET 0
+    ) v
     WHERE ($8::text IS NULL OR v.status = $8) AND ($9::text IS NULL OR v.task = $9)
         AND ($10::text IS NULL OR v.queue = $10) AND ($11::int IS NULL OR v.worker_id = $11)
-    ORDER BY v.scheduled_for DESC, v.job_id DESC LIMIT $7
+    ORDER BY seen.scheduled_for DESC, seen.job_id DESC LIMIT $7
 )
 SELECT page.*, (SELECT count(*) FROM seen) AS seen_count, last.scheduled_for AS seen_time, last.job_id AS seen_job
 FROM (SELECT) AS always
@@ -70,11 +75,16 @@ WITH seen AS (
     SELECT DISTINCT tenant_id, scheduled_for, job_id FROM (
         (SELECT j.tenant_id, r.scheduled_for, j.id AS job_id
          FROM tickwork.job j
-         JOIN tickwork.round r ON r.rule_id IN (
-             SELECT j.rule_id UNION ALL SELECT p.rule_id FROM tickwork.job_past p WHERE p.job_id = j.id)
-         WHERE j.tenant_id = $1 AND j.id = $3 AND r.scheduled_for >= j.created_at AND r.missed = 0
-             AND r.scheduled_for < $2 AND r.scheduled_for >= $4 AND r.scheduled_for <= $5
-         ORDER BY r.scheduled_for DESC LIMIT $6)
+         CROSS JOIN LATERAL (
+             SELECT j.rule_id UNION SELECT p.rule_id FROM tickwork.job_past p WHERE p.job_id = j.id
+         ) belonged
+         CROSS JOIN LATERAL (
+             SELECT scheduled_for FROM tickwork.round
+             WHERE rule_id = belonged.rule_id AND scheduled_for >= j.created_at AND missed = 0
+                 AND scheduled_for < $2 AND scheduled_for >= $4 AND scheduled_for <= $5
+             ORDER BY scheduled_for DESC LIMIT $6
+         ) r
+         WHERE j.tenant_id = $1 AND j.id = $3)
         UNION ALL
         (SELECT j.tenant_id, u.next_at, j.id
          FROM tickwork.job j
@@ -95,10 +105,14 @@ WITH seen AS (
     ORDER BY scheduled_for DESC
     LIMIT $6
 ), page AS (
-    SELECT v.* FROM seen JOIN tickwork.execution_view v USING (tenant_id, scheduled_for, job_id)
+    SELECT v.* FROM seen CROSS JOIN LATERAL (
+        SELECT * FROM tickwork.execution_view
+        WHERE tenant_id = seen.tenant_id AND scheduled_for = seen.scheduled_for AND job_id = seen.job_id
+        OFFSET 0
+    ) v
     WHERE ($8::text IS NULL OR v.status = $8) AND ($9::text IS NULL OR v.task = $9)
         AND ($10::text IS NULL OR v.queue = $10) AND ($11::int IS NULL OR v.worker_id = $11)
-    ORDER BY v.scheduled_for DESC LIMIT $7
+    ORDER BY seen.scheduled_for DESC LIMIT $7
 )
 SELECT page.*, (SELECT count(*) FROM seen) AS seen_count, (SELECT min(scheduled_for) FROM seen) AS seen_time,
     $3::bigint AS seen_job
@@ -109,9 +123,15 @@ ORDER BY page.scheduled_for DESC;
 -- Ranges of due times that a job's rules passed over, latest first, as far as they were the job's own.
 SELECT r.scheduled_for, r.missed_until, r.missed, r.reason
 FROM tickwork.job j
-JOIN tickwork.round r ON r.missed > 0 AND r.rule_id IN (
-    SELECT j.rule_id UNION ALL SELECT p.rule_id FROM tickwork.job_past p WHERE p.job_id = j.id)
-WHERE j.tenant_id = $1 AND j.id = $2 AND r.missed_until >= j.created_at
+CROSS JOIN LATERAL (
+    SELECT j.rule_id UNION SELECT p.rule_id FROM tickwork.job_past p WHERE p.job_id = j.id
+) belonged
+CROSS JOIN LATERAL (
+    SELECT scheduled_for, missed_until, missed, reason FROM tickwork.round
+    WHERE rule_id = belonged.rule_id AND missed > 0 AND missed_until >= j.created_at
+    ORDER BY scheduled_for DESC LIMIT $3
+) r
+WHERE j.tenant_id = $1 AND j.id = $2
 ORDER BY r.scheduled_for DESC
 LIMIT $3;
 
@@ -132,16 +152,10 @@ SELECT w.*, tickwork.clock() AS now,
     (SELECT jsonb_object_agg(used.name, used.amount) FROM (
         SELECT need.key AS name, sum(need.value::float8) AS amount
         FROM tickwork.lease l
-        CROSS JOIN LATERAL (
-            SELECT l.tenant_ids[least(n, cardinality(l.tenant_ids))] AS tenant_id,
-                l.scheduled_fors[least(n, cardinality(l.scheduled_fors))] AS scheduled_for, l.job_ids[n] AS job_id
-            FROM generate_subscripts(l.job_ids, 1) AS n
-        ) k
-        JOIN tickwork.execution e
-            ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+        CROSS JOIN LATERAL tickwork.still_held(l) AS e
         JOIN tickwork.lane ON lane.id = e.lane_id AND lane.terms <> ''
         CROSS JOIN LATERAL jsonb_each_text(lane.terms::jsonb -> 'resources') AS need
-        WHERE l.worker_id = w.id AND w.resources <> '{}' AND e.worker_id = w.id AND e.status = 'running'
+        WHERE l.worker_id = w.id AND w.resources <> '{}'
         GROUP BY need.key
     ) used) AS resources_used
 FROM tickwork.worker w

@@ -51,14 +51,8 @@ WHERE g.tenant_id = $1 AND (g.kind = 'queue' AND g.name = $2 OR g.kind = 'key' A
 SELECT e.job_id, e.scheduled_for
 FROM tickwork.slot s
 JOIN tickwork.lease l ON l.id = s.lease_id
-CROSS JOIN LATERAL (
-    SELECT l.tenant_ids[least(n, cardinality(l.tenant_ids))] AS tenant_id,
-        l.scheduled_fors[least(n, cardinality(l.scheduled_fors))] AS scheduled_for, l.job_ids[n] AS job_id
-    FROM generate_series(s.first, s.last) AS n
-) k
-JOIN tickwork.execution e
-    ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
-WHERE s.gate_id = $1 AND e.worker_id = l.worker_id AND e.status = 'running'
+CROSS JOIN LATERAL tickwork.still_held(l, s.first, s.last) AS e
+WHERE s.gate_id = $1
 LIMIT $2;
 
 -- name: workers
@@ -70,23 +64,12 @@ ORDER BY offers_task DESC, w.id
 LIMIT $3;
 
 -- name: holding
--- What workers hold, by the terms of its lanes. What stands for all of a lease is read once, not for each.
+-- What workers hold, by the terms of its lanes.
 SELECT s.worker_id, l.terms, count(*) AS count
 FROM tickwork.lease s
-CROSS JOIN LATERAL (
-    SELECT CASE cardinality(s.tenant_ids) WHEN 1 THEN s.tenant_ids[1] END AS tenant_id,
-        CASE cardinality(s.scheduled_fors) WHEN 1 THEN s.scheduled_fors[1] END AS scheduled_for
-    OFFSET 0
-) alike
-CROSS JOIN LATERAL (
-    SELECT coalesce(alike.tenant_id, tenant_id) AS tenant_id, coalesce(alike.scheduled_for, at) AS scheduled_for, job_id
-    FROM unnest(s.tenant_ids, s.scheduled_fors, s.job_ids) AS each (tenant_id, at, job_id)
-    OFFSET 0
-) k
-JOIN tickwork.execution e
-    ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+CROSS JOIN LATERAL tickwork.still_held(s) AS e
 JOIN tickwork.lane l ON l.id = e.lane_id
-WHERE s.worker_id = ANY($1::int[]) AND e.worker_id = s.worker_id AND e.status = 'running'
+WHERE s.worker_id = ANY($1::int[])
 GROUP BY s.worker_id, l.terms;
 
 -- name: ahead

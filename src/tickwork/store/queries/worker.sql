@@ -16,20 +16,15 @@ WHERE tenant_id = $1 AND id = $2 AND connection = 0 AND ended_at IS NULL
 FOR NO KEY UPDATE;
 
 -- name: held
--- What a worker that speaks plain REST holds, one execution to each lease, with all that is needed to run it. OFFSET 0:
--- from the leases to the executions, never the other way round.
+-- What a worker that speaks plain REST holds, one execution to each lease, with all that is needed to run it.
 SELECT l.id AS lease_id, e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt, e.scheduled_for AS ready_at,
     j.task, j.payload, j.target, j.timeout, e.priority,
     CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents,
     e.started_at IS NOT NULL AS begun
 FROM tickwork.lease l
-CROSS JOIN LATERAL (
-    SELECT * FROM tickwork.execution
-    WHERE tenant_id = l.tenant_ids[1] AND scheduled_for = l.scheduled_fors[1] AND job_id = l.job_ids[1]
-    OFFSET 0
-) e
+CROSS JOIN LATERAL tickwork.still_held(l) AS e
 JOIN tickwork.job j ON j.id = e.job_id
-WHERE l.worker_id = $1 AND e.worker_id = $1 AND e.status = 'running'
+WHERE l.worker_id = $1
 ORDER BY l.id;
 
 -- name: close_others

@@ -1,0 +1,134 @@
+"""A job becomes what another definition says, and its executions that have not begun go along."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import asyncpg
+import msgspec
+
+from tickwork.model.errors import Conflict
+from tickwork.model.execution import Trigger
+from tickwork.model.job import JobRequest, JobSpec, JobStatus
+from tickwork.model.schedule import Once
+from tickwork.store.dependency import Edges
+from tickwork.store.lane import ensure_lanes, lane_name
+from tickwork.store.membership import Crossed, LockedRule, LockedRules
+from tickwork.store.pool import Connection
+from tickwork.store.query import queries
+from tickwork.store.timing import JobTiming, job_timing, runs
+from tickwork.store.upcoming import Upcoming
+
+
+class Change:
+    """The rules that the job belongs to and comes to belong to, and its row, are locked."""
+
+    def __init__(
+        self, connection: Connection, tenant_id: int, rules: LockedRules, now: datetime, horizon: datetime
+    ) -> None:
+        self._connection = connection
+        self._tenant_id = tenant_id
+        self._rules = rules
+        self._now = now
+        self._horizon = horizon
+        self._sql = queries("define")
+
+    async def edit(self, row: asyncpg.Record, spec: JobSpec) -> None:
+        await self._apply(row, spec, another_time=_asks_for_another_time(row, spec), ids=())
+
+    async def replace(self, row: asyncpg.Record | None, spec: JobSpec, ids: Sequence[int]) -> None:
+        """Crossed when it is there no longer. `ids`: of all the jobs of the request, by their places in it."""
+        if row is None:
+            raise Crossed
+        another_time = _asks_for_another_time(row, spec) or _counts_from_now(row, spec, self._now)
+        await self._apply(row, spec, another_time, ids)
+
+    async def _apply(
+        self, row: asyncpg.Record, spec: JobSpec, another_time: bool, ids: Sequence[int]
+    ) -> None:
+        job, old_rule = row["id"], self._rules.get(row["rule_id"])
+        upcoming = Upcoming(self._connection, self._tenant_id, job)
+        lane = (await ensure_lanes(self._connection, self._tenant_id, [spec]))[lane_name(spec)].id
+        timing = job_timing(job, spec, self._rules, self._now, self._horizon)
+        moved = timing.rule_id != row["rule_id"] or (timing.rule_id is None and another_time)
+        if moved:
+            await self._leave(upcoming, row, old_rule)
+        else:
+            await self._hand_out_anew(upcoming, row, old_rule)
+            if timing.rule_id is None:
+                timing = timing._replace(scheduled_for=row["scheduled_for"], held=row["held"])
+        if row["overlap"] == "allow" != spec.request.overlap:
+            await upcoming.remember_unended(row["lane_id"])
+        await upcoming.move(row["lane_id"], lane, spec.priority)
+        await self._update(row, spec, timing, lane, moved)
+        if moved:
+            await self._arrive(upcoming, row, timing, lane, spec)
+        await self._go_with(row, spec, timing, ids)
+
+    async def _update(
+        self, row: asyncpg.Record, spec: JobSpec, timing: JobTiming, lane: int, moved: bool
+    ) -> None:
+        await self._connection.execute(
+            self._sql["change_job"],
+            self._tenant_id, row["id"], timing.rule_id, timing.scheduled_for, lane, spec.priority, spec.task,
+            spec.payload, spec.target, spec.timeout, spec.request.overlap, spec.request.on_worker_lost,
+            spec.request.name, spec.request.key, spec.request.tags, spec.definition, timing.held, moved,
+            row["status"], timing.until, runs(spec),
+        )  # fmt: skip
+
+    async def _go_with(
+        self, row: asyncpg.Record, spec: JobSpec, timing: JobTiming, ids: Sequence[int]
+    ) -> None:
+        """What a job depends on, and who depends on it, go along with its change."""
+        edges = Edges(self._connection, self._tenant_id)
+        if spec.parents or row["depends"]:
+            before = msgspec.json.decode(row["definition"], type=JobRequest).depends_on
+            await edges.change(row["id"], spec, ids, before)
+        if row["followed"] and timing.rule_id != row["rule_id"]:
+            if timing.rule_id is None or row["rule_id"] is None:
+                raise Conflict("other jobs depend on it: it cannot change between running once and repeating")
+            await edges.move_followers(row["id"], row["rule_id"], timing.rule_id)
+
+    async def _hand_out_anew(self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule | None) -> None:
+        """What a worker was handed ahead of its time has the old payload: it is taken back and read again."""
+        if row["status"] == JobStatus.ACTIVE:
+            for at in rule.ahead(self._now) if rule else [row["scheduled_for"]]:
+                await upcoming.take_back(at, "edited")
+            await upcoming.unhold(row["lane_id"])
+
+    async def _leave(self, upcoming: Upcoming, row: asyncpg.Record, old_rule: LockedRule | None) -> None:
+        """The job goes on under another timing: what the old one had fired ahead is taken back."""
+        if old_rule:
+            await upcoming.stop_ahead(old_rule.ahead(self._now), "skipped", "rescheduled")
+            await upcoming.remember([old_rule.last_at, old_rule.next_at])
+            await self._connection.execute(self._sql["note_past_rule"], row["id"], old_rule.id)
+            if old_rule.last_at:
+                await self._connection.execute(self._sql["note_extra"], row["id"], old_rule.last_at)
+        else:
+            await self._connection.execute(self._sql["note_extra"], row["id"], row["scheduled_for"])
+            await upcoming.stop_ahead([row["scheduled_for"]], "cancelled", "rescheduled")
+            await upcoming.cancel(row["lane_id"], "rescheduled")
+
+    async def _arrive(
+        self, upcoming: Upcoming, row: asyncpg.Record, timing: JobTiming, lane: int, spec: JobSpec
+    ) -> None:
+        """What the new timing has fired already, or fires only once, is made up for. A paused job misses the first
+        and keeps the second for later."""
+        paused = row["status"] == JobStatus.PAUSED
+        if timing.due and not timing.rule_id:
+            await upcoming.add(lane, spec.priority, timing.due, Trigger.SCHEDULE)
+        elif timing.due and not paused:
+            await upcoming.add_late(lane, spec.priority, timing.due, spec.request.overlap, fired=())
+        if paused:
+            await upcoming.hold(lane)
+
+
+def _asks_for_another_time(row: asyncpg.Record, spec: JobSpec) -> bool:
+    before = msgspec.json.decode(row["definition"])
+    request = spec.request
+    return (before.get("schedule"), before.get("timezone")) != (request.schedule, request.timezone)
+
+
+def _counts_from_now(row: asyncpg.Record, spec: JobSpec, now: datetime) -> bool:
+    """A job that is replaced begins anew, but what was due at an instant that has passed is not due again."""
+    once = spec.schedule
+    return isinstance(once, Once) and (once.at is None or now < once.at != row["scheduled_for"])

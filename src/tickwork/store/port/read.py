@@ -1,0 +1,41 @@
+"""What those who look at jobs, executions and workers ask of the store."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionView, MissedView
+from tickwork.model.graph import JobGraph
+from tickwork.model.job import JobFilter, JobView
+from tickwork.model.page import Page
+from tickwork.model.worker import TaskView, WorkerView
+
+
+class ReadStore(Protocol):
+    async def now(self) -> datetime: ...
+
+    async def jobs_by_id(self, tenant_id: int, jobs: Sequence[int]) -> list[JobView]:
+        """In the order asked for; NotFound when one is not this tenant's."""
+
+    async def jobs(
+        self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None
+    ) -> Page[JobView]: ...
+
+    async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
+        """NotFound when the job is not this tenant's."""
+
+    async def execution(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView: ...
+
+    async def executions(
+        self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None
+    ) -> Page[ExecutionView]: ...
+
+    async def attempts(self, tenant_id: int, job: int, scheduled_for: datetime) -> list[AttemptView]: ...
+
+    async def missed(self, tenant_id: int, job: int, limit: int) -> list[MissedView]: ...
+
+    async def workers(self, tenant_id: int, limit: int, cursor: str | None) -> Page[WorkerView]: ...
+
+    async def worker(self, tenant_id: int, worker: int) -> WorkerView: ...
+
+    async def tasks(self, tenant_id: int) -> list[TaskView]: ...

@@ -1,0 +1,33 @@
+"""What workers that speak plain REST ask of the store."""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from typing import NamedTuple, Protocol
+
+from tickwork.model.protocol import Hello
+from tickwork.store.port.work import HeldWorks
+
+
+class RestWorker(NamedTuple):
+    """A worker that speaks plain REST, and what is in its hands."""
+
+    hello: Hello
+    draining: bool
+    held: HeldWorks
+    begun: Sequence[bool]  # which of these it has said to have begun
+
+
+class WorkerStore(Protocol):
+    async def heartbeat(self, tenant_id: int, worker: int, lease: timedelta) -> bool:
+        """A worker that speaks plain REST lives; whether somebody wants it to drain. NotFound, LeaseGone, or Conflict
+        when it is connected otherwise."""
+
+    def serving(self, tenant_id: int, worker: int) -> AbstractAsyncContextManager[RestWorker]:
+        """One transaction, in which nobody else hands this worker anything; LeaseGone."""
+
+    async def is_there_news(self, tenant_id: int, worker: int, hello: Hello) -> bool:
+        """Whether something is due that this worker might be handed, or it is to drain."""
+
+    async def drain(self, tenant_id: int, worker: int) -> None:
+        """It is to take nothing new; NotFound, or Conflict when it is a part of the server."""

@@ -1,0 +1,43 @@
+"""When a job is due, as its row says it."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from tickwork.model.job import JobSpec
+from tickwork.model.schedule import Once, Recurring, last_of
+from tickwork.store.membership import LockedRules
+
+
+class JobTiming(NamedTuple):
+    rule_id: int | None
+    scheduled_for: datetime | None
+    held: bool
+    due: datetime | None  # what must have an execution at once
+    next_run_at: datetime | None
+    until: datetime | None = None  # the last of its due times, when it has only so many
+
+
+def job_timing(job: int, spec: JobSpec, rules: LockedRules, now: datetime, horizon: datetime) -> JobTiming:
+    """`horizon`: up to when there are partitions for executions."""
+    rule = rules.of(spec)
+    if rule:
+        if spec.parents:  # its executions are made with theirs
+            return JobTiming(rule.id, None, False, None, rule.next_at)
+        due = rule.passed(now, (spec.priority, job))
+        return JobTiming(rule.id, None, False, due, rule.next_at, until=_last_due(spec, now))
+    assert isinstance(spec.schedule, Once)  # noqa: S101 (what has no rule is due once)
+    at = max(spec.schedule.at or now, now)
+    held = at >= horizon
+    return JobTiming(None, at, held, None if held else at, at)
+
+
+def runs(spec: JobSpec) -> int | None:
+    """How many due times a job has, when it has only so many."""
+    return spec.schedule.timing.max_runs if isinstance(spec.schedule, Recurring) else None
+
+
+def _last_due(spec: JobSpec, now: datetime) -> datetime | None:
+    count = runs(spec)
+    return (
+        last_of(spec.schedule.timing, now, count) if count and isinstance(spec.schedule, Recurring) else None
+    )
