@@ -8,6 +8,7 @@ from functools import partial
 import asyncpg
 import pytest
 
+from support.plan import explain
 from support.waiting import eventually
 from tickwork.model.breaker import Breaker, BreakerKey, BreakerState, closed, counted, probed, tally_of
 from tickwork.model.destination import WORKS, Heard, Sign
@@ -15,7 +16,6 @@ from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.lifecycle import FOREVER, Verdict
 from tickwork.store.breaker import PostgresBreakerStore
 from tickwork.store.pool import Database
-from tickwork.store.query import queries
 from tickwork.store.settling import PostgresSettling
 
 KEY = BreakerKey(1, "https://api.example.com")
@@ -176,7 +176,6 @@ async def test_letting_go_reads_no_more_than_it_lets_go(
         "FROM generate_series(1, 20000) n"
     )
     await connection.execute("ANALYZE tickwork.held_by_breaker")
-    rows = await database.fetch("EXPLAIN (COSTS OFF) " + queries("breaker")["let_go"], *KEY, 10)
-    free = "\n".join(row[0] for row in rows).partition("CTE in_order")[0]
+    free = (await explain(database, "breaker", "let_go")).partition("CTE in_order")[0]
     assert "using held_by_breaker_pkey" in free
     assert "Sort" not in free

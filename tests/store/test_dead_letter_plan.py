@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
+from support.plan import explain, explain_run, scans
 from tickwork.store.pool import Database
-from tickwork.store.query import queries
 
 _COUNT = 20_000
 _FILL = """
@@ -41,31 +41,15 @@ async def test_a_look_reads_no_more_than_it_may(
     filled: Database, query: str, begin: str, job: str, index: str
 ) -> None:
     values = ("1", *_EVER, job, *_ANYTHING, begin, begin, "0", "1000", "50")
-    plan = await _explain_kept(filled, query, values)
+    plan = await explain_run(filled, "dead_letter", query, *values)
     (scan,) = [line for line in plan.splitlines() if index in line]
     assert f"rows={200 if job == '7' else 1000}" in scan
     assert "Seq Scan" not in plan
     other = ({"dead_letter_age", "dead_letter_of_job"} - {index}).pop()
-    assert all("never executed" in line or "rows=0" in line for line in plan.splitlines() if other in line)
+    assert all("rows=0" in line for line in plan.splitlines() if other in line)
 
 
-async def test_beginning_anew_goes_by_the_primary_key_of_one_day(filled: Database) -> None:
-    times, jobs = "array_fill(date_trunc('day', now()), ARRAY[500])", "array_fill(7, ARRAY[500])"
-    today = ("date_trunc('day', now())", "date_trunc('day', now()) + interval '1 h'")
-    plan = await _explain_kept(filled, "lock_dead_letters", ("1", times, jobs))
-    assert "dead_letter_pkey" in plan
-    assert "Seq Scan" not in plan
-    plan = await _explain_kept(filled, "revive", ("1", times, jobs, times, *today))
-    assert "_pkey" in plan
-    assert "Seq Scan on execution" not in plan
-
-
-async def _explain_kept(database: Database, name: str, values: tuple[str, ...]) -> str:
-    """With a plan that does not know the values, as a connection keeps it; parts that were not run are left out."""
-    async with database.transaction() as connection:
-        await connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-        await connection.execute(f"PREPARE look AS {queries('dead_letter')[name]}")
-        options = "(ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF)"
-        rows = await connection.fetch(f"EXPLAIN {options} EXECUTE look ({', '.join(values)})")
-        await connection.execute("DEALLOCATE look")
-    return "\n".join(row[0] for row in rows if "never executed" not in row[0])
+@pytest.mark.parametrize("query", ["lock_dead_letters", "discard"])
+async def test_beginning_anew_goes_by_the_whole_key(filled: Database, query: str) -> None:
+    (way,) = scans(await explain(filled, "dead_letter", query), "dead_letter")
+    assert way.goes_by("tenant_id", "scheduled_for", "job_id")

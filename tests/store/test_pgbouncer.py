@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,6 +16,8 @@ from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.job import JobRequest
+from tickwork.store.pool import Database
+from tickwork.store.query import queries
 
 _PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 _TENANT = 1
@@ -56,6 +59,20 @@ async def test_a_node_works_in_transaction_mode(pooled_url: str, tmp_path: Path)
     assert [execution.status for execution in page.items] == ["completed"] * 20
     await worker.leave_silently()
     await node.stop()
+
+
+async def test_plans_are_those_of_a_session(pooled_url: str) -> None:
+    """A plan that knows no values has the partitions of all days in it."""
+    database = Database(pooled_url, size=1)
+    await database.open()
+    async with database.transaction() as connection:
+        await connection.fetch(queries("read")["execution"], _TENANT, datetime.now(UTC), 1)
+        left_out = await connection.fetchval(
+            "SELECT count(*) FROM pg_inherits WHERE inhparent = 'tickwork.execution'::regclass "
+            "AND inhrelid NOT IN (SELECT relation FROM pg_locks WHERE pid = pg_backend_pid() AND relation IS NOT NULL)"
+        )
+    await database.close()
+    assert left_out == 0
 
 
 def _free_port() -> int:

@@ -1,26 +1,56 @@
-"""The plans of the hot queries, at several sizes: by index, whatever the planner thinks of the tables."""
+"""The plans in use, at several sizes: by key or by line, whatever the planner thinks of the tables."""
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Iterator
 
 import asyncpg
 import pytest
 
 from support.database import create_database, drop_database
+from support.plan import Scan, all_statements, explain, scans
 from tickwork.store.pool import Database
-from tickwork.store.query import queries
 
-_PARAMETER = re.compile(r"\$(\d+)(::\w+(?:\.\w+)?(?:\[\])?)?")
-_NOW = "now()"
-_DUE = """
+_FILL = """
+WITH lane AS (
+    INSERT INTO tickwork.lane (tenant_id, queue, task, terms)
+    SELECT 1, 'q' || n % 5, 'work', n::text FROM generate_series(1, 50) n
+)
 INSERT INTO tickwork.execution
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, worker_id, finished_at)
-SELECT 1, date_trunc('day', now()) + n * interval '1 ms', n, n % 10 + 1, 2, 'schedule',
+SELECT 1, date_trunc('day', now()) + n * interval '1 ms', n, 1 + n % 50, n % 4, 'schedule',
     (CASE WHEN n % 5 = 0 THEN 'pending' WHEN n % 5 = 1 THEN 'running' ELSE 'completed' END)::tickwork.execution_status,
     CASE WHEN n % 5 = 0 THEN now() END, CASE WHEN n % 5 > 0 THEN 1 END, CASE WHEN n % 5 > 1 THEN now() END
 FROM generate_series(1, $1::int) n
 """
+_KEY = ("tenant_id", "scheduled_for", "job_id")
+_COLUMNS = {  # that have to be known to go by an index of a partition
+    "pkey": _KEY,
+    "lane_id_priority_ready_at_idx": ("lane_id", "priority"),
+    "tenant_id_job_id_idx": ("tenant_id", "job_id"),
+}
+_HOT = {
+    ("trigger", "blockers"),
+    ("dispatch", "pick_ready"),
+    ("dispatch", "claim"),
+    ("dispatch", "held_by"),
+    ("record", "complete"),
+    ("record", "lock_held"),
+    ("record", "settle"),
+    ("record", "note_started"),
+}
+_OF_ONE_LANE = {
+    ("define", "remember_unended"),
+    ("define", "hold_waiting"),
+    ("define", "unhold_waiting"),
+    ("define", "cancel_waiting"),
+    ("define", "move_waiting"),
+}
+_LONGER = _OF_ONE_LANE | {
+    ("dispatch", "waiting"),  # leaps from line to line
+    ("read", "executions"),  # a page
+    ("trigger", "release_queued"),  # all that wait for one another
+    ("upkeep", "is_settled"),  # a day that is about to be dropped
+}
 
 
 @pytest.fixture(
@@ -37,8 +67,8 @@ async def _fill(cluster: str, executions: int | None) -> str:
     url = await create_database(cluster)
     if executions is not None:  # else nobody has counted yet
         connection = await asyncpg.connect(url)
-        await connection.execute(_DUE, executions)
-        await connection.execute("ANALYZE tickwork.execution")
+        await connection.execute(_FILL, executions)
+        await connection.execute("ANALYZE")
         await connection.close()
     return url
 
@@ -51,126 +81,87 @@ async def filled(filled_url: str) -> AsyncIterator[Database]:
     await database.close()
 
 
-_SAMPLES = {"int": "1", "bigint": "1794790689000000", "timestamptz": "now()"}
-_KEYED = [  # what looks executions up by their keys, thousands at once: each by its whole key, whichever is estimated
-    ("record", "complete"),
-    ("record", "lock_held"),
-    ("record", "settle"),
-    ("record", "note_started"),
-    ("dispatch", "claim"),
-    ("trigger", "cancel_blockers"),
-    ("trigger", "blockers"),
-    ("dependency", "find_parents"),
-    ("dependency", "hold"),
-    ("dependency", "let_go"),
-    ("dependency", "look_at_unsure"),
-]
+async def test_every_statement_finds_what_it_looks_for_by_the_whole_key_or_the_line(filled: Database) -> None:
+    """The wrong way round, every execution of the day is held against every one of a batch."""
+    ways = {
+        (file, name): list(scans(await explain(filled, file, name), "execution", "attempt", "log"))
+        for file, name in all_statements()
+    }
+    assert all(ways[statement] for statement in _HOT)
+    walking = {
+        statement: conditions
+        for statement in ways.keys() - _LONGER
+        if (conditions := {way.condition for way in ways[statement] if not _is_short(way)})
+    }
+    assert walking == {}
 
 
-@pytest.mark.parametrize("batch", [1, 100, 5_000])
-@pytest.mark.parametrize("alike", [False, True])
-@pytest.mark.parametrize(("file", "name"), _KEYED)
-async def test_executions_are_looked_up_by_their_whole_key(
-    filled: Database, file: str, name: str, alike: bool, batch: int
-) -> None:
-    """The wrong way round, every execution of the day is held against every one of the batch."""
-
-    def some(match: re.Match[str]) -> str:
-        kind = (match[2] or "::int").removeprefix("::")
-        element = kind.removesuffix("[]")
-        if kind == element:
-            return f"1::{kind}"
-        if alike and match[1] != "3":  # one value stands for all, but for the jobs
-            return f"ARRAY[{_SAMPLES[element]}]::{kind}" if element in _SAMPLES else f"ARRAY[NULL]::{kind}"
-        return f"array_fill(NULL::{element}, ARRAY[{batch}])"
-
-    plan = await _plan(filled, _PARAMETER.sub(some, queries(file)[name]))
-    conditions = re.findall(r"Index (?:Only )?Scan using execution_.*_pkey.*\n\s*Index Cond: (.*)", plan)
-    assert conditions, plan
-    for condition in conditions:
-        assert "tenant_id = " in condition
-        assert "scheduled_for = " in condition
-        assert "job_id = " in condition
-    assert "Seq Scan on execution" not in plan
+def _is_short(way: Scan) -> bool:
+    return way.index is not None and way.goes_by(*_COLUMNS[way.index.removeprefix(f"{way.table}_")])
 
 
-@pytest.mark.parametrize("lanes", [1, 100])
-async def test_claiming_looks_only_at_what_waits(filled: Database, lanes: int) -> None:
-    plan = await _explain(filled, "dispatch", "pick_ready", {
-        1: f"array(SELECT generate_series(1, {lanes}))", 2: f"array_fill(2, ARRAY[{lanes}])",
-        3: f"array_fill(100, ARRAY[{lanes}])", 4: "interval '1 s'",
-    })  # fmt: skip
-    assert "_lane_id_priority_ready_at_idx" in plan
-    assert "Seq Scan on execution" not in plan
-    assert "->  Sort" not in plan
+async def test_claiming_reads_each_line_in_its_order(filled: Database) -> None:
+    assert "->  Sort" not in await explain(filled, "dispatch", "pick_ready")
 
 
 async def test_lines_are_found_by_leaps(filled: Database) -> None:
-    plan = await _explain(filled, "dispatch", "waiting", {1: "interval '1 s'"})
-    assert re.search(r"Index Cond: .*ROW\(lane_id, priority\) > ROW", plan), plan
-    assert "Seq Scan on execution" not in plan
+    plan = await explain(filled, "dispatch", "waiting")
+    leaps = {way.condition for way in scans(plan, "execution") if way.condition}
+    assert leaps
+    assert all("ROW(lane_id, priority) > ROW" in leap for leap in leaps)
+    assert "Seq Scan" not in plan
     assert "->  Sort" not in plan
 
 
-async def test_what_runs_under_a_gate_is_looked_up_by_its_whole_key(filled: Database) -> None:
-    plan = await _explain(filled, "gate", "running", {1: "ARRAY[1]"})
-    conditions = re.findall(r"Index (?:Only )?Scan using execution_.*_pkey.*\n\s*Index Cond: (.*)", plan)
-    assert conditions, plan
-    assert all("scheduled_for = " in condition and "job_id = " in condition for condition in conditions)
+@pytest.mark.parametrize(("file", "name"), sorted(_OF_ONE_LANE))
+async def test_what_waits_of_a_job_is_found_by_its_lane(filled: Database, file: str, name: str) -> None:
+    for way in scans(await explain(filled, file, name), "execution"):
+        assert way.goes_by("lane_id") or _is_short(way)
+
+
+async def test_each_execution_of_a_page_is_looked_up_by_its_whole_key(filled: Database) -> None:
+    ways = list(scans(await explain(filled, "read", "executions"), "execution"))
+    page = [way for way in ways if "ROW(scheduled_for, job_id) < ROW" in way.condition]
+    assert page
+    assert all(way.goes_by("tenant_id") for way in page)
+    looked_up = [way for way in ways if way not in page]
+    assert looked_up
+    assert all(_is_short(way) for way in looked_up)
+
+
+@pytest.mark.parametrize("name", ["executions_of_job", "missed_of_job"])
+async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, name: str) -> None:
+    plan = await explain(filled, "read", name)
+    rounds = list(scans(plan, "round"))
+    assert rounds
+    assert all(way.goes_by("rule_id") for way in rounds)
+    assert all(way.goes_by("id") for way in scans(plan, "job", "rule"))
 
 
 @pytest.mark.parametrize(
-    ("file", "name", "arguments"),
+    ("name", "index", "columns"),
     [
-        ("dispatch", "held_by", {1: "1", 2: "interval '1 s'"}),
-        ("worker", "held", {1: "1"}),
-        ("report", "attempt_standing", {1: "1", 2: "now()", 3: "1", 4: "1"}),
-        ("report", "begin_attempt", {1: "1", 2: "now()", 3: "1", 4: "1"}),
-        ("read", "workers", {1: "1", 2: "1", 3: "500", 4: "NULL"}),
+        ("find_lanes", "lane_tenant_id_queue_task_terms_key", ("tenant_id", "queue", "task", "terms")),
+        ("lock_rules", "rule_tenant_id_timing_catch_up_key", ("tenant_id", "timing", "catch_up")),
+        ("lock_rules", "rule_pkey", ("id",)),
+        ("jobs_by_key", "job_key", ("tenant_id", "key")),
+        ("lock_jobs_by_key", "job_key", ("tenant_id", "key")),
     ],
 )
-async def test_what_a_worker_holds_is_looked_up_by_its_whole_key(
-    filled: Database, file: str, name: str, arguments: dict[int, str]
+async def test_what_new_jobs_share_is_found_by_name(
+    filled: Database, name: str, index: str, columns: tuple[str, ...]
 ) -> None:
-    plan = await _explain(filled, file, name, arguments)
-    conditions = re.findall(r"Index (?:Only )?Scan using execution_.*_pkey.*\n\s*Index Cond: (.*)", plan)
-    assert conditions, plan
-    assert all("scheduled_for = " in condition and "job_id = " in condition for condition in conditions)
-    assert "Seq Scan" not in plan
+    """While a million jobs come in at once, nobody has counted them yet."""
+    (way,) = (
+        way
+        for way in scans(await explain(filled, "define", name), "lane", "rule", "job")
+        if way.index == index
+    )
+    assert way.goes_by(*columns)
 
 
-async def test_a_waiting_claim_looks_only_at_what_waits(filled: Database) -> None:
-    plan = await _explain(filled, "worker", "is_there_news", {
-        1: "1", 2: "ARRAY['work']", 3: "ARRAY['mail']", 4: "1",
-    })  # fmt: skip
-    assert "_lane_id_priority_ready_at_idx" in plan
-    assert "Seq Scan" not in plan
-
-
-async def test_listing_walks_the_primary_key_backwards(filled: Database) -> None:
-    plan = await _explain(filled, "read", "executions", {
-        1: "1", 2: "'9999-01-01'::timestamptz", 3: "9223372036854775807", 4: "'1970-01-01'::timestamptz",
-        5: "'9999-01-01'::timestamptz", 6: "5000", 7: "50", 8: "NULL", 9: "NULL", 10: "NULL", 11: "NULL",
-    })  # fmt: skip
-    assert "Seq Scan on execution" not in plan
-
-
-@pytest.mark.parametrize("name", ["to_fill", "look_at_active"])
-async def test_a_backfill_looks_its_executions_up_by_their_whole_key(filled: Database, name: str) -> None:
-    plan = await _explain(filled, "backfill", name, {
-        1: "1", 2: "7", 3: f"array_fill({_NOW}, ARRAY[1000])", 4: "'failed'",
-    })  # fmt: skip
-    conditions = re.findall(r"Index Cond: (.*)", plan)
-    assert conditions, plan
-    assert all("scheduled_for = " in condition and "job_id = " in condition for condition in conditions)
-
-
-async def _explain(database: Database, file: str, name: str, values: dict[int, str]) -> str:
-    def value(match: re.Match[str]) -> str:
-        return f"({values[int(match[1])]}){match[2] or ''}"
-
-    return await _plan(database, _PARAMETER.sub(value, queries(file)[name]))
-
-
-async def _plan(database: Database, query: str) -> str:
-    return "\n".join(row[0] for row in await database.fetch("EXPLAIN (COSTS OFF) " + query))
+@pytest.mark.parametrize("name", ["jobs_by_id", "jobs_newest_first", "jobs_oldest_first"])
+async def test_jobs_are_read_by_id(filled: Database, name: str) -> None:
+    ways = list(scans(await explain(filled, "read", name), "job"))
+    assert ways
+    assert all("(id " in way.condition for way in ways)

@@ -15,9 +15,18 @@ from tickwork.define.payload import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, Stale
 from tickwork.model.graph import JobGraph
 from tickwork.model.ids import job_id
-from tickwork.model.job import HTTP_TASK, CreatedJob, JobFilter, JobRequest, JobSpec, JobStatus, JobView
+from tickwork.model.job import (
+    HTTP_TASK,
+    CreatedJob,
+    JobFilter,
+    JobRequest,
+    JobSpec,
+    JobStatus,
+    JobView,
+    job_view,
+)
 from tickwork.model.page import Page
-from tickwork.model.schedule import KINDS, Schedule, Timing
+from tickwork.model.schedule import KINDS, Once, Recurring, Schedule, Timing, described_once
 from tickwork.store.port.define import DefineStore, Made
 from tickwork.store.port.read import ReadStore
 
@@ -48,8 +57,11 @@ class Jobs:
 
     async def create(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobView]:
         """All or none. Invalid names every bad field of every job."""
-        made = await self._make(tenant_id, requests)
-        return await self._read.jobs_by_id(tenant_id, [job for job, *_ in made])
+        specs, made = await self._make(tenant_id, requests)
+        views = [_view(spec, each) for spec, each in zip(specs, made, strict=True)]
+        unknown = [each.job for each, view in zip(made, views, strict=True) if view is None]
+        read = iter(await self._read.jobs_by_id(tenant_id, unknown) if unknown else [])
+        return [view or next(read) for view in views]
 
     async def create_one(self, tenant_id: int, request: JobRequest) -> JobView:
         """Together with others that come at the same moment, unless it must commit with something else or the names
@@ -60,21 +72,24 @@ class Jobs:
 
     async def create_many(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[CreatedJob]:
         """The same, told in brief: what is new is not read again."""
-        made = await self._make(tenant_id, requests)
+        _, made = await self._make(tenant_id, requests)
         old = [each.job for each in made if not each.is_new]
         seen = (
             {view.id: view.next_run_at for view in await self._read.jobs_by_id(tenant_id, old)} if old else {}
         )
         return [
             CreatedJob(name := job_id(job), request.key, at if is_new else seen[name])
-            for (job, is_new, at), request in zip(made, requests, strict=True)
+            for (job, is_new, at, *_), request in zip(made, requests, strict=True)
         ]
 
-    async def _make(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[Made]:
+    async def _make(
+        self, tenant_id: int, requests: Sequence[JobRequest]
+    ) -> tuple[builtins.list[JobSpec], builtins.list[Made]]:
         specs = await self._compile(tenant_id, requests)
         made = await self._store.create(tenant_id, specs)
-        self._work_arrived()
-        return made
+        if any(map(_is_due_at_once, specs)):
+            self._work_arrived()
+        return specs, made
 
     async def get(self, tenant_id: int, job: int) -> JobView:
         return (await self._read.jobs_by_id(tenant_id, [job]))[0]
@@ -178,6 +193,32 @@ class Jobs:
 class _KnownTasks(NamedTuple):
     schemas: dict[str, str]
     names: list[str]  # to guess what was meant; asked for only when something is not known
+
+
+def _is_due_at_once(spec: JobSpec) -> bool:
+    return isinstance(spec.schedule, Once) and spec.schedule.at is None
+
+
+def _view(spec: JobSpec, made: Made) -> JobView | None:
+    """A new job as reading it would show it. None for one that was there before, or whose parents have ids now."""
+    if made.created_at is None or spec.parents:
+        return None
+    if isinstance(spec.schedule, Recurring):
+        schedule, words = spec.schedule.timing.canonical, spec.schedule.timing.words
+    else:
+        schedule, words = described_once(made.scheduled_for or made.created_at)
+    return job_view(
+        spec.request,
+        spec.payload,
+        number=made.job,
+        status=JobStatus.ACTIVE,
+        schedule=schedule,
+        words=words,
+        next_run_at=made.next_run_at,
+        version=1,
+        created_at=made.created_at,
+        updated_at=made.created_at,
+    )
 
 
 def _placed(error: FieldError, place: int, count: int) -> FieldError:

@@ -212,15 +212,11 @@ class Gateway:
 
     def _take_outcomes(self, member: Member, message: Outcomes) -> None:
         """Only what this worker holds counts; the rest is stale, and acknowledged so that it is not repeated."""
-        ours, leases = [], []
-        for outcome in message.items:
-            key = outcome.tenant, outcome.at, outcome.job
-            if member.attempt_in_hand(key) == outcome.attempt:
-                _check_figures(outcome)
-                ours.append(outcome)
-                lease = member.put_down(key)
-                if lease is not None:
-                    leases.append(lease)
+        if not all(map(_is_possible, message.items)):
+            raise msgspec.ValidationError(
+                "an outcome has times that do not exist, or waits for more than ten years"
+            )
+        ours, leases = member.end(message.items)
         if len(ours) < len(message.items):
             _log.info(
                 "stale outcomes refused",
@@ -318,13 +314,14 @@ def _objection(tenant_id: int | None, hello: Hello) -> str | None:
     return None
 
 
-def _check_figures(outcome: Outcome) -> None:
+def _is_possible(outcome: Outcome) -> bool:
     """One outcome that no database could take would keep all others from being recorded."""
-    if not (0 < outcome.started < _LATEST and 0 < outcome.finished < _LATEST):
-        raise msgspec.ValidationError("an outcome has times that do not exist")
-    retry_after = outcome.failure.retry_after if outcome.failure else 0.0
-    if not (0 <= outcome.snooze <= _LONGEST_WAIT and 0 <= retry_after <= _LONGEST_WAIT):
-        raise msgspec.ValidationError("an outcome waits for less than no time or more than ten years")
+    return (
+        0 < outcome.started < _LATEST
+        and 0 < outcome.finished < _LATEST
+        and 0 <= outcome.snooze <= _LONGEST_WAIT
+        and (outcome.failure is None or 0 <= outcome.failure.retry_after <= _LONGEST_WAIT)
+    )
 
 
 def _makes_sense(note: Note) -> bool:

@@ -1,10 +1,10 @@
 """A worker that is connected to this node, and what is in its hands."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 
 from tickwork.dispatch.space import Space
-from tickwork.model.protocol import FromServer, Hello, Key, Run, Runs
+from tickwork.model.protocol import FromServer, Hello, Key, Outcome, Run, Runs
 from tickwork.model.terms import is_satisfied
 from tickwork.store.port.handing import Lane
 from tickwork.store.port.seat import Seat
@@ -82,27 +82,41 @@ class Member:
 
     def take(self, works: Works, lease_id: int) -> None:
         """These are in its hands from now on, whether or not it has been told."""
-        for key in self._hands.keys() & set(works.keys()):
-            self.put_down(key)  # an attempt that was taken back and that it has not told the end of
-        self._hands.update(
-            zip(works.keys(), zip(works.attempts, repeat(lease_id), strict=False), strict=True)
-        )
+        keys = list(works.keys())
+        if not self._hands.keys().isdisjoint(keys):
+            for key in self._hands.keys() & set(
+                keys
+            ):  # taken back from it, and it has not told the end of that
+                self._put_down(key, self._hands[key][1])
+        self._hands.update(zip(keys, zip(works.attempts, repeat(lease_id), strict=False), strict=True))
         if self._resources:
-            self._lane_of.update(zip(works.keys(), works.lanes, strict=True))
+            self._lane_of.update(zip(keys, works.lanes, strict=True))
             self._use(works, 1)
         self._left[lease_id] = self._left.get(lease_id, 0) + works.size
 
     def doubt(self, lease_id: int) -> None:
         self.doubtful.add(lease_id)
 
-    def put_down(self, key: Key) -> int | None:
+    def end(self, outcomes: Iterable[Outcome]) -> tuple[list[Outcome], list[int]]:
+        """Put down what has ended: those of the outcomes that are about something in its hands, and the leases of
+        which nothing is left there."""
+        ours, leases = [], []
+        in_hand = self._hands.get
+        for outcome in outcomes:
+            key = (outcome.tenant, outcome.at, outcome.job)
+            held = in_hand(key)
+            if held and held[0] == outcome.attempt:
+                ours.append(outcome)
+                lease = self._put_down(key, held[1])
+                if lease is not None:
+                    leases.append(lease)
+        return ours, leases
+
+    def _put_down(self, key: Key, lease_id: int) -> int | None:
         """One less in its hands; the lease, when that was the last of it."""
-        held = self._hands.pop(key, None)
-        if held is None:
-            return None
+        del self._hands[key]
         if self._resources:
             self._use_lane(self._lane_of.pop(key), -1)
-        lease_id = held[1]
         left = self._left[lease_id] - 1
         if left:
             self._left[lease_id] = left

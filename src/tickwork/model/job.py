@@ -218,6 +218,49 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: Instant
 
 
+def job_view(
+    request: JobRequest,
+    payload: bytes,
+    *,
+    number: int,
+    status: JobStatus,
+    schedule: dict[str, Any],
+    words: str,
+    next_run_at: datetime | None,
+    version: int,
+    created_at: datetime,
+    updated_at: datetime,
+) -> JobView:
+    """A job as its definition and its row tell it."""
+    return JobView(
+        id=job_id(number),
+        name=request.name,
+        key=request.key,
+        status=status,
+        task=request.task,
+        http=request.http,
+        payload=msgspec.Raw(payload),
+        schedule=schedule,
+        schedule_words=words,
+        next_run_at=next_run_at,
+        priority=request.priority,
+        queue=request.queue,
+        retry=request.retry.policy(),
+        timeout=parse_duration(request.timeout).total_seconds(),
+        on_worker_lost=request.on_worker_lost,
+        overlap=request.overlap,
+        catch_up=request.catch_up.in_seconds(),
+        requires=request.requires,
+        limits=request.limits,
+        fair_share=request.fair_share,
+        depends_on=request.depends_on,
+        tags=request.tags,
+        version=version,
+        created_at=created_at,
+        updated_at=updated_at,
+    )
+
+
 class CreatedJob(msgspec.Struct, frozen=True):
     """What is told of each of many new jobs."""
 

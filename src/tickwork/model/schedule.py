@@ -47,6 +47,12 @@ class Recurring(NamedTuple):
 Schedule = Once | Recurring
 
 
+def described_once(at: datetime) -> tuple[dict[str, Any], str]:
+    """The canonical form of a single due time, and its words."""
+    text = at.isoformat().replace("+00:00", "Z")
+    return {"at": text}, f"once at {text}"
+
+
 def last_of(timing: Timing, after: datetime, runs: int) -> datetime | None:
     """The due time that is the so many-th from then on; None when there are not that many."""
     due: datetime | None = after

@@ -3,11 +3,20 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 Value = TypeVar("Value")
+_encode = msgspec.json.Encoder().encode
 
 
 def columns(rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
     return [shortened(column) for column in zip(*rows, strict=True)]
+
+
+def literal(numbers: Sequence[int]) -> str:
+    """As PostgreSQL writes a list: that is encoded and read in a third of the time that an array takes. To be read
+    once, in `unnest($1::text::bigint[])`."""
+    return "{" + _encode(numbers)[1:-1].decode() + "}"
 
 
 def shortened(column: Sequence[Value]) -> Sequence[Value]:

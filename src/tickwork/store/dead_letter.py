@@ -134,9 +134,7 @@ class PostgresDeadLetterStore:
         ready_at: Sequence[datetime],
     ) -> None:
         if keys:
-            times, jobs = _columns(keys)
-            sql = self._sql["revive"]
-            await connection.execute(sql, tenant_id, times, jobs, ready_at, min(times), max(times))
+            await connection.execute(self._sql["revive"], tenant_id, *_columns(keys), ready_at)
 
 
 def _check_retried(key: ExecutionKey, status: str | None) -> None:

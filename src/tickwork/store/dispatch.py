@@ -9,9 +9,8 @@ import asyncpg
 import msgspec
 
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.ids import to_micros
 from tickwork.model.protocol import Hello
-from tickwork.store.column import shortened
+from tickwork.store.column import literal, shortened
 from tickwork.store.handing import PostgresHanding, lanes_of
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import Line, Registration, Revocation
@@ -138,7 +137,11 @@ class PostgresClaiming(PostgresHanding):
 
     async def claim(self, works: Works, worker_id: int) -> None:
         await self._connection.execute(
-            self._dispatch["claim"], shortened(works.tenants), shortened(works.times), works.jobs, worker_id
+            self._dispatch["claim"],
+            shortened(works.tenants),
+            shortened(works.times),
+            literal(works.jobs),
+            worker_id,
         )
 
 
@@ -162,10 +165,7 @@ class PostgresRescuing(PostgresSettling):
 def works_of(rows: Iterable[Iterable[Any]]) -> Works:
     """Rows of a tenant, a time, a job, a lane, an attempt, a time from which it is ready, and what to run."""
     columns: list[Sequence[Any]] = [*zip(*rows, strict=True)]
-    if not columns:
-        return NOTHING_HELD.works
-    tenants, times, jobs, lanes, attempts, ready, *what = columns
-    return Works(tenants, [*map(to_micros, times)], jobs, lanes, attempts, [*map(to_micros, ready)], *what)
+    return Works._make(columns) if columns else NOTHING_HELD.works
 
 
 def _claims(row: asyncpg.Record) -> list[Claimed]:

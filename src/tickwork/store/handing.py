@@ -7,7 +7,7 @@ import asyncpg
 
 from tickwork.model.rate import parse_rate
 from tickwork.model.terms import terms_from_text
-from tickwork.store.column import shortened
+from tickwork.store.column import literal, shortened
 from tickwork.store.pool import Connection
 from tickwork.store.port.handing import Gate, GateName, Lane, Slot
 from tickwork.store.port.seat import Seat
@@ -50,7 +50,7 @@ class PostgresHanding:
             worker_id,
             shortened(works.tenants),
             shortened(works.times),
-            works.jobs,
+            literal(works.jobs),
         )
         if slots:
             await self._connection.execute(

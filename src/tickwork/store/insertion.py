@@ -22,9 +22,10 @@ class _NewJob(NamedTuple):
     timing: JobTiming
     followed: bool
 
-    def made(self) -> Made:
+    def made(self, now: datetime) -> Made:
         waits_for_others = self.spec.parents and self.timing.rule_id is None
-        return Made(self.id, is_new=True, next_run_at=None if waits_for_others else self.timing.next_run_at)
+        next_run_at = None if waits_for_others else self.timing.next_run_at
+        return Made(self.id, True, next_run_at, self.timing.scheduled_for, now)
 
 
 async def insert_jobs(
@@ -51,7 +52,7 @@ async def insert_jobs(
     await connection.execute(sql["insert_jobs"], tenant_id, now, *columns(map(_job_row, new)))
     if due := [job for job in new if job.timing.due]:
         await connection.execute(sql["insert_executions"], tenant_id, *columns(map(_execution_row, due)))
-    return [job.made() for job in new]
+    return [job.made(now) for job in new]
 
 
 def _crowding(new: Sequence[_NewJob], now: datetime) -> list[int]:

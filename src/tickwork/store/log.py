@@ -71,18 +71,15 @@ class PostgresLogStore:
         await connection.execute(self._sql["forget_oldest_lines"], *_arrays(places), _KEPT)
 
     async def set_progress(self, notes: Sequence[ProgressNote]) -> list[ProgressNote]:
-        times = [note.claimed.key.scheduled_for for note in notes]
         async with self._database.transaction() as connection:
             rows = await connection.fetch(
                 self._sql["set_progress"],
                 [note.claimed.key.tenant_id for note in notes],
-                times,
+                [note.claimed.key.scheduled_for for note in notes],
                 [note.claimed.key.job_id for note in notes],
                 [note.claimed.worker_id for note in notes],
                 [note.claimed.attempt for note in notes],
                 [msgspec.json.encode(note.progress) for note in notes],
-                min(times),
-                max(times),
             )
         return [notes[row["number"] - 1] for row in rows]
 
@@ -162,14 +159,11 @@ def _cut(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _arrays(places: Iterable[_Place]) -> tuple[object, ...]:
-    """The places as columns, and between which times they are."""
+    """The places as columns."""
     listed = sorted(places)
-    times = [key.scheduled_for for key, _ in listed]
     return (
         [key.tenant_id for key, _ in listed],
-        times,
+        [key.scheduled_for for key, _ in listed],
         [key.job_id for key, _ in listed],
         [attempt for _, attempt in listed],
-        min(times),
-        max(times),
     )

@@ -12,7 +12,7 @@ from tickwork.model.schedule import Recurring, Timing
 from tickwork.store.pool import Connection
 from tickwork.store.query import queries
 
-_TRIES = 5
+_TRIES = 20
 _Done = TypeVar("_Done")
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from tickwork.model.duration import parse_duration
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import (
     AttemptError,
@@ -26,9 +25,9 @@ from tickwork.model.execution import (
 from tickwork.model.graph import GraphJob, JobGraph
 from tickwork.model.ids import execution_id, from_micros, job_id, parse_worker_id, to_micros, worker_id
 from tickwork.model.instant import to_utc
-from tickwork.model.job import PRIORITIES, JobFilter, JobRequest, JobStatus, JobView
+from tickwork.model.job import PRIORITIES, JobFilter, JobRequest, JobStatus, JobView, job_view
 from tickwork.model.page import Page
-from tickwork.model.schedule import Timing
+from tickwork.model.schedule import Timing, described_once
 from tickwork.model.worker import LEASE, TaskView, WorkerView
 from tickwork.store.cursor import ExecutionPlace, JobPlace, Place, WorkerPlace, decode_cursor, encode_cursor
 from tickwork.store.log import entries_of, progress_of
@@ -173,31 +172,15 @@ class PostgresReadStore:
         return [_task(row) for row in await self._database.fetch(self._sql["tasks"], tenant_id)]
 
     def _job(self, row: asyncpg.Record) -> JobView:
-        request = msgspec.json.decode(row["definition"], type=JobRequest)
         schedule, words = self._schedule(row)
-        return JobView(
-            id=job_id(row["id"]),
-            name=row["name"],
-            key=row["key"],
+        return job_view(
+            msgspec.json.decode(row["definition"], type=JobRequest),
+            row["payload"],
+            number=row["id"],
             status=JobStatus(row["status"]),
-            task=request.task,
-            http=request.http,
-            payload=msgspec.Raw(row["payload"]),
             schedule=schedule,
-            schedule_words=words,
+            words=words,
             next_run_at=row["next_run_at"],
-            priority=PRIORITIES[row["priority"]],
-            queue=row["queue"],
-            retry=request.retry.policy(),
-            timeout=parse_duration(request.timeout).total_seconds(),
-            on_worker_lost=request.on_worker_lost,
-            overlap=request.overlap,
-            catch_up=request.catch_up.in_seconds(),
-            requires=request.requires,
-            limits=request.limits,
-            fair_share=request.fair_share,
-            depends_on=request.depends_on,
-            tags=row["tags"],
             version=row["version"],
             created_at=row["created_at"],
             updated_at=row["updated_at"],
@@ -205,8 +188,7 @@ class PostgresReadStore:
 
     def _schedule(self, row: asyncpg.Record) -> tuple[dict[str, Any], str]:
         if row["timing"] is None:
-            at = row["scheduled_for"].isoformat().replace("+00:00", "Z")
-            return {"at": at}, f"once at {at}"
+            return described_once(row["scheduled_for"])
         return self._describe(row["timing"])
 
 

@@ -8,7 +8,7 @@ from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import execution_id
 from tickwork.model.protocol import Outcome
-from tickwork.store.column import shortened
+from tickwork.store.column import literal, shortened
 from tickwork.store.pool import Database
 from tickwork.store.port.settling import Claimed
 from tickwork.store.query import queries
@@ -27,11 +27,11 @@ class PostgresRecordStore:
                 self._sql["complete"],
                 shortened([outcome.tenant for outcome in outcomes]),
                 shortened([outcome.at for outcome in outcomes]),
-                [outcome.job for outcome in outcomes],
+                literal([outcome.job for outcome in outcomes]),
                 shortened([worker_id for worker_id, _ in completed]),
                 shortened([outcome.attempt for outcome in outcomes]),
-                [outcome.started for outcome in outcomes],
-                [outcome.finished for outcome in outcomes],
+                literal([outcome.started for outcome in outcomes]),
+                literal([outcome.finished for outcome in outcomes]),
                 _unless_empty([outcome.result for outcome in outcomes]),
             )
             if leases:

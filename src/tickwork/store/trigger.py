@@ -9,7 +9,7 @@ import asyncpg
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
 from tickwork.model.protocol import Micros
-from tickwork.store.column import shortened
+from tickwork.store.column import literal, shortened
 from tickwork.store.handing import PostgresHanding
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.trigger import (
@@ -164,11 +164,11 @@ class PostgresFiring(PostgresHanding):
             await self._connection.execute(self._sql["note_rounds"], *map(list, zip(*notes, strict=True)))
 
 
-def _columns(candidates: Candidates) -> tuple[Sequence[int], ...]:
+def _columns(candidates: Candidates) -> tuple[Sequence[int] | str, ...]:
     works = candidates.works
     columns = works.tenants, works.times, works.lanes, works.priorities, works.ready
     tenants, times, lanes, priorities, ready = map(shortened, columns)
-    return tenants, times, works.jobs, lanes, priorities, ready
+    return tenants, times, literal(works.jobs), lanes, priorities, ready
 
 
 def _hindered(

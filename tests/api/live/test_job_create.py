@@ -130,3 +130,37 @@ async def test_an_http_job_shows_its_whole_call(noon: datetime, client: httpx2.A
     assert job["task"] is None
     assert job["payload"] is None
     assert job["http"] == {"url": "https://example.com/hook", "method": "POST", "headers": {}}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"task": "work", "payload": {"n": [1, None, "ü"]}, "tags": ["a"], "schedule": {"in": "1h"}},
+        {"task": "work", "name": "n", "key": "k", "schedule": {"at": "2099-01-01T00:00:00.5+02:00"}},
+        {"task": "work", "schedule": "0 9 * * MON", "timezone": "Europe/Paris", "retry": {"max_attempts": 2}},
+        {
+            "task": "work",
+            "key": "h",
+            "schedule": "H H * * *",
+            "catch_up": {"within": "2h"},
+            "priority": "low",
+        },
+        {"task": "work", "schedule": {"every": "1h", "max_runs": 3, "jitter": "5s"}, "timeout": "90s"},
+        {"http": {"url": "https://example.com/x", "method": "PUT"}, "schedule": {"in": 60}, "queue": "q"},
+        {
+            "task": "work",
+            "schedule": "every 5m",
+            "requires": {"cpu": 2, "labels": {"zone": "eu"}},
+            "limits": [{"key": "acme", "max_running": 3}],
+            "fair_share": {"key": "acme", "weight": 2},
+        },
+    ],
+)
+async def test_the_answer_is_what_looking_at_the_job_shows(
+    noon: datetime, client: httpx2.AsyncClient, request_: dict[str, object]
+) -> None:
+    created = await client.post("/v1/jobs", json=request_)
+    assert created.status_code == 201, created.text
+    shown = await client.get(f"/v1/jobs/{created.json()['id']}")
+    assert created.json() == shown.json()
+    assert created.headers["etag"] == shown.headers["etag"]

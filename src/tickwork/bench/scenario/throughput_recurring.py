@@ -23,7 +23,7 @@ _NEVER = "0 0 29 2 *"
 
 
 class Plan(base.Plan, frozen=True, kw_only=True):
-    rate: Annotated[Many, Meta(description="How many are due in each second.")] = 55_000
+    rate: Annotated[Many, Meta(description="How many are due in each second.")] = 52_000
     schedules: Annotated[Many, Meta(description="How many active schedules there are in all.")] = 10_000_000
     servers: Annotated[Many, Meta(description="Server processes.")] = 1
     workers: Annotated[Many, Meta(description="Worker processes.")] = 1

@@ -17,7 +17,9 @@ class Definition(NamedTuple):
 class Made(NamedTuple):
     job: int
     is_new: bool  # else it was there before, and is kept or replaced
-    next_run_at: datetime | None = None  # of a new one
+    next_run_at: datetime | None = None  # of a new one, as the rest
+    scheduled_for: datetime | None = None  # when it is due once
+    created_at: datetime | None = None
 
 
 class ParentJob(NamedTuple):

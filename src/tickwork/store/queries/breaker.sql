@@ -68,7 +68,8 @@ DELETE FROM tickwork.held_by_breaker h
 WHERE h.tenant_id = $1 AND h.destination = $2 AND NOT EXISTS (
     SELECT FROM tickwork.execution e JOIN tickwork.job j ON j.id = e.job_id
     WHERE e.tenant_id = ANY(ARRAY[h.tenant_id]) AND e.scheduled_for = h.scheduled_for AND e.job_id = h.job_id
-        AND e.ready_at = 'infinity' AND j.status <> 'paused');
+        AND e.ready_at IS NOT DISTINCT FROM 'infinity' AND j.status <> 'paused'
+    OFFSET 0);
 
 -- name: let_go
 -- Lets some of those that wait go on, by priority and then by time. Whatever is being steered just now is left alone.
@@ -81,7 +82,7 @@ WITH free AS (
     CROSS JOIN LATERAL (
         SELECT FROM tickwork.execution e
         WHERE e.tenant_id = ANY(ARRAY[h.tenant_id]) AND e.scheduled_for = h.scheduled_for AND e.job_id = h.job_id
-            AND e.ready_at = 'infinity'
+            AND e.ready_at IS NOT DISTINCT FROM 'infinity'
         FOR UPDATE SKIP LOCKED
     ) waiting
     WHERE h.tenant_id = $1 AND h.destination = $2
@@ -112,7 +113,8 @@ SELECT b.destination, b.since, b.reason, b.failures_in_a_row, b.calls, b.failure
      FROM tickwork.held_by_breaker h
      JOIN tickwork.execution e
          ON e.tenant_id = ANY(ARRAY[h.tenant_id]) AND e.scheduled_for = h.scheduled_for AND e.job_id = h.job_id
-     WHERE h.tenant_id = b.tenant_id AND h.destination = b.destination AND e.ready_at = 'infinity') AS waiting
+     WHERE h.tenant_id = b.tenant_id AND h.destination = b.destination
+         AND e.ready_at IS NOT DISTINCT FROM 'infinity') AS waiting
 FROM tickwork.breaker b
 WHERE b.tenant_id = $1 AND ($2::text IS NULL OR b.destination = $2)
 ORDER BY b.state = 'closed', b.since DESC, b.destination

@@ -23,12 +23,17 @@ SELECT page.*, e.trigger::text AS trigger, e.attempt, e.reason, j.name, j.key, l
 FROM (SELECT) AS always
 LEFT JOIN page ON true
 LEFT JOIN (SELECT * FROM seen ORDER BY failed_at, scheduled_for, job_id LIMIT 1) end_ ON true
-LEFT JOIN tickwork.execution e
-    ON e.tenant_id = ANY(ARRAY[page.tenant_id]) AND e.scheduled_for = page.scheduled_for AND e.job_id = page.job_id
+LEFT JOIN LATERAL (
+    SELECT * FROM tickwork.execution
+    WHERE tenant_id = page.tenant_id AND scheduled_for = page.scheduled_for AND job_id = page.job_id
+    OFFSET 0
+) e ON true
 LEFT JOIN tickwork.job j ON j.id = page.job_id
-LEFT JOIN tickwork.attempt last
-    ON last.tenant_id = e.tenant_id AND last.scheduled_for = e.scheduled_for AND last.job_id = e.job_id
-    AND last.attempt = e.attempt
+LEFT JOIN LATERAL (
+    SELECT error FROM tickwork.attempt
+    WHERE tenant_id = e.tenant_id AND scheduled_for = e.scheduled_for AND job_id = e.job_id AND attempt = e.attempt
+    OFFSET 0
+) last ON true
 ORDER BY page.failed_at DESC, page.scheduled_for DESC, page.job_id DESC;
 
 -- name: oldest
@@ -120,10 +125,14 @@ WITH remembered AS (
 UPDATE tickwork.execution e
 SET status = 'pending', attempt = e.attempt + 1, failures = 0, losses = 0, worker_id = NULL, started_at = NULL,
     finished_at = NULL, result = NULL, reason = NULL, blocked_by = NULL, progress = NULL,
-    lane_id = j.lane_id, priority = j.priority,
-    ready_at = CASE WHEN j.status = 'paused' OR j.depends AND tickwork.is_waiting(e.job_id, e.scheduled_for)
+    lane_id = k.lane_id, priority = k.priority,
+    ready_at = CASE WHEN k.status = 'paused' OR k.depends AND tickwork.is_waiting(e.job_id, e.scheduled_for)
                     THEN 'infinity' ELSE greatest(k.ready_at, e.scheduled_for) END
-FROM unnest($2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS k (scheduled_for, job_id, ready_at)
-JOIN tickwork.job j ON j.id = k.job_id
-WHERE e.tenant_id = $1 AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
-    AND e.scheduled_for BETWEEN $5 AND $6 AND e.status IN ('failed', 'cancelled');
+FROM (
+    SELECT $1::int AS tenant_id, k.*, j.lane_id, j.priority, j.status, j.depends
+    FROM unnest($2::timestamptz[], $3::bigint[], $4::timestamptz[]) AS k (scheduled_for, job_id, ready_at)
+    JOIN tickwork.job j ON j.id = k.job_id
+    OFFSET 0
+) k
+WHERE e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
+    AND e.status IN ('failed', 'cancelled');

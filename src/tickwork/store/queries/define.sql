@@ -14,11 +14,14 @@ ON CONFLICT DO NOTHING;
 
 -- name: find_lanes
 -- The lanes of these queues and tasks, on these terms, and whether only so much may wait in the queue.
-SELECT l.id, l.queue, l.task, l.terms, g.max_backlog IS NOT NULL AS is_bounded FROM tickwork.lane l
-JOIN unnest($2::text[], $3::text[], $4::text[]) AS wanted (queue, task, terms)
-    ON wanted.queue = l.queue AND wanted.task = l.task AND wanted.terms = l.terms
-LEFT JOIN tickwork.gate g ON g.tenant_id = l.tenant_id AND g.kind = 'queue' AND g.name = l.queue
-WHERE l.tenant_id = $1;
+SELECT l.id, l.queue, l.task, l.terms, g.max_backlog IS NOT NULL AS is_bounded
+FROM unnest($2::text[], $3::text[], $4::text[]) AS wanted (queue, task, terms)
+CROSS JOIN LATERAL (
+    SELECT * FROM tickwork.lane
+    WHERE tenant_id = $1 AND queue = wanted.queue AND task = wanted.task AND terms = wanted.terms
+    OFFSET 0
+) l
+LEFT JOIN tickwork.gate g ON g.tenant_id = l.tenant_id AND g.kind = 'queue' AND g.name = l.queue;
 
 -- name: ensure_rules
 -- Makes the rules that do not exist yet.
@@ -28,15 +31,18 @@ ORDER BY 2, 3
 ON CONFLICT DO NOTHING;
 
 -- name: lock_rules
--- Locks rules by timing and by id, in one order for all, before anything is decided about their jobs.
+-- Locks rules by timing and by id, in one order for all, before anything is decided about their jobs. + 0: a tenant's
+-- other rules are not looked at.
 SELECT r.id, r.timing, r.catch_up, r.next_at, r.last_at, r.cursor_priority, r.cursor_job
 FROM tickwork.rule r
-WHERE r.tenant_id = $1 AND r.id IN (
-    SELECT named.id FROM tickwork.rule named
-    JOIN unnest($2::text[], $3::text[]) AS wanted (timing, catch_up)
-        ON wanted.timing = named.timing AND wanted.catch_up = named.catch_up
-    WHERE named.tenant_id = $1
-    UNION ALL SELECT unnest($4::bigint[]))
+WHERE r.tenant_id + 0 = $1 AND r.id = ANY(ARRAY(
+    SELECT named.id FROM unnest($2::text[], $3::text[]) AS wanted (timing, catch_up)
+    CROSS JOIN LATERAL (
+        SELECT id FROM tickwork.rule
+        WHERE tenant_id = $1 AND timing = wanted.timing AND catch_up = wanted.catch_up
+        OFFSET 0
+    ) named
+    UNION ALL SELECT unnest($4::bigint[])))
 ORDER BY r.id
 FOR UPDATE OF r;
 
@@ -87,12 +93,12 @@ SELECT id, key, rule_id FROM tickwork.job
 WHERE tenant_id = $1 AND key = ANY($2::text[]) AND key IS NOT NULL AND status <> 'cancelled';
 
 -- name: lock_jobs_by_key
--- Locks the jobs that have these keys.
+-- Locks the jobs that have these keys. + 0: they are found by key and then sorted, not looked for in the order of ids.
 SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, key, overlap::text,
     followed, depends
 FROM tickwork.job
 WHERE tenant_id = $1 AND key = ANY($2::text[]) AND key IS NOT NULL AND status <> 'cancelled'
-ORDER BY id
+ORDER BY id + 0
 FOR UPDATE;
 
 -- name: rule_of_job
@@ -146,11 +152,9 @@ INSERT INTO tickwork.job_past (job_id, rule_id, until) VALUES ($1, $2, tickwork.
 INSERT INTO tickwork.extra (job_id, scheduled_for) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 
 -- name: remember_unended
--- Remembers, of a job whose executions overlapped until now, all that have not ended: they wait in the job's lane, or
--- are in workers' hands.
+-- Remembers, of a job whose executions overlapped until now, all that have not ended: they wait, or are in workers' hands.
 INSERT INTO tickwork.extra (job_id, scheduled_for)
-SELECT job_id, scheduled_for FROM tickwork.execution
-WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL
+SELECT $2, at FROM tickwork.waiting_times($1, $2, $3) AS at
 UNION
 SELECT e.job_id, e.scheduled_for
 FROM tickwork.lease l CROSS JOIN LATERAL tickwork.still_held(l) AS e
@@ -204,24 +208,28 @@ RETURNING held.scheduled_for, held.attempt, held.worker_id;
 -- name: hold_waiting
 -- Lets the waiting executions of a job wait until it is resumed, whatever else they waited for.
 UPDATE tickwork.execution SET ready_at = 'infinity', reason = NULL
-WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL;
+WHERE tenant_id = $1 AND scheduled_for = ANY(ARRAY(SELECT tickwork.waiting_times($1, $2, $3))) AND job_id = $2
+    AND ready_at IS NOT NULL;
 
 -- name: unhold_waiting
 -- Lets the waiting executions of a job go on, except those that wait for other jobs.
 UPDATE tickwork.execution SET ready_at = greatest(scheduled_for, tickwork.clock()), reason = NULL
-WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at = 'infinity' AND blocked_by IS NULL
+WHERE tenant_id = $1 AND scheduled_for = ANY(ARRAY(SELECT tickwork.waiting_times($1, $2, $3))) AND job_id = $2
+    AND NOT isfinite(ready_at) AND blocked_by IS NULL
     AND NOT tickwork.is_waiting(job_id, scheduled_for);
 
 -- name: cancel_waiting
 -- Ends the waiting executions of a job.
 UPDATE tickwork.execution
 SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reason = $4
-WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL;
+WHERE tenant_id = $1 AND scheduled_for = ANY(ARRAY(SELECT tickwork.waiting_times($1, $2, $3))) AND job_id = $2
+    AND ready_at IS NOT NULL;
 
 -- name: move_waiting
 -- Moves the waiting executions of a job to another lane or priority.
 UPDATE tickwork.execution SET lane_id = $4, priority = $5
-WHERE tenant_id = $1 AND job_id = $2 AND lane_id = $3 AND ready_at IS NOT NULL;
+WHERE tenant_id = $1 AND scheduled_for = ANY(ARRAY(SELECT tickwork.waiting_times($1, $2, $3))) AND job_id = $2
+    AND ready_at IS NOT NULL;
 
 -- name: find_tasks
 -- What workers said these tasks' payloads must look like.

@@ -96,9 +96,13 @@ UPDATE tickwork.job SET depends = $2 WHERE id = $1;
 -- name: has_begun
 -- Whether the one execution of a job that is due once is more than waiting.
 SELECT EXISTS (
-    SELECT FROM tickwork.job j JOIN tickwork.execution e
-        ON e.tenant_id = j.tenant_id AND e.scheduled_for = j.scheduled_for AND e.job_id = j.id
-    WHERE j.tenant_id = $1 AND j.id = $2 AND e.status <> 'pending');
+    SELECT FROM tickwork.job j CROSS JOIN LATERAL (
+        SELECT FROM tickwork.execution e
+        WHERE e.tenant_id = j.tenant_id AND e.scheduled_for = j.scheduled_for AND e.job_id = j.id
+            AND e.status <> 'pending'
+        OFFSET 0
+    ) begun
+    WHERE j.tenant_id = $1 AND j.id = $2);
 
 -- name: move_followers
 -- Jobs that run in the rounds of a job go with it to its new rule, and they remember the old one for their history.
@@ -175,12 +179,11 @@ WITH RECURSIVE kin AS (
 SELECT j.id, j.name, j.key, j.task, v.scheduled_for, v.status, v.waiting_for, v.started_at, v.finished_at,
     ARRAY(SELECT d.parent_id FROM tickwork.dependency d WHERE d.child_id = j.id ORDER BY 1) AS parents
 FROM (SELECT id, row_number() OVER () AS place FROM kin LIMIT $3) k
-JOIN tickwork.job j ON j.id = k.id
+CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE tenant_id = $1 AND id = k.id OFFSET 0) j
 LEFT JOIN tickwork.rule r ON r.id = j.rule_id
 LEFT JOIN LATERAL (
     SELECT v.scheduled_for, v.status, v.waiting_for, v.started_at, v.finished_at FROM tickwork.execution_view v
     WHERE v.tenant_id = j.tenant_id AND v.scheduled_for = coalesce(j.scheduled_for, r.last_at) AND v.job_id = j.id
     OFFSET 0
 ) v ON true
-WHERE j.tenant_id = $1
 ORDER BY k.place;

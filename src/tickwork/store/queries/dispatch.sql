@@ -22,7 +22,7 @@ FROM line WHERE ready_at <= tickwork.clock() + $1::interval;
 
 -- name: pick_ready
 -- Locks waiting executions: of each line the oldest, as many as were allotted to it.
-SELECT e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt, e.ready_at,
+SELECT e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt, tickwork.micros(e.ready_at),
     j.task, j.payload, j.target, j.timeout, e.priority,
     CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
 FROM unnest($1::int[], $2::smallint[], $3::int[]) AS line (lane_id, priority, quota)
@@ -34,7 +34,7 @@ CROSS JOIN LATERAL (
     LIMIT line.quota
     FOR UPDATE SKIP LOCKED
 ) e
-JOIN tickwork.job j ON j.id = e.job_id;
+CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j;
 
 -- name: hold_workers
 -- Of the given workers, those that may still be handed work on this connection; they stay so until the commit.
@@ -51,7 +51,7 @@ SET status = 'running', worker_id = $4, ready_at = NULL
 FROM (
     SELECT tickwork.each($1::int[], tenant_id) AS tenant_id,
         to_timestamp(tickwork.each($2::bigint[], at) / 1e6::float8) AS scheduled_for, job_id
-    FROM unnest($1::int[], $2::bigint[], $3::bigint[]) AS sent (tenant_id, at, job_id)
+    FROM unnest($1::int[], $2::bigint[], $3::text::bigint[]) AS sent (tenant_id, at, job_id)
     OFFSET 0
 ) c
 WHERE e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = c.scheduled_for AND e.job_id = c.job_id
@@ -60,7 +60,7 @@ WHERE e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = c.scheduled_fo
 -- name: write_lease
 -- Notes what a worker was handed, in one row. One tenant or one time stands for all.
 INSERT INTO tickwork.lease (worker_id, tenant_ids, scheduled_fors, job_ids)
-SELECT $1, $2::int[], ARRAY(SELECT to_timestamp(at / 1e6::float8) FROM unnest($3::bigint[]) AS at), $4::bigint[]
+SELECT $1, $2::int[], ARRAY(SELECT to_timestamp(at / 1e6::float8) FROM unnest($3::bigint[]) AS at), $4::text::bigint[]
 RETURNING id;
 
 -- name: register_worker
@@ -93,12 +93,12 @@ SELECT FROM tickwork.worker WHERE id = $1 FOR UPDATE;
 -- name: held_by
 -- What a worker holds and has not ended, with all that is needed to run it. When it was to begin is not known any more,
 -- but it was not handed over sooner than the lead before.
-SELECT l.id AS lease_id, e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.attempt,
-    greatest(e.scheduled_for, tickwork.clock() + $2::interval) AS ready_at, j.task, j.payload, j.target, j.timeout,
+SELECT l.id AS lease_id, e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt,
+    tickwork.micros(greatest(e.scheduled_for, tickwork.clock() + $2::interval)) AS ready_at, j.task, j.payload, j.target, j.timeout,
     e.priority, CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
 FROM tickwork.lease l
 CROSS JOIN LATERAL tickwork.still_held(l) AS e
-JOIN tickwork.job j ON j.id = e.job_id
+CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j
 WHERE l.worker_id = $1;
 
 -- name: renew_leases

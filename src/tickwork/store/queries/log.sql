@@ -13,9 +13,11 @@ SELECT c.tenant_id, c.scheduled_for, c.job_id, c.attempt,
         ORDER BY l.first_line DESC LIMIT 1
     ), 0) AS next_line
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[]) AS c (tenant_id, scheduled_for, job_id, attempt)
-JOIN tickwork.execution e
-    ON e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = c.scheduled_for AND e.job_id = c.job_id
-WHERE e.scheduled_for BETWEEN $5 AND $6;
+CROSS JOIN LATERAL (
+    SELECT FROM tickwork.execution e
+    WHERE e.tenant_id = c.tenant_id AND e.scheduled_for = c.scheduled_for AND e.job_id = c.job_id
+    OFFSET 0
+) kept;
 
 -- name: insert_lines
 -- Keeps chunks of lines.
@@ -35,10 +37,10 @@ USING (
         WHERE k.tenant_id = c.tenant_id AND k.scheduled_for = c.scheduled_for AND k.job_id = c.job_id
             AND k.attempt = c.attempt
     ) chunk
-    WHERE chunk.size > $7
+    WHERE chunk.size > $5
 ) old
-WHERE l.tenant_id = old.tenant_id AND l.scheduled_for = old.scheduled_for AND l.job_id = old.job_id
-    AND l.attempt = old.attempt AND l.first_line = old.first_line AND l.scheduled_for BETWEEN $5 AND $6;
+WHERE l.tenant_id = ANY(ARRAY[old.tenant_id]) AND l.scheduled_for = old.scheduled_for AND l.job_id = old.job_id
+    AND l.attempt = old.attempt AND l.first_line = old.first_line;
 
 -- name: set_progress
 -- Says how far running attempts have come; gives those that somebody else is just changing. It waits for no row, so
@@ -50,20 +52,17 @@ WITH said AS MATERIALIZED (
     JOIN tickwork.execution e
         ON e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
         AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running'
-    WHERE e.scheduled_for BETWEEN $7 AND $8
 ), free AS MATERIALIZED (
     SELECT s.number, s.progress, e.tenant_id, e.scheduled_for, e.job_id
     FROM said s
     JOIN tickwork.execution e
         ON e.tenant_id = ANY(ARRAY[s.tenant_id]) AND e.scheduled_for = s.scheduled_for AND e.job_id = s.job_id
         AND e.worker_id = s.worker_id AND e.attempt = s.attempt AND e.status = 'running'
-    WHERE e.scheduled_for BETWEEN $7 AND $8
     FOR NO KEY UPDATE OF e SKIP LOCKED
 ), changed AS (
     UPDATE tickwork.execution e SET progress = f.progress
     FROM free f
     WHERE e.tenant_id = ANY(ARRAY[f.tenant_id]) AND e.scheduled_for = f.scheduled_for AND e.job_id = f.job_id
-        AND e.scheduled_for BETWEEN $7 AND $8
 )
 SELECT number FROM said WHERE number NOT IN (SELECT number FROM free);
 

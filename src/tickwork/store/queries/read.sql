@@ -11,13 +11,15 @@ SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = ANY($2::bigint[]);
 WITH seen AS (
     SELECT id FROM tickwork.job WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3
 ), page AS (
-    SELECT v.* FROM seen JOIN tickwork.job_view v ON v.id = seen.id
-    WHERE v.tenant_id = $1 AND ($5::text IS NULL OR v.status = $5) AND ($6::text IS NULL OR v.task = $6)
+    SELECT v.* FROM seen CROSS JOIN LATERAL (
+        SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = seen.id OFFSET 0
+    ) v
+    WHERE ($5::text IS NULL OR v.status = $5) AND ($6::text IS NULL OR v.task = $6)
         AND ($7::text IS NULL OR v.queue = $7) AND ($8::smallint IS NULL OR v.priority = $8)
         AND ($9::text IS NULL OR $9 = ANY(v.tags))
         AND ($10::text IS NULL OR strpos(lower(concat_ws(' ', v.name, v.key, v.task)), lower($10)) > 0)
         AND ($11::timestamptz IS NULL OR v.next_run_at < $11) AND ($12::timestamptz IS NULL OR v.next_run_at > $12)
-    ORDER BY v.id DESC LIMIT $4
+    ORDER BY seen.id DESC LIMIT $4
 )
 SELECT page.*, (SELECT count(*) FROM seen) AS seen_count, (SELECT min(id) FROM seen) AS seen_last
 FROM (SELECT) AS always LEFT JOIN page ON true
@@ -28,13 +30,15 @@ ORDER BY page.id DESC;
 WITH seen AS (
     SELECT id FROM tickwork.job WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT $3
 ), page AS (
-    SELECT v.* FROM seen JOIN tickwork.job_view v ON v.id = seen.id
-    WHERE v.tenant_id = $1 AND ($5::text IS NULL OR v.status = $5) AND ($6::text IS NULL OR v.task = $6)
+    SELECT v.* FROM seen CROSS JOIN LATERAL (
+        SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = seen.id OFFSET 0
+    ) v
+    WHERE ($5::text IS NULL OR v.status = $5) AND ($6::text IS NULL OR v.task = $6)
         AND ($7::text IS NULL OR v.queue = $7) AND ($8::smallint IS NULL OR v.priority = $8)
         AND ($9::text IS NULL OR $9 = ANY(v.tags))
         AND ($10::text IS NULL OR strpos(lower(concat_ws(' ', v.name, v.key, v.task)), lower($10)) > 0)
         AND ($11::timestamptz IS NULL OR v.next_run_at < $11) AND ($12::timestamptz IS NULL OR v.next_run_at > $12)
-    ORDER BY v.id LIMIT $4
+    ORDER BY seen.id LIMIT $4
 )
 SELECT page.*, (SELECT count(*) FROM seen) AS seen_count, (SELECT max(id) FROM seen) AS seen_last
 FROM (SELECT) AS always LEFT JOIN page ON true
@@ -88,8 +92,10 @@ WITH seen AS (
         UNION ALL
         (SELECT j.tenant_id, u.next_at, j.id
          FROM tickwork.job j
-         JOIN tickwork.rule u ON u.id = j.rule_id
-         WHERE j.tenant_id = $1 AND j.id = $3 AND u.cursor_job IS NOT NULL
+         CROSS JOIN LATERAL (
+             SELECT next_at FROM tickwork.rule WHERE id = j.rule_id AND cursor_job IS NOT NULL OFFSET 0
+         ) u
+         WHERE j.tenant_id = $1 AND j.id = $3
              AND u.next_at < $2 AND u.next_at >= $4 AND u.next_at <= $5)
         UNION ALL
         (SELECT $1, x.scheduled_for, x.job_id

@@ -9,7 +9,8 @@ FROM (
         to_timestamp(tickwork.each($2::bigint[], at) / 1e6::float8) AS scheduled_for, job_id,
         tickwork.each($4::int[], worker_id) AS worker_id, tickwork.each($5::int[], attempt) AS attempt,
         started, finished, result
-    FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::int[], $6::bigint[], $7::bigint[], $8::bytea[])
+    FROM unnest($1::int[], $2::bigint[], $3::text::bigint[], $4::int[], $5::int[], $6::text::bigint[],
+                $7::text::bigint[], $8::bytea[])
         AS sent (tenant_id, at, job_id, worker_id, attempt, started, finished, result)
     OFFSET 0
 ) o
@@ -33,7 +34,7 @@ FOR UPDATE OF e;
 UPDATE tickwork.execution e
 SET status = v.status,
     ready_at = CASE WHEN v.ready_at IS NOT NULL AND e.trigger = 'schedule' AND EXISTS (
-        SELECT FROM tickwork.job j WHERE j.id = e.job_id AND j.status = 'paused') THEN 'infinity' ELSE v.ready_at END,
+        SELECT FROM tickwork.job j WHERE j.id = e.job_id AND j.status = 'paused' OFFSET 0) THEN 'infinity' ELSE v.ready_at END,
     attempt = v.attempt, failures = v.failures, losses = v.losses,
     started_at = v.started_at, finished_at = v.finished_at, reason = v.reason,
     worker_id = CASE WHEN v.ready_at IS NULL THEN e.worker_id END,

@@ -88,8 +88,10 @@ WITH RECURSIVE blocker AS (
 ), replaced AS (
     SELECT tenant_id, scheduled_for, job_id FROM blocker
     UNION
-    SELECT b.tenant_id, x.scheduled_for, x.job_id FROM blocker b JOIN tickwork.extra x ON x.job_id = b.job_id
-    WHERE x.backfill_id IS NULL
+    SELECT b.tenant_id, x.scheduled_for, x.job_id FROM blocker b CROSS JOIN LATERAL (
+        SELECT scheduled_for, job_id FROM tickwork.extra WHERE job_id = b.job_id AND backfill_id IS NULL
+        OFFSET 0
+    ) x
 ), ended AS (
     UPDATE tickwork.execution e
     SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reason = 'replaced by the next one'
@@ -120,7 +122,7 @@ FROM (
         tickwork.each($4::int[], lane_id) AS lane_id, tickwork.each($5::smallint[], priority) AS priority,
         tickwork.each($6::bigint[], ready) AS ready, tickwork.each($7::int[], worker_id) AS worker_id, blocked_by, reason,
         tickwork.each($10::boolean[], followed) AS followed
-    FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[], $7::int[],
+    FROM unnest($1::int[], $2::bigint[], $3::text::bigint[], $4::int[], $5::smallint[], $6::bigint[], $7::int[],
                 $8::timestamptz[], $9::text[], $10::boolean[])
         AS c (tenant_id, at, job_id, lane_id, priority, ready, worker_id, blocked_by, reason, followed)
 ) c;
@@ -130,7 +132,8 @@ FROM (
 -- ended, or one run by hand before them; those of a held job go on waiting for its resumption.
 UPDATE tickwork.execution e
 SET blocked_by = free.behind,
-    ready_at = CASE WHEN free.behind IS NOT NULL OR j.status = 'paused' THEN 'infinity'
+    ready_at = CASE WHEN free.behind IS NOT NULL
+                        OR (SELECT j.status FROM tickwork.job j WHERE j.id = e.job_id) = 'paused' THEN 'infinity'
                     ELSE greatest(e.scheduled_for, tickwork.clock()) END
 FROM (
     SELECT q.tenant_id, q.scheduled_for, q.job_id, coalesce((
@@ -157,11 +160,11 @@ FROM (
     WHERE q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL AND NOT EXISTS (
         SELECT FROM tickwork.execution b
         WHERE b.tenant_id = q.tenant_id AND b.scheduled_for = q.blocked_by AND b.job_id = q.job_id
-            AND b.finished_at IS NULL)
+            AND b.finished_at IS NULL
+        OFFSET 0)
     LIMIT $1
     FOR UPDATE OF q SKIP LOCKED
 ) free
-JOIN tickwork.job j ON j.id = free.job_id
 WHERE e.tenant_id = ANY(ARRAY[free.tenant_id]) AND e.scheduled_for = free.scheduled_for AND e.job_id = free.job_id;
 
 -- name: insert_executions_carefully
@@ -170,7 +173,7 @@ WHERE e.tenant_id = ANY(ARRAY[free.tenant_id]) AND e.scheduled_for = free.schedu
 -- that is remembered besides.
 WITH remembered AS (
     INSERT INTO tickwork.extra (job_id, scheduled_for)
-    SELECT job_id, blocked_by FROM unnest($3::bigint[], $7::timestamptz[]) AS c (job_id, blocked_by)
+    SELECT job_id, blocked_by FROM unnest($3::text::bigint[], $7::timestamptz[]) AS c (job_id, blocked_by)
     WHERE blocked_by IS NOT NULL
     ON CONFLICT DO NOTHING
 )
@@ -187,7 +190,7 @@ FROM (
     SELECT tickwork.each($1::int[], tenant_id) AS tenant_id, tickwork.each($2::bigint[], at) AS at, job_id,
         tickwork.each($4::int[], lane_id) AS lane_id, tickwork.each($5::smallint[], priority) AS priority,
         tickwork.each($6::bigint[], ready) AS ready, blocked_by, reason, tickwork.each($9::boolean[], followed) AS followed
-    FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::smallint[], $6::bigint[],
+    FROM unnest($1::int[], $2::bigint[], $3::text::bigint[], $4::int[], $5::smallint[], $6::bigint[],
                 $7::timestamptz[], $8::text[], $9::boolean[])
         AS c (tenant_id, at, job_id, lane_id, priority, ready, blocked_by, reason, followed)
 ) c
@@ -201,7 +204,7 @@ WHERE e.status = 'skipped' AND e.reason IN ('paused', 'rescheduled');
 -- Moves each rule on: further into its round, or past it to the next due time.
 UPDATE tickwork.rule r
 SET next_at = CASE WHEN NOT a.looks_empty
-        OR EXISTS (SELECT FROM tickwork.job WHERE rule_id = r.id AND status = 'active') THEN a.next_at END,
+        OR EXISTS (SELECT FROM tickwork.job WHERE rule_id = r.id AND status = 'active' OFFSET 0) THEN a.next_at END,
     last_at = a.last_at, cursor_priority = a.cursor_priority, cursor_job = a.cursor_job
 FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::smallint[], $5::bigint[], $6::boolean[])
     AS a (id, next_at, last_at, cursor_priority, cursor_job, looks_empty)
