@@ -229,7 +229,8 @@ class Node:
             notekeeper,
             Keys(PostgresTenancyStore(self._vital)),  # a worker's next beat waits for this answer
             now=self._clock.micros,
-            room_opened=claim.wake,
+            worker_came=claim.wake,
+            room_opened=partial(self._use_room, claimer),
             beat_heard=renew.wake,
         )
 
@@ -268,6 +269,10 @@ class Node:
     async def _until_stopped(self, tenant_id: int, job: int) -> None:
         if self._running:
             await self._database.finish_after_commit(partial(self._revoker.until_stopped, tenant_id, job))
+
+    def _use_room(self, claimer: Claimer) -> None:
+        if claimer.something_may_be_left:
+            self._loops["claim"].wake()
 
     def _go_on(self, claimer: Claimer) -> None:
         """Something ended: a limit that held others back may let them through."""

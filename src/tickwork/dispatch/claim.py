@@ -1,7 +1,7 @@
 """Waiting executions → workers with room for them."""
 
 from collections import Counter as Counted
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from prometheus_client import Counter
@@ -26,10 +26,13 @@ class Claimer:
         self._lead = lead
         self._order = Order(roster)
         self.something_is_held_back = False  # by a limit, which may be free as soon as something ends
+        self.something_may_be_left = True  # for want of room
 
     async def claim(self) -> bool:
-        """Hand out what is due, or nearly; whether there was anything."""
+        """Hand out what is due, or nearly; whether to go on at once. When nothing is left, what comes within the lead
+        has time until the next look."""
         if not self._roster.room():
+            self.something_may_be_left = True
             return False
         handout: Handout | None = None
         try:
@@ -44,7 +47,7 @@ class Claimer:
         if handout is None:
             return False
         handout.deliver()
-        return bool(handout.shares)
+        return bool(handout.shares) and self.something_may_be_left
 
     async def _choose(self, claiming: Claiming) -> Handout | None:
         waiting = await claiming.waiting(self._lead)
@@ -52,15 +55,17 @@ class Claimer:
         lines = [line for line in waiting if self._roster.serving(line.lane)]
         if not lines:
             self._notice((), Gates(()))
+            self.something_may_be_left = False
             return None
         room = self._roster.room()
         wanted = [(self._roster.lanes[lane], room) for lane in {line.lane for line in lines}]
         gates = await lock_gates(claiming, wanted, room)
         self._notice(lines, gates)
         quotas = self._order.allot(lines, gates)
-        if not quotas:
+        works = await claiming.pick(quotas, self._lead) if quotas else None
+        self.something_may_be_left = _some_left(lines, quotas, works)
+        if works is None:
             return None
-        works = await claiming.pick(quotas, self._lead)
         gates.start_over()
         return self._roster.place(works, gates)
 
@@ -84,6 +89,12 @@ class Claimer:
             self._order.remember(works)
             _CLAIMED.inc(works.size)
         await handout.lease(claiming)
+
+
+def _some_left(lines: Sequence[Line], quotas: Mapping[Line, int], works: Works | None) -> bool:
+    """Whether one of the lines gave all that it was asked for."""
+    picked = Counted(zip(works.lanes, works.priorities, strict=True)) if works else Counted()
+    return any(picked[line.lane, line.priority] >= quotas.get(line, 0) for line in lines)
 
 
 class Placer:

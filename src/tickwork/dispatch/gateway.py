@@ -98,6 +98,7 @@ class Gateway:
         keys: KeyCheck,
         *,
         now: Callable[[], Micros],
+        worker_came: Callable[[], None],
         room_opened: Callable[[], None],
         beat_heard: Callable[[], None],
     ) -> None:
@@ -108,6 +109,7 @@ class Gateway:
         self._notekeeper = notekeeper
         self._keys = keys
         self._now = now
+        self._worker_came = worker_came
         self._room_opened = room_opened
         self._beat_heard = beat_heard
         self._sessions: set[_Session] = set()
@@ -180,7 +182,7 @@ class Gateway:
         _log.info(
             "worker connected", worker=worker_id(seat.worker_id), name=hello.name, resumed=bool(hello.resume)
         )
-        self._room_opened()
+        self._worker_came()
         return member
 
     async def _register(self, tenant_id: int | None, hello: Hello, token: str) -> Registration | None:

@@ -8,6 +8,7 @@ from tickwork.execute.attempt import Attempt
 from tickwork.execute.clock import DatabaseClock
 from tickwork.model.protocol import Micros
 
+_GRAIN = 0.001  # seconds: what is due one shortly after the other is started together
 _AtOnce = dict[Micros, list[Attempt]]  # in the order they came: many are due at the same instant
 
 
@@ -34,7 +35,7 @@ class Agenda:
         due: list[Attempt] = []
         while self._times and self._times[0] <= now:
             due += self._at.pop(heappop(self._times))
-        self._set_timer()
+        self._set_timer(at_least=_GRAIN if due else 0.0)
         if due:
             self._start(due)
 
@@ -43,10 +44,10 @@ class Agenda:
         self._at.clear()
         self._set_timer()
 
-    def _set_timer(self) -> None:
+    def _set_timer(self, at_least: float = 0.0) -> None:
         if self._timer:
             self._timer.cancel()
             self._timer = None
         if self._times:
             delay = self._clock.seconds_until(self._times[0])
-            self._timer = asyncio.get_running_loop().call_later(max(delay, 0.0), self.start_due)
+            self._timer = asyncio.get_running_loop().call_later(max(delay, at_least), self.start_due)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from tickwork.model.errors import BadId
 
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u to misread
+_PAIRS = [first + second for first in _DIGITS for second in _DIGITS]
 _VALUES = {digit: value for value, digit in enumerate(_DIGITS)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -72,11 +73,11 @@ def parse_execution_id(text: str) -> tuple[int, datetime]:
 
 
 def _encode(number: int) -> str:
-    digits = []
-    while number:
-        number, digit = divmod(number, 32)
-        digits.append(_DIGITS[digit])
-    return "".join(reversed(digits)) or "0"
+    text = ""
+    while number >= len(_PAIRS):
+        number, pair = divmod(number, len(_PAIRS))
+        text = _PAIRS[pair] + text
+    return (_PAIRS[number] if number >= len(_DIGITS) else _DIGITS[number]) + text
 
 
 def _decode(text: str, prefix: str, kind: str) -> int:
