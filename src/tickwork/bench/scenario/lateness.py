@@ -18,9 +18,10 @@ _MEDIAN_GOAL = 5  # ms
 class Plan(base.Plan, frozen=True, kw_only=True):
     low: Annotated[Many, Meta(description="The first rate, in executions per second.")] = 100
     high: Annotated[Many, Meta(description="The second rate, which the goal is for.")] = 10_000
-    maximum: Annotated[Many, Meta(description="The highest throughput; the third rate is 80 % of it.")] = (
-        50_000
-    )
+    maximum: Annotated[
+        Many,
+        Meta(description="The highest throughput of spread due times; the third rate is 80 % of it."),
+    ] = 30_000
     slots: Annotated[Many, Meta(description="Slots of the worker.")] = 1000
 
 
