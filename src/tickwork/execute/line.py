@@ -3,7 +3,8 @@ turns of their flows, so that what one of them was handed in plenty does not hol
 beside others goes ahead of them with its first few."""
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import groupby
 
 from tickwork.execute.attempt import Attempt
 from tickwork.model.job import PRIORITIES
@@ -23,14 +24,14 @@ class Line:
     def __len__(self) -> int:
         return self._length
 
-    def extend(self, attempts: Iterable[Attempt]) -> None:
-        for attempt in attempts:
-            level = self._levels[min(attempt.run.priority, _LAST)]
-            waiting = level.get(attempt.run.flow)
+    def extend(self, attempts: Sequence[Attempt]) -> None:
+        for (priority, flow), alike in groupby(attempts, _place):
+            level = self._levels[min(priority, _LAST)]
+            waiting = level.get(flow)
             if waiting is None:
-                waiting = self._welcome(level, attempt.run.flow)
-            waiting.append(attempt)
-            self._length += 1
+                waiting = self._welcome(level, flow)
+            waiting.extend(alike)
+        self._length += len(attempts)
 
     def popleft(self) -> Attempt:
         """Whose turn it is."""
@@ -41,7 +42,7 @@ class Line:
         self._length -= 1
         if not waiting:
             del level[flow]
-        elif not self._goes_ahead(flow) and len(level) > 1:
+        elif not (self._ahead and self._goes_ahead(flow)) and len(level) > 1:
             level.move_to_end(flow)
         return attempt
 
@@ -78,3 +79,7 @@ class Line:
             return True
         self._ahead.pop(flow, None)
         return False
+
+
+def _place(attempt: Attempt) -> tuple[int, int]:
+    return attempt.run.priority, attempt.run.flow
