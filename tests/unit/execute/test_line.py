@@ -14,7 +14,7 @@ def _all(line: Line) -> str:
 
 def test_first_come_first_served_among_equals() -> None:
     line = Line()
-    line.extend(map(_attempt, "abc"))
+    line.extend([*map(_attempt, "abc")])
     assert _all(line) == "abc"
 
 
