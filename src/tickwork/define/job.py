@@ -78,8 +78,8 @@ class Jobs:
             {view.id: view.next_run_at for view in await self._read.jobs_by_id(tenant_id, old)} if old else {}
         )
         return [
-            CreatedJob(name := job_id(job), request.key, at if is_new else seen[name])
-            for (job, is_new, at, *_), request in zip(made, requests, strict=True)
+            CreatedJob(name := job_id(each.job), request.key, each.next_run_at if each.is_new else seen[name])
+            for each, request in zip(made, requests, strict=True)
         ]
 
     async def _make(
