@@ -146,3 +146,12 @@ async def test_of_what_is_fired_together_the_more_urgent_gets_the_room(
     await still_node.step("fire")
     runs = await worker.runs()
     assert sorted(PRIORITIES[run.priority] for run in runs) == ["high", "high", "low"]
+
+
+async def test_claiming_goes_on_at_once_only_while_something_is_left(still_node: Node) -> None:
+    worker = await ScriptedWorker.connect(still_node, ["work"], credit=5)
+    await _submit(still_node, *["normal"] * 6)
+    assert await still_node.step("claim")  # as many as there was room for: there may be more
+    await worker.report_all(await worker.runs())
+    assert not await still_node.step("claim")  # the last one: all lines are empty
+    assert len(await worker.runs()) == 1

@@ -84,15 +84,17 @@ class Member:
         """These are in its hands from now on, whether or not it has been told."""
         keys = list(works.keys())
         if not self._hands.keys().isdisjoint(keys):
-            for key in self._hands.keys() & set(
-                keys
-            ):  # taken back from it, and it has not told the end of that
-                self._put_down(key, self._hands[key][1])
+            self._put_down_stale(keys)
         self._hands.update(zip(keys, zip(works.attempts, repeat(lease_id), strict=False), strict=True))
         if self._resources:
             self._lane_of.update(zip(keys, works.lanes, strict=True))
             self._use(works, 1)
         self._left[lease_id] = self._left.get(lease_id, 0) + works.size
+
+    def _put_down_stale(self, keys: Iterable[Key]) -> None:
+        """Attempts that were taken back from it and that it has not told the end of."""
+        for key in self._hands.keys() & set(keys):
+            self._put_down(key, self._hands[key][1])
 
     def doubt(self, lease_id: int) -> None:
         self.doubtful.add(lease_id)

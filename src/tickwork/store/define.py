@@ -82,8 +82,7 @@ class PostgresDefineStore:
                 await change.replace(rows.get(spec.request.key), spec, ids)
             await edges.refuse_circles([job for job, spec in old.items() if spec.parents])
         return [
-            Made(there[spec.request.key]["id"], is_new=False) if spec.request.key in there else next(made)
-            for spec in specs
+            Made(there[spec.request.key]["id"]) if spec.request.key in there else next(made) for spec in specs
         ]
 
     async def _ids(

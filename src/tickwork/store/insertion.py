@@ -25,7 +25,7 @@ class _NewJob(NamedTuple):
     def made(self, now: datetime) -> Made:
         waits_for_others = self.spec.parents and self.timing.rule_id is None
         next_run_at = None if waits_for_others else self.timing.next_run_at
-        return Made(self.id, True, next_run_at, self.timing.scheduled_for, now)
+        return Made(self.id, now, next_run_at, self.timing.scheduled_for)
 
 
 async def insert_jobs(

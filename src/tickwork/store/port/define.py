@@ -16,10 +16,13 @@ class Definition(NamedTuple):
 
 class Made(NamedTuple):
     job: int
-    is_new: bool  # else it was there before, and is kept or replaced
-    next_run_at: datetime | None = None  # of a new one, as the rest
-    scheduled_for: datetime | None = None  # when it is due once
-    created_at: datetime | None = None
+    created_at: datetime | None = None  # None: it was there before, and is kept or replaced
+    next_run_at: datetime | None = None  # of a new one
+    scheduled_for: datetime | None = None  # of a new one that is due once
+
+    @property
+    def is_new(self) -> bool:
+        return self.created_at is not None
 
 
 class ParentJob(NamedTuple):

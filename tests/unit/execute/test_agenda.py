@@ -1,0 +1,73 @@
+"""Attempts that wait for their time."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tickwork.execute.agenda import Agenda
+from tickwork.execute.clock import DatabaseClock
+
+
+class _Time:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time() -> _Time:
+    return _Time()
+
+
+@pytest.fixture
+def started() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def agenda(time: _Time, started: list[str]) -> Agenda:
+    return Agenda(DatabaseClock(time), lambda due: started.extend(str(each) for each in due))
+
+
+class _Attempt(SimpleNamespace):
+    def __str__(self) -> str:
+        return str(self.name)
+
+
+def _attempt(name: str, at: int) -> Any:
+    return _Attempt(name=name, run=SimpleNamespace(not_before=at))
+
+
+async def test_none_is_started_before_its_time(agenda: Agenda, time: _Time, started: list[str]) -> None:
+    agenda.put(_attempt("later", 2_000_000))
+    agenda.put(_attempt("sooner", 1_000_000))
+    agenda.start_due()
+    assert started == []
+    time.now = 1.0
+    agenda.start_due()
+    assert started == ["sooner"]
+    time.now = 2.0
+    agenda.start_due()
+    assert started == ["sooner", "later"]
+
+
+async def test_those_of_one_instant_keep_their_order_and_the_earlier_go_first(
+    agenda: Agenda, time: _Time, started: list[str]
+) -> None:
+    for name, at in [("c", 2), ("a", 1), ("d", 2), ("b", 1), ("e", 2)]:
+        agenda.put(_attempt(name, at))
+    time.now = 1.0
+    agenda.start_due()
+    assert started == ["a", "b", "c", "d", "e"]
+
+
+async def test_nothing_is_left_once_it_was_cleared(agenda: Agenda, time: _Time, started: list[str]) -> None:
+    agenda.put(_attempt("a", 1))
+    agenda.clear()
+    agenda.put(_attempt("b", 1))
+    time.now = 1.0
+    agenda.start_due()
+    assert started == ["b"]
