@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 
 from support.scripted import ScriptedWorker
+from support.session import end_sessions
 from support.stepping import run_due
 from tickwork.app import Node
 from tickwork.config import Settings
@@ -23,9 +24,7 @@ from tickwork.trigger.fire import LEAD
 
 TENANT = 1
 _MINUTE = timedelta(minutes=1)
-_END_TRANSACTIONS = """
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE state = 'idle in transaction' AND datname = current_database()"""
+_IN_A_TRANSACTION = "state = 'idle in transaction' AND datname = current_database()"
 
 
 @pytest.fixture
@@ -76,7 +75,7 @@ async def test_a_node_that_stood_still_while_another_fired_does_not_fire_again(
         async with frozen.firing() as firing:
             (rule,) = await firing.take(LEAD, GRACE, 10)
             assert await nodes[0].step("fire") is False  # the rule is in its hands
-            await connection.execute(_END_TRANSACTIONS)  # as the database does after ten seconds
+            await end_sessions(connection, _IN_A_TRANSACTION)  # as the database does after ten seconds
             for _ in range(2):
                 await run_due(nodes[0])
                 await clock.advance(_MINUTE)

@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from support.own_database import LEVELS, LIBRARIES, Library, make_effect_table
+from support.session import end_sessions
 from support.waiting import eventually
 from tickwork import Context, NoRetry
 from tickwork.outbox import once, once_async
@@ -165,7 +166,7 @@ async def test_an_attempt_whose_connection_is_lost_before_the_commit_has_done_no
 ) -> None:
     async def cut_off(connection: asyncpg.Connection) -> None:
         await add(connection)
-        await own.fetchval("SELECT pg_terminate_backend($1)", connection.get_server_pid())
+        await end_sessions(own, "pid = $1", connection.get_server_pid())
 
     with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, ConnectionError)):
         await once_async(attempt(1), other, cut_off)

@@ -11,6 +11,7 @@ import pytest
 
 from support.own_database import LIBRARIES, Library
 from support.scripted import ScriptedWorker
+from support.session import end_sessions
 from support.waiting import eventually
 from tickwork import App, AsyncClient
 from tickwork.app import Node
@@ -348,10 +349,7 @@ async def test_goes_on_after_its_connection_was_lost(place: Place) -> None:
     for number in range(1, 4):
         await place.write({})
         await eventually(lambda: _as_many(place, number), within=10, what="the job")  # noqa: B023
-        await place.own.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE query LIKE '%tickwork_outbox%' AND pid <> pg_backend_pid()"
-        )
+        await end_sessions(place.own, "application_name = 'tickwork outbox' AND datname = current_database()")
     running.cancel()
 
 

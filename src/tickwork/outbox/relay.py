@@ -138,7 +138,11 @@ class Relay:
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[Connection]:
     connection = await asyncpg.connect(
-        url, timeout=_ANSWER_WITHIN, command_timeout=_ANSWER_WITHIN, statement_cache_size=0
+        url,
+        timeout=_ANSWER_WITHIN,
+        command_timeout=_ANSWER_WITHIN,
+        statement_cache_size=0,
+        server_settings={"application_name": "tickwork outbox"},
     )
     try:
         yield connection

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from live.conftest import Connect
+from support.session import end_sessions
 from support.waiting import eventually
 from tickwork.app import Node
 from tickwork.config import Settings
@@ -26,10 +27,6 @@ async def admin(cluster: str, database_url: str) -> AsyncIterator[asyncpg.Connec
 @pytest.fixture
 async def name(connection: asyncpg.Connection) -> str:
     return str(await connection.fetchval("SELECT current_database()"))
-
-
-async def break_connections(admin: asyncpg.Connection, name: str) -> None:
-    await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
 
 
 async def says_that_it_is_away(client: httpx2.AsyncClient) -> None:
@@ -59,7 +56,7 @@ async def test_a_database_that_lets_nobody_in_is_told_of_until_it_does(
 ) -> None:
     assert (await client.post("/v1/jobs", json=JOB)).status_code == 201
     await admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
-    await break_connections(admin, name)
+    await end_sessions(admin, "datname = $1", name)
     await says_that_it_is_away(client)
     await admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     answer = await client.post("/v1/jobs", json=JOB, headers={"idempotency-key": "a"})
@@ -84,7 +81,7 @@ async def test_connections_that_broke_while_idle_are_not_the_next_requests_probl
 ) -> None:
     for _ in range(3):
         await client.get("/v1/jobs")
-        await break_connections(admin, name)
+        await end_sessions(admin, "datname = $1", name)
         await eventually(lambda: _is_answered(client), within=5)
     assert (await client.post("/v1/jobs", json=JOB)).status_code == 201
 

@@ -12,6 +12,7 @@ import pytest_asyncio
 
 from live.conftest import client_of
 from support.scripted import ScriptedWorker
+from support.session import end_sessions
 from support.waiting import eventually
 from tickwork.app import Node
 from tickwork.config import Settings
@@ -43,7 +44,7 @@ async def client(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Asyn
     async with client_of(node, node.first_key) as client:
         await client.post("/v1/jobs", json={"task": "reports.weekly", "payload": {"to": "ann"}})
         await admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        await admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+        await end_sessions(admin, "datname = $1", name)
         await eventually(lambda: is_back(client), within=10)
         yield client
         assert await is_back(client)

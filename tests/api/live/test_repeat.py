@@ -9,6 +9,7 @@ import pytest
 
 from live.conftest import MakeTenant
 from support.scripted import ScriptedWorker
+from support.session import end_sessions
 from support.waiting import eventually
 from tickwork.app import Node
 
@@ -197,7 +198,7 @@ async def test_a_request_whose_connection_breaks_leaves_nothing_and_may_be_repea
     client: httpx2.AsyncClient, connection: asyncpg.Connection
 ) -> None:
     async with Blocked(connection, create(client, "a")) as first:
-        await connection.execute("SELECT pg_terminate_backend($1)", await waiting_for_the_table(connection))
+        await end_sessions(connection, "pid = $1", await waiting_for_the_table(connection))
         answer = await first
         assert answer.status_code == 503
         assert answer.headers["retry-after"]
