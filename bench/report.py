@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 from contest import CONTESTS
-from plot import Bar, bars, plot
 
 from tickwork.bench.plan import SCENARIOS, scenario
+from tickwork.bench.plot import Bar, bars, plot
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "build" / "bench"
@@ -94,7 +94,7 @@ def _details(figure: dict[str, Any], plots: Path) -> str:
     if alike:
         text += _side_by_side(parts) + "\n"
     text += _table(("", ""), ((path, _number(value)) for path, value in _leaves(rest)))
-    return text + _plotted(name, figure["series"], plots)
+    return text + _shown(name, plot(name, figure["series"]), plots)
 
 
 def _command(name: str, plan: dict[str, Any]) -> str:
@@ -112,12 +112,6 @@ def _side_by_side(parts: dict[str, dict[str, Any]]) -> str:
     fields = next(iter(parts.values()))
     head = ("", *(_words(name) for name in parts))
     return _table(head, ((field, *(_number(part[field]) for part in parts.values())) for field in fields))
-
-
-def _plotted(name: str, series: dict[str, Any], plots: Path) -> str:
-    if not any(series.values()):
-        return ""
-    return _shown(name, plot(name, series), plots)
 
 
 def _shown(name: str, drawing: str, plots: Path) -> str:

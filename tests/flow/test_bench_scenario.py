@@ -34,3 +34,5 @@ def test_a_scenario_prints_one_line_of_json_and_keeps_the_rest(name, smaller, tm
     assert kept["value"] == figure["value"]
     assert kept["machine"]["cores"]
     assert kept["series"]
+    assert "<polyline" in (tmp_path / f"{name}.svg").read_text()
+    assert f"held equal: {kept['held_equal']}" in done.stderr

@@ -3,7 +3,7 @@ each sent as soon as the one before is answered. Prints what happened as one lin
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
 from time import perf_counter
@@ -11,6 +11,8 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
+
+from tickwork.bench.figure import Curve, curve
 
 _END_OF_HEADERS = b"\r\n\r\n"
 _LENGTH = b"content-length:"
@@ -43,15 +45,22 @@ class Answers(msgspec.Struct, frozen=True):
         return self.answered / self.seconds
 
     def summary(self) -> dict[str, float]:
-        ordered = sorted(self.latencies)
+        milliseconds = self._percentiles()
         return {
             "per_second": round(self.rate),
-            "p50_ms": _milliseconds(ordered, 0.5),
-            "p99_ms": _milliseconds(ordered, 0.99),
-            "max_ms": _milliseconds(ordered, 1.0),
+            "p50_ms": milliseconds(0.5),
+            "p99_ms": milliseconds(0.99),
+            "max_ms": milliseconds(1.0),
             "answered": self.answered,
             "refused": self.refused,
         }
+
+    def curve(self) -> Curve:
+        return curve(self._percentiles())
+
+    def _percentiles(self) -> Callable[[float], float]:
+        ordered = sorted(self.latencies)
+        return lambda share: _milliseconds(ordered, share)
 
 
 class _Connection(NamedTuple):

@@ -1,11 +1,14 @@
 """What a scenario found out."""
 
+from collections.abc import Callable
 from statistics import median_low
 from typing import Any
 
 import msgspec
 
-Series = dict[str, list[tuple[float, float]]]
+Curve = list[tuple[float, float]]
+Series = dict[str, Curve]
+_PER_MILLE = (*range(5, 1000, 5), 999)
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,8 +20,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     lost: int = 0  # due or created, and never run or never recorded
     doubled: int = 0  # run more often than due
     details: dict[str, Any] = {}
-    held_equal: str = ""
-    series: Series = {}  # for the plot: seconds, value
+    held_equal: str
+    series: Series  # for the plot: a panel for each
 
     @property
     def sound(self) -> bool:
@@ -37,6 +40,11 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
         fields = msgspec.structs.asdict(self)
         del fields["series"]
         return msgspec.json.encode(fields).decode()
+
+
+def curve(milliseconds: Callable[[float], float]) -> Curve:
+    """How many of a hundred were done within how many milliseconds."""
+    return [(milliseconds(share / 1000), share / 10) for share in _PER_MILLE]
 
 
 def median_of(runs: list[Figure]) -> Figure:

@@ -9,12 +9,28 @@ from array import array
 from pathlib import Path
 from typing import NamedTuple
 
+from tickwork.bench.figure import Curve, curve
+
 LEDGER_FOLDER = "TICKWORK_BENCH_LEDGER"
-_BUCKETS = 200_000
-_BUCKET = 50  # µs: 10 seconds in all; the last bucket holds what was later
+_FINE = 9  # bits: each doubling is cut into 512 buckets, so a bucket is at most 0.2 % wide
+_LATEST_TOLD = (1 << 40) - 1  # µs: 12 days
 _EARLY, _LATEST, _BEGUN, _ENDED = range(4)
 _HEADER = 8 * 4
 _MOST = 4_000_000  # job numbers that can be counted
+
+
+def _bucket(micros: int) -> int:
+    """Those below 1,024 µs have one each."""
+    wide = max(micros.bit_length() - _FINE - 1, 0)
+    return (wide << _FINE) + (micros >> wide)
+
+
+def _end_of(bucket: int) -> int:
+    wide = max((bucket >> _FINE) - 1, 0)
+    return (bucket - (wide << _FINE) + 1) << wide
+
+
+_BUCKETS = _bucket(_LATEST_TOLD) + 1
 
 
 class Lateness(NamedTuple):
@@ -33,8 +49,11 @@ class Lateness(NamedTuple):
         for bucket, found in enumerate(self.buckets):
             seen += found
             if seen >= wanted and seen:
-                return (bucket + 1) * _BUCKET / 1000
+                return round(_end_of(bucket) / 1000, 2)
         return 0.0
+
+    def curve(self) -> Curve:
+        return curve(self.milliseconds)
 
     def summary(self) -> dict[str, float]:
         shares = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "max_ms": 1.0}
@@ -68,7 +87,7 @@ class Ledger:
             self.header[_EARLY] += 1
         elif micros > self.header[_LATEST]:
             self.header[_LATEST] = micros
-        self.buckets[min(max(micros // _BUCKET, 0), _BUCKETS - 1)] += 1
+        self.buckets[_bucket(min(max(micros, 0), _LATEST_TOLD))] += 1
 
     def note_end(self) -> None:
         self.header[_ENDED] += 1

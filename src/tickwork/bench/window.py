@@ -3,6 +3,7 @@
 import asyncio
 from typing import NamedTuple
 
+from tickwork.bench.figure import Curve
 from tickwork.bench.ledger import Lateness
 from tickwork.bench.show import Show
 from tickwork.bench.stage import Stage
@@ -19,7 +20,7 @@ class Window(NamedTuple):
     wal_bytes: int
     transactions: int
     lateness: Lateness
-    rates: list[tuple[float, float]]
+    rates: Curve
 
     @property
     def rate(self) -> float:

@@ -13,6 +13,7 @@ import msgspec
 from tickwork.bench.figure import Figure, median_of
 from tickwork.bench.machine import describe_machine
 from tickwork.bench.plan import SCENARIOS, Plan, Scenario, scenario
+from tickwork.bench.plot import plot
 from tickwork.bench.show import Show
 from tickwork.cli.failure import FAILED
 from tickwork.cli.loop import run_loop
@@ -43,6 +44,8 @@ def _command(chosen: Scenario) -> click.Command:
         plan = _plan(chosen.quick if quick else chosen.plan, given)
         figure = _measure(chosen, plan, runs)
         _keep(figure, plan, out)
+        click.echo(f"held equal: {figure.held_equal}", err=True)
+        click.echo(f"kept: {out / figure.scenario}.json, .svg", err=True)
         print(figure.json() if as_json else figure.line())
         if not figure.sound:
             raise click.exceptions.Exit(FAILED)
@@ -59,7 +62,7 @@ def _common_options() -> list[click.Option]:
         click.Option(["--json", "as_json"], is_flag=True, help="Print one line of JSON."),
         click.Option(
             ["--out"], type=click.Path(path_type=Path), default="build/bench", show_default=True,
-            help="The folder for the figures with all details.",
+            help="The folder for the plot, and for the figures with all details.",
         ),
     ]  # fmt: skip
 
@@ -122,3 +125,4 @@ def _keep(figure: Figure, plan: Plan, out: Path) -> None:
         "at": datetime.now(UTC),
     }
     (out / f"{figure.scenario}.json").write_bytes(msgspec.json.format(msgspec.json.encode(document)))
+    (out / f"{figure.scenario}.svg").write_text(plot(figure.scenario, figure.series))

@@ -4,12 +4,15 @@ import json
 
 import pytest
 
-from tickwork.bench.figure import Figure, median_of
+from tickwork.bench.figure import Figure, curve, median_of
 
 
 def figure(value: float = 51_200, **fields) -> Figure:
-    given = {"scenario": "s", "value": value, "unit": "executions/s", "goal": 50_000, "met": True} | fields
-    return Figure(**given)
+    given = {
+        "scenario": "s", "value": value, "unit": "executions/s", "goal": 50_000, "met": True,
+        "held_equal": "", "series": {},
+    }  # fmt: skip
+    return Figure(**given | fields)
 
 
 def test_the_line_says_value_goal_and_verdict():
@@ -42,3 +45,10 @@ def test_the_median_run_is_told_with_the_values_of_all():
 def test_what_was_lost_in_any_run_is_lost_in_all_of_them():
     told = median_of([figure(30, lost=1), figure(10), figure(20)])
     assert (told.lost, told.met, told.sound) == (1, False, False)
+
+
+def test_a_curve_tells_how_many_of_a_hundred_were_done_within_a_time():
+    points = curve(lambda share: share * 1000)
+    assert points[0] == (5.0, 0.5)
+    assert points[-1] == (999.0, 99.9)
+    assert points == sorted(points)

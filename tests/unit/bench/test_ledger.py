@@ -46,7 +46,20 @@ def test_percentiles_are_of_what_was_noted(tmp_path, share, milliseconds):
     ledger = Ledger(tmp_path / "1.ledger")
     for late in range(1, 101):
         ledger.note_lateness(late * 1000 - 1)
-    assert Ledgers(tmp_path).lateness().milliseconds(share) == milliseconds
+    assert Ledgers(tmp_path).lateness().milliseconds(share) == pytest.approx(milliseconds, rel=0.002)
+
+
+@pytest.mark.parametrize("micros", [0, 1023, 1024, 2047, 2048, 999_999, 25_000_000, 3_600_000_000])
+def test_a_lateness_is_told_to_a_fifth_of_a_percent(tmp_path, micros):
+    Ledger(tmp_path / "1.ledger").note_lateness(micros)
+    told = Ledgers(tmp_path).lateness().milliseconds(1.0) * 1000
+    assert micros < told + 5  # rounded to hundredths of a millisecond
+    assert told <= micros * 1.002 + 6
+
+
+def test_what_is_later_than_can_be_told_counts_as_the_latest(tmp_path):
+    Ledger(tmp_path / "1.ledger").note_lateness(1 << 50)
+    assert Ledgers(tmp_path).lateness().milliseconds(1.0) == pytest.approx((1 << 40) / 1000)
 
 
 def test_lateness_of_nothing_is_nought(tmp_path):
@@ -70,10 +83,10 @@ def test_lateness_can_be_of_a_stretch_of_time(tmp_path):
     }  # fmt: skip
 
 
-def test_the_latest_is_known_beyond_what_the_buckets_hold(tmp_path):
+def test_the_latest_is_known_exactly(tmp_path):
     ledger = Ledger(tmp_path / "1.ledger")
-    ledger.note_lateness(25_000_000)
-    assert Ledgers(tmp_path).latest() == 25.0
+    ledger.note_lateness(25_000_001)
+    assert Ledgers(tmp_path).latest() == 25.000001
 
 
 @pytest.mark.parametrize(

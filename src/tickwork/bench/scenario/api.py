@@ -94,4 +94,8 @@ def _figure(plan: Plan, found: dict[str, Answers], created: int, stored: int) ->
             "stored": stored,
         },
         held_equal=HELD_EQUAL,
+        series={
+            f"{name.replace('_', ' ')}: % answered within so many ms": answers.curve()
+            for name, answers in found.items()
+        },
     )

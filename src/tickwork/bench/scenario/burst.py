@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from tickwork.bench import plan as base
 from tickwork.bench.account import settle_accounts
-from tickwork.bench.figure import Figure
+from tickwork.bench.figure import Curve, Figure
 from tickwork.bench.plan import Many
 from tickwork.bench.recurring import PERIOD, end_pulse, start_burst, start_pulse, wait_for
 from tickwork.bench.show import Show
@@ -88,7 +88,7 @@ async def _measure(show: Show, plan: Plan, jobs: int) -> dict[str, Any]:
     }
 
 
-async def _until_begun(on: Stage, jobs: int, show: Show) -> list[tuple[float, float]]:
+async def _until_begun(on: Stage, jobs: int, show: Show) -> Curve:
     """How many had begun, moment by moment."""
     clock = asyncio.get_running_loop().time
     begun, seen = clock(), 0

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from tickwork.bench import plan as base
 from tickwork.bench.account import settle_accounts
-from tickwork.bench.figure import Figure
+from tickwork.bench.figure import Curve, Figure
 from tickwork.bench.plan import Many, Seconds
 from tickwork.bench.recurring import end_pulse, start_burst, wait_for
 from tickwork.bench.show import Show
@@ -77,11 +77,11 @@ async def run(show: Show, plan: Plan) -> Figure:
     )
 
 
-async def _until(show: Show, jobs: int, count: Callable[[], int], what: str) -> list[tuple[float, float]]:
+async def _until(show: Show, jobs: int, count: Callable[[], int], what: str) -> Curve:
     """How many had come so far, moment by moment, until all have."""
     clock = asyncio.get_running_loop().time
     begun = clock()
-    seen: list[tuple[float, float]] = []
+    seen: Curve = []
     async with asyncio.timeout(_WITHIN):
         while (now := count()) < jobs:
             seen.append((round(clock() - begun, 2), float(now)))

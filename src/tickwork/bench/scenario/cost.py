@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from tickwork.bench import plan as base
 from tickwork.bench.account import settle_accounts
-from tickwork.bench.figure import Figure
+from tickwork.bench.figure import Figure, Series
 from tickwork.bench.plan import Many
 from tickwork.bench.recurring import PERIOD, end_pulse, start_pulse, wait_for
 from tickwork.bench.show import Show
@@ -114,7 +114,7 @@ def _growth(window: Window, samples: Samples) -> dict[str, float]:
     }
 
 
-def _series(window: Window, samples: Samples) -> dict[str, list[tuple[float, float]]]:
+def _series(window: Window, samples: Samples) -> Series:
     return {
         "executions a second": window.rates,
         "dead rows": [(at, float(sizes["dead_rows"])) for at, sizes in samples],

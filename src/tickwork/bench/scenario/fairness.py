@@ -69,6 +69,10 @@ async def run(show: Show, plan: Plan) -> Figure:
             "slots": plan.slots,
         },
         held_equal=f"{HELD_EQUAL}; one worker for both keys, each job takes {_TAKES} s",
+        series={
+            f"{name}: % of the quiet key begun within so many ms": lateness.curve()
+            for name, lateness in (("without the flood", alone), ("during the flood", beside))
+        },
     )
 
 

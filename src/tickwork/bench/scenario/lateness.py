@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from tickwork.bench import plan as base
-from tickwork.bench.figure import Figure
+from tickwork.bench.figure import Figure, Series
+from tickwork.bench.ledger import Lateness
 from tickwork.bench.plan import Many
 from tickwork.bench.punctuality import watch_spread
 from tickwork.bench.show import Show
@@ -30,9 +31,11 @@ QUICK = Plan(low=20, high=100, maximum=250, warm_up=1, seconds=2)
 
 async def run(show: Show, plan: Plan) -> Figure:
     found: dict[str, dict[str, Any]] = {}
+    series: Series = {}
     for rate in (plan.low, plan.high, plan.maximum * 8 // 10):
         show.say(f"{rate:,} a second")
-        found[f"at_{rate}"] = await _measure(show, plan, rate)
+        found[f"at_{rate}"], late = await _measure(show, plan, rate)
+        series[f"{rate:,} a second: % begun within so many ms"] = late.curve()
     judged = [found[f"at_{rate}"] for rate in (plan.low, plan.high)]
     return Figure(
         scenario="lateness",
@@ -47,15 +50,16 @@ async def run(show: Show, plan: Plan) -> Figure:
         doubled=sum(lateness["doubled"] for lateness in found.values()),
         details={**found, "p50_ms_goal": _MEDIAN_GOAL, "p99_ms_goal": _GOAL},
         held_equal=f"{HELD_EQUAL}; due times spread over the second by jitter; the wall clock of the one machine",
+        series=series,
     )
 
 
-async def _measure(show: Show, plan: Plan, rate: int) -> dict[str, Any]:
+async def _measure(show: Show, plan: Plan, rate: int) -> tuple[dict[str, Any], Lateness]:
     async with stage() as on:
         await on.start(slots=plan.slots)
         window, balance = await watch_spread(on, show, plan, rate)
         early = on.ledgers.lateness().early
-    return {
+    found = {
         **window.lateness.summary(),
         "early": early,
         "executions_per_second": round(window.rate),
@@ -63,3 +67,4 @@ async def _measure(show: Show, plan: Plan, rate: int) -> dict[str, Any]:
         "doubled": balance.doubled,
         **balance.details(),
     }
+    return found, window.lateness

@@ -10,7 +10,7 @@ from tickwork.bench import plan as base
 from tickwork.bench.account import Balance, settle_accounts
 from tickwork.bench.asking import ask, post
 from tickwork.bench.caller import Answers
-from tickwork.bench.figure import Figure
+from tickwork.bench.figure import Curve, Figure
 from tickwork.bench.plan import Many
 from tickwork.bench.show import Show
 from tickwork.bench.stage import HELD_EQUAL, Stage, stage
@@ -22,7 +22,6 @@ _BATCH = 10_000
 _IN_FLIGHT = 2
 _LOOK = 0.01
 _WITHIN = 600.0
-_RATE_OVER = 0.5  # seconds
 
 
 class Plan(base.Plan, frozen=True, kw_only=True):
@@ -57,10 +56,10 @@ def _batches(jobs: int) -> list[list[dict[str, object]]]:
     ]
 
 
-async def _drain(on: Stage, jobs: int, show: Show) -> list[tuple[float, float]]:
+async def _drain(on: Stage, jobs: int, show: Show) -> Curve:
     """How many had run, moment by moment, from the first one on."""
     clock = asyncio.get_running_loop().time
-    seen: list[tuple[float, float]] = []
+    seen: Curve = []
     async with asyncio.timeout(_WITHIN):
         while (ran := on.ledgers.total()) < jobs:
             if ran:
@@ -68,11 +67,12 @@ async def _drain(on: Stage, jobs: int, show: Show) -> list[tuple[float, float]]:
             show.update(f"{ran:,} of {jobs:,} drained")
             await asyncio.sleep(_LOOK)
     seen.append((clock(), float(jobs)))
-    return [(at - seen[0][0], ran) for at, ran in seen]
+    return [(round(at - seen[0][0], 3), ran) for at, ran in seen]
 
 
-def _figure(plan: Plan, created: Answers, drained: list[tuple[float, float]], balance: Balance) -> Figure:
-    drain = drained[-1][1] / drained[-1][0] if drained[-1][0] else 0.0
+def _figure(plan: Plan, created: Answers, drained: Curve, balance: Balance) -> Figure:
+    (_, first), (seconds, last) = drained[0], drained[-1]
+    drain = (last - first) / seconds if seconds else 0.0
     create = plan.jobs / created.seconds
     return Figure(
         scenario="throughput-oneoff",
@@ -88,18 +88,9 @@ def _figure(plan: Plan, created: Answers, drained: list[tuple[float, float]], ba
             "created_per_second_goal": _CREATE_GOAL,
             "batch": _BATCH,
             "batch_p99_ms": created.summary()["p99_ms"],
-            "drain_seconds": round(drained[-1][0], 2),
+            "drain_seconds": round(seconds, 2),
             **balance.details(),
         },
         held_equal=HELD_EQUAL,
-        series={"executions a second": _rates(drained)},
+        series={"drained": drained},
     )
-
-
-def _rates(drained: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    rates, (begun, before) = [], drained[0]
-    for at, ran in drained:
-        if at - begun >= _RATE_OVER:
-            rates.append((round(at, 2), round((ran - before) / (at - begun))))
-            begun, before = at, ran
-    return [(at, float(rate)) for at, rate in rates]

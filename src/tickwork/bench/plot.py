@@ -1,6 +1,6 @@
 """Plots as SVG: lines, one panel below the other because their units differ, and bars."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class Bar(NamedTuple):
     most: float
 
 
-def plot(title: str, series: dict[str, Points]) -> str:
+def plot(title: str, series: Mapping[str, Points]) -> str:
     panels = {name: points for name, points in series.items() if points}
     drawn = "\n".join(
         f'<g transform="translate(0 {_PANEL * place})">{_panel(name, points)}</g>'
