@@ -7,7 +7,7 @@ Every node does every duty. Nodes know nothing of each other; row locks in the d
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -42,7 +42,7 @@ from tickwork.record.history import History
 from tickwork.record.log import Logs
 from tickwork.record.note import Notekeeper
 from tickwork.record.report import Reports
-from tickwork.service import Loop
+from tickwork.service import Loops
 from tickwork.store.backfill import PostgresBackfillStore
 from tickwork.store.breaker import PostgresBreakerStore
 from tickwork.store.clock import DatabaseClock
@@ -87,7 +87,7 @@ class Node:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._opened = AsyncExitStack()
-        self._loops: dict[str, Loop] = {}
+        self._loops = Loops()
         self._embedded: EmbeddedPostgres | None = None
         self._built_in: BuiltInWorker | None = None
         self._running = False
@@ -96,8 +96,7 @@ class Node:
 
     async def start(self) -> None:
         await self.open()
-        for loop in self._loops.values():
-            loop.start()
+        self._loops.start()
         self._running = True
         if self._settings.http:
             self._built_in = BuiltInWorker(self._settings, self.gateway, self._tenancy, self.breakers)
@@ -109,8 +108,7 @@ class Node:
             await self._built_in.stop()
         await self.gateway.close()
         self.end_streams()
-        for loop in self._loops.values():
-            await loop.stop()
+        await self._loops.stop()
         with suppress(Unavailable):
             while await self.step("record") or await self.step("notes"):
                 pass
@@ -132,7 +130,7 @@ class Node:
 
     async def step(self, loop: str) -> bool:
         """Do one step of a loop by hand; whether there may be more."""
-        return await self._loops[loop].step()
+        return await self._loops.step(loop)
 
     async def _open_database(self, opening: AsyncExitStack) -> None:
         if not self._settings.database_url:
@@ -151,146 +149,170 @@ class Node:
         await self._partitions.keep_up()
 
     def _compose(self) -> None:
-        fire, claim = Loop("fire", every=_TICK), Loop("claim", every=_TICK)
-        fire_beside = Loop(
-            "fire beside", every=_SELDOM
-        )  # when there is much: one waits for the database, one works
-        backfill = Loop("backfill", every=_FILL)
-        record, renew, revoke = Loop("record", every=1), Loop("renew", every=1), Loop("revoke", every=_TICK)
-        notes = Loop("notes", every=_NOTE)
-        self._read = read = PostgresReadStore(self._database, timing_from_text)
-        self._tenancy = tenancy = PostgresTenancyStore(self._database)
-        define = PostgresDefineStore(self._database, timing_from_text, self._partitions.horizon)
-        triggers = PostgresTriggerStore(self._database)
-        backfills = PostgresBackfillStore(self._database)
-        dispatch = PostgresDispatchStore(self._database, self._vital, LEAD)
-        records = PostgresRecordStore(self._database)
-        logs = PostgresLogStore(self._database)
-        workers = PostgresWorkerStore(self._database, self._vital)
-        roster = Roster()
-        self.rest_workers = RestWorkers(dispatch, workers, self._clock.micros)
+        """By stage, in the order in which a job goes through them."""
+        self._read = PostgresReadStore(self._database, timing_from_text)
+        self._tenancy = PostgresTenancyStore(self._database)
+        self._triggers = PostgresTriggerStore(self._database)
+        self._dispatch = PostgresDispatchStore(self._database, self._vital, LEAD)
+        self._roster = Roster()
+        self._compose_define()
+        self._compose_trigger()
+        self._compose_dispatch()
+        self._compose_record()
+        self._compose_gateway()
+        self._compose_upkeep()
 
-        # define
-        self.keys = Keys(tenancy)
-        self.idempotency = tenancy
-        work_arrived = partial(self._database.after_commit, self._something_waits)
-        revoked = partial(self._database.after_commit, revoke.wake)
+    def _compose_define(self) -> None:
+        define = PostgresDefineStore(self._database, timing_from_text, self._partitions.horizon)
+        runs = PostgresRunStore(self._database, timing_from_text)
+        self.keys = Keys(self._tenancy)
+        self.idempotency = self._tenancy
         self.jobs = Jobs(
             define,
-            read,
+            self._read,
             parse_schedule,
             timing_from_text,
-            work_arrived,
+            self._after_commit(self._something_waits),
             self._until_stopped,
             self._database.in_transaction,
         )
-        self.runs = Runs(PostgresRunStore(self._database, timing_from_text), read, work_arrived, revoked)
-        self.backfills = Backfills(
-            backfills, read, timing_from_text, started=partial(self._database.after_commit, backfill.wake)
+        self.runs = Runs(
+            runs,
+            self._read,
+            self._after_commit(self._something_waits),
+            self._after_commit(self._loops.waking("revoke")),
         )
-        # trigger
-        backlogs = Backlogs(triggers, LEAD)
-        trigger = Trigger(
-            triggers,
+        self.backfills = Backfills(
+            PostgresBackfillStore(self._database),
+            self._read,
             timing_from_text,
-            Placer(roster).place,
+            started=self._after_commit(self._loops.waking("backfill")),
+        )
+
+    def _compose_trigger(self) -> None:
+        backlogs = Backlogs(self._triggers, LEAD)
+        trigger = Trigger(
+            self._triggers,
+            timing_from_text,
+            Placer(self._roster).place,
             self._partitions.make_for,
             backlogs,
-            much_to_do=fire_beside.wake,
+            much_to_do=self._loops.waking("fire beside"),
         )
-        backfiller = Backfiller(backfills, self._partitions.make_for, work_arrived=claim.wake)
-        # dispatch
+        backfiller = Backfiller(
+            PostgresBackfillStore(self._database),
+            self._partitions.make_for,
+            work_arrived=self._loops.waking("claim"),
+        )
+        self._loops.add("fire", trigger.fire, every=_TICK)
+        # When there is much: one waits for the database while the other works.
+        self._loops.add("fire beside", trigger.fire, every=_SELDOM)
+        self._loops.add("backlogs", backlogs.learn, every=1)
+        self._loops.add("backfill", backfiller.fill, every=_FILL)
+        self._loops.add("release", self._release, every=_RELEASE)
+        self._loops.add("promote", self._promote, every=5)
+        self._loops.add("rounds", self._skip_rounds, every=1)
+        self._loops.add(
+            "zone data", ZoneDataFollower(self._triggers, timing_from_text, LEAD).follow, every=3600
+        )
+
+    def _compose_dispatch(self) -> None:
+        workers = PostgresWorkerStore(self._database, self._vital)
+        queues = PostgresQueueStore(self._database)
         self.reasons = Reasons(PostgresWhyStore(self._database))
-        self.queues = Queues(PostgresQueueStore(self._database), may_go_on=work_arrived)
-        self.workers, self.tasks = Workers(read, workers), Tasks(read)
-        claimer = Claimer(dispatch, roster, LEAD)
-        renewer = Renewer(dispatch, self._clock.micros)
-        self._revoker = Revoker(dispatch, roster)
-        breakers = Loop("breakers", every=1)
+        self.queues = Queues(queues, may_go_on=self._after_commit(self._something_waits))
+        self.workers, self.tasks = Workers(self._read, workers), Tasks(self._read)
+        self.rest_workers = RestWorkers(self._dispatch, workers, self._clock.micros)
         self.breakers = Breakers(
             PostgresBreakerStore(self._database),
-            something_failed=breakers.wake,
-            work_arrived=claim.wake,
+            something_failed=self._loops.waking("breakers"),
+            work_arrived=self._loops.waking("claim"),
         )
-        # record
-        recorder = Recorder(records, submitted=record.wake, recorded=partial(self._go_on, claimer))
-        self._feeds = feeds = Feeds(logs)
-        notekeeper = Notekeeper(logs, submitted=notes.wake, kept=feeds.wake)
-        self.logs = Logs(logs, read, feeds)
-        self.reports = Reports(PostgresReportStore(self._database), recorder, notekeeper, self._clock.micros)
-        self.history = History(records, read, revoked)
-        self.dead_letters = DeadLetters(PostgresDeadLetterStore(self._database), read, work_arrived)
-        # execute: workers come in here
+        self._claimer = Claimer(self._dispatch, self._roster, LEAD)
+        self._renewer = Renewer(self._dispatch, self._clock.micros)
+        self._revoker = Revoker(self._dispatch, self._roster)
+        self._loops.add("claim", self._claimer.claim, every=_TICK)
+        self._loops.add("renew", self._renewer.renew, every=1)
+        self._loops.add("revoke", self._revoker.revoke, every=_TICK)
+        self._loops.add("reconcile", Reconciler(self._dispatch, self._roster).reconcile, every=1)
+        self._loops.add("rescue", Rescuer(self._dispatch).rescue, every=1)
+        self._loops.add("slots", self._forget_slots, every=1)
+        self._loops.add("breakers", self.breakers.look_after, every=1)
+        _CONNECTED.set_function(lambda: len(self._roster))
+
+    def _compose_record(self) -> None:
+        records, logs = PostgresRecordStore(self._database), PostgresLogStore(self._database)
+        self._feeds = Feeds(logs)
+        self._recorder = Recorder(records, submitted=self._loops.waking("record"), recorded=self._go_on)
+        self._notekeeper = Notekeeper(logs, submitted=self._loops.waking("notes"), kept=self._feeds.wake)
+        self.logs = Logs(logs, self._read, self._feeds)
+        self.reports = Reports(
+            PostgresReportStore(self._database), self._recorder, self._notekeeper, self._clock.micros
+        )
+        self.history = History(records, self._read, self._after_commit(self._loops.waking("revoke")))
+        self.dead_letters = DeadLetters(
+            PostgresDeadLetterStore(self._database),
+            self._read,
+            self._after_commit(self._something_waits),
+        )
+        self._loops.add("record", self._recorder.record, every=1)
+        self._loops.add("notes", self._notekeeper.keep, every=_NOTE)
+
+    def _compose_gateway(self) -> None:
+        """Where those come in that execute."""
         self.gateway = Gateway(
-            dispatch,
-            roster,
-            renewer,
-            recorder,
-            notekeeper,
+            self._dispatch,
+            self._roster,
+            self._renewer,
+            self._recorder,
+            self._notekeeper,
             Keys(PostgresTenancyStore(self._vital)),  # a worker's next beat waits for this answer
             now=self._clock.micros,
-            worker_came=claim.wake,
-            room_opened=partial(self._use_room, claimer),
-            beat_heard=renew.wake,
+            worker_came=self._loops.waking("claim"),
+            room_opened=self._use_room,
+            beat_heard=self._loops.waking("renew"),
         )
 
-        loops = [
-            fire.repeat(trigger.fire),
-            fire_beside.repeat(trigger.fire),
-            backfill.repeat(backfiller.fill),
-            claim.repeat(claimer.claim),
-            renew.repeat(renewer.renew),
-            revoke.repeat(self._revoker.revoke),
-            Loop("reconcile", every=1).repeat(Reconciler(dispatch, roster).reconcile),
-            Loop("rescue", every=1).repeat(Rescuer(dispatch).rescue),
-            Loop("slots", every=1).repeat(lambda: self._forget_slots(dispatch)),
-            breakers.repeat(self.breakers.look_after),
-            Loop("clock", every=5).repeat(self._clock.read),
-            Loop("partitions", every=600).repeat(self._partitions.keep_up),
-            Loop("release", every=_RELEASE).repeat(lambda: self._release(triggers)),
-            Loop("zone data", every=3600).repeat(ZoneDataFollower(triggers, timing_from_text, LEAD).follow),
-            Loop("backlogs", every=1).repeat(backlogs.learn),
-            Loop("rounds", every=1).repeat(self._skip_rounds),
-            Loop("promote", every=5).repeat(lambda: self._promote(triggers)),
-            Loop("key use", every=30).repeat(self.keys.note_use),
-            Loop("answers", every=600).repeat(self._forget_answers),
-            record.repeat(recorder.record),
-            notes.repeat(notekeeper.keep),
-        ]
+    def _compose_upkeep(self) -> None:
+        self._loops.add("clock", self._clock.read, every=5)
+        self._loops.add("partitions", self._partitions.keep_up, every=600)
+        self._loops.add("key use", self.keys.note_use, every=30)
+        self._loops.add("answers", self._forget_answers, every=600)
         if self._embedded:
-            loops.append(Loop("postgres", every=1).repeat(self._embedded.keep_alive))
-        self._loops = {loop.name: loop for loop in loops}
-        _CONNECTED.set_function(lambda: len(roster))
+            self._loops.add("postgres", self._embedded.keep_alive, every=1)
+
+    def _after_commit(self, then: Callable[[], None]) -> Callable[[], None]:
+        return partial(self._database.after_commit, then)
 
     def _something_waits(self) -> None:
-        self._loops["claim"].wake()
+        self._loops.wake("claim")
         self.rest_workers.work_arrived()
 
     async def _until_stopped(self, tenant_id: int, job: int) -> None:
         if self._running:
             await self._database.finish_after_commit(partial(self._revoker.until_stopped, tenant_id, job))
 
-    def _use_room(self, claimer: Claimer) -> None:
-        if claimer.something_may_be_left:
-            self._loops["claim"].wake()
+    def _use_room(self) -> None:
+        if self._claimer.something_may_be_left:
+            self._loops.wake("claim")
 
-    def _go_on(self, claimer: Claimer) -> None:
+    def _go_on(self) -> None:
         """Something ended: a limit that held others back may let them through."""
-        if claimer.something_is_held_back:
-            self._loops["claim"].wake()
+        if self._claimer.something_is_held_back:
+            self._loops.wake("claim")
 
-    async def _forget_slots(self, dispatch: PostgresDispatchStore) -> bool:
-        await dispatch.forget_slots()
+    async def _forget_slots(self) -> bool:
+        await self._dispatch.forget_slots()
         return False
 
-    async def _release(self, triggers: PostgresTriggerStore) -> bool:
-        released = await triggers.release_queued(_PROMOTED)
+    async def _release(self) -> bool:
+        released = await self._triggers.release_queued(_PROMOTED)
         if released:
-            self._loops["claim"].wake()
+            self._loops.wake("claim")
         return released == _PROMOTED
 
-    async def _promote(self, triggers: PostgresTriggerStore) -> bool:
-        return await triggers.promote_held(self._partitions.horizon(), _PROMOTED) == _PROMOTED
+    async def _promote(self) -> bool:
+        return await self._triggers.promote_held(self._partitions.horizon(), _PROMOTED) == _PROMOTED
 
     async def _skip_rounds(self) -> bool:
         """Of jobs that depend on others which are not due in them."""

@@ -1,8 +1,10 @@
-"""The start/stop contract of every loop of a server node."""
+"""The loops of a server node, and the start/stop contract of each."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
+from typing import TypeAlias
 
 import structlog
 
@@ -12,6 +14,8 @@ _log = structlog.get_logger("tickwork")
 _PAUSE_WHEN_UNAVAILABLE = 0.25
 _PAUSE_AFTER_ERROR = 1.0
 
+Step: TypeAlias = Callable[[], Awaitable[bool]]
+
 
 class Loop:
     """Does a step again and again: at once while a step says there is more, else after a pause or when woken.
@@ -19,18 +23,14 @@ class Loop:
     Nothing ends it but `stop`: a database that is away is waited for, and an error is logged and survived.
     """
 
-    def __init__(self, name: str, *, every: float) -> None:
+    def __init__(self, name: str, step: Step, *, every: float) -> None:
         self.name = name
-        self.step: Callable[[], Awaitable[bool]] = _nothing
+        self.step = step
         self._every = every
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
         self._unavailable = False  # said once, not at every try
-
-    def repeat(self, step: Callable[[], Awaitable[bool]]) -> "Loop":
-        self.step = step
-        return self
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._run(), name=self.name)
@@ -72,5 +72,32 @@ class Loop:
                 await self._woken.wait()
 
 
-async def _nothing() -> bool:
-    return False
+class Loops:
+    """Those of a node, by name. They may be spoken of before they are there."""
+
+    def __init__(self) -> None:
+        self._loops: dict[str, Loop] = {}
+
+    def add(self, name: str, step: Step, *, every: float) -> None:
+        self._loops[name] = Loop(name, step, every=every)
+
+    def names(self) -> list[str]:
+        return list(self._loops)
+
+    def start(self) -> None:
+        for loop in self._loops.values():
+            loop.start()
+
+    async def stop(self) -> None:
+        for loop in self._loops.values():
+            await loop.stop()
+
+    async def step(self, name: str) -> bool:
+        """Do one step by hand; whether there may be more."""
+        return await self._loops[name].step()
+
+    def wake(self, name: str) -> None:
+        self._loops[name].wake()
+
+    def waking(self, name: str) -> Callable[[], None]:
+        return partial(self.wake, name)

@@ -107,7 +107,7 @@ class _Script:
     async def _step(self) -> None:
         server = self._running_server()
         if server:
-            loops = [loop for loop in server.node._loops if loop not in _LEFT_OUT]
+            loops = [loop for loop in server.node._loops.names() if loop not in _LEFT_OUT]
             (loop,) = self._random.choices(loops, [_OFTEN.get(loop, 2) for loop in loops])
             await self._world.step(server, loop)
 
@@ -186,7 +186,7 @@ class _Script:
             self._nemesis.hire()
         await self._deliver_all()
         for server in self._world.servers:
-            for loop in server.node._loops:
+            for loop in server.node._loops.names():
                 if loop in _OF_EVERY_NODE or (server is leading and loop not in _LEFT_OUT):
                     await self._world.drain(server, loop)
         await self._deliver_all()

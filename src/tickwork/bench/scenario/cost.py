@@ -119,4 +119,5 @@ def _series(window: Window, samples: Samples) -> Series:
         "executions a second": window.rates,
         "dead rows": [(at, float(sizes["dead_rows"])) for at, sizes in samples],
         "history in MB": [(at, sizes["history_bytes"] / 1e6) for at, sizes in samples],
+        "all other tables in MB": [(at, sizes["other_bytes"] / 1e6) for at, sizes in samples],
     }
