@@ -20,7 +20,8 @@ from tickwork.model.worker import LEASE, MARGIN
 
 TASK = "work"
 POISON = b"poison"  # in the payload of a job that takes its workers down
-_MAY_WORK_FOR = (LEASE - MARGIN).total_seconds()
+_ROUNDING = 1e-6
+_MAY_WORK_FOR = (LEASE - MARGIN).total_seconds() + _ROUNDING
 _SILENCE = 7.0  # seconds without a word, after which the server counts as lost
 _ENDINGS = (
     [AttemptOutcome.COMPLETED] * 9
