@@ -44,7 +44,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 def curve(milliseconds: Callable[[float], float]) -> Curve:
     """How many of a hundred were done within how many milliseconds."""
-    return [(milliseconds(share / 1000), share / 10) for share in _PER_MILLE]
+    return [(0.0, 0.0), *((milliseconds(share / 1000), share / 10) for share in _PER_MILLE)]
 
 
 def median_of(runs: list[Figure]) -> Figure:

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from math import floor, log10
 from typing import NamedTuple
 
 _WIDTH, _PANEL, _LEFT, _RIGHT, _TOP, _BOTTOM = 720, 180, 80, 20, 30, 30
 _INK, _LINE, _GRID = "#555", "#2563eb", "#ddd"
 _NAMES, _VALUES, _ROW = 240, 70, 26  # beside the bars, and for each
 _STEPS = 4
+_TOPS = (1, 2, 4, 6, 8, 10)
 _LARGE = 100  # numbers from here on need no fractions
 
 Points = Sequence[Sequence[float]]
@@ -58,7 +60,7 @@ def _drawing(title: str, height: int, drawn: str) -> str:
 
 def _panel(name: str, points: Points) -> str:
     begin, end = points[0][0], points[-1][0]
-    most = max(value for _, value in points) or 1.0
+    most = _round_above(max(value for _, value in points))
     across = (_WIDTH - _LEFT - _RIGHT) / ((end - begin) or 1.0)
     up = (_PANEL - _TOP - _BOTTOM) / most
     path = " ".join(
@@ -68,6 +70,12 @@ def _panel(name: str, points: Points) -> str:
         f'<text x="{_LEFT}" y="18" fill="{_INK}">{escape(name)}</text>{_scale(most, up)}{_ends(begin, end)}'
         f'<polyline fill="none" stroke="{_LINE}" stroke-width="1.5" points="{path}"/>'
     )
+
+
+def _round_above(value: float) -> float:
+    """A number that four steps divide well."""
+    power = 10.0 ** floor(log10(value)) if value > 0 else 1.0
+    return next(top * power for top in _TOPS if top * power >= value)
 
 
 def _scale(most: float, up: float) -> str:
