@@ -153,3 +153,24 @@ async def test_a_worker_of_the_same_name_neither_hides_nor_revives_what_a_dead_o
     late = ScriptedWorker(nodes[0], ["work"])
     await late.greet(resume=first.welcome.token)
     assert late.refused is not None
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["on the same node", "on another node"])
+async def test_a_greeting_that_a_newer_one_overtook_takes_nothing_with_it(
+    nodes: list[Node], connection: asyncpg.Connection, place: int
+) -> None:
+    """A worker gave up a connection whose greeting the node reads only after it has greeted on the next one."""
+    first = await ScriptedWorker.connect(nodes[0], tasks=["work"])
+    newer, overtaken = ScriptedWorker(nodes[0], ["work"]), ScriptedWorker(nodes[place], ["work"])
+    await newer.greet(resume=first.welcome.token)
+    await overtaken.greet(resume=first.welcome.token)
+    await nodes[0].jobs.create(TENANT, [JobRequest(task="work")])
+    await nodes[place].step("claim")
+    await overtaken.leave_silently()
+    assert await connection.fetchval("SELECT status FROM tickwork.execution") == "running"
+    with pytest.raises(ConnectionError):
+        await newer.beat()
+    back = await newer.come_back([])
+    (run,) = await back.runs()
+    await back.complete(run)
+    assert await connection.fetchval("SELECT status FROM tickwork.execution") == "completed"

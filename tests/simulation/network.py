@@ -75,4 +75,4 @@ class ServerSocket:
 
     async def close(self, code: int, reason: str) -> None:  # noqa: ARG002 (the worker only learns that it ended)
         self._link.answer(None)
-        self._inbox.append(None)
+        self.put(None)

@@ -164,9 +164,12 @@ class Gateway:
             await session.send_last(Refused("the lease ran out and the work was given to others"))
             return None
         seat = Seat(registration.worker_id, registration.connection)
-        member = Member(seat, tenant_id, hello, session.send)
+        member = Member(seat, tenant_id, hello, session.send, session.dismiss)
         session.hold_back()
+        before = self._roster.get(seat.worker_id)
         self._roster.join(member)
+        if before:
+            before.dismiss()
         held = await self._store.held_by(seat.worker_id) if hello.resume else NOTHING_HELD
         await self._roster.learn(held.works.lanes, self._store)
         forget = compare(member, held, hello.holding)
@@ -266,7 +269,7 @@ class _Session:
         self.socket = socket
         self._decoder = msgspec.msgpack.Decoder(FromWorker)
         self._encoder = msgspec.msgpack.Encoder()
-        self._outbox: deque[FromServer] = deque()
+        self._outbox: deque[FromServer | None] = deque()  # None ends the connection
         self._held_back = False
         self._filled = asyncio.Event()
         self._sender = asyncio.create_task(self._send_all())
@@ -275,6 +278,11 @@ class _Session:
         self._outbox.append(message)
         if not self._held_back:
             self._filled.set()
+
+    def dismiss(self) -> None:
+        """Without a word: the worker comes back and is told again what it holds."""
+        self._outbox.append(None)
+        self._filled.set()
 
     def hold_back(self) -> None:
         """Until `send_first`: nothing may overtake the Welcome."""
@@ -301,7 +309,11 @@ class _Session:
             await self._filled.wait()
             self._filled.clear()
             while self._outbox and not self._held_back:
-                await self.socket.send(self._encoder.encode(self._outbox.popleft()))
+                message = self._outbox.popleft()
+                if message is None:
+                    await self.socket.close(1012, "this worker has come back on another connection")
+                    return
+                await self.socket.send(self._encoder.encode(message))
 
 
 def _objection(tenant_id: int | None, hello: Hello) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from tickwork.dispatch.member import Member
 from tickwork.model.protocol import Drain, Micros, Refused, Renewed
 from tickwork.model.worker import LEASE
-from tickwork.store.port.dispatch import DispatchStore
+from tickwork.store.port.dispatch import DispatchStore, Renewal
 
 
 class Renewer:
@@ -22,14 +22,19 @@ class Renewer:
         if not self._heard:
             return False
         heard = dict(self._heard)
-        alive = await self._store.renew([member.seat.worker_id for member in heard], LEASE)
+        renewal = await self._store.renew([member.seat for member in heard], LEASE)
         for member, sent in heard.items():
             if self._heard.get(member) == sent:
                 del self._heard[member]
-            if member.seat.worker_id in alive:
-                member.send(Renewed(sent, self._now()))
-                if alive[member.seat.worker_id] and not member.draining:
-                    member.send(Drain())  # somebody else's wish; it answers with its own
-            else:
-                member.send(Refused("the lease ran out and the work was given to others"))
+            self._answer(member, sent, renewal)
         return bool(self._heard)
+
+    def _answer(self, member: Member, sent: float, renewal: Renewal) -> None:
+        if member.seat in renewal.kept:
+            member.send(Renewed(sent, self._now()))
+            if renewal.kept[member.seat] and not member.draining:
+                member.send(Drain())  # somebody else's wish; it answers with its own
+        elif member.seat in renewal.elsewhere:
+            member.dismiss()
+        else:
+            member.send(Refused("the lease ran out and the work was given to others"))

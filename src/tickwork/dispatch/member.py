@@ -13,11 +13,17 @@ from tickwork.store.port.work import Works
 
 class Member:
     def __init__(
-        self, seat: Seat, tenant_id: int | None, hello: Hello, send: Callable[[FromServer], None]
+        self,
+        seat: Seat,
+        tenant_id: int | None,
+        hello: Hello,
+        send: Callable[[FromServer], None],
+        dismiss: Callable[[], None],
     ) -> None:
         self.seat = seat
         self.tenant_id = tenant_id
         self.send = send
+        self.dismiss = dismiss  # it has come back on another connection, so that this one must end
         self.credit = hello.credit
         self.draining = False
         self.reserved = 0  # room promised to a transaction that has not committed

@@ -121,7 +121,9 @@ class RestWorkers:
         """One transaction; new is one execution at most, so that each has a lease of its own, which goes when it ends.
         Whether there may be more."""
         async with self._claiming, self._workers.serving(tenant_id, worker) as served:
-            member = Member(Seat(worker, NO_CONNECTION), tenant_id, served.hello, _into(runs))
+            member = Member(
+                Seat(worker, NO_CONNECTION), tenant_id, served.hello, _into(runs), dismiss=_nobody
+            )
             with self._at_hand(member):
                 await self._put_into_hands(member, served.held)
                 unbegun = [place for place, begun in enumerate(served.begun) if not begun]
@@ -173,6 +175,10 @@ def _into(runs: list[Run]) -> Callable[[FromServer], None]:
             runs.extend(message.items)
 
     return take
+
+
+def _nobody() -> None:
+    """There is no connection to end."""
 
 
 def _reserved_names(request: WorkerRequest) -> Iterator[FieldError]:

@@ -13,9 +13,9 @@ from tickwork.model.protocol import Hello
 from tickwork.store.column import literal, shortened
 from tickwork.store.handing import PostgresHanding, lanes_of
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.dispatch import Line, Registration, Revocation
+from tickwork.store.port.dispatch import Line, Registration, Renewal, Revocation
 from tickwork.store.port.handing import Lane
-from tickwork.store.port.seat import FIRST_CONNECTION
+from tickwork.store.port.seat import FIRST_CONNECTION, Seat
 from tickwork.store.port.settling import Claimed
 from tickwork.store.port.work import NOTHING_HELD, HeldWorks, Works
 from tickwork.store.query import queries
@@ -89,10 +89,18 @@ class PostgresDispatchStore:
             rows = await connection.fetch(self._sql["held_by"], worker_id, self._lead)
         return HeldWorks([row[0] for row in rows], works_of([row[1:] for row in map(tuple, rows)]))
 
-    async def renew(self, workers: Sequence[int], lease: timedelta) -> dict[int, bool]:
+    async def renew(self, seats: Collection[Seat], lease: timedelta) -> Renewal:
+        columns = [seat.worker_id for seat in seats], [seat.connection for seat in seats]
         async with self._vital.transaction() as connection:
-            rows = await connection.fetch(self._sql["renew_leases"], list(workers), lease)
-        return {row["id"]: row["draining"] for row in rows}
+            rows = await connection.fetch(self._sql["renew_leases"], *columns, lease)
+        kept = {Seat(row["id"], row["connection"]): row["draining"] for row in rows}
+        left = [seat for seat in seats if seat not in kept]
+        return Renewal(kept, await self._living(left) if left else frozenset())
+
+    async def _living(self, seats: Collection[Seat]) -> frozenset[Seat]:
+        rows = await self._vital.fetch(self._sql["living_workers"], [seat.worker_id for seat in seats])
+        living = {row["id"] for row in rows}
+        return frozenset(seat for seat in seats if seat.worker_id in living)
 
     async def drain(self, worker_id: int) -> None:
         async with self._vital.transaction() as connection:

@@ -20,7 +20,18 @@ from tickwork.config import Settings
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.job import JobRequest
-from tickwork.model.protocol import Ack, Beat, FromServer, Hello, Outcome, Outcomes, Runs, TaskOffer, Welcome
+from tickwork.model.protocol import (
+    Ack,
+    Beat,
+    FromServer,
+    Hello,
+    Outcome,
+    Outcomes,
+    Renewed,
+    Runs,
+    TaskOffer,
+    Welcome,
+)
 
 TASK = TaskOffer("work", {"type": "object", "properties": {"n": {"type": "integer"}}})
 
@@ -67,8 +78,10 @@ class WorkerAtSocket:
             if isinstance(message, kind):
                 return message
 
-    async def greet(self) -> Welcome:
-        await self.say(Hello(name="hand", host="here", version="0", slots=5, credit=5, tasks=[TASK]))
+    async def greet(self, resume: str | None = None) -> Welcome:
+        await self.say(
+            Hello(name="hand", host="here", version="0", slots=5, credit=5, tasks=[TASK], resume=resume)
+        )
         return await self.hear(Welcome)
 
 
@@ -123,6 +136,18 @@ async def test_a_worker_whose_key_is_revoked_is_sent_away_and_not_let_in_again(
         await connect(url, key["secret"])
     assert refused.value.response.status_code == 401
     assert refused.value.response.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_worker_that_comes_back_ends_its_older_connection(url: str, node: Node) -> None:
+    async with connect(url, node.first_key) as older, connect(url, node.first_key) as newer:
+        welcome = await WorkerAtSocket(older).greet()
+        assert (await WorkerAtSocket(newer).greet(resume=welcome.token)).worker == welcome.worker
+        with pytest.raises(websockets.ConnectionClosed):
+            await WorkerAtSocket(older).hear(Runs)
+        assert older.close_code == 1012
+        assert older.close_reason == "this worker has come back on another connection"
+        await WorkerAtSocket(newer).say(Beat(sent=1, credit=5))
+        assert (await WorkerAtSocket(newer).hear(Renewed)).sent == 1
 
 
 async def test_a_worker_without_the_scope_is_told_why_it_may_not_connect(

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.protocol import Hello
 from tickwork.store.port.handing import Handing, Lane
-from tickwork.store.port.seat import FIRST_CONNECTION
+from tickwork.store.port.seat import FIRST_CONNECTION, Seat
 from tickwork.store.port.settling import Claimed, Settling
 from tickwork.store.port.work import HeldWorks, Works
 
@@ -24,6 +24,13 @@ class Line(NamedTuple):
 class Registration(NamedTuple):
     worker_id: int
     connection: int
+
+
+class Renewal(NamedTuple):
+    """Who is in neither has lost what it held."""
+
+    kept: Mapping[Seat, bool]  # and whether somebody wants the worker to drain
+    elsewhere: frozenset[Seat]  # the worker has come back on another connection
 
 
 class Revocation(NamedTuple):
@@ -77,8 +84,7 @@ class DispatchStore(Protocol):
 
     async def held_by(self, worker_id: int) -> HeldWorks: ...
 
-    async def renew(self, workers: Sequence[int], lease: timedelta) -> dict[int, bool]:
-        """Those that keep what they hold, and whether somebody wants them to drain."""
+    async def renew(self, seats: Collection[Seat], lease: timedelta) -> Renewal: ...
 
     async def drain(self, worker_id: int) -> None: ...
 

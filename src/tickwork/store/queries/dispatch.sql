@@ -102,10 +102,16 @@ CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j
 WHERE l.worker_id = $1;
 
 -- name: renew_leases
--- Workers that were heard of keep what they hold, unless it has been taken from them already.
-UPDATE tickwork.worker SET lease_until = tickwork.clock() + $2::interval
-WHERE id = ANY($1::int[]) AND ended_at IS NULL
-RETURNING id, draining;
+-- Workers that were heard of keep what they hold, unless it has been taken from them already, or they have come back on
+-- another connection since: on this one nobody knows what they were handed there.
+UPDATE tickwork.worker w SET lease_until = tickwork.clock() + $3::interval
+FROM unnest($1::int[], $2::int[]) AS heard (id, connection)
+WHERE w.id = heard.id AND w.connection = heard.connection AND w.ended_at IS NULL
+RETURNING w.id, w.connection, w.draining;
+
+-- name: living_workers
+-- Of these workers, those that have not ended.
+SELECT id FROM tickwork.worker WHERE id = ANY($1::int[]) AND ended_at IS NULL;
 
 -- name: drain_worker
 -- The worker takes nothing new.
