@@ -50,6 +50,7 @@ class Transition(NamedTuple):
     key: Key
     before: State | None  # None: inserted
     after: State | None  # None: deleted
+    transaction: int
 
     @property
     def claims(self) -> bool:
@@ -198,7 +199,14 @@ class Evidence:
         row = change.after or change.before or {}
         key = Key(row["job_id"], instant(row["scheduled_for"]))
         self.transitions.append(
-            Transition(change.number, change.at, key, _state(change.before), _state(change.after))
+            Transition(
+                change.number,
+                change.at,
+                key,
+                _state(change.before),
+                _state(change.after),
+                change.transaction,
+            )
         )
 
     def _see_attempt(self, change: Change) -> None:

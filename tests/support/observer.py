@@ -30,18 +30,20 @@ async def install(connection: asyncpg.Connection) -> None:
 
 
 async def observed(connection: asyncpg.Connection) -> list[Change]:
-    """Everything so far. Transactions are numbered by when they are first seen, so that two runs can be compared."""
-    order: dict[int, int] = {}
+    """Everything so far. Transactions are numbered in the order in which they first wrote or locked anything, so that
+    two runs can be compared."""
+    rows = await connection.fetch(_READ)
+    order = {each: number for number, each in enumerate(sorted({row["transaction"] for row in rows}))}
     return [
         Change(
             row["number"],
             row["at"],
-            order.setdefault(row["transaction"], len(order)),
+            order[row["transaction"]],
             row["relation"],
             _row(row["before"]),
             _row(row["after"]),
         )
-        for row in await connection.fetch(_READ)
+        for row in rows
     ]
 
 

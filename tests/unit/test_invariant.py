@@ -97,26 +97,66 @@ def _job() -> Change:
     return Change(1, _at(0), 1, "job", None, row)
 
 
-def _execution(number: int, due: float, before: str | None, after: str) -> Change:
+def _execution(
+    number: int,
+    due: float,
+    before: str | None,
+    after: str,
+    transaction: int | None = None,
+    trigger: str = "schedule",
+    **fields: object,
+) -> Change:
     def row(status: str) -> dict[str, object]:
         empty = dict.fromkeys(("worker_id", "ready_at", "blocked_by", "reason", "result"))
         counts = {"attempt": 1, "failures": 0, "losses": 0}
-        identity = {"job_id": _KEY.job, "scheduled_for": _at(due).isoformat(), "trigger": "schedule"}
+        identity = {"job_id": _KEY.job, "scheduled_for": _at(due).isoformat(), "trigger": trigger}
         return {**empty, **counts, **identity, "status": status}
 
-    return Change(number, _at(due), number, "execution", row(before) if before else None, row(after))
+    return Change(
+        number,
+        _at(due),
+        transaction or number,
+        "execution",
+        row(before) if before else None,
+        row(after) | fields,
+    )
+
+
+def _overlaps(*changes: Change) -> int:
+    evidence = Evidence(
+        [_job(), *changes], efforts=(), operations=(), oracle=lambda *_: [], ended_at=_at(120), settled=False
+    )
+    return len(list(overlap_is_kept(evidence)))
 
 
 @pytest.mark.parametrize(("ended_as", "alarms"), [("failed", 0), ("running", 1)], ids=["redriven", "retried"])
 def test_only_what_was_redriven_may_run_beside_the_next_one(ended_as: str, alarms: int) -> None:
-    changes = [
-        _job(),
+    seen = _overlaps(
         _execution(2, 0, None, "running"),
         _execution(3, 0, "running", ended_as),
         _execution(4, 0, ended_as, "pending"),
         _execution(5, 60, None, "running"),
-    ]
-    evidence = Evidence(
-        changes, efforts=(), operations=(), oracle=lambda *_: [], ended_at=_at(120), settled=False
     )
-    assert len(list(overlap_is_kept(evidence))) == alarms
+    assert seen == alarms
+
+
+@pytest.mark.parametrize(("fired_in", "alarms"), [(2, 0), (4, 1)], ids=["begun before", "begun after"])
+@pytest.mark.parametrize(("trigger", "counts"), [("manual", True), ("schedule", False)])
+def test_only_a_run_by_hand_may_come_while_something_is_being_fired(
+    fired_in: int, alarms: int, trigger: str, counts: bool
+) -> None:
+    seen = _overlaps(
+        _execution(2, 30, None, "pending", transaction=3, trigger=trigger),
+        _execution(3, 0, None, "running", transaction=fired_in),
+    )
+    assert seen == (alarms if counts else 1)
+
+
+@pytest.mark.parametrize(("queued_in", "alarms"), [(3, 0), (4, 1)], ids=["at once", "later"])
+def test_what_is_fired_must_wait_from_the_commit_on(queued_in: int, alarms: int) -> None:
+    seen = _overlaps(
+        _execution(2, 0, None, "running"),
+        _execution(3, 60, None, "pending", transaction=3),
+        _execution(4, 60, "pending", "pending", transaction=queued_in, blocked_by=_at(0).isoformat()),
+    )
+    assert seen == alarms

@@ -15,21 +15,29 @@ def overlap_is_kept(evidence: Evidence) -> Iterator[Violation]:
     """I17: executions of a job that must not overlap do not: run by hand they count, backfilled or redriven they do
     not."""
     live: dict[int, dict[Key, State]] = defaultdict(dict)
+    made_in: dict[Key, int] = {}
     redriven: set[Key] = set()
+    committed = {(each.key, each.transaction): each.after for each in evidence.transitions}
     for transition in evidence.transitions:
+        made_in.setdefault(transition.key, transition.transaction)
         if _redrives(transition):
             redriven.add(transition.key)
         if transition.key in redriven:
             continue
-        others = live[transition.key.job]
+        of_job = live[transition.key.job]
+        others = {
+            key: state
+            for key, state in of_job.items()
+            if key != transition.key and not _came_meanwhile(state, made_in[key], transition)
+        }
         job = evidence.job_at(transition.key.job, transition.number)
-        problem = _overlap(job, transition, others)
+        problem = _overlap(job, transition, committed[transition.key, transition.transaction], others)
         if problem:
             yield about(evidence, transition.key, problem)
         if transition.after and not transition.after.ended:
-            others[transition.key] = transition.after
+            of_job[transition.key] = transition.after
         else:
-            others.pop(transition.key, None)
+            of_job.pop(transition.key, None)
 
 
 def stopped_means_stopped(evidence: Evidence) -> Iterator[Violation]:
@@ -45,13 +53,18 @@ def _redrives(transition: Transition) -> bool:
     return bool(before and after and before.status in ("failed", "cancelled") and not after.ended)
 
 
-def _overlap(job: JobState, transition: Transition, live: dict[Key, State]) -> str | None:
-    after = transition.after
+def _came_meanwhile(other: State, made_in: int, transition: Transition) -> bool:
+    """Run by hand, which may overlap, after the transaction that fires had begun: that need not know of it."""
+    return other.trigger == "manual" and made_in > transition.transaction
+
+
+def _overlap(
+    job: JobState, transition: Transition, after: State | None, live: dict[Key, State]
+) -> str | None:
+    """`after`: as the transaction leaves it."""
     if job.overlap == "allow" or after is None or after.trigger != "schedule":
         return None
-    others = [
-        (key, state) for key, state in live.items() if key != transition.key and state.trigger != "backfill"
-    ]
+    others = [(key, state) for key, state in live.items() if state.trigger != "backfill"]
     if transition.before is None and not after.ended and after.blocked_by is None and others:
         return f"was fired under overlap {job.overlap} while {others[0][0]} was {others[0][1].status}"
     running = [key for key, state in others if state.status == "running" and state.trigger == "schedule"]
