@@ -6,6 +6,7 @@ import pytest
 
 from support.evidence import Effort, Evidence, Key
 from support.invariant.attempt import one_holder_at_a_time
+from support.invariant.due import no_miss
 from support.invariant.steering import overlap_is_kept
 from support.observer import Change
 
@@ -82,7 +83,7 @@ def test_a_worker_that_goes_on_with_it_has_not_given_it_up() -> None:
     assert _alarms(5, _LATER, _GOES_ON) == 1
 
 
-def _job() -> Change:
+def _job(number: int = 1, overlap: str = "skip") -> Change:
     row = {
         "id": _KEY.job,
         "status": "active",
@@ -90,11 +91,11 @@ def _job() -> Change:
         "scheduled_for": None,
         "active_from": _NOON.isoformat(),
         "held": False,
-        "overlap": "skip",
+        "overlap": overlap,
         "definition": "\\x" + b"{}".hex(),
         "key": None,
     }
-    return Change(1, _at(0), 1, "job", None, row)
+    return Change(number, _at(0), number, "job", None, row)
 
 
 def _execution(
@@ -160,3 +161,40 @@ def test_what_is_fired_must_wait_from_the_commit_on(queued_in: int, alarms: int)
         _execution(4, 60, "pending", "pending", transaction=queued_in, blocked_by=_at(0).isoformat()),
     )
     assert seen == alarms
+
+
+@pytest.mark.parametrize(("before", "alarms"), [("allow", 0), ("queue", 2)])
+def test_what_was_fired_while_it_might_overlap_may_still_do_so(before: str, alarms: int) -> None:
+    seen = _overlaps(
+        _job(2, before),
+        _execution(3, 0, None, "pending"),
+        _execution(4, 60, None, "pending"),
+        _job(5, "queue"),
+        _execution(6, 0, "pending", "running"),
+        _execution(7, 60, "pending", "running"),
+    )
+    assert seen == alarms
+
+
+@pytest.mark.parametrize(("reason", "alarms"), [("rescheduled", 0), ("overlap", 1)])
+def test_a_due_time_of_a_timing_that_was_left_may_be_missed_under_the_next_one(
+    reason: str, alarms: int
+) -> None:
+    missed = {
+        "rule_id": 1,
+        "missed": 1,
+        "scheduled_for": _at(0).isoformat(),
+        "missed_until": _at(0).isoformat(),
+    }
+    evidence = Evidence(
+        [
+            _job(),
+            _execution(2, 0, None, "skipped", reason=reason),
+            Change(3, _at(60), 3, "round", None, missed),
+        ],
+        efforts=(),
+        operations=(),
+        oracle=lambda *_: [_at(0)],
+        ended_at=_at(120),
+    )
+    assert len(list(no_miss(evidence))) == alarms

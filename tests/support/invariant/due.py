@@ -32,7 +32,7 @@ def no_miss(evidence: Evidence) -> Iterator[Violation]:
                 key = Key(job, at)
                 noted = _missed(evidence, span.state.rule, at)
                 if key in evidence.executions:
-                    if noted and _first_trigger(evidence, key) == "schedule":
+                    if noted and _first_trigger(evidence, key) == "schedule" and not _was_left(evidence, key):
                         yield about(evidence, key, "has an execution and is noted as missed")
                 elif not noted and _was_to_be_fired(evidence, span, at):
                     yield about(evidence, key, "has neither an execution nor a note why not")
@@ -140,6 +140,12 @@ def _missed(evidence: Evidence, rule: int | None, at: datetime) -> bool:
 def _first_trigger(evidence: Evidence, key: Key) -> str | None:
     first = evidence.executions[key][0].after
     return first.trigger if first else None
+
+
+def _was_left(evidence: Evidence, key: Key) -> bool:
+    """It belonged to a timing that the job left; what became of the same time under the next one is another matter."""
+    last = evidence.last(key)
+    return last is not None and last.reason == "rescheduled"
 
 
 def _is_due(evidence: Evidence, job: JobState, at: datetime) -> bool:

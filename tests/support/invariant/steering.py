@@ -16,10 +16,13 @@ def overlap_is_kept(evidence: Evidence) -> Iterator[Violation]:
     not."""
     live: dict[int, dict[Key, State]] = defaultdict(dict)
     made_in: dict[Key, int] = {}
+    made_under: dict[Key, str] = {}
     redriven: set[Key] = set()
     committed = {(each.key, each.transaction): each.after for each in evidence.transitions}
     for transition in evidence.transitions:
+        job = evidence.job_at(transition.key.job, transition.number)
         made_in.setdefault(transition.key, transition.transaction)
+        made_under.setdefault(transition.key, job.overlap)
         if _redrives(transition):
             redriven.add(transition.key)
         if transition.key in redriven:
@@ -30,9 +33,8 @@ def overlap_is_kept(evidence: Evidence) -> Iterator[Violation]:
             for key, state in of_job.items()
             if key != transition.key and not _came_meanwhile(state, made_in[key], transition)
         }
-        job = evidence.job_at(transition.key.job, transition.number)
         problem = _overlap(job, transition, committed[transition.key, transition.transaction], others)
-        if problem:
+        if problem and made_under[transition.key] != "allow":
             yield about(evidence, transition.key, problem)
         if transition.after and not transition.after.ended:
             of_job[transition.key] = transition.after
