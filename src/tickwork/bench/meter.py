@@ -13,8 +13,6 @@ class Meter:
     def __init__(self, postmaster: Path) -> None:
         self._postmaster = postmaster
         self._watched: dict[int, str] = {}
-        self._seen: dict[int, float] = {}  # seconds of PostgreSQL's processes, which come and go
-        self._gone = 0.0  # of those that have gone, as last seen
 
     def watch(self, part: str, process: int) -> None:
         self._watched[process] = part
@@ -24,7 +22,9 @@ class Meter:
         used: defaultdict[str, float] = defaultdict(float)
         for process, part in self._watched.items():
             used[part] += _seconds(process)
-        return {**used, POSTGRES: self._postgres_seconds()}
+        postmaster, *children = self._postgres_processes() or [0]
+        used[POSTGRES] = _seconds(postmaster, with_ended_children=True) + sum(map(_seconds, children))
+        return used
 
     def memory(self) -> dict[str, int]:
         """Bytes of each part; what processes share counts once."""
@@ -33,13 +33,8 @@ class Meter:
             used[part] += _proportional(process)
         return {**used, POSTGRES: sum(map(_proportional, self._postgres_processes()))}
 
-    def _postgres_seconds(self) -> float:
-        now = {process: _seconds(process) for process in self._postgres_processes()}
-        self._gone += sum(seconds for process, seconds in self._seen.items() if process not in now)
-        self._seen = now
-        return self._gone + sum(now.values())
-
     def _postgres_processes(self) -> list[int]:
+        """The postmaster and its children, which come and go."""
         try:
             parent = int(self._postmaster.read_text().split()[0])
             children = (_PROC / f"{parent}/task/{parent}/children").read_text().split()
@@ -65,9 +60,9 @@ def _kibibytes(process: int, file: str, field: str) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith(field)), 0)
 
 
-def _seconds(process: int) -> float:
+def _seconds(process: int, *, with_ended_children: bool = False) -> float:
     try:
         fields = (_PROC / f"{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    return sum(map(int, fields[11:15] if with_ended_children else fields[11:13])) / _TICKS
