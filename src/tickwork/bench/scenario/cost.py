@@ -29,7 +29,7 @@ FROM pg_stat_user_tables WHERE schemaname = 'tickwork'
 
 
 class Plan(base.Plan, frozen=True, kw_only=True):
-    rate: Annotated[Many, Meta(description="How many are due in each second.")] = 20_000
+    rate: Annotated[Many, Meta(description="How many are due in each second.")] = 50_000
     servers: Annotated[Many, Meta(description="Server processes.")] = 1
     workers: Annotated[Many, Meta(description="Worker processes.")] = 1
 
