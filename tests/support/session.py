@@ -5,14 +5,15 @@ from typing import Any
 import asyncpg
 
 _WITHIN = 10_000  # ms: without it the sessions are only told to end, and go on for a moment
+_STILL_THERE = "SELECT pid FROM pg_stat_activity WHERE pid = ANY($1::int[])"
 
 
 async def end_sessions(connection: asyncpg.Connection, condition: str, *values: Any) -> None:
     """Comes back when all of them have ended and let go of what they held."""
-    ended = await connection.fetch(
-        f"SELECT pg_terminate_backend(pid, {_WITHIN}) AS it FROM pg_stat_activity"  # noqa: S608 (a test's own words)
-        f" WHERE pid <> pg_backend_pid() AND {condition}",
+    told = await connection.fetch(
+        f"SELECT pid, pg_terminate_backend(pid, {_WITHIN}) FROM pg_stat_activity"  # noqa: S608 (a test's own words)
+        f" WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND {condition}",
         *values,
     )
-    assert ended, f"there is no session whose {condition}"
-    assert all(row["it"] for row in ended)
+    assert told, f"there is no session whose {condition}"
+    assert not await connection.fetch(_STILL_THERE, [row["pid"] for row in told])

