@@ -28,7 +28,7 @@ layers: $(VENV)/dev
 	@$(BIN)/lint-imports
 
 unit: $(VENV)/dev
-	@$(BIN)/pytest -n 2 $(ARGS)
+	@$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
 
 chaos: $(VENV)/dev ## break everything under load for 25 minutes; TICKWORK_CHAOS_SEED and _FAULTS choose what
 	@TICKWORK_CHAOS=long $(BIN)/pytest tests/chaos $(ARGS)

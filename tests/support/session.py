@@ -16,4 +16,5 @@ async def end_sessions(connection: asyncpg.Connection, condition: str, *values: 
         *values,
     )
     assert told, f"there is no session whose {condition}"
+    await connection.execute("SELECT pg_stat_clear_snapshot()")  # kept for the length of a transaction
     assert not await connection.fetch(_STILL_THERE, [row["pid"] for row in told])
