@@ -154,7 +154,9 @@ class Node:
         self._tenancy = PostgresTenancyStore(self._database)
         self._triggers = PostgresTriggerStore(self._database)
         self._dispatch = PostgresDispatchStore(self._database, self._vital, LEAD)
+        self._backfills = PostgresBackfillStore(self._database)
         self._roster = Roster()
+        self._may_go_on = self._after_commit(self._something_waits)
         self._compose_define()
         self._compose_trigger()
         self._compose_dispatch()
@@ -172,18 +174,18 @@ class Node:
             self._read,
             parse_schedule,
             timing_from_text,
-            self._after_commit(self._something_waits),
+            self._may_go_on,
             self._until_stopped,
             self._database.in_transaction,
         )
         self.runs = Runs(
             runs,
             self._read,
-            self._after_commit(self._something_waits),
+            self._may_go_on,
             self._after_commit(self._loops.waking("revoke")),
         )
         self.backfills = Backfills(
-            PostgresBackfillStore(self._database),
+            self._backfills,
             self._read,
             timing_from_text,
             started=self._after_commit(self._loops.waking("backfill")),
@@ -200,7 +202,7 @@ class Node:
             much_to_do=self._loops.waking("fire beside"),
         )
         backfiller = Backfiller(
-            PostgresBackfillStore(self._database),
+            self._backfills,
             self._partitions.make_for,
             work_arrived=self._loops.waking("claim"),
         )
@@ -220,7 +222,7 @@ class Node:
         workers = PostgresWorkerStore(self._database, self._vital)
         queues = PostgresQueueStore(self._database)
         self.reasons = Reasons(PostgresWhyStore(self._database))
-        self.queues = Queues(queues, may_go_on=self._after_commit(self._something_waits))
+        self.queues = Queues(queues, may_go_on=self._may_go_on)
         self.workers, self.tasks = Workers(self._read, workers), Tasks(self._read)
         self.rest_workers = RestWorkers(self._dispatch, workers, self._clock.micros)
         self.breakers = Breakers(
@@ -253,7 +255,7 @@ class Node:
         self.dead_letters = DeadLetters(
             PostgresDeadLetterStore(self._database),
             self._read,
-            self._after_commit(self._something_waits),
+            self._may_go_on,
         )
         self._loops.add("record", self._recorder.record, every=1)
         self._loops.add("notes", self._notekeeper.keep, every=_NOTE)

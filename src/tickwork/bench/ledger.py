@@ -14,8 +14,8 @@ from tickwork.bench.figure import Curve, curve
 LEDGER_FOLDER = "TICKWORK_BENCH_LEDGER"
 _FINE = 9  # bits: each doubling is cut into 512 buckets, so a bucket is at most 0.2 % wide
 _LATEST_TOLD = (1 << 40) - 1  # µs: 12 days
-_EARLY, _LATEST, _BEGUN, _ENDED = range(4)
-_HEADER = 8 * 4
+_EARLY, _BEGUN, _ENDED = range(3)
+_HEADER = 8 * 3
 _MOST = 4_000_000  # job numbers that can be counted
 
 
@@ -85,8 +85,6 @@ class Ledger:
     def note_lateness(self, micros: int) -> None:
         if micros < 0:
             self.header[_EARLY] += 1
-        elif micros > self.header[_LATEST]:
-            self.header[_LATEST] = micros
         self.buckets[_bucket(min(max(micros, 0), _LATEST_TOLD))] += 1
 
     def note_end(self) -> None:
@@ -107,10 +105,6 @@ class Ledgers:
     def ended(self) -> int:
         """Of those that note it, how many have ended."""
         return sum(ledger.header[_ENDED] for ledger in self._all())
-
-    def latest(self) -> float:
-        """Seconds by which the latest of all was late."""
-        return max((ledger.header[_LATEST] for ledger in self._all()), default=0) / 1e6
 
     def counts(self, numbers: int) -> "array[int]":
         """How often each job ran."""

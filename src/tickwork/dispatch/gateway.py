@@ -20,6 +20,7 @@ from tickwork.model.errors import Unavailable
 from tickwork.model.ids import from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.protocol import (
+    LEASE_RAN_OUT,
     Ack,
     Beat,
     Claim,
@@ -35,14 +36,13 @@ from tickwork.model.protocol import (
     Notes,
     Outcome,
     Outcomes,
-    Refused,
     Welcome,
     execution_key,
 )  # fmt: skip
 from tickwork.model.rest import MOST_RESOURCE, MOST_WEIGHT
 from tickwork.model.tenancy import Caller
 from tickwork.model.worker import LEASE
-from tickwork.store.port.dispatch import DispatchStore, Registration
+from tickwork.store.port.dispatch import DispatchStore
 from tickwork.store.port.seat import Seat
 from tickwork.store.port.settling import Claimed
 from tickwork.store.port.work import NOTHING_HELD
@@ -159,11 +159,10 @@ class Gateway:
             await session.socket.close(1008, problem)
             return None
         token = hello.resume or secrets.token_urlsafe(32)
-        registration = await self._register(tenant_id, hello, token)
-        if registration is None:
-            await session.send_last(Refused("the lease ran out and the work was given to others"))
+        seat = await self._register(tenant_id, hello, token)
+        if seat is None:
+            await session.send_last(LEASE_RAN_OUT)
             return None
-        seat = Seat(registration.worker_id, registration.connection)
         member = Member(seat, tenant_id, hello, session.send, session.dismiss)
         session.hold_back()
         before = self._roster.get(seat.worker_id)
@@ -188,7 +187,7 @@ class Gateway:
         self._worker_came()
         return member
 
-    async def _register(self, tenant_id: int | None, hello: Hello, token: str) -> Registration | None:
+    async def _register(self, tenant_id: int | None, hello: Hello, token: str) -> Seat | None:
         digest = hashlib.sha256(token.encode()).digest()
         if hello.resume:
             return await self._store.resume(tenant_id, digest, LEASE)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tickwork.dispatch.member import Member
-from tickwork.model.protocol import Drain, Micros, Refused, Renewed
+from tickwork.model.protocol import LEASE_RAN_OUT, Drain, Micros, Renewed
 from tickwork.model.worker import LEASE
 from tickwork.store.port.dispatch import DispatchStore, Renewal
 
@@ -37,4 +37,4 @@ class Renewer:
         elif member.seat in renewal.elsewhere:
             member.dismiss()
         else:
-            member.send(Refused("the lease ran out and the work was given to others"))
+            member.send(LEASE_RAN_OUT)

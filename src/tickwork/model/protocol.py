@@ -142,6 +142,9 @@ class Refused(msgspec.Struct, tag=True, frozen=True):
     reason: str
 
 
+LEASE_RAN_OUT = Refused("the lease ran out and the work was given to others")
+
+
 class Runs(msgspec.Struct, tag=True, frozen=True):
     items: list[Run]
 

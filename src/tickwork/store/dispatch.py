@@ -13,7 +13,7 @@ from tickwork.model.protocol import Hello
 from tickwork.store.column import literal, shortened
 from tickwork.store.handing import PostgresHanding, lanes_of
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.dispatch import Line, Registration, Renewal, Revocation
+from tickwork.store.port.dispatch import Line, Renewal, Revocation
 from tickwork.store.port.handing import Lane
 from tickwork.store.port.seat import FIRST_CONNECTION, Seat
 from tickwork.store.port.settling import Claimed
@@ -55,7 +55,7 @@ class PostgresDispatchStore:
         token: bytes,
         lease: timedelta,
         connection_number: int = FIRST_CONNECTION,
-    ) -> Registration:
+    ) -> Seat:
         async with self._vital.transaction() as connection:
             if tenant_id is not None:
                 await self._offer(connection, tenant_id, hello)
@@ -66,7 +66,7 @@ class PostgresDispatchStore:
                 connection_number,
             )  # fmt: skip
         assert row is not None  # noqa: S101 (an INSERT … RETURNING gives its row)
-        return Registration(row["id"], row["connection"])
+        return Seat(row["id"], row["connection"])
 
     async def _offer(self, connection: Connection, tenant_id: int, hello: Hello) -> None:
         offers = sorted(hello.tasks, key=lambda offer: offer.name)  # one order for all, so that none deadlock
@@ -78,10 +78,10 @@ class PostgresDispatchStore:
             [offer.description for offer in offers],
         )
 
-    async def resume(self, tenant_id: int | None, token: bytes, lease: timedelta) -> Registration | None:
+    async def resume(self, tenant_id: int | None, token: bytes, lease: timedelta) -> Seat | None:
         async with self._vital.transaction() as connection:
             row = await connection.fetchrow(self._sql["resume_worker"], token, tenant_id, lease)
-        return Registration(row["id"], row["connection"]) if row else None
+        return Seat(row["id"], row["connection"]) if row else None
 
     async def held_by(self, worker_id: int) -> HeldWorks:
         async with self._vital.transaction() as connection:

@@ -83,12 +83,6 @@ def test_lateness_can_be_of_a_stretch_of_time(tmp_path):
     }  # fmt: skip
 
 
-def test_the_latest_is_known_exactly(tmp_path):
-    ledger = Ledger(tmp_path / "1.ledger")
-    ledger.note_lateness(25_000_001)
-    assert Ledgers(tmp_path).latest() == 25.000001
-
-
 @pytest.mark.parametrize(
     ("due", "ran", "completed", "skipped", "lost", "doubled"),
     [

@@ -12,19 +12,6 @@ from tickwork.execute.notebook import Page
 from tickwork.model.protocol import LogLine, Note, Notes, Run
 
 
-class Time:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def time() -> Time:
-    return Time()
-
-
 @pytest.fixture
 def journal(time) -> Journal:
     return Journal(DatabaseClock(time))

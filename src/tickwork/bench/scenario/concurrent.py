@@ -49,7 +49,7 @@ async def run(show: Show, plan: Plan) -> Figure:
         await _until(show, pulse.jobs, on.ledgers.ended, "ended")
         await end_pulse(on, pulse)
         balance = await settle_accounts(on, await pulse.due_times(on), show, "bench.linger")
-        last = on.ledgers.latest()
+        last = on.ledgers.lateness().milliseconds(1.0) / 1000
     in_all = sum(memory.values())
     return Figure(
         scenario="concurrent",

@@ -21,11 +21,6 @@ class Line(NamedTuple):
     waited: float  # seconds for which the oldest has been ready
 
 
-class Registration(NamedTuple):
-    worker_id: int
-    connection: int
-
-
 class Renewal(NamedTuple):
     """Who is in neither has lost what it held."""
 
@@ -78,9 +73,9 @@ class DispatchStore(Protocol):
         token: bytes,
         lease: timedelta,
         connection_number: int = FIRST_CONNECTION,
-    ) -> Registration: ...
+    ) -> Seat: ...
 
-    async def resume(self, tenant_id: int | None, token: bytes, lease: timedelta) -> Registration | None: ...
+    async def resume(self, tenant_id: int | None, token: bytes, lease: timedelta) -> Seat | None: ...
 
     async def held_by(self, worker_id: int) -> HeldWorks: ...
 

@@ -1,0 +1,8 @@
+import pytest
+
+from support.worker_time import WorkerTime
+
+
+@pytest.fixture
+def time() -> WorkerTime:
+    return WorkerTime()
