@@ -54,6 +54,7 @@ from tickwork.store.embedded import EmbeddedPostgres
 from tickwork.store.log import PostgresLogStore
 from tickwork.store.migrate import upgrade
 from tickwork.store.partition import Partitions
+from tickwork.store.past_job import PastJobs
 from tickwork.store.pool import Database
 from tickwork.store.queue import PostgresQueueStore
 from tickwork.store.read import PostgresReadStore
@@ -278,6 +279,7 @@ class Node:
     def _compose_upkeep(self) -> None:
         self._loops.add("clock", self._clock.read, every=5)
         self._loops.add("partitions", self._partitions.keep_up, every=600)
+        self._loops.add("past jobs", PastJobs(self._database, self._settings.history_days).forget, every=600)
         self._loops.add("key use", self.keys.note_use, every=30)
         self._loops.add("answers", self._forget_answers, every=600)
         if self._embedded:
@@ -314,7 +316,8 @@ class Node:
         return released == _PROMOTED
 
     async def _promote(self) -> bool:
-        return await self._triggers.promote_held(self._partitions.horizon(), _PROMOTED) == _PROMOTED
+        until = self._partitions.horizon()
+        return await self._triggers.promote_held(until, _PROMOTED, self._partitions.make_for) == _PROMOTED
 
     async def _skip_rounds(self) -> bool:
         """Of jobs that depend on others which are not due in them."""

@@ -165,3 +165,14 @@ async def test_jobs_are_read_by_id(filled: Database, name: str) -> None:
     ways = list(scans(await explain(filled, "read", name), "job"))
     assert ways
     assert all("(id " in way.condition for way in ways)
+
+
+async def test_jobs_to_forget_are_found_by_their_time_and_what_they_leave_by_its_key(
+    filled: Database,
+) -> None:
+    plan = await explain(filled, "upkeep", "forget_jobs")
+    by_time, by_id = sorted(scans(plan, "job"), key=lambda way: way.goes_by("id"))
+    assert (by_time.index, "(scheduled_for < " in by_time.condition) == ("job_once", True)
+    assert by_id.goes_by("id")
+    assert [way.goes_by("job_id") for way in scans(plan, "job_past")] == [True]
+    assert [way.goes_by("child_id") for way in scans(plan, "dependency")] == [True]

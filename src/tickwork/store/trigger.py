@@ -1,6 +1,6 @@
 """Firing rules: the SQL behind the trigger stage."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
@@ -66,10 +66,14 @@ class PostgresTriggerStore:
             answer = await connection.execute(self._sql["release_queued"], limit)
         return int(answer.rsplit(" ", 1)[1])
 
-    async def promote_held(self, until: datetime, limit: int) -> int:
+    async def promote_held(
+        self, until: datetime, limit: int, make_days_for: Callable[[Iterable[datetime]], Awaitable[None]]
+    ) -> int:
         async with self._database.transaction() as connection:
-            answer = await connection.execute(self._sql["promote_held_jobs"], until, limit)
-        return int(answer.rsplit(" ", 1)[1])
+            rows = await connection.fetch(self._sql["lock_held_jobs"], until, limit)
+            await make_days_for(row["scheduled_for"] for row in rows)
+            await connection.execute(self._sql["promote_held_jobs"], [row["id"] for row in rows])
+        return len(rows)
 
 
 class PostgresFiring(PostgresHanding):

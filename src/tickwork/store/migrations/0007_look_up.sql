@@ -65,8 +65,9 @@ SELECT j.id, j.tenant_id, j.rule_id, j.name, j.key, j.task, j.priority, j.tags, 
     CASE WHEN j.status = 'active' AND e.status IN ('completed', 'failed', 'cancelled') THEN e.status::text
          WHEN j.status = 'active' AND j.rule_id IS NOT NULL
              AND (r.next_at IS NULL OR j.active_until < r.next_at) THEN 'completed'
+         WHEN j.status = 'active' AND j.rule_id IS NULL AND e.status IS NULL AND NOT j.held THEN 'completed'  -- long ago
          ELSE j.status::text END AS status,
-    CASE WHEN j.status <> 'active' THEN NULL
+    CASE WHEN j.status <> 'active' OR (j.rule_id IS NULL AND e.status IS NULL AND NOT j.held) THEN NULL
          WHEN j.rule_id IS NOT NULL THEN CASE WHEN j.active_until < r.next_at THEN NULL ELSE r.next_at END
          WHEN j.depends AND e.ready_at = 'infinity' THEN NULL
          WHEN e.finished_at IS NULL AND e.started_at IS NULL THEN j.scheduled_for END AS next_run_at

@@ -1,7 +1,7 @@
 """What firing due times asks of the store."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
@@ -142,5 +142,7 @@ class TriggerStore(Protocol):
     async def release_queued(self, limit: int) -> int:
         """Let those go on whose turn has come; how many."""
 
-    async def promote_held(self, until: datetime, limit: int) -> int:
-        """Give one-time jobs due before that their executions; how many."""
+    async def promote_held(
+        self, until: datetime, limit: int, make_days_for: Callable[[Iterable[datetime]], Awaitable[None]]
+    ) -> int:
+        """Give one-time jobs due before that their executions, on days that may have passed meanwhile; how many."""

@@ -216,12 +216,17 @@ INSERT INTO tickwork.round (rule_id, scheduled_for, missed, missed_until, reason
 SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::int[], $4::timestamptz[], $5::text[])
 ON CONFLICT DO NOTHING;
 
+-- name: lock_held_jobs
+-- Locks one-time jobs whose time comes near or has passed; a paused one waits for its resumption.
+SELECT id, scheduled_for FROM tickwork.job
+WHERE held AND scheduled_for < $1 AND status <> 'paused'
+ORDER BY scheduled_for LIMIT $2
+FOR UPDATE SKIP LOCKED;
+
 -- name: promote_held_jobs
--- Gives one-time jobs their executions once a partition exists for their time; a paused one waits for its resumption.
+-- Gives one-time jobs their executions.
 WITH promoted AS (
-    UPDATE tickwork.job SET held = false
-    WHERE id IN (SELECT id FROM tickwork.job WHERE held AND scheduled_for < $1 AND status <> 'paused'
-                 ORDER BY scheduled_for LIMIT $2 FOR UPDATE SKIP LOCKED)
+    UPDATE tickwork.job SET held = false WHERE id = ANY($1::bigint[])
     RETURNING *
 )
 INSERT INTO tickwork.execution

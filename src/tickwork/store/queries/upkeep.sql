@@ -66,3 +66,23 @@ DELETE FROM tickwork.backfill WHERE ended_at < tickwork.clock() - $1::interval;
 -- name: forget_workers
 -- Workers that left long ago.
 DELETE FROM tickwork.worker WHERE ended_at < tickwork.clock() - $1::interval;
+
+-- name: forget_jobs
+-- Jobs that were due one time, when nothing refers to them any more: asked again under their locks, for somebody may
+-- have run them meanwhile.
+WITH gone AS (
+    DELETE FROM tickwork.job
+    WHERE id = ANY(ARRAY(
+        SELECT id FROM tickwork.job
+        WHERE rule_id IS NULL AND scheduled_for < tickwork.clock() - $1::interval AND NOT held
+            AND NOT tickwork.is_referred_to(tenant_id, id, scheduled_for)
+        LIMIT $2
+        FOR UPDATE SKIP LOCKED
+    )) AND NOT tickwork.is_referred_to(tenant_id, id, scheduled_for)
+    RETURNING id
+), past AS (
+    DELETE FROM tickwork.job_past WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
+), awaiting AS (
+    DELETE FROM tickwork.dependency WHERE child_id = ANY(ARRAY(SELECT id FROM gone))
+)
+SELECT count(*) FROM gone;
