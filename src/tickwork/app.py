@@ -147,7 +147,7 @@ class Node:
         self._clock = DatabaseClock(self._vital)
         self._partitions = Partitions(self._vital, self._settings.history_days)
         await self._clock.read()
-        await self._partitions.keep_up()
+        await self._partitions.make_ahead()
 
     def _compose(self) -> None:
         """By stage, in the order in which a job goes through them."""

@@ -27,7 +27,7 @@ _LOST_REQUESTS = (
     Planned("lose commit"),
     Planned("lose statement", 4),
 )
-_LEFT_OUT = {"partitions", "zone data", "key use", "answers", "promote"}
+_LEFT_OUT = {"partitions", "past jobs", "zone data", "key use", "answers", "promote"}
 _PAUSES = (0.05, 0.2, 1.0, 1.0, 3.0, 3.0, 4.0)
 _AHEAD = 0.2  # seconds
 _UNENDED = """

@@ -1,9 +1,12 @@
 """Days of executions come ahead of time and go when they are old and settled."""
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import asyncpg
+import pytest
 
+from tickwork.store import partition
 from tickwork.store.partition import Partitions
 from tickwork.store.pool import Database
 from tickwork.store.query import queries
@@ -74,3 +77,93 @@ async def test_times_from_before_the_history_share_a_partition_by_month(
     assert "20260611" in there
     assert "202602" not in there
     await database.close()
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    database = Database(database_url, size=1)
+    await database.open()
+    yield database
+    await database.close()
+
+
+async def test_keeps_a_day_of_which_a_worker_holds_something(
+    database: Database, database_url: str, connection: asyncpg.Connection
+) -> None:
+    await connection.execute(
+        """
+        WITH running AS (
+            INSERT INTO tickwork.execution
+                (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, worker_id)
+            SELECT 1, now(), n, 1, 2, 'schedule', 'running', 7 FROM generate_series(1, 2) n
+        )
+        INSERT INTO tickwork.lease (worker_id, tenant_ids, scheduled_fors, job_ids)
+        VALUES (7, '{1}', ARRAY[now()], '{1,2}')
+        """
+    )
+    await SettableClock(database_url).set(datetime.now(UTC) + timedelta(days=60))
+    partitions = Partitions(database, history_days=3)
+    await partitions.keep_up()
+    assert await connection.fetchval(_DAYS) == 1 + 9
+    await connection.execute(
+        "UPDATE tickwork.execution SET status = 'completed', finished_at = now() WHERE job_id = 1"
+    )
+    await partitions.keep_up()
+    assert await connection.fetchval(_DAYS) == 1 + 9
+    await connection.execute("UPDATE tickwork.execution SET status = 'completed', finished_at = now()")
+    await partitions.keep_up()
+    assert await connection.fetchval(_DAYS) == 9
+
+
+async def test_what_belongs_to_a_day_is_forgotten_bit_by_bit_before_it_goes(
+    database: Database, database_url: str, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await connection.execute(
+        """
+        INSERT INTO tickwork.rule (tenant_id, timing, catch_up) SELECT 1, n::text, '{}' FROM generate_series(1, 2) n;
+        INSERT INTO tickwork.round (rule_id, scheduled_for)
+        SELECT r.id, now() - n * interval '1 s' FROM tickwork.rule r, generate_series(1, 3) n;
+        INSERT INTO tickwork.extra (job_id, scheduled_for) VALUES (1, now()), (1, now() - interval '100 days');
+        """
+    )
+    await SettableClock(database_url).set(datetime.now(UTC) + timedelta(days=60))
+    monkeypatch.setattr(partition, "_TOGETHER", 4)
+    partitions = Partitions(database, history_days=30)
+    assert await partitions.keep_up()
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.round") == 2
+    assert not await partitions.keep_up()
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.round") == 0
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.extra") == 0
+    assert await connection.fetchval(_DAYS) == 9
+
+
+async def test_what_belongs_to_a_day_that_is_kept_stays(
+    database: Database, database_url: str, connection: asyncpg.Connection
+) -> None:
+    await connection.execute(
+        """
+        INSERT INTO tickwork.execution
+            (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)
+        VALUES (1, date_trunc('day', now()), 1, 1, 2, 'schedule', 'pending', now());
+        INSERT INTO tickwork.extra (job_id, scheduled_for)
+        SELECT 1, date_trunc('day', now()) + n * interval '1 day' FROM generate_series(-1, 1) n
+        """
+    )
+    await SettableClock(database_url).set(datetime.now(UTC) + timedelta(days=60))
+    await Partitions(database, history_days=30).keep_up()
+    kept = "SELECT array_agg(scheduled_for = date_trunc('day', now())) FROM tickwork.extra"
+    assert await connection.fetchval(kept) == [True]
+
+
+async def test_a_day_that_somebody_reads_is_dropped_later_and_the_coming_ones_are_made(
+    database: Database, database_url: str, connection: asyncpg.Connection
+) -> None:
+    await SettableClock(database_url).set(datetime.now(UTC) + timedelta(days=60))
+    partitions = Partitions(database, history_days=30)
+    async with connection.transaction():
+        await connection.execute("SELECT FROM tickwork.execution")
+        await partitions.keep_up()
+    assert await connection.fetchval(_DAYS) > 9
+    assert partitions.horizon() > datetime.now(UTC) + timedelta(days=67)
+    await partitions.keep_up()
+    assert await connection.fetchval(_DAYS) == 9

@@ -167,6 +167,14 @@ async def test_jobs_are_read_by_id(filled: Database, name: str) -> None:
     assert all("(id " in way.condition for way in ways)
 
 
+async def test_whether_a_day_is_settled_is_seen_without_reading_it(filled: Database) -> None:
+    ways = list(scans(await explain(filled, "upkeep", "is_settled"), "execution"))
+    waiting = [way for way in ways if not way.goes_by(*_KEY)]
+    assert waiting
+    assert all((way.index or "").endswith("lane_id_priority_ready_at_idx") for way in waiting)
+    assert len(waiting) < len(ways)
+
+
 async def test_jobs_to_forget_are_found_by_their_time_and_what_they_leave_by_its_key(
     filled: Database,
 ) -> None:

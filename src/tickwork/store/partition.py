@@ -7,12 +7,23 @@ every partition, and a year of days would slow it down for all.
 from collections.abc import Collection, Iterable
 from datetime import UTC, date, datetime, time, timedelta
 
+import asyncpg
+import structlog
+
+from tickwork.model.errors import Unavailable
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query import queries
 
+_log = structlog.get_logger("tickwork")
 _AHEAD = 8  # days
 _DAY = timedelta(days=1)
 _MONTH_LABEL = 6  # digits
+_TOGETHER = 10_000  # rows that are deleted in one transaction
+_EVER = datetime.min.replace(tzinfo=UTC)
+_BELONGINGS = ("forget_dead_letters", "forget_awaited", "forget_extras", "forget_rounds")
+_BRIEFLY = (
+    "SET LOCAL lock_timeout = '1s'"  # whoever comes after one that waits to drop a partition waits, too
+)
 _TABLES = ("execution", "attempt", "log")
 # Most of each page stays free, so that the finished row with its result finds room beside the old one and no index
 # is touched (HOT).
@@ -28,7 +39,7 @@ class Partitions:
         self._database = database
         self._history = timedelta(days=history_days)
         self._sql = queries("upkeep")
-        self._begin = self._end = datetime.min.replace(tzinfo=UTC)
+        self._begin = self._end = _EVER
         self._labels: set[str] = set()
 
     def horizon(self) -> datetime:
@@ -36,7 +47,15 @@ class Partitions:
         return self._end
 
     async def keep_up(self) -> bool:
-        """Make what is coming, drop what is old and settled."""
+        """Make what is coming, drop what is old and settled; whether there is more to forget."""
+        await self.make_ahead()
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["forget_backfills"], self._history)
+            await connection.execute(self._sql["forget_workers"], self._history)
+        return any([await self._try_to_drop(label) for label in self._old()])
+
+    async def make_ahead(self) -> None:
+        """Apart from dropping: whatever goes wrong with that, there must be room for what comes."""
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock_partitions"])
             today: datetime = await connection.fetchval("SELECT tickwork.clock()")
@@ -44,10 +63,8 @@ class Partitions:
             labels = await self._read(connection)
             for day in ((today + offset * _DAY).date() for offset in range(-1, _AHEAD)):
                 await self._make(connection, day, labels)
-            self._labels = labels - await self._drop_old(connection, labels)
-            await connection.execute(self._sql["forget_workers"], self._history)
+        self._labels = labels
         self._end = _midnight((today + _AHEAD * _DAY).date())
-        return False
 
     async def make_for(self, times: Iterable[datetime]) -> None:
         """Make what is missing for times of the past that executions are wanted for again."""
@@ -79,22 +96,40 @@ class Partitions:
         split = any(label.startswith(month) for label in labels)
         return f"{day:%Y%m%d}" if split or _bounds(month)[1] > self._begin else month
 
-    async def _drop_old(self, connection: Connection, labels: Collection[str]) -> set[str]:
-        old = {label for label in labels if _bounds(label)[1] <= self._begin}
-        for label in old:
+    def _old(self) -> list[str]:
+        return sorted((label for label in self._labels if _bounds(label)[1] <= self._begin), key=_bounds)
+
+    async def _try_to_drop(self, label: str) -> bool:
+        try:
+            return await self._drop(label)
+        except Unavailable as error:
+            if not isinstance(error.__cause__, asyncpg.LockNotAvailableError):
+                raise
+            _log.info("a partition is kept for now, because somebody reads it", partition=label)
+            return False
+
+    async def _drop(self, label: str) -> bool:
+        """Unless something in it is left to do; whether there is more to forget before."""
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["lock_partitions"])
             await connection.execute(self._sql["give_up_rounds"], *_bounds(label))
-        dropped = {label for label in old if await self._is_settled(connection, label)}
-        for label in sorted(dropped):
+            if not await self._is_settled(connection, label):
+                return False
+            if await self._forget(connection, label, await self._read(connection)):
+                return True
+            await connection.execute(_BRIEFLY)
             await _drop(connection, label)
-        if dropped:
-            kept = [_bounds(label) for label in old - dropped]
-            forget = self._begin, [begin for begin, _ in kept], [end for _, end in kept]
-            await connection.execute(self._sql["forget_rounds"], *forget)
-            await connection.execute(self._sql["forget_extras"], *forget)
-            await connection.execute(self._sql["forget_dead_letters"], *forget)
-            await connection.execute(self._sql["forget_awaited"], *forget)
-        await connection.execute(self._sql["forget_backfills"], self._history)
-        return dropped
+        self._labels.discard(label)
+        return False
+
+    async def _forget(self, connection: Connection, label: str, labels: Collection[str]) -> bool:
+        """Some of what belongs to its executions, and to times before them that had none; whether there may be more."""
+        begin, end = _bounds(label)
+        since = max((before for _, before in map(_bounds, labels) if before <= begin), default=_EVER)
+        gone: list[int] = [
+            await connection.fetchval(self._sql[name], since, end, _TOGETHER) for name in _BELONGINGS
+        ]
+        return max(gone) == _TOGETHER
 
     async def _is_settled(self, connection: Connection, label: str) -> bool:
         settled: bool = await connection.fetchval(self._sql["is_settled"], *_bounds(label), self._history)

@@ -9,26 +9,39 @@ WHERE i.inhparent = 'tickwork.execution'::regclass;
 SELECT pg_advisory_xact_lock(hashtextextended('tickwork partitions', 0));
 
 -- name: is_settled
--- Whether nothing in a partition is left to do, and no backfill of late is to be seen in it.
-SELECT NOT EXISTS (SELECT FROM tickwork.execution
-                   WHERE scheduled_for >= $1 AND scheduled_for < $2 AND finished_at IS NULL)
+-- Whether nothing in a partition is left to do, and no backfill of late is to be seen in it. What waits and what workers
+-- hold is known without a look at the rest.
+SELECT NOT EXISTS (SELECT FROM (
+                       SELECT FROM tickwork.execution
+                       WHERE scheduled_for >= $1 AND scheduled_for < $2 AND ready_at IS NOT NULL
+                       ORDER BY lane_id, priority, ready_at LIMIT 1
+                   ) waiting)
+    AND NOT EXISTS (SELECT FROM tickwork.lease l CROSS JOIN LATERAL tickwork.still_held(l) AS e
+                    WHERE e.scheduled_for >= $1 AND e.scheduled_for < $2)
     AND NOT EXISTS (SELECT FROM tickwork.backfill
                     WHERE begin_at < $2 AND end_at >= $1
                         AND (ended_at IS NULL OR ended_at > tickwork.clock() - $3::interval)) AS settled;
 
 -- name: forget_rounds
--- Rounds whose executions are gone.
-DELETE FROM tickwork.round r
-WHERE scheduled_for < $1 AND NOT EXISTS (
-    SELECT FROM unnest($2::timestamptz[], $3::timestamptz[]) AS kept (begin_at, end_at)
-    WHERE r.scheduled_for >= kept.begin_at AND r.scheduled_for < kept.end_at);
+-- Rounds of times whose executions are about to go, rule by rule, as that is how they are found.
+WITH gone AS (
+    DELETE FROM tickwork.round WHERE ctid = ANY(ARRAY(
+        SELECT old.ctid FROM tickwork.rule r CROSS JOIN LATERAL (
+            SELECT ctid FROM tickwork.round WHERE rule_id = r.id AND scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3
+        ) old
+        LIMIT $3))
+    RETURNING 1
+)
+SELECT count(*) FROM gone;
 
 -- name: forget_extras
--- Extra runs whose executions are gone.
-DELETE FROM tickwork.extra x
-WHERE scheduled_for < $1 AND NOT EXISTS (
-    SELECT FROM unnest($2::timestamptz[], $3::timestamptz[]) AS kept (begin_at, end_at)
-    WHERE x.scheduled_for >= kept.begin_at AND x.scheduled_for < kept.end_at);
+-- Extra runs whose executions are about to go.
+WITH gone AS (
+    DELETE FROM tickwork.extra WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM tickwork.extra WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3))
+    RETURNING 1
+)
+SELECT count(*) FROM gone;
 
 -- name: give_up_rounds
 -- Rounds of the past that wait for others to complete: nobody has seen to those for as long as history is kept. Those
@@ -46,18 +59,22 @@ WHERE e.tenant_id = ANY(ARRAY[a.tenant_id]) AND e.scheduled_for = a.child_at AND
     AND e.status = 'pending' AND e.trigger = 'schedule';
 
 -- name: forget_awaited
--- What executions that are gone waited for.
-DELETE FROM tickwork.awaited a
-WHERE child_at < $1 AND NOT EXISTS (
-    SELECT FROM unnest($2::timestamptz[], $3::timestamptz[]) AS kept (begin_at, end_at)
-    WHERE a.child_at >= kept.begin_at AND a.child_at < kept.end_at);
+-- What executions waited for that are about to go.
+WITH gone AS (
+    DELETE FROM tickwork.awaited WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM tickwork.awaited WHERE child_at >= $1 AND child_at < $2 LIMIT $3))
+    RETURNING 1
+)
+SELECT count(*) FROM gone;
 
 -- name: forget_dead_letters
--- Dead letters whose executions are gone.
-DELETE FROM tickwork.dead_letter d
-WHERE scheduled_for < $1 AND NOT EXISTS (
-    SELECT FROM unnest($2::timestamptz[], $3::timestamptz[]) AS kept (begin_at, end_at)
-    WHERE d.scheduled_for >= kept.begin_at AND d.scheduled_for < kept.end_at);
+-- Dead letters whose executions are about to go.
+WITH gone AS (
+    DELETE FROM tickwork.dead_letter WHERE ctid = ANY(ARRAY(
+        SELECT ctid FROM tickwork.dead_letter WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3))
+    RETURNING 1
+)
+SELECT count(*) FROM gone;
 
 -- name: forget_backfills
 -- Backfills that ended long ago.
