@@ -9,12 +9,15 @@ import pytest
 from support.cluster import Cluster
 
 LONG = os.environ.get("TICKWORK_CHAOS") == "long"
+_PATIENCE = 7200  # seconds, with the long form of a test
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.chaos)
+            if LONG:
+                item.add_marker(pytest.mark.timeout(_PATIENCE))
 
 
 @pytest.fixture

@@ -54,7 +54,6 @@ def write(capsys: pytest.CaptureFixture[str], long: bool) -> Callable[[str], Non
     return say
 
 
-@pytest.mark.timeout(7200)  # of the long form
 async def test_nothing_is_lost_doubled_or_stuck_whatever_breaks(
     arena: Arena, long: bool, write: Callable[[str], None]
 ) -> None:
