@@ -7,6 +7,7 @@ from support.scripted import ScriptedWorker
 from support.statements import watch_statements
 from tickwork.app import Node
 from tickwork.model.job import JobRequest
+from tickwork.testing.clock import SettableClock
 
 TENANT = 1
 JOBS = 200_000
@@ -16,7 +17,8 @@ STATEMENTS_PER_CHUNK = 10  # BEGIN, take, pick, hold, insert, lease, advance, no
 
 
 @pytest.fixture
-async def worker(still_node: Node) -> ScriptedWorker:
+async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
+    """The clock stands still: nothing becomes due another time, however long this takes."""
     return await ScriptedWorker.connect(still_node, ["work"], credit=JOBS)
 
 

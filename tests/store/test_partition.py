@@ -15,25 +15,30 @@ from tickwork.testing.clock import SettableClock
 _DAYS = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'tickwork.execution'::regclass"
 
 
-async def test_makes_the_coming_days_and_drops_settled_ones(
-    database_url: str, connection: asyncpg.Connection
-) -> None:
-    clock, database = SettableClock(database_url), Database(database_url, size=1)
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    database = Database(database_url, size=1)
     await database.open()
+    yield database
+    await database.close()
+
+
+async def test_makes_the_coming_days_and_drops_settled_ones(
+    database: Database, database_url: str, connection: asyncpg.Connection
+) -> None:
+    clock = SettableClock(database_url)
     partitions = Partitions(database, history_days=3)
     await clock.set(later := datetime.now(UTC) + timedelta(days=5))
     await partitions.keep_up()
     assert partitions.horizon() > later + timedelta(days=7)
     labels = {row["label"] for row in await connection.fetch(queries("upkeep")["partitions"])}
     assert labels == {f"{later + timedelta(days=offset):%Y%m%d}" for offset in range(-3, 8)}
-    await database.close()
 
 
 async def test_keeps_a_day_with_something_left_to_do_and_no_other_for_it(
-    database_url: str, connection: asyncpg.Connection
+    database: Database, database_url: str, connection: asyncpg.Connection
 ) -> None:
-    clock, database = SettableClock(database_url), Database(database_url, size=1)
-    await database.open()
+    clock = SettableClock(database_url)
     await connection.execute(
         "INSERT INTO tickwork.execution"
         " (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)"
@@ -43,15 +48,13 @@ async def test_keeps_a_day_with_something_left_to_do_and_no_other_for_it(
     await Partitions(database, history_days=3).keep_up()
     assert await connection.fetchval("SELECT count(*) FROM tickwork.execution") == 1
     assert await connection.fetchval(_DAYS) == 1 + 9
-    await database.close()
 
 
 async def test_times_from_before_the_history_share_a_partition_by_month(
-    database_url: str, connection: asyncpg.Connection
+    database: Database, database_url: str, connection: asyncpg.Connection
 ) -> None:
-    clock, database = SettableClock(database_url), Database(database_url, size=1)
+    clock = SettableClock(database_url)
     await clock.set(datetime(2026, 7, 15, tzinfo=UTC))
-    await database.open()
     partitions = Partitions(database, history_days=30)
     await partitions.keep_up()
     before = await connection.fetchval(_DAYS)
@@ -76,15 +79,6 @@ async def test_times_from_before_the_history_share_a_partition_by_month(
     there = {row[0].rpartition("_")[2] for row in await connection.fetch(names)}
     assert "20260611" in there
     assert "202602" not in there
-    await database.close()
-
-
-@pytest.fixture
-async def database(database_url: str) -> AsyncIterator[Database]:
-    database = Database(database_url, size=1)
-    await database.open()
-    yield database
-    await database.close()
 
 
 async def test_keeps_a_day_of_which_a_worker_holds_something(

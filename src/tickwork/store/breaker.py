@@ -7,7 +7,7 @@ import asyncpg
 from tickwork.model.breaker import PACE, Breaker, BreakerKey, BreakerState, BreakerView, moved_on, to_let_go
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.breaker import BreakerChange, Decide
-from tickwork.store.query import queries
+from tickwork.store.query import queries, rows_written
 
 
 class PostgresBreakerStore:
@@ -40,7 +40,7 @@ class PostgresBreakerStore:
     async def _let_go(self, connection: Connection, breaker: Breaker) -> int:
         wanted = to_let_go(breaker)
         answer = await connection.execute(self._sql["let_go"], *breaker.key, wanted)
-        let_go = int(answer.rsplit(" ", 1)[1])
+        let_go = rows_written(answer)
         if let_go < wanted:
             await connection.execute(self._sql["drop_released"], *breaker.key)
         holding = await connection.fetchval(self._sql["is_holding"], *breaker.key)

@@ -13,7 +13,7 @@ from tickwork.model.job import JobSpec
 from tickwork.model.schedule import Recurring
 from tickwork.store.membership import Crossed
 from tickwork.store.pool import Connection, Database
-from tickwork.store.query import queries
+from tickwork.store.query import queries, rows_written
 
 
 class PostgresDependencyStore:
@@ -25,7 +25,7 @@ class PostgresDependencyStore:
         """Look for parents that are not due in the rounds of their children, up to so many; how many were looked at."""
         async with self._database.transaction() as connection:
             answer = await connection.execute(self._sql["look_at_unsure"], limit)
-            looked_at = int(answer.rsplit(" ", 1)[1])
+            looked_at = rows_written(answer)
             if looked_at:
                 await connection.execute(self._sql["count_ended"])
         return looked_at

@@ -12,7 +12,7 @@ import structlog
 
 from tickwork.model.errors import Unavailable
 from tickwork.store.pool import Connection, Database
-from tickwork.store.query import queries
+from tickwork.store.query import queries, rows_written
 
 _log = structlog.get_logger("tickwork")
 _AHEAD = 8  # days
@@ -126,10 +126,8 @@ class Partitions:
         """Some of what belongs to its executions, and to times before them that had none; whether there may be more."""
         begin, end = _bounds(label)
         since = max((before for _, before in map(_bounds, labels) if before <= begin), default=_EVER)
-        gone: list[int] = [
-            await connection.fetchval(self._sql[name], since, end, _TOGETHER) for name in _BELONGINGS
-        ]
-        return max(gone) == _TOGETHER
+        answers = [await connection.execute(self._sql[name], since, end, _TOGETHER) for name in _BELONGINGS]
+        return max(map(rows_written, answers)) == _TOGETHER
 
     async def _is_settled(self, connection: Connection, label: str) -> bool:
         settled: bool = await connection.fetchval(self._sql["is_settled"], *_bounds(label), self._history)

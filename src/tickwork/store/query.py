@@ -27,3 +27,8 @@ def queries(file: str) -> dict[str, str]:
 def _without_comments(body: str) -> str:
     lines = (line for line in body.splitlines() if not line.startswith("--"))
     return "\n".join(lines).strip().removesuffix(";")
+
+
+def rows_written(answer: str) -> int:
+    """By a statement that was answered so: `UPDATE 3`, `INSERT 0 3`."""
+    return int(answer.rsplit(" ", 1)[1])

@@ -11,7 +11,7 @@ from tickwork.model.protocol import Outcome
 from tickwork.store.column import literal, shortened
 from tickwork.store.pool import Database
 from tickwork.store.port.settling import Claimed
-from tickwork.store.query import queries
+from tickwork.store.query import queries, rows_written
 from tickwork.store.settling import PostgresSettling
 
 
@@ -36,7 +36,7 @@ class PostgresRecordStore:
             )
             if leases:
                 await connection.execute(self._sql["close_leases"], list(leases))
-        return int(answer.rsplit(" ", 1)[1])
+        return rows_written(answer)
 
     @asynccontextmanager
     async def settling(self) -> AsyncIterator[PostgresSettling]:

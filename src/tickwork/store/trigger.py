@@ -23,7 +23,7 @@ from tickwork.store.port.trigger import (
     RuleStep,
 )
 from tickwork.store.port.work import Works
-from tickwork.store.query import queries
+from tickwork.store.query import queries, rows_written
 
 _PICKED = 11  # columns of a picked job
 
@@ -64,7 +64,7 @@ class PostgresTriggerStore:
     async def release_queued(self, limit: int) -> int:
         async with self._database.transaction() as connection:
             answer = await connection.execute(self._sql["release_queued"], limit)
-        return int(answer.rsplit(" ", 1)[1])
+        return rows_written(answer)
 
     async def promote_held(
         self, until: datetime, limit: int, make_days_for: Callable[[Iterable[datetime]], Awaitable[None]]

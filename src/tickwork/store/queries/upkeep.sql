@@ -24,24 +24,16 @@ SELECT NOT EXISTS (SELECT FROM (
 
 -- name: forget_rounds
 -- Rounds of times whose executions are about to go, rule by rule, as that is how they are found.
-WITH gone AS (
-    DELETE FROM tickwork.round WHERE ctid = ANY(ARRAY(
-        SELECT old.ctid FROM tickwork.rule r CROSS JOIN LATERAL (
-            SELECT ctid FROM tickwork.round WHERE rule_id = r.id AND scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3
-        ) old
-        LIMIT $3))
-    RETURNING 1
-)
-SELECT count(*) FROM gone;
+DELETE FROM tickwork.round WHERE ctid = ANY(ARRAY(
+    SELECT old.ctid FROM tickwork.rule r CROSS JOIN LATERAL (
+        SELECT ctid FROM tickwork.round WHERE rule_id = r.id AND scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3
+    ) old
+    LIMIT $3));
 
 -- name: forget_extras
 -- Extra runs whose executions are about to go.
-WITH gone AS (
-    DELETE FROM tickwork.extra WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM tickwork.extra WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3))
-    RETURNING 1
-)
-SELECT count(*) FROM gone;
+DELETE FROM tickwork.extra WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM tickwork.extra WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3));
 
 -- name: give_up_rounds
 -- Rounds of the past that wait for others to complete: nobody has seen to those for as long as history is kept. Those
@@ -60,21 +52,13 @@ WHERE e.tenant_id = ANY(ARRAY[a.tenant_id]) AND e.scheduled_for = a.child_at AND
 
 -- name: forget_awaited
 -- What executions waited for that are about to go.
-WITH gone AS (
-    DELETE FROM tickwork.awaited WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM tickwork.awaited WHERE child_at >= $1 AND child_at < $2 LIMIT $3))
-    RETURNING 1
-)
-SELECT count(*) FROM gone;
+DELETE FROM tickwork.awaited WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM tickwork.awaited WHERE child_at >= $1 AND child_at < $2 LIMIT $3));
 
 -- name: forget_dead_letters
 -- Dead letters whose executions are about to go.
-WITH gone AS (
-    DELETE FROM tickwork.dead_letter WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM tickwork.dead_letter WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3))
-    RETURNING 1
-)
-SELECT count(*) FROM gone;
+DELETE FROM tickwork.dead_letter WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM tickwork.dead_letter WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3));
 
 -- name: forget_backfills
 -- Backfills that ended long ago.
