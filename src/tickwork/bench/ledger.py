@@ -1,6 +1,7 @@
 """What ran, written down by whoever ran it, outside of Tickwork: the scenarios count from it what was lost or doubled.
 
-Every process has a file of its own that it maps into memory, so a note costs next to nothing and survives a kill.
+Every process has a file of its own that it maps into memory, so a note costs next to nothing and survives a kill. Peers
+write it too, in an environment without Tickwork: only the standard library is imported here.
 """
 
 import mmap
@@ -8,8 +9,6 @@ import os
 from array import array
 from pathlib import Path
 from typing import NamedTuple
-
-from tickwork.bench.figure import Curve, curve
 
 LEDGER_FOLDER = "TICKWORK_BENCH_LEDGER"
 _FINE = 9  # bits: each doubling is cut into 512 buckets, so a bucket is at most 0.2 % wide
@@ -51,9 +50,6 @@ class Lateness(NamedTuple):
             if seen >= wanted and seen:
                 return round(_end_of(bucket) / 1000, 2)
         return 0.0
-
-    def curve(self) -> Curve:
-        return curve(self.milliseconds)
 
     def summary(self) -> dict[str, float]:
         shares = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99, "max_ms": 1.0}

@@ -1,9 +1,13 @@
 """The external ledger: counted by several processes, read while it is written."""
 
+import subprocess
+import sys
 from array import array
+from pathlib import Path
 
 import pytest
 
+from tickwork.bench import ledger
 from tickwork.bench.account import balance
 from tickwork.bench.ledger import Ledger, Ledgers
 
@@ -60,6 +64,14 @@ def test_a_lateness_is_told_to_a_fifth_of_a_percent(tmp_path, micros):
 def test_what_is_later_than_can_be_told_counts_as_the_latest(tmp_path):
     Ledger(tmp_path / "1.ledger").note_lateness(1 << 50)
     assert Ledgers(tmp_path).lateness().milliseconds(1.0) == pytest.approx((1 << 40) / 1000)
+
+
+def test_peers_can_write_it_with_nothing_but_the_standard_library(tmp_path):
+    code = "import sys; sys.path.append(sys.argv[1]); import ledger, pathlib;"
+    code += "ledger.Ledger.create(pathlib.Path(sys.argv[2])).count(3)"
+    folders = Path(ledger.__file__).parent, tmp_path
+    subprocess.run([sys.executable, "-I", "-S", "-c", code, *folders], check=True)
+    assert Ledgers(tmp_path).total() == 1
 
 
 def test_lateness_of_nothing_is_nought(tmp_path):

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from tickwork.bench import plan as base
 from tickwork.bench.account import settle_accounts
-from tickwork.bench.figure import Figure
+from tickwork.bench.figure import Figure, curve
 from tickwork.bench.ledger import Lateness
 from tickwork.bench.plan import Many
 from tickwork.bench.recurring import PERIOD, end_pulse, start_burst, start_pulse, wait_for
@@ -70,7 +70,7 @@ async def run(show: Show, plan: Plan) -> Figure:
         },
         held_equal=f"{HELD_EQUAL}; one worker for both keys, each job takes {_TAKES} s",
         series={
-            f"{name}: % of the quiet key begun within so many ms": lateness.curve()
+            f"{name}: % of the quiet key begun within so many ms": curve(lateness.milliseconds)
             for name, lateness in (("without the flood", alone), ("during the flood", beside))
         },
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from tickwork.bench import plan as base
-from tickwork.bench.figure import Figure, Series
+from tickwork.bench.figure import Figure, Series, curve
 from tickwork.bench.ledger import Lateness
 from tickwork.bench.plan import Many
 from tickwork.bench.punctuality import watch_spread
@@ -35,7 +35,7 @@ async def run(show: Show, plan: Plan) -> Figure:
     for rate in (plan.low, plan.high, plan.maximum * 8 // 10):
         show.say(f"{rate:,} a second")
         found[f"at_{rate}"], late = await _measure(show, plan, rate)
-        series[f"{rate:,} a second: % begun within so many ms"] = late.curve()
+        series[f"{rate:,} a second: % begun within so many ms"] = curve(late.milliseconds)
     judged = [found[f"at_{rate}"] for rate in (plan.low, plan.high)]
     return Figure(
         scenario="lateness",
