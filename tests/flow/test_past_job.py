@@ -10,7 +10,7 @@ from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
 from tickwork.app import Node
 from tickwork.model.errors import NotFound
-from tickwork.model.ids import parse_job_id
+from tickwork.model.ids import job_id, parse_job_id
 from tickwork.model.job import JobRequest
 from tickwork.store import past_job
 from tickwork.testing.clock import SettableClock
@@ -37,6 +37,10 @@ async def run_all(node: Node, worker: ScriptedWorker) -> None:
 async def pass_time(node: Node, clock: SettableClock, worker: ScriptedWorker, by: timedelta) -> None:
     await later(clock, worker, by)
     await node.step("partitions")
+    await forget(node)
+
+
+async def forget(node: Node) -> None:
     while await node.step("past jobs"):
         pass
 
@@ -151,18 +155,25 @@ async def test_those_that_others_depend_on_go_after_them(
     await still_node.step("promote")
     await run_all(still_node, worker)
     await pass_time(still_node, clock, worker, MONTH_AND_MORE)
-    assert [await is_known(still_node, job) for job in (first, second, third)] == [False] * 3
+    for known in (True, True), (True, False), (False, False):
+        assert [await is_known(still_node, job) for job in (first, second)] == [*known]
+        await forget(still_node)
+    assert not await is_known(still_node, third)
     assert await connection.fetchval("SELECT count(*) FROM tickwork.dependency") == 0
 
 
-async def test_however_many_there_are_all_of_them_go(
+async def test_however_many_there_are_and_however_many_stay_all_others_go(
     still_node: Node, clock: SettableClock, worker: ScriptedWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(past_job, "_TOGETHER", 2)
-    jobs = [await make(still_node) for _ in range(5)]
+    staying = [await make(still_node) for _ in range(3)]
+    for job in staying:
+        await make(still_node, depends_on=[job_id(job)], schedule="in 90d")
+    going = [await make(still_node) for _ in range(5)]
     await run_all(still_node, worker)
     await pass_time(still_node, clock, worker, MONTH_AND_MORE)
-    assert [await is_known(still_node, job) for job in jobs] == [False] * 5
+    assert [await is_known(still_node, job) for job in staying] == [True] * 3
+    assert [await is_known(still_node, job) for job in going] == [False] * 5
 
 
 async def test_one_that_somebody_is_running_is_left_alone(

@@ -1,11 +1,12 @@
 """Jobs that were due one time go with their history: nothing else would grow for as long as the database lives."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from tickwork.store.pool import Database
 from tickwork.store.query import queries
 
 _TOGETHER = 1000
+_START = datetime.min.replace(tzinfo=UTC), 0
 
 
 class PastJobs:
@@ -13,9 +14,13 @@ class PastJobs:
         self._database = database
         self._history = timedelta(days=history_days)
         self._sql = queries("upkeep")
+        self._place = _START
 
     async def forget(self) -> bool:
-        """Some of them; whether there may be more: those that others depended on can go once these have gone."""
+        """Look through some of them; whether there are more. Those that others depended on go in the next round."""
         async with self._database.transaction() as connection:
-            gone: int = await connection.fetchval(self._sql["forget_jobs"], self._history, _TOGETHER)
-        return gone > 0
+            past = await connection.fetch(self._sql["lock_past_jobs"], *self._place, self._history, _TOGETHER)
+            await connection.execute(self._sql["forget_jobs"], [job["id"] for job in past])
+        more = len(past) == _TOGETHER
+        self._place = (past[-1]["scheduled_for"], past[-1]["id"]) if more else _START
+        return more

@@ -68,22 +68,27 @@ DELETE FROM tickwork.backfill WHERE ended_at < tickwork.clock() - $1::interval;
 -- Workers that left long ago.
 DELETE FROM tickwork.worker WHERE ended_at < tickwork.clock() - $1::interval;
 
+-- name: lock_past_jobs
+-- Locks some jobs that were due one time before the history that is kept, in the order of their times.
+SELECT scheduled_for, id FROM tickwork.job
+WHERE rule_id IS NULL AND (scheduled_for, id) > ($1, $2) AND scheduled_for < tickwork.clock() - $3::interval AND NOT held
+ORDER BY scheduled_for, id
+LIMIT $4
+FOR UPDATE SKIP LOCKED;
+
 -- name: forget_jobs
--- Jobs that were due one time, when nothing refers to them any more: asked again under their locks, for somebody may
--- have run them meanwhile.
+-- Deletes those of these jobs to which nothing refers: no execution, no other run of them, no job that depends on them.
 WITH gone AS (
-    DELETE FROM tickwork.job
-    WHERE id = ANY(ARRAY(
-        SELECT id FROM tickwork.job
-        WHERE rule_id IS NULL AND scheduled_for < tickwork.clock() - $1::interval AND NOT held
-            AND NOT tickwork.is_referred_to(tenant_id, id, scheduled_for)
-        LIMIT $2
-        FOR UPDATE SKIP LOCKED
-    )) AND NOT tickwork.is_referred_to(tenant_id, id, scheduled_for)
+    DELETE FROM tickwork.job j
+    WHERE id = ANY($1::bigint[])
+        AND NOT EXISTS (
+            SELECT FROM tickwork.execution e
+            WHERE e.tenant_id = j.tenant_id AND e.scheduled_for = j.scheduled_for AND e.job_id = j.id
+            OFFSET 0)
+        AND NOT EXISTS (SELECT FROM tickwork.extra x WHERE x.job_id = j.id OFFSET 0)
+        AND NOT EXISTS (SELECT FROM tickwork.dependency d WHERE d.parent_id = j.id OFFSET 0)
     RETURNING id
 ), past AS (
     DELETE FROM tickwork.job_past WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
-), awaiting AS (
-    DELETE FROM tickwork.dependency WHERE child_id = ANY(ARRAY(SELECT id FROM gone))
 )
-SELECT count(*) FROM gone;
+DELETE FROM tickwork.dependency WHERE child_id = ANY(ARRAY(SELECT id FROM gone));
