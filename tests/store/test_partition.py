@@ -116,7 +116,7 @@ async def test_what_belongs_to_a_day_is_forgotten_bit_by_bit_before_it_goes(
         """
         INSERT INTO tickwork.rule (tenant_id, timing, catch_up) SELECT 1, n::text, '{}' FROM generate_series(1, 2) n;
         INSERT INTO tickwork.round (rule_id, scheduled_for)
-        SELECT r.id, now() - n * interval '1 s' FROM tickwork.rule r, generate_series(1, 3) n;
+        SELECT r.id, date_trunc('day', now()) + n * interval '1 s' FROM tickwork.rule r, generate_series(1, 3) n;
         INSERT INTO tickwork.extra (job_id, scheduled_for) VALUES (1, now()), (1, now() - interval '100 days');
         """
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 
 Instant = Annotated[datetime, Meta(tz=True)]
-_FIRST = datetime.min.replace(tzinfo=UTC)
+FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
@@ -15,4 +15,4 @@ def to_utc(at: datetime) -> datetime:
     try:
         return at.astimezone(UTC)
     except OverflowError:
-        return _FIRST if at.year == 1 else _LAST
+        return FIRST if at.year == 1 else _LAST

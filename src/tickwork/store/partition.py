@@ -11,6 +11,7 @@ import asyncpg
 import structlog
 
 from tickwork.model.errors import Unavailable
+from tickwork.model.instant import FIRST
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query import queries, rows_written
 
@@ -19,11 +20,9 @@ _AHEAD = 8  # days
 _DAY = timedelta(days=1)
 _MONTH_LABEL = 6  # digits
 _TOGETHER = 10_000  # rows that are deleted in one transaction
-_EVER = datetime.min.replace(tzinfo=UTC)
 _BELONGINGS = ("forget_dead_letters", "forget_awaited", "forget_extras", "forget_rounds")
-_BRIEFLY = (
-    "SET LOCAL lock_timeout = '1s'"  # whoever comes after one that waits to drop a partition waits, too
-)
+# Whoever comes after one that waits to drop a partition waits, too.
+_BRIEFLY = "SET LOCAL lock_timeout = '1s'"
 _TABLES = ("execution", "attempt", "log")
 # Most of each page stays free, so that the finished row with its result finds room beside the old one and no index
 # is touched (HOT).
@@ -39,7 +38,7 @@ class Partitions:
         self._database = database
         self._history = timedelta(days=history_days)
         self._sql = queries("upkeep")
-        self._begin = self._end = _EVER
+        self._begin = self._end = FIRST
         self._labels: set[str] = set()
 
     def horizon(self) -> datetime:
@@ -52,7 +51,7 @@ class Partitions:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["forget_backfills"], self._history)
             await connection.execute(self._sql["forget_workers"], self._history)
-        return any([await self._try_to_drop(label) for label in self._old()])
+        return await self._drop_old()
 
     async def make_ahead(self) -> None:
         """Apart from dropping: whatever goes wrong with that, there must be room for what comes."""
@@ -96,17 +95,17 @@ class Partitions:
         split = any(label.startswith(month) for label in labels)
         return f"{day:%Y%m%d}" if split or _bounds(month)[1] > self._begin else month
 
-    def _old(self) -> list[str]:
-        return sorted((label for label in self._labels if _bounds(label)[1] <= self._begin), key=_bounds)
-
-    async def _try_to_drop(self, label: str) -> bool:
+    async def _drop_old(self) -> bool:
+        """Until one is in use: to wait for each of the others, too, would hold up everybody again and again."""
+        old = sorted((label for label in self._labels if _bounds(label)[1] <= self._begin), key=_bounds)
         try:
-            return await self._drop(label)
+            more = [await self._drop(label) for label in old]
         except Unavailable as error:
             if not isinstance(error.__cause__, asyncpg.LockNotAvailableError):
                 raise
-            _log.info("a partition is kept for now, because somebody reads it", partition=label)
+            _log.info("old partitions are kept for now, because somebody uses them")
             return False
+        return any(more)
 
     async def _drop(self, label: str) -> bool:
         """Unless something in it is left to do; whether there is more to forget before."""
@@ -125,7 +124,7 @@ class Partitions:
     async def _forget(self, connection: Connection, label: str, labels: Collection[str]) -> bool:
         """Some of what belongs to its executions, and to times before them that had none; whether there may be more."""
         begin, end = _bounds(label)
-        since = max((before for _, before in map(_bounds, labels) if before <= begin), default=_EVER)
+        since = max((before for _, before in map(_bounds, labels) if before <= begin), default=FIRST)
         answers = [await connection.execute(self._sql[name], since, end, _TOGETHER) for name in _BELONGINGS]
         return max(map(rows_written, answers)) == _TOGETHER
 

@@ -1,12 +1,13 @@
-"""Jobs that were due one time go with their history: nothing else would grow for as long as the database lives."""
+"""Jobs that were due one time go with their history: else their table would grow with every one that ran."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
+from tickwork.model.instant import FIRST
 from tickwork.store.pool import Database
 from tickwork.store.query import queries
 
 _TOGETHER = 1000
-_START = datetime.min.replace(tzinfo=UTC), 0
+_START = FIRST, 0
 
 
 class PastJobs:

@@ -1,6 +1,6 @@
 """Firing rules: the SQL behind the trigger stage."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
@@ -17,6 +17,7 @@ from tickwork.store.port.trigger import (
     Candidates,
     Collision,
     DueRule,
+    MakeDays,
     QueueRoom,
     Round,
     RoundNote,
@@ -66,9 +67,7 @@ class PostgresTriggerStore:
             answer = await connection.execute(self._sql["release_queued"], limit)
         return rows_written(answer)
 
-    async def promote_held(
-        self, until: datetime, limit: int, make_days_for: Callable[[Iterable[datetime]], Awaitable[None]]
-    ) -> int:
+    async def promote_held(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(self._sql["lock_held_jobs"], until, limit)
             await make_days_for(row["scheduled_for"] for row in rows)

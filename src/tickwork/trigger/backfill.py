@@ -5,10 +5,11 @@ executions, in one transaction under the backfill's lock. A turn is guarded by h
 was looked at, so that two nodes, or one that repeats itself, make nothing twice.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable
 from datetime import date, datetime
 
 from tickwork.store.port.backfill import BackfillStore
+from tickwork.store.port.trigger import MakeDays
 
 _DAYS = 31  # whose partitions may have to be made in one turn
 
@@ -17,7 +18,7 @@ class Backfiller:
     def __init__(
         self,
         store: BackfillStore,
-        make_days_for: Callable[[Iterable[datetime]], Awaitable[None]],
+        make_days_for: MakeDays,
         work_arrived: Callable[[], None],
     ) -> None:
         self._store = store

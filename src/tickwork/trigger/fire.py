@@ -6,8 +6,8 @@ nothing has happened; after it, everything has. Rules are locked before their jo
 changes a job's place in a rule takes the same lock, so a pause or an edit is either wholly before or wholly after.
 """
 
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from datetime import timedelta
 from itertools import count
 from typing import Protocol
 
@@ -25,6 +25,7 @@ from tickwork.store.port.trigger import (
     Cursor,
     DueRule,
     Firing,
+    MakeDays,
     Round,
     RoundNote,
     RuleStep,
@@ -67,7 +68,7 @@ class Trigger:
         store: TriggerStore,
         timing_from_text: Callable[[str], Timing],
         place: Place,
-        make_days_for: Callable[[Iterable[datetime]], Awaitable[None]],
+        make_days_for: MakeDays,
         backlogs: Backlogs,
         much_to_do: Callable[[], None],
     ) -> None:

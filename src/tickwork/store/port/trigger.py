@@ -14,6 +14,8 @@ from tickwork.store.port.work import Works
 Cursor = tuple[int, int]  # (priority, job): how far a round has been fired
 NOT_BEGUN: Cursor = (-1, 0)
 
+MakeDays = Callable[[Iterable[datetime]], Awaitable[None]]  # partitions for executions at these times
+
 
 class DueRule(NamedTuple):
     id: int
@@ -142,7 +144,5 @@ class TriggerStore(Protocol):
     async def release_queued(self, limit: int) -> int:
         """Let those go on whose turn has come; how many."""
 
-    async def promote_held(
-        self, until: datetime, limit: int, make_days_for: Callable[[Iterable[datetime]], Awaitable[None]]
-    ) -> int:
+    async def promote_held(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
         """Give one-time jobs due before that their executions, on days that may have passed meanwhile; how many."""
