@@ -54,7 +54,7 @@ class Claimer:
         await self._roster.learn((line.lane for line in waiting), claiming)
         lines = [line for line in waiting if self._roster.serving(line.lane)]
         if not lines:
-            self._notice((), Gates(()))
+            self._notice((), Gates((), ()))
             self.something_may_be_left = False
             return None
         room = self._roster.room()

@@ -19,14 +19,17 @@ class _Bound(NamedTuple):
 
 
 class Gates:
-    """Of some lanes. What is let through is counted here and written down before the commit."""
+    """The gates of some lanes. What is let through is counted here and written down before the commit.
 
-    def __init__(self, gates: Iterable[Gate]) -> None:
+    A lane whose gates were not asked for has no room at all: a worker that frees places while the locks are waited
+    for can get work only of lanes whose limits were read under these locks."""
+
+    def __init__(self, lanes: Iterable[Lane], gates: Iterable[Gate]) -> None:
         self._gates = {gate.name: gate for gate in gates}
         self._counted: dict[int, int] = {}
         self._running: dict[int, int] = {}
         self._used_until: dict[int, datetime] = {}
-        self._bounds: dict[int, list[_Bound]] = {}  # by lane
+        self._bounds = {lane.id: [*_bounds(lane, self._gates)] for lane in lanes}
         self.start_over()
 
     def start_over(self) -> None:
@@ -41,18 +44,20 @@ class Gates:
 
     def room(self, lane: Lane) -> int:
         """How many more of this lane may be handed out."""
-        bounds = self._of(lane)
+        bounds = self._bounds.get(lane.id)
+        if bounds is None:
+            return 0
         return min((self._room(bound) for bound in bounds), default=_ANY)
 
     def let_through(self, lane: Lane, count: int) -> None:
-        for gate, max_running, rate in self._of(lane):
+        for gate, max_running, rate in self._bounds[lane.id]:
             if max_running is not None:
                 self._running[gate.id] += count
             if rate is not None:
                 self._used_until[gate.id] += count * rate.interval
 
     def slots(self, lane: Lane, places: range) -> Iterator[Slot]:
-        for gate, max_running, _ in self._of(lane):
+        for gate, max_running, _ in self._bounds[lane.id]:
             if max_running is not None:
                 yield Slot(gate.id, places)
 
@@ -61,7 +66,7 @@ class Gates:
         asked: dict[int, int] = {}
         limits: dict[int, int] = {}
         for lane, count in wanted:
-            for gate, max_running, _ in self._of(lane):
+            for gate, max_running, _ in self._bounds[lane.id]:
                 if max_running is not None:
                     asked[gate.id] = min(asked.get(gate.id, 0) + count, most)
                     limits[gate.id] = min(limits.get(gate.id, max_running), max_running)
@@ -92,18 +97,11 @@ class Gates:
             room = min(room, _tokens(bound.rate, self._used_until[bound.gate.id], bound.gate.now))
         return room
 
-    def _of(self, lane: Lane) -> list[_Bound]:
-        if not self._gates:
-            return []
-        if lane.id not in self._bounds:
-            self._bounds[lane.id] = [*_bounds(lane, self._gates)]
-        return self._bounds[lane.id]
-
 
 async def lock_gates(handing: Handing, wanted: Sequence[tuple[Lane, int]], most: int) -> Gates:
     """Of these lanes, of which so many are wanted, and no more than that in all."""
     names = {name for lane, _ in wanted for name in gate_names(lane)}
-    gates = Gates(await handing.lock_gates(names)) if names else Gates(())
+    gates = Gates([lane for lane, _ in wanted], await handing.lock_gates(names) if names else ())
     await gates.count(handing, wanted, most)
     return gates
 

@@ -70,9 +70,9 @@ class Roster:
         chosen: dict[Member, list[Sequence[int]]] = defaultdict(list)
         for number, alike in _by_urgency(works, places):
             lane, members = self.lanes[number], self.serving(number)
-            if not any(member.room for member in members):
+            open_ones = alike[: gates.room(lane)] if any(member.room for member in members) else ()
+            if not open_ones:
                 continue
-            open_ones = alike[: gates.room(lane)]
             begin = 0
             for member, count in _shares(len(open_ones), members, lane.terms.resources):
                 share = open_ones[begin : begin + count]

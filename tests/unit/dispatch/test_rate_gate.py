@@ -20,15 +20,15 @@ MAIL = Lane(1, 1, "mail", "send", NO_TERMS)
 
 
 def test_a_lane_without_gates_has_room_for_any_number() -> None:
-    assert Gates(()).room(MAIL) > 1_000_000
+    assert Gates([MAIL], ()).room(MAIL) > 1_000_000
 
 
 def test_a_paused_queue_has_room_for_none() -> None:
-    assert Gates([_gate(paused=True)]).room(MAIL) == 0
+    assert Gates([MAIL], [_gate(paused=True)]).room(MAIL) == 0
 
 
 def test_a_rate_has_room_for_its_amount_and_then_for_none() -> None:
-    gates = Gates([_gate(rate=parse_rate("100/1m"))])
+    gates = Gates([MAIL], [_gate(rate=parse_rate("100/1m"))])
     assert gates.room(MAIL) == 100
     gates.let_through(MAIL, 100)
     assert gates.room(MAIL) == 0
@@ -39,7 +39,7 @@ def test_a_rate_has_room_for_its_amount_and_then_for_none() -> None:
 def test_a_key_that_nobody_limits_by_number_is_not_counted() -> None:
     lane = Lane(2, 1, "other", "send", Terms(limits=[Limit("api", rate="5/1s")]))
     key = Gate(7, (1, "key", "api"), False, None, None, NOW, NOW)
-    gates = Gates([key])
+    gates = Gates([lane], [key])
     assert gates.room(lane) == 5
     assert list(gates.slots(lane, range(3))) == []
 
@@ -54,7 +54,7 @@ def test_no_period_lets_more_through_than_a_full_bucket_and_what_flows_in(
     passed: list[tuple[datetime, int]] = []
     for seconds, wanted in visits:
         now += timedelta(seconds=seconds)
-        gates = Gates([_gate(max(used_until, now), now, rate=rate)])
+        gates = Gates([MAIL], [_gate(max(used_until, now), now, rate=rate)])
         count = min(wanted, gates.room(MAIL))
         gates.let_through(MAIL, count)
         used_until = gates._used_until[1]
@@ -62,3 +62,9 @@ def test_no_period_lets_more_through_than_a_full_bucket_and_what_flows_in(
     for begin, _ in passed:
         within = sum(count for at, count in passed if begin <= at <= begin + rate.per)
         assert within <= 2 * amount
+
+
+def test_a_lane_that_was_not_asked_for_has_no_room() -> None:
+    limited = Lane(2, 1, "other", "send", Terms(limits=[Limit("api", max_running=5)]))
+    for gates in (Gates((), ()), Gates([MAIL], ()), Gates([MAIL], [_gate(max_running=5)])):
+        assert gates.room(limited) == 0
