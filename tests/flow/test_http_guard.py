@@ -111,7 +111,7 @@ async def test_no_way_of_writing_it_leads_to_this_machine(make_runner):
 async def test_a_denial_is_final_and_names_the_setting(make_runner):
     told = await failure(make_runner(NOTHING_OPENED), "http://127.0.0.1:9/")
     assert (told.type, told.retry) == ("AddressDenied", False)
-    assert "127.0.0.1 is a loopback address; TICKWORK_HTTP_ALLOW" in told.message
+    assert "may call it only if TICKWORK_HTTP_ALLOW names its network" in told.message
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ async def test_one_bad_address_among_good_ones_spoils_the_name(make_runner, look
     async with canary() as bird:
         told = await failure(make_runner(SECOND_LOOPBACK_ONLY), bird.url(host="mixed.example"))
         assert bird.connections == 0
-    assert "mixed.example leads to 127.0.0.1, which is a loopback address" in told.message
+    assert told.message.startswith("mixed.example is not on the public internet")
 
 
 async def test_a_name_that_changes_its_address_is_never_followed_to_a_denied_one(make_runner, look_up):

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from tickwork.model.duration import parse_duration
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.job import HTTP_TASK, PRIORITIES, JobRequest, JobSpec
+from tickwork.model.mark import mark_errors, may_refer
 from tickwork.model.retry import RetryPolicy
 from tickwork.model.schedule import Once, Recurring, Schedule
 from tickwork.model.target import target_errors
@@ -90,6 +91,8 @@ def _errors_of_handler(request: JobRequest) -> Iterator[FieldError]:
         )
     if request.http:
         yield from target_errors(request.http)
+        if not may_refer(request):
+            yield from mark_errors(request.http)
         if request.http.method in _WITHOUT_BODY and request.payload not in (UNSET, None):
             yield FieldError(
                 "payload", f"{request.http.method} sends none", "use POST, or put it into the URL"

@@ -18,6 +18,7 @@ from tickwork.model.ids import job_id
 from tickwork.model.job import (
     HTTP_TASK,
     CreatedJob,
+    HttpTarget,
     JobFilter,
     JobRequest,
     JobSpec,
@@ -25,6 +26,7 @@ from tickwork.model.job import (
     JobView,
     job_view,
 )
+from tickwork.model.mark import unmarked
 from tickwork.model.page import Page
 from tickwork.model.schedule import KINDS, Once, Recurring, Schedule, Timing, described_once
 from tickwork.store.port.define import DefineStore, Made
@@ -159,7 +161,7 @@ class Jobs:
             try:
                 specs.append(_compile_one(request, tasks, compiler))
             except Invalid as invalid:
-                errors.extend(_placed(error, number, len(requests)) for error in invalid.errors)
+                errors.extend(error.at(number, len(requests)) for error in invalid.errors)
             if len(errors) >= _MOST_ERRORS:
                 break
         if not errors:
@@ -181,7 +183,7 @@ class Jobs:
         known = await self._store.find_parents(tenant_id, named_jobs(requests))
         dependencies = Dependencies(requests, known, self._timing_from_text, itself=itself)
         linked = dependencies.link(specs)
-        errors.extend(_placed(error, place, len(requests)) for place, error in dependencies.faults)
+        errors.extend(error.at(place, len(requests)) for place, error in dependencies.faults)
         return linked
 
     async def _known_tasks(self, tenant_id: int, wanted: set[str]) -> "_KnownTasks":
@@ -219,11 +221,6 @@ def _view(spec: JobSpec, made: Made) -> JobView | None:
         created_at=made.created_at,
         updated_at=made.created_at,
     )
-
-
-def _placed(error: FieldError, place: int, count: int) -> FieldError:
-    """With the place of its job in the request, when there are several."""
-    return error._replace(path=f"[{place}].{error.path}") if count > 1 else error
 
 
 def _compile_one(request: JobRequest, tasks: _KnownTasks, compiler: Compiler) -> JobSpec:
@@ -284,7 +281,16 @@ def _patched(document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:
     if merged.get("http") and "url" not in merged["http"]:
         # The patch fits field by field; of the whole, only this can be missing.
         raise Invalid.field("http.url", "is required")
-    return msgspec.convert(merged, JobRequest)
+    return _unmarked(msgspec.convert(merged, JobRequest), document, patch)
+
+
+def _unmarked(request: JobRequest, document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:
+    """A patch may have been made from what was shown, where marks stand for secrets."""
+    if request.http is None or "http" not in patch:
+        return request
+    stored = msgspec.convert(document["http"], HttpTarget) if document.get("http") else None
+    given = (patch["http"].get("headers") or {}) if patch["http"] else {}
+    return msgspec.structs.replace(request, http=unmarked(request.http, stored, given))
 
 
 def _merge(document: Any, patch: Any) -> Any:

@@ -26,6 +26,10 @@ class FieldError(NamedTuple):
     message: str
     hint: str | None = None
 
+    def at(self, place: int, count: int) -> "FieldError":
+        """With the place of its job in the request, when there are several."""
+        return self._replace(path=f"[{place}].{self.path}") if count > 1 else self
+
 
 class TickworkError(Exception):
     """Anything Tickwork reports on purpose."""

@@ -13,6 +13,7 @@ from tickwork.model.ids import job_id
 from tickwork.model.instant import Instant
 from tickwork.model.retry import Backoff, RetryPolicy
 from tickwork.model.schedule import Schedule
+from tickwork.model.secret import veiled
 from tickwork.model.terms import FairShare, Limits, Requires
 
 HTTP_TASK = "http"  # the task that the built-in worker offers to every tenant
@@ -52,7 +53,7 @@ class JobStatus(StrEnum):
 class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: Annotated[str, Meta(max_length=2048)]
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = {}  # those that hold secrets are shown as a mark
 
 
 class RetryRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -238,7 +239,7 @@ def job_view(
         key=request.key,
         status=status,
         task=request.task,
-        http=request.http,
+        http=veiled(request.http) if request.http else None,
         payload=msgspec.Raw(payload),
         schedule=schedule,
         schedule_words=words,

@@ -9,6 +9,7 @@ import msgspec
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import Trigger
 from tickwork.model.job import JobRequest, JobSpec, JobStatus
+from tickwork.model.mark import mark_errors, unmarked
 from tickwork.model.schedule import Once
 from tickwork.store.dependency import Edges
 from tickwork.store.lane import ensure_lanes, lane_name
@@ -39,6 +40,7 @@ class Change:
         """Crossed when it is there no longer. `ids`: of all the jobs of the request, by their places in it."""
         if row is None:
             raise Crossed
+        spec = _with_stored_secrets(spec, row)
         another_time = _asks_for_another_time(row, spec) or _counts_from_now(row, spec, self._now)
         await self._apply(row, spec, another_time, ids)
 
@@ -132,3 +134,19 @@ def _counts_from_now(row: asyncpg.Record, spec: JobSpec, now: datetime) -> bool:
     """A job that is replaced begins anew, but what was due at an instant that has passed is not due again."""
     once = spec.schedule
     return isinstance(once, Once) and (once.at is None or now < once.at != row["scheduled_for"])
+
+
+def _with_stored_secrets(spec: JobSpec, row: asyncpg.Record) -> JobSpec:
+    """Marks in a definition that was made from what was shown stand for the secrets of the job as it is now."""
+    target = spec.request.http
+    if target is None or not any(mark_errors(target)):
+        return spec
+    stored = msgspec.json.decode(row["definition"], type=JobRequest).http
+    target = unmarked(target, stored, target.headers)
+    definition = msgspec.json.decode(spec.definition, type=JobRequest)
+    return msgspec.structs.replace(
+        spec,
+        request=msgspec.structs.replace(spec.request, http=target),
+        target=msgspec.json.encode(target),
+        definition=msgspec.json.encode(msgspec.structs.replace(definition, http=target)),
+    )

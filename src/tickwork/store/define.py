@@ -10,9 +10,10 @@ from datetime import datetime
 import asyncpg
 import msgspec
 
-from tickwork.model.errors import Conflict, NotFound, Stale
+from tickwork.model.errors import Conflict, Invalid, NotFound, Stale
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec, JobStatus, resolved
+from tickwork.model.mark import mark_errors
 from tickwork.model.schedule import Timing
 from tickwork.store.change import Change
 from tickwork.store.dependency import Edges, existing_parents, inside, parents_of
@@ -58,6 +59,7 @@ class PostgresDefineStore:
             edges = Edges(connection, tenant_id)
             there = await self._with_keys("jobs_by_key", connection, tenant_id, specs)
             _check_if_exists(specs, there)
+            _check_secrets(specs, there)
             ids = await self._ids(connection, specs, there)
             specs = [_resolved(spec, ids) for spec in specs]
             new = {job: spec for job, spec in zip(ids, specs, strict=True) if spec.request.key not in there}
@@ -172,6 +174,15 @@ def _check_if_exists(specs: Sequence[JobSpec], there: dict[str | None, asyncpg.R
                 f"job {job} has the key {spec.request.key!r} already; "
                 "to go on with it say if_exists: keep, or replace"
             )
+
+
+def _check_secrets(specs: Sequence[JobSpec], there: dict[str | None, asyncpg.Record]) -> None:
+    """A job that is new has no secrets yet that marks could stand for."""
+    for place, spec in enumerate(specs):
+        if spec.request.http and spec.request.key not in there:
+            errors = [error.at(place, len(specs)) for error in mark_errors(spec.request.http)]
+            if errors:
+                raise Invalid(errors)
 
 
 def _resolved(spec: JobSpec, ids: Sequence[int]) -> JobSpec:

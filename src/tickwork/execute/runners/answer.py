@@ -1,15 +1,18 @@
 """What the target's answer means for the attempt."""
 
+from collections.abc import Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from itertools import chain
+from typing import NamedTuple
 
 import msgspec
 from aiohttp import ClientResponse
 
 from tickwork.execute.failure import AttemptFailed
 from tickwork.model.protocol import Failure
+from tickwork.model.secret import MARK
 
 SHOWN_BYTES = 4096  # of a body, in a result or a failure
 RETRY_AFTER_MAX = 86_400.0
@@ -18,21 +21,27 @@ _PHRASES = {status.value: f" {status.phrase}" for status in HTTPStatus}
 _MAY_ASK_TO_WAIT = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 
 
-async def result_of(response: ClientResponse, max_body_bytes: int) -> bytes:
+class _Body(NamedTuple):
+    start: bytes  # as much as can be shown
+    is_cut: bool  # there was more
+    size: int  # of all that was read
+
+
+async def result_of(response: ClientResponse, max_body_bytes: int, hidden: Sequence[str]) -> bytes:
     """The status and the start of the body, as JSON. The body is read to its end so that the connection can
     be used again, but no more of it is kept than is shown."""
-    start, complete = await _read_body(response, max_body_bytes)
-    if not complete:
+    body = await _read_body(response, max_body_bytes, hidden)
+    if body.size > max_body_bytes:
         raise AttemptFailed(too_large(response, f"{max_body_bytes} bytes of body"))
-    return msgspec.json.encode({"status": response.status, "body": _body_value(response, start)})
+    return msgspec.json.encode({"status": response.status, "body": _body_value(response, body)})
 
 
-async def failure_of(response: ClientResponse, now: float) -> Failure:
-    start, _ = await _read_body(response, SHOWN_BYTES)
+async def failure_of(response: ClientResponse, now: float, hidden: Sequence[str]) -> Failure:
+    body = await _read_body(response, SHOWN_BYTES, hidden)
     return Failure(
         f"Http{response.status}",
         f"{response.url.host} answered {_status_words(response.status)}"
-        + (f": {_text(start)}" if start else ""),
+        + (f": {_text(body)}" if body.start else ""),
         retry=response.status != HTTPStatus.GONE,
         retry_after=_retry_after(response, now),
         kinds=[f"Http{response.status // 100}xx"],
@@ -47,22 +56,28 @@ def header_bytes(response: ClientResponse) -> int:
     return sum(map(len, chain.from_iterable(response.raw_headers)))
 
 
-async def _read_body(response: ClientResponse, limit: int) -> tuple[bytes, bool]:
-    """One byte more than can be shown, and whether the body ended within the limit."""
+async def _read_body(response: ClientResponse, limit: int, hidden: Sequence[str]) -> _Body:
+    """Read a little more than the limit; of what is hidden, not even a part is shown."""
+    longest = max((len(each.encode()) for each in hidden), default=0)
+    kept = SHOWN_BYTES + 1 + longest
     start, size = b"", 0
     async for chunk in response.content.iter_any():
-        start += chunk[: SHOWN_BYTES + 1 - len(start)]
+        start += chunk[: kept - len(start)]
         size += len(chunk)
-        if size > limit:
-            return start, False
-    return start, True
+        if size > max(limit, kept):
+            break
+    for each in hidden:
+        start = start.replace(each.encode(), MARK.encode())
+    if size > kept and longest:
+        start = start[:-longest]  # it may end with a part of one
+    return _Body(start[:SHOWN_BYTES], size > kept or len(start) > SHOWN_BYTES, size)
 
 
-def _body_value(response: ClientResponse, start: bytes) -> msgspec.Raw | str | None:
-    if not start:
+def _body_value(response: ClientResponse, body: _Body) -> msgspec.Raw | str | None:
+    if not body.start:
         return None
-    whole_json = "json" in response.content_type and len(start) <= SHOWN_BYTES and _is_json(start)
-    return msgspec.Raw(start) if whole_json else _text(start)
+    whole_json = "json" in response.content_type and not body.is_cut and _is_json(body.start)
+    return msgspec.Raw(body.start) if whole_json else _text(body)
 
 
 def _is_json(text: bytes) -> bool:
@@ -73,11 +88,9 @@ def _is_json(text: bytes) -> bool:
     return True
 
 
-def _text(start: bytes) -> str:
-    text = (
-        start[:SHOWN_BYTES].decode(errors="replace").replace("\0", "\ufffd")
-    )  # PostgreSQL's text has no NUL
-    return text + "…" if len(start) > SHOWN_BYTES else text
+def _text(body: _Body) -> str:
+    text = body.start.decode(errors="replace").replace("\0", "\ufffd")  # PostgreSQL's text has no NUL
+    return text + "…" if body.is_cut else text
 
 
 def _status_words(status: int) -> str:

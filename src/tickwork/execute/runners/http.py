@@ -4,9 +4,11 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.metadata import version
+from os import strerror
 from random import uniform
 from typing import NamedTuple
 
+import structlog
 from aiohttp import (
     ClientConnectionError,
     ClientConnectorDNSError,
@@ -33,7 +35,11 @@ from tickwork.execute.runners.guard import AddressGuard
 from tickwork.execute.runners.request import Call, content_of, headers_of, read_call
 from tickwork.execute.runners.response import PromptResponse
 from tickwork.execute.runners.room import Full, Rooms
+from tickwork.model.ids import job_id
 from tickwork.model.protocol import Failure, Run
+from tickwork.model.secret import hide
+
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
 SecretsOf = Callable[[int], Awaitable[Sequence[str]]]
 
@@ -81,9 +87,10 @@ class HttpRunner:
         except Full as full:
             raise self._detour(call, run) from full
         except AddressDenied as denied:
-            raise AttemptFailed(Failure("AddressDenied", str(denied), retry=False)) from denied
+            _log.warning("an HTTP job was denied an address", job=job_id(run.job), denied=str(denied))
+            raise AttemptFailed(_denied(call.host)) from denied
         except ClientError as error:
-            raise AttemptFailed(_fault(error, call.host)) from error
+            raise AttemptFailed(_fault(error, call)) from error
         except TimeoutError as error:
             told = f"{call.host} did not answer completely within {run.timeout:g} s"
             raise AttemptFailed(Failure("Timeout", told)) from error
@@ -107,14 +114,14 @@ class HttpRunner:
         async with self._session.request(
             call.method, call.url, data=content, headers=headers, allow_redirects=False
         ) as response:
-            return await self._judge(response)
+            return await self._judge(response, call.hidden)
 
-    async def _judge(self, response: ClientResponse) -> bytes:
+    async def _judge(self, response: ClientResponse, hidden: Sequence[str]) -> bytes:
         if header_bytes(response) > self._limits.header_bytes:
             raise AttemptFailed(too_large(response, f"{self._limits.header_bytes} bytes of headers"))
         if not 200 <= response.status < 300:  # noqa: PLR2004 (2xx is what it is)
-            raise AttemptFailed(await failure_of(response, self._now()))
-        return await result_of(response, self._limits.body_bytes)
+            raise AttemptFailed(await failure_of(response, self._now(), hidden))
+        return await result_of(response, self._limits.body_bytes, hidden)
 
 
 def _open_session(guard: AddressGuard, limits: HttpLimits) -> ClientSession:
@@ -158,11 +165,23 @@ _FAULTS: tuple[tuple[type[ClientError], str, str], ...] = (  # the first that fi
 )
 
 
-def _fault(error: ClientError, host: str) -> Failure:
+def _denied(host: str) -> Failure:
+    """Where the name leads is for the server's log: names of a private network are not to be looked up through us."""
+    told = f"{host} is not on the public internet: HTTP jobs may call it only if TICKWORK_HTTP_ALLOW names its network"
+    return Failure("AddressDenied", told, retry=False)
+
+
+def _fault(error: ClientError, call: Call) -> Failure:
     kind, words = next((kind, words) for fits, kind, words in _FAULTS if isinstance(error, fits))
-    return Failure(kind, words.format(host=host, reason=_reason(error)))
+    return Failure(kind, words.format(host=call.host, reason=_reason(error, call.hidden)))
 
 
-def _reason(error: ClientError) -> str:
+def _reason(error: ClientError, hidden: Sequence[str]) -> str:
+    """The loop's own words for a connection that failed tell the address."""
     cause = error.__cause__ or error
-    return str(getattr(cause, "strerror", None) or getattr(cause, "message", None) or cause)[:_LONGEST_REASON]
+    if isinstance(error, ClientConnectorError) and not isinstance(
+        error, ClientConnectorDNSError | ClientSSLError
+    ):
+        return strerror(cause.errno) if isinstance(cause, OSError) and cause.errno else "no address answered"
+    told = str(getattr(cause, "strerror", None) or getattr(cause, "message", None) or cause)
+    return hide(told, hidden)[:_LONGEST_REASON]

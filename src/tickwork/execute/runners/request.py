@@ -14,6 +14,7 @@ from tickwork.model.destination import destination_of
 from tickwork.model.ids import execution_id, from_micros, job_id
 from tickwork.model.job import HttpTarget
 from tickwork.model.protocol import Failure, Run
+from tickwork.model.secret import hidden_texts
 from tickwork.model.target import target_errors
 
 _WITHOUT_CONTENT = frozenset({"GET", "HEAD", "DELETE"})  # content has no meaning in these (RFC 9110, 9.3)
@@ -29,6 +30,7 @@ class Call(NamedTuple):
     destination: str
     headers: Mapping[str, str]
     has_content: bool
+    hidden: tuple[str, ...]  # what must not be kept of an answer or an error
 
 
 @lru_cache(maxsize=1024)
@@ -42,7 +44,9 @@ def read_call(target: bytes) -> Call:
     url = URL(read.url, encoded=True)  # as the user wrote it: a signed query breaks when it is quoted anew
     host = url.raw_host or ""
     has_content = read.method not in _WITHOUT_CONTENT
-    return Call(read.method, url, host, destination_of(read.url), read.headers, has_content)
+    return Call(
+        read.method, url, host, destination_of(read.url), read.headers, has_content, hidden_texts(read)
+    )
 
 
 def _bad_target(message: str) -> AttemptFailed:

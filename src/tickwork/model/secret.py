@@ -1,0 +1,94 @@
+"""Secrets in the headers and the URL of an HTTP job: which they are, and how they are kept out of what is shown."""
+
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import unquote_plus
+
+import msgspec
+
+if TYPE_CHECKING:
+    from tickwork.model.job import HttpTarget
+
+MARK = "***"
+
+_TELLING = re.compile(
+    r"authorization|cookie|token|secret|passw|passphrase|credential|signature|session"
+    r"|(api|access|auth|private)-?key|(^|-)(auth|bearer|hmac|jwt|key|pass|pwd|sid|sig)(-|$)"
+)
+_HARMLESS = frozenset({"idempotency-key", "x-idempotency-key"})
+_TELLING_IN_QUERY = frozenset({"code"})  # as some clouds name the key of a function
+_PARAMETER = re.compile(r"(?P<name>[^=&;]+)=(?P<value>[^&;]+)")
+_SHORTEST_HIDDEN = 6  # a shorter text stands in too many others
+
+
+def is_secret(name: str) -> bool:
+    """Whether a header of this name holds what must not be shown."""
+    words = re.sub(r"[^a-z0-9]+", "-", name.lower())
+    return words not in _HARMLESS and bool(_TELLING.search(words))
+
+
+def veiled(target: "HttpTarget") -> "HttpTarget":
+    """As it may be shown."""
+    headers = {name: MARK if is_secret(name) else value for name, value in target.headers.items()}
+    return msgspec.structs.replace(target, url=exchanged(target.url, lambda *_: MARK), headers=headers)
+
+
+def hidden_texts(target: "HttpTarget") -> tuple[str, ...]:
+    """All that must not stand in what is kept of an answer or an error, longest first."""
+    found = {
+        text for name, value in target.headers.items() if is_secret(name) for text in _forms(name, value)
+    }
+    for _, value in secret_parameters(target.url):
+        found |= {value, unquote_plus(value)}
+    found |= {msgspec.json.encode(text).decode()[1:-1] for text in found}  # as an answer in JSON repeats it
+    return tuple(sorted((text for text in found if len(text) >= _SHORTEST_HIDDEN), key=len, reverse=True))
+
+
+def hide(text: str, hidden: Iterable[str]) -> str:
+    for each in hidden:
+        text = text.replace(each, MARK)
+    return text
+
+
+def secret_parameters(url: str) -> Iterator[tuple[str, str]]:
+    """The names and values of those parameters in a URL that must not be shown."""
+    for match in _PARAMETER.finditer(url.partition("?")[2]):
+        if _is_secret_parameter(match["name"]):
+            yield match["name"], match["value"]
+
+
+def exchanged(url: str, exchange: Callable[[str, str], str]) -> str:
+    """The URL with other values for those parameters."""
+    address, mark, query = url.partition("?")
+
+    def exchanged_one(match: re.Match[str]) -> str:
+        name, value = match["name"], match["value"]
+        return f"{name}={exchange(name, value)}" if _is_secret_parameter(name) else match[0]
+
+    return address + mark + _PARAMETER.sub(exchanged_one, query) if mark else url
+
+
+def _is_secret_parameter(name: str) -> bool:
+    words = unquote_plus(name)
+    return words.lower() in _TELLING_IN_QUERY or is_secret(words)
+
+
+def _forms(name: str, value: str) -> Iterator[str]:
+    """A secret and its parts, as others may repeat them."""
+    yield value
+    scheme, _, rest = value.partition(" ")
+    yield rest.strip()
+    if scheme.lower() == "basic":
+        decoded = _decoded(rest)
+        yield from (decoded, decoded.partition(":")[2])
+    if "cookie" in name.lower():
+        yield from (part.partition("=")[2].strip() for part in value.split(";"))
+
+
+def _decoded(text: str) -> str:
+    try:
+        return b64decode(text).decode()
+    except ValueError:
+        return ""
