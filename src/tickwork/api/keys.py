@@ -44,7 +44,10 @@ async def list_keys(call: Call[NoQuery, None]) -> Reply:
 
 
 async def revoke_key(call: Call[NoQuery, None]) -> Reply:
-    """Revoke an API key. Whoever holds it is refused from now on."""
+    """Revoke an API key. Whoever holds it is refused from now on.
+
+    The last admin key of your tenant stays: make another one first, and not one that expires.
+    """
     return json_reply(await call.node.keys.revoke(call.caller, call.id(parse_key_id)))
 
 

@@ -22,16 +22,22 @@ def find_address(settings: Settings) -> Address:
     return find_server(settings.url, settings.api_key, settings.data_dir)
 
 
+server_option = click.option(
+    "--server", metavar="URL", help="The server to ask; else TICKWORK_URL, or `tickwork up` here."
+)
+
+
+def open_client(server: str | None) -> Client:
+    return Client(*find_address(read_settings(url=server)[0]), retries=_RETRIES)
+
+
 def with_client(command: Callable[..., None]) -> Callable[..., None]:
     """Add --server to a command, and hand it a client as its first argument."""
 
-    @click.option(
-        "--server", metavar="URL", help="The server to ask; else TICKWORK_URL, or `tickwork up` here."
-    )
+    @server_option
     @wraps(command)
     def connected(*args: Any, server: str | None, **kwargs: Any) -> None:
-        address = find_address(read_settings(url=server)[0])
-        with Client(*address, retries=_RETRIES) as client:
+        with open_client(server) as client:
             command(client, *args, **kwargs)
 
     return connected

@@ -66,7 +66,10 @@ def read_key(folder: Path) -> str:
         file.chmod(0o600)  # whatever put it back there
         return file.read_text("ascii").strip()
     except (OSError, ValueError):
-        raise TickworkError(f"the admin key cannot be read from {file}; put it back there") from None
+        raise TickworkError(
+            f"the admin key cannot be read from {file}; put it back there, or another one, made with "
+            f"`tickwork key create NAME --scope admin --offline --data-dir {folder}`"
+        ) from None
 
 
 @contextmanager

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import click
+import msgspec
 
-from tickwork.cli.connect import with_client
+from tickwork.cli.connect import open_client, read_settings, server_option, with_client
 from tickwork.cli.output import Columns, output_option, say, show_item, show_page
 from tickwork.cli.value import duration
 from tickwork.client.sync import Client
@@ -41,12 +42,40 @@ def command() -> None:
 )
 @click.option("--tenant", help="Whose key it is; your own tenant's without it.")
 @click.option("--expires-in", type=duration, metavar="DURATION", help="When it stops working, such as 90d.")
+@click.option("--offline", is_flag=True, help="Ask no server and no key: write it into the database.")
+@click.option("--database-url", metavar="URL", help="With --offline: postgresql://user:password@host/name")
+@click.option("--data-dir", metavar="FOLDER", help="With --offline: where `tickwork up` keeps its database.")
+@server_option
 @output_option
-@with_client
-def create(client: Client, expires_in: timedelta | None, output: str, **request: Any) -> None:
-    """Make a key. Its secret is printed once and kept nowhere."""
+def create(
+    expires_in: timedelta | None,
+    offline: bool,
+    database_url: str | None,
+    data_dir: str | None,
+    server: str | None,
+    output: str,
+    **request: Any,
+) -> None:
+    """Make a key. Its secret is printed once and kept nowhere.
+
+    When no admin key is left, whoever has the database in hand makes one with --offline, whether a server runs or
+    not.
+    """
     expires_at = datetime.now(UTC) + expires_in if expires_in else None
-    key = client.create_key(**request, expires_at=expires_at)
+    if offline:
+        if server:
+            raise click.UsageError("--offline asks no server: leave out --server")
+        from tickwork.cli.offline import make_key
+
+        settings, _ = read_settings(database_url=database_url, data_dir=data_dir)
+        if data_dir and not database_url:
+            settings = msgspec.structs.replace(settings, database_url=None)
+        key = make_key(settings, **request, expires_at=expires_at)
+    else:
+        if database_url or data_dir:
+            raise click.UsageError("--database-url and --data-dir go with --offline")
+        with open_client(server) as client:
+            key = client.create_key(**request, expires_at=expires_at)
     show_item(key, {**_COLUMNS, "secret": lambda key: key.secret}, output)
     say("keep the secret: it cannot be shown again")
 

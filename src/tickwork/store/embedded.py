@@ -9,7 +9,8 @@ import shutil
 import socket
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -41,6 +42,10 @@ jit = off
 timezone = 'UTC'
 log_timezone = 'UTC'
 """
+
+
+class FolderInUse(TickworkError):
+    pass
 
 
 class EmbeddedPostgres:
@@ -113,7 +118,7 @@ class EmbeddedPostgres:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._lock.close()
-            raise TickworkError(
+            raise FolderInUse(
                 f"the data folder {self._folder} is in use by another Tickwork: "
                 "stop that one, or choose another --data-dir"
             ) from None
@@ -206,3 +211,20 @@ class EmbeddedPostgres:
 
 def _is_short_enough(folder: Path) -> bool:
     return len(str(folder)) < _LONGEST_SOCKET_PATH - len(f"/.s.PGSQL.{_PORT}.lock")
+
+
+@contextmanager
+def reached(folder: Path) -> Iterator[str]:
+    """The URL of the database in a data folder. If nobody runs it, it runs for as long as this is open."""
+    if not (folder / "postgres").exists():
+        raise TickworkError(f"there is no database in {folder.absolute()}: name its folder with --data-dir")
+    postgres = EmbeddedPostgres(folder)
+    try:
+        url = postgres.start()
+    except FolderInUse:
+        yield postgres.url()
+        return
+    try:
+        yield url
+    finally:
+        postgres.stop()

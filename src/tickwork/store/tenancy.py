@@ -10,7 +10,7 @@ import msgspec
 
 from tickwork.model.errors import Conflict, KeyReused, NotFound
 from tickwork.model.ids import key_id
-from tickwork.model.tenancy import Caller, KeyView, Scope
+from tickwork.model.tenancy import DEFAULT_TENANT, Caller, KeyView, Scope
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query import queries
 
@@ -78,9 +78,20 @@ class PostgresTenancyStore:
         return [_key_view(row) for row in await self._database.fetch(self._sql["keys"], tenant_id, None)]
 
     async def revoke_key(self, tenant_id: int | None, key: int) -> KeyView:
+        """Conflict for the last admin key of a tenant, unless another tenant's admin shuts that tenant out."""
         async with self._database.transaction() as connection:
-            if await connection.fetchval(self._sql["revoke_key"], tenant_id, min(key, 2**31 - 1)) is None:
+            owner = await connection.fetchrow(
+                self._sql["lock_keys_of_tenant"], tenant_id, min(key, 2**31 - 1)
+            )
+            if owner is None:
                 raise NotFound("key", key_id(key))
+            shut_out = tenant_id is None and owner["name"] != DEFAULT_TENANT
+            if not shut_out and await connection.fetch(self._sql["is_last_admin_key"], key):
+                raise Conflict(
+                    f"{key_id(key)} is the last admin key of the tenant {owner['name']}, not counting those that "
+                    "expire: make another one first"
+                )
+            await connection.execute(self._sql["revoke_key"], key)
             return await self._key(connection, key)
 
     async def is_valid(self, key: int) -> bool:

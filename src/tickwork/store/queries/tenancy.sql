@@ -40,11 +40,26 @@ FROM tickwork.api_key k JOIN tickwork.tenant t ON t.id = k.tenant_id
 WHERE ($1::int IS NULL OR k.tenant_id = $1) AND ($2::int IS NULL OR k.id = $2)
 ORDER BY k.id;
 
+-- name: lock_keys_of_tenant
+-- Whose key this is; that tenant's keys are revoked one at a time.
+SELECT t.id, t.name FROM tickwork.api_key k JOIN tickwork.tenant t ON t.id = k.tenant_id
+WHERE k.id = $2 AND ($1::int IS NULL OR k.tenant_id = $1)
+FOR NO KEY UPDATE OF t;
+
+-- name: is_last_admin_key
+-- Whether nobody could make keys after this one. One that expires does not stand in for one that does not.
+SELECT FROM tickwork.api_key k
+WHERE k.id = $1 AND 'admin' = ANY(k.scopes) AND k.revoked_at IS NULL
+    AND (k.expires_at IS NULL OR k.expires_at > tickwork.clock())
+    AND NOT EXISTS (
+        SELECT FROM tickwork.api_key o
+        WHERE o.tenant_id = k.tenant_id AND o.id <> k.id AND 'admin' = ANY(o.scopes) AND o.revoked_at IS NULL
+            AND (o.expires_at IS NULL OR (k.expires_at IS NOT NULL AND o.expires_at > tickwork.clock()))
+    );
+
 -- name: revoke_key
 -- Makes a key useless.
-UPDATE tickwork.api_key SET revoked_at = coalesce(revoked_at, tickwork.clock())
-WHERE id = $2 AND ($1::int IS NULL OR tenant_id = $1)
-RETURNING id;
+UPDATE tickwork.api_key SET revoked_at = coalesce(revoked_at, tickwork.clock()) WHERE id = $1;
 
 -- name: any_key
 -- Whether anybody could get in.
