@@ -113,6 +113,9 @@ class PaperJobs:
             CreatedJob(view.id, view.key, view.next_run_at) for view in await self.create(tenant_id, requests)
         ]
 
+    async def find(self, _tenant_id, key):
+        raise NotFound("job", f"key:{key}")
+
     async def get(self, tenant_id, job):
         try:
             return self.kept[tenant_id, job_id(job)]

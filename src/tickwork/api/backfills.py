@@ -6,7 +6,7 @@ from tickwork.api.query import PageQuery
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import NoQuery, Route, json_content
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView
-from tickwork.model.ids import parse_backfill_id, parse_job_id
+from tickwork.model.ids import parse_backfill_id
 from tickwork.model.page import Page
 from tickwork.model.tenancy import Scope
 
@@ -19,7 +19,7 @@ async def backfill_job(call: Call[NoQuery, BackfillRequest]) -> Reply:
     Those that have an execution are left out; with the policy `failed`, those that failed or were skipped are run
     again. A dry run stores nothing and answers with the count.
     """
-    job = call.id(parse_job_id)
+    job = await call.job()
     if call.body.dry_run:
         return json_reply(await call.node.backfills.plan(call.tenant_id, job, call.body))
     backfill = await call.node.backfills.start(call.tenant_id, job, call.body)
@@ -28,7 +28,7 @@ async def backfill_job(call: Call[NoQuery, BackfillRequest]) -> Reply:
 
 async def list_backfills(call: Call[PageQuery, None]) -> Reply:
     """List the backfills of a job, newest first."""
-    job, query = call.id(parse_job_id), call.query
+    job, query = await call.job(), call.query
     await call.node.jobs.get(call.tenant_id, job)  # no such job is not the same as no backfills
     return json_reply(await call.node.backfills.list(call.tenant_id, job, query.limit, query.cursor))
 

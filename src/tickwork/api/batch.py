@@ -11,8 +11,8 @@ from tickwork.api.call import Call
 from tickwork.api.problem import CONFLICT, QUEUE_FULL
 from tickwork.api.reply import JSON, Reply, json_reply
 from tickwork.api.route import Content, NoQuery, Route
-from tickwork.api.validate import refuse_any
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.fault import refuse_any
 from tickwork.model.job import CreatedJob, JobRequest
 from tickwork.model.tenancy import Scope
 

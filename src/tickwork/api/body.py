@@ -9,8 +9,8 @@ import msgspec
 from starlette.types import Receive
 
 from tickwork.api.problem import BROKEN_BODY, TOO_LARGE, WRONG_MEDIA, Refusal
-from tickwork.api.validate import faults, refuse_any
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.fault import faults, refuse_any
 
 MEBIBYTE = 1024 * 1024
 LIMIT_DEFAULT = MEBIBYTE

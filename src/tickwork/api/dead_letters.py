@@ -1,7 +1,7 @@
 """/dead-letters: what failed for good, run again or set aside."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -21,7 +21,7 @@ from tickwork.model.dead_letter import (
 )
 from tickwork.model.errors import BadId, FieldError, Invalid
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.ids import parse_execution_id, parse_job_id
+from tickwork.model.ids import parse_execution_id
 from tickwork.model.instant import Instant
 from tickwork.model.job import QueueName
 from tickwork.model.page import Page
@@ -66,7 +66,7 @@ class RedriveRequest(DiscardRequest, frozen=True, kw_only=True, forbid_unknown_f
 async def list_dead_letters(call: Call[DeadLetterQuery, None]) -> Reply:
     """List dead letters, the latest failure first."""
     query = call.query
-    wanted = _filter(query)
+    wanted = await _filter(call, query)
     return json_reply(await call.node.dead_letters.list(call.tenant_id, wanted, query.limit, query.cursor))
 
 
@@ -78,22 +78,22 @@ async def redrive_dead_letters(call: Call[None, RedriveRequest]) -> Reply:
     paused job wait until it is resumed. Many are dealt with in chunks of 5,000, each committed by itself unless the
     request has an Idempotency-Key.
     """
-    choice, pace = _choice(call.tenant_id, call.body), _pace(call.body)
+    choice, pace = await _choice(call, call.body), _pace(call.body)
     return json_reply(await call.node.dead_letters.redrive(call.tenant_id, choice, pace))
 
 
 async def discard_dead_letters(call: Call[None, DiscardRequest]) -> Reply:
     """Set dead letters aside: they are no longer listed here, and stay in the history as failed."""
-    choice = _choice(call.tenant_id, call.body)
+    choice = await _choice(call, call.body)
     return json_reply(await call.node.dead_letters.discard(call.tenant_id, choice))
 
 
-def _choice(tenant_id: int, request: DiscardRequest) -> Choice:
+async def _choice(call: Call[Any, Any], request: DiscardRequest) -> Choice:
     if (request.ids is None) == (request.filter is None):
         raise Invalid.field("ids", "give either ids or a filter", 'for all of them: {"filter": {}}')
     if request.filter is not None:
-        return Choice(None, _filter(request.filter))
-    return Choice(_keys(tenant_id, request.ids or []))
+        return Choice(None, await _filter(call, request.filter))
+    return Choice(_keys(call.tenant_id, request.ids or []))
 
 
 def _keys(tenant_id: int, ids: list[str]) -> list[ExecutionKey]:
@@ -111,8 +111,8 @@ def _keys(tenant_id: int, ids: list[str]) -> list[ExecutionKey]:
     return list(keys)
 
 
-def _filter(given: DeadLetterCondition) -> DeadLetterFilter:
-    job = parse_job_id(given.job) if given.job else None
+async def _filter(call: Call[Any, Any], given: DeadLetterCondition) -> DeadLetterFilter:
+    job = await call.job_in(given.job)
     return DeadLetterFilter(given.task, given.queue, job, given.error, given.since, given.until)
 
 

@@ -6,7 +6,7 @@ from tickwork.api.query import JobId, PageQuery, Text, WorkerId
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import NoQuery, Route
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionStatus, ExecutionView, MissedView
-from tickwork.model.ids import parse_execution_id, parse_job_id, parse_worker_id
+from tickwork.model.ids import parse_execution_id, parse_worker_id
 from tickwork.model.instant import Instant
 from tickwork.model.job import QueueName
 from tickwork.model.page import Page
@@ -35,20 +35,19 @@ class ExecutionQuery(HistoryQuery, frozen=True, kw_only=True, forbid_unknown_fie
 
 async def list_executions(call: Call[ExecutionQuery, None]) -> Reply:
     """List executions, newest first."""
-    job = parse_job_id(call.query.job) if call.query.job else None
-    return await _page(call, call.query, job)
+    return await _page(call, call.query, await call.job_in(call.query.job))
 
 
 async def list_job_executions(call: Call[HistoryQuery, None]) -> Reply:
     """List the executions of one job, newest first."""
-    job = call.id(parse_job_id)
+    job = await call.job()
     await call.node.jobs.get(call.tenant_id, job)  # no such job is not the same as no executions
     return await _page(call, call.query, job)
 
 
 async def list_missed(call: Call[NoQuery, None]) -> Reply:
     """List the ranges of due times that a job missed, latest first, with the reason."""
-    missed = await call.node.history.missed(call.tenant_id, call.id(parse_job_id), _MOST_MISSED)
+    missed = await call.node.history.missed(call.tenant_id, await call.job(), _MOST_MISSED)
     return json_reply(Page(list(missed)))
 
 

@@ -12,7 +12,6 @@ from tickwork.api.reply import JSON, Headers, Reply, json_reply
 from tickwork.api.route import NoQuery, Route, json_content
 from tickwork.model.execution import ExecutionView
 from tickwork.model.graph import JobGraph
-from tickwork.model.ids import parse_job_id
 from tickwork.model.instant import Instant
 from tickwork.model.job import (
     JobFilter,
@@ -47,6 +46,7 @@ class JobQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True)
     priority: Priority | None = None
     tag: Text | None = None
     q: Text | None = None
+    key: Text | None = None
     due_before: Instant | None = None
     due_after: Instant | None = None
     sort: Sort = "-created_at"
@@ -73,7 +73,7 @@ async def list_jobs(call: Call[JobQuery, None]) -> Reply:
 
 async def get_job(call: Call[NoQuery, None]) -> Reply:
     """Look at a job."""
-    return _job_reply(await call.node.jobs.get(call.tenant_id, call.id(parse_job_id)))
+    return _job_reply(await call.node.jobs.get(call.tenant_id, await call.job()))
 
 
 async def get_graph(call: Call[NoQuery, None]) -> Reply:
@@ -81,7 +81,7 @@ async def get_graph(call: Call[NoQuery, None]) -> Reply:
 
     Up to 1,000 of them, the nearest first.
     """
-    return json_reply(await call.node.jobs.graph(call.tenant_id, call.id(parse_job_id)))
+    return json_reply(await call.node.jobs.graph(call.tenant_id, await call.job()))
 
 
 async def edit_job(call: Call[NoQuery, msgspec.Struct]) -> Reply:
@@ -91,24 +91,24 @@ async def edit_job(call: Call[NoQuery, msgspec.Struct]) -> Reply:
     of the job as If-Match to be sure that nobody changed it in between.
     """
     patch: dict[str, Any] = msgspec.to_builtins(call.body)
-    job = call.id(parse_job_id)
+    job = await call.job()
     return _job_reply(await call.node.jobs.patch(call.tenant_id, job, patch, call.if_match()))
 
 
 async def cancel_job(call: Call[NoQuery, None]) -> Reply:
     """Cancel a job: no further executions."""
-    job = call.id(parse_job_id)
+    job = await call.job()
     return _job_reply(await call.node.jobs.cancel(call.tenant_id, job, call.if_match()))
 
 
 async def pause_job(call: Call[NoQuery, None]) -> Reply:
     """Hold a job until it is resumed."""
-    return _job_reply(await call.node.jobs.pause(call.tenant_id, call.id(parse_job_id)))
+    return _job_reply(await call.node.jobs.pause(call.tenant_id, await call.job()))
 
 
 async def resume_job(call: Call[NoQuery, None]) -> Reply:
     """Let a held job go on."""
-    return _job_reply(await call.node.jobs.resume(call.tenant_id, call.id(parse_job_id)))
+    return _job_reply(await call.node.jobs.resume(call.tenant_id, await call.job()))
 
 
 async def run_job(call: Call[NoQuery, RunRequest]) -> Reply:
@@ -116,13 +116,13 @@ async def run_job(call: Call[NoQuery, RunRequest]) -> Reply:
 
     It runs beside an execution that has not ended; say with `overlap` what else is to become of it.
     """
-    execution = await call.node.runs.run(call.tenant_id, call.id(parse_job_id), call.body.overlap)
+    execution = await call.node.runs.run(call.tenant_id, await call.job(), call.body.overlap)
     return json_reply(execution, 201, {"location": f"/v1/executions/{execution.id}"})
 
 
 async def retry_job(call: Call[NoQuery, None]) -> Reply:
     """Run the last failure of a job again: its dead letter that failed last."""
-    return json_reply(await call.node.dead_letters.retry_job(call.tenant_id, call.id(parse_job_id)))
+    return json_reply(await call.node.dead_letters.retry_job(call.tenant_id, await call.job()))
 
 
 def _job_reply(job: JobView) -> Reply:

@@ -8,15 +8,22 @@ from urllib.parse import parse_qsl
 import msgspec
 from msgspec import Meta, inspect, structs
 
-from tickwork.api.validate import faults, refuse_any
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.fault import faults, refuse_any
+from tickwork.model.ids import KEY_PREFIX, LONGEST_KEY
 
 Query = TypeVar("Query", bound=msgspec.Struct)
 
 _MOST_PARAMETERS = 50
 _INTEGER = re.compile(r"[0-9]{1,18}")
 _ID_DIGITS = "[0-7]?[0-9a-hjkmnp-tv-z]{1,12}"
-JobId = Annotated[str, Meta(pattern=f"^j{_ID_DIGITS}$", description="the id of a job")]
+JobId = Annotated[
+    str,
+    Meta(
+        pattern=f"^(j{_ID_DIGITS}|{KEY_PREFIX}.{{1,{LONGEST_KEY}}})$",
+        description="the id of a job, or key:NAME",
+    ),
+]
 WorkerId = Annotated[str, Meta(pattern=f"^w{_ID_DIGITS}$", description="the id of a worker")]
 Text = Annotated[str, Meta(min_length=1, max_length=200)]
 Limit = Annotated[int, Meta(ge=1, le=500)]

@@ -1,9 +1,11 @@
 """The whole API as one ASGI app."""
 
+import re
 from collections.abc import Iterable
+from urllib.parse import unquote
 
 from starlette.applications import Starlette
-from starlette.routing import BaseRoute, WebSocketRoute
+from starlette.routing import BaseRoute, Match, WebSocketRoute
 from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
@@ -26,6 +28,7 @@ from tickwork.api import (
     tasks,
     workers,
 )
+from tickwork.api.call import SENT_SLASH
 from tickwork.api.endpoint import Endpoint
 from tickwork.api.node import ServerNode
 from tickwork.api.openapi import with_document
@@ -51,6 +54,9 @@ ROUTES = with_document(
 )
 
 
+_SLASH = re.compile("%2F", re.IGNORECASE)
+
+
 def build_app(node: ServerNode) -> Starlette:
     """The node is started and stopped by whoever made it."""
     app = Starlette(
@@ -70,7 +76,18 @@ def _endpoints(node: ServerNode, routes: Iterable[Route]) -> list[BaseRoute]:
     for route in routes:
         by_path.setdefault(route.path, []).append(route)
     paths = sorted(by_path, key=lambda path: "{" in path)
-    return [StarletteRoute(path, Endpoint(node, path, by_path[path])) for path in paths]
+    return [_Path(path, Endpoint(node, path, by_path[path])) for path in paths]
+
+
+class _Path(StarletteRoute):
+    """A slash that was sent as %2F, as in key:a%2Fb, is a part of a name and separates nothing."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        raw: bytes = scope.get("raw_path", b"")
+        if scope["type"] == "http" and b"%2F" in raw.upper():
+            path = unquote(_SLASH.sub(SENT_SLASH, raw.decode("latin-1")))
+            return super().matches({**scope, "path": path})
+        return super().matches(scope)
 
 
 def _nothing_here(node: ServerNode) -> ASGIApp:

@@ -49,7 +49,7 @@ _PLAN_FIELDS: Columns[BackfillPlan] = {
 
 
 @click.command()
-@click.argument("job_id", metavar="ID")
+@click.argument("job_id", metavar="JOB")
 @click.option(
     "--from",
     "from_",
@@ -110,7 +110,7 @@ def backfill(
 
 
 @click.command()
-@click.argument("job_id", metavar="ID")
+@click.argument("job_id", metavar="JOB")
 @page_options
 @output_option
 @with_client

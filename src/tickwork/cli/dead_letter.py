@@ -40,7 +40,7 @@ _DISCARDED: Columns[Discarded] = {"discarded": lambda done: done.discarded}
 _FILTERS = (
     click.option("--task"),
     click.option("--queue"),
-    click.option("--job", metavar="ID"),
+    click.option("--job", metavar="JOB", help="Of this job: its id, or key:NAME."),
     click.option("--error", metavar="TYPE", help="Such as ValueError, Http503, Timeout or WorkerLost."),
     click.option(
         "--since",

@@ -40,7 +40,7 @@ _OPTIONS = (
         "--depends-on",
         type=dependency,
         multiple=True,
-        metavar="ID[:any]",
+        metavar="JOB[:any]",
         help="Run after this job has completed, or after any outcome of it.",
     ),
     click.option("--tag", "tags", multiple=True, help="May be given several times."),

@@ -94,7 +94,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--job", metavar="ID")
+@click.option("--job", metavar="JOB", help="Of this job: its id, or key:NAME.")
 @click.option("--status", type=click.Choice([status.value for status in ExecutionStatus]))
 @click.option("--task")
 @click.option("--queue")

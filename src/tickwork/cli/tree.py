@@ -23,7 +23,7 @@ _BADLY = ("failed", "cancelled")
 
 
 @click.command()
-@click.argument("job_id", metavar="ID")
+@click.argument("job_id", metavar="JOB")
 @click.option("--watch", is_flag=True, help="Follow it until nothing is left to run.")
 @output_option
 @with_client

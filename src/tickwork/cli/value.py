@@ -9,7 +9,10 @@ import click
 import msgspec
 
 from tickwork.model.duration import parse_duration
+from tickwork.model.ids import KEY_PREFIX
 from tickwork.model.rest import LEAST_WEIGHT, MOST_WEIGHT, amounts
+
+_ANY = ":any"
 
 
 def duration(text: str) -> timedelta:
@@ -59,10 +62,11 @@ def header(text: str) -> tuple[str, str]:
 
 
 def dependency(text: str) -> str | dict[str, str]:
-    job, colon, on = text.partition(":")
-    if colon and on != "any":
-        raise click.BadParameter(f"{text!r} is not a dependency; write ID, or ID:any for any outcome")
-    return {"job": job, "on": "any outcome"} if colon else job
+    if text.endswith(_ANY):
+        return {"job": text.removesuffix(_ANY), "on": "any outcome"}
+    if ":" in text and not text.startswith(KEY_PREFIX):
+        raise click.BadParameter(f"{text!r} is not a dependency; write JOB, or JOB:any for any outcome")
+    return text
 
 
 def label(text: str) -> tuple[str, str]:

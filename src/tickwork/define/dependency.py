@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from tickwork.model.errors import BadId, FieldError, Invalid
-from tickwork.model.ids import job_id, parse_job_id
+from tickwork.model.ids import is_key, job_id, job_key, parse_job_id
 from tickwork.model.job import CatchUp, Dependency, JobRequest, JobSpec, JobStatus, Parent
 from tickwork.model.schedule import Recurring, Timing
 from tickwork.store.port.define import ParentJob
@@ -37,22 +37,32 @@ def named_jobs(requests: Sequence[JobRequest]) -> set[int]:
     return {job for name in entries if not name.startswith(_LOCAL) and (job := _number(name)) is not None}
 
 
+def named_keys(requests: Sequence[JobRequest]) -> set[str]:
+    """The keys of jobs that some of the request depends on."""
+    entries = (job_key(_name(entry)) for request in requests for entry in request.depends_on)
+    return {key for key in entries if key is not None and is_key(key)}
+
+
 class Dependencies:
     def __init__(
         self,
         requests: Sequence[JobRequest],
+        keys: Mapping[str, int],
         known: Mapping[int, ParentJob],
         timing_from_text: Callable[[str], Timing],
         *,
         itself: int | None = None,
     ) -> None:
-        """`itself`: the job that is being changed, which may go on with parents that nobody would begin with."""
+        """`keys`: the jobs that have those which are named. `itself`: the job that is being changed, which may go on
+        with parents that nobody would begin with."""
         self._requests = requests
+        self._keys = keys
         self._known = known
         self._timing_from_text = timing_from_text
         self._itself = itself
         self.faults: list[Fault] = []
         self._places: dict[str, int] = {}
+        self._own_keys = {request.key: place for place, request in enumerate(requests) if request.key}
         for place, request in enumerate(requests):
             if request.ref is not None and self._places.setdefault(request.ref, place) != place:
                 self._refuse(place, "ref", f"{request.ref!r} stands twice in this request")
@@ -82,20 +92,26 @@ class Dependencies:
 
     def _parent(self, place: int, path: str, entry: str | Dependency) -> Parent:
         name, on_any = _name(entry), isinstance(entry, Dependency) and entry.on == "any outcome"
-        local = name.startswith(_LOCAL)
-        parent = (
-            Parent(None, self._place(path, name.removeprefix(_LOCAL)), on_any)
-            if local
-            else Parent(self._job(path, name), None, on_any)
-        )
-        if parent.place == place if local else parent.job == self._itself:
+        other = self._own_place(path, name)
+        parent = Parent(self._job(path, name) if other is None else None, other, on_any)
+        is_itself = parent.job == self._itself if other is None else other == place
+        if is_itself:
             raise Invalid.field(path, "a job cannot depend on itself")
         return parent
 
+    def _own_place(self, path: str, name: str) -> int | None:
+        """The place of another job of the same request, if one is meant."""
+        if name.startswith(_LOCAL):
+            return self._place(path, name.removeprefix(_LOCAL))
+        return self._own_keys.get(job_key(name) or "")
+
     def _job(self, path: str, name: str) -> int:
-        job = _number(name)
+        key = job_key(name)
+        job = _number(name) if key is None else self._keys.get(key)
+        if key is not None and job is None:
+            raise Invalid.field(path, f"no job has the key {key[:80]!r}")
         if job is None:
-            hint = "the id of a job, or @ and the ref of another one of this batch"
+            hint = "the id of a job, key:NAME, or @ and the ref of another one of this batch"
             raise Invalid.field(path, f"{name[:80]!r} is not the id of a job", hint)
         if job == self._itself:
             return job

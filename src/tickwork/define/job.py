@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tickwork.define.compile import Compiler, ParseSchedule
-from tickwork.define.dependency import Dependencies, named_jobs
+from tickwork.define.dependency import Dependencies, named_jobs, named_keys
 from tickwork.define.gather import Gatherer
 from tickwork.define.payload import payload_errors, unknown_task
-from tickwork.model.errors import Conflict, FieldError, Invalid, Stale
+from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.graph import JobGraph
-from tickwork.model.ids import job_id
+from tickwork.model.ids import KEY_PREFIX, is_key, job_id
 from tickwork.model.job import (
     HTTP_TASK,
     CreatedJob,
@@ -95,6 +95,13 @@ class Jobs:
 
     async def get(self, tenant_id: int, job: int) -> JobView:
         return (await self._read.jobs_by_id(tenant_id, [job]))[0]
+
+    async def find(self, tenant_id: int, key: str) -> int:
+        """The job that has this key; one that was cancelled has it no more."""
+        found = await self._store.find_keys(tenant_id, {key}) if is_key(key) else {}
+        if key not in found:
+            raise NotFound("job", f"{KEY_PREFIX}{key}")
+        return found[key]
 
     async def graph(self, tenant_id: int, job: int) -> JobGraph:
         """What depends on each other around it."""
@@ -180,8 +187,9 @@ class Jobs:
     ) -> builtins.list[JobSpec]:
         if not any(request.depends_on or request.ref for request in requests):
             return specs
-        known = await self._store.find_parents(tenant_id, named_jobs(requests))
-        dependencies = Dependencies(requests, known, self._timing_from_text, itself=itself)
+        keys = await self._store.find_keys(tenant_id, named_keys(requests))
+        known = await self._store.find_parents(tenant_id, named_jobs(requests) | set(keys.values()))
+        dependencies = Dependencies(requests, keys, known, self._timing_from_text, itself=itself)
         linked = dependencies.link(specs)
         errors.extend(error.at(place, len(requests)) for place, error in dependencies.faults)
         return linked

@@ -20,7 +20,7 @@ class Listener(Protocol):
 
 
 class Context:
-    """Given to a task that has a parameter `ctx: Context`."""
+    """What a task is given that has a parameter `ctx: Context`: about the attempt, and to speak of it."""
 
     def __init__(
         self,
@@ -41,8 +41,12 @@ class Context:
         self._parents = parents
         self._cancelled = False
 
+    def __repr__(self) -> str:
+        return f"<Context of execution {self.execution_id}, attempt {self.attempt}>"
+
     @cached_property
     def log(self) -> structlog.stdlib.BoundLogger:
+        """A structlog logger, whose lines become the log of the attempt."""
         return task_logger(self._keep, execution=self.execution_id, attempt=self.attempt)
 
     @cached_property
@@ -67,9 +71,11 @@ class Context:
         return self._cancelled
 
     def cancel(self) -> None:
+        """Tell the task to stop. Its worker does so; tests may."""
         self._cancelled = True
 
     def progress(self, fraction: float, message: str | None = None) -> None:
+        """Say how far the attempt has come, from 0 to 1."""
         if not 0 <= fraction <= 1:
             raise ValueError(f"progress is a fraction between 0 and 1, not {fraction}")
         self.latest_progress = Progress(fraction, message)

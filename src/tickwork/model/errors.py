@@ -30,64 +30,77 @@ class FieldError(NamedTuple):
         """With the place of its job in the request, when there are several."""
         return self._replace(path=f"[{place}].{self.path}") if count > 1 else self
 
+    def __str__(self) -> str:
+        said = f"{self.path}: {self.message}" if self.path else self.message
+        return f"{said} ({self.hint})" if self.hint else said
+
 
 class TickworkError(Exception):
     """Anything Tickwork reports on purpose."""
 
 
 class Invalid(TickworkError):
+    """What was given is wrong. `errors` names every bad field, what is wrong with it and what would be right."""
+
     def __init__(self, errors: Sequence[FieldError]) -> None:
         self.errors = tuple(errors)
-        super().__init__("; ".join(f"{error.path}: {error.message}" for error in errors))
+        super().__init__("; ".join(map(str, errors)))
 
     @classmethod
     def field(cls, path: str, message: str, hint: str | None = None) -> "Invalid":
+        """The error of one bad field."""
         return cls([FieldError(path, message, hint)])
 
 
 class BadId(Invalid):
+    """This is not an id of that kind."""
+
     def __init__(self, text: str, kind: str) -> None:
         super().__init__([FieldError("id", f"{text[:80]!r} is not the id of a {kind}")])
 
 
 class KeyReused(Invalid):
+    """The idempotency key came with another request before."""
+
     def __init__(self) -> None:
         super().__init__([FieldError("Idempotency-Key", "came with another request before", "use a new key")])
 
 
 class NotFound(TickworkError):
+    """There is no such thing, for this tenant."""
+
     def __init__(self, kind: str, name: str) -> None:
         self.kind, self.name = kind, name
         super().__init__(f"there is no {kind} {name}")
 
 
 class Conflict(TickworkError):
-    pass
+    """The thing is not in the state that the request needs."""
 
 
 class Stale(Conflict):
-    pass
+    """It was changed since the caller read it."""
 
 
 class StaleAttempt(Conflict):
-    pass
+    """The attempt is not, or no longer, in the hands of the worker that reports on it."""
 
 
 class LeaseGone(TickworkError):
-    pass
+    """The worker was not heard of for too long: it must register again."""
 
 
 class QueueFull(TickworkError):
-    pass
+    """The queue holds as many waiting executions as it may."""
 
 
 class NotAllowed(TickworkError):
-    pass
+    """The key is missing or unknown, or may not do this."""
 
 
 class Unavailable(TickworkError):
-    pass
+    """The server, or its database, cannot be reached just now."""
 
 
 class WrongSchema(TickworkError):
-    pass
+    """The database's schema and this program do not go together."""

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -11,7 +11,12 @@ from tickwork.model.instant import Instant
 RESULT_LIMIT = 256 * 1024  # bytes of JSON
 
 
+ExecutionStatusName = Literal["pending", "running", "completed", "failed", "cancelled", "skipped"]
+
+
 class ExecutionStatus(StrEnum):
+    """Where an execution is in its life."""
+
     PENDING = "pending"  # -> running, cancelled, skipped
     RUNNING = "running"  # -> completed, failed, cancelled; back to pending for another attempt
     COMPLETED = "completed"
@@ -21,6 +26,7 @@ class ExecutionStatus(StrEnum):
 
     @property
     def ended(self) -> bool:
+        """Nothing more will happen to it by itself."""
         return self not in (ExecutionStatus.PENDING, ExecutionStatus.RUNNING)
 
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from tickwork.model.errors import BadId
 
+KEY_PREFIX = "key:"
+LONGEST_KEY = 200
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no i, l, o, u to misread
 _PAIRS = [first + second for first in _DIGITS for second in _DIGITS]
 _VALUES = {digit: value for value, digit in enumerate(_DIGITS)}
@@ -31,6 +33,16 @@ def job_id(number: int) -> str:
 
 def parse_job_id(text: str) -> int:
     return _decode(text, "j", "job")
+
+
+def job_key(text: str) -> str | None:
+    """The key in key:NAME, by which a job may be named wherever its id is taken."""
+    return text.removeprefix(KEY_PREFIX) if text.startswith(KEY_PREFIX) else None
+
+
+def is_key(text: str) -> bool:
+    """Whether a job can have this key."""
+    return 0 < len(text) <= LONGEST_KEY and "\x00" not in text
 
 
 def worker_id(number: int) -> str:

@@ -38,11 +38,17 @@ Priority = Literal["critical", "high", "normal", "low"]
 PRIORITIES: tuple[Priority, ...] = ("critical", "high", "normal", "low")  # stored as the position in here
 Overlap = Literal["skip", "queue", "allow", "replace"]
 QUEUE_LIMIT = 100  # executions of one job that wait for one another
+IfExists = Literal["error", "keep", "replace"]
 OnWorkerLost = Literal["retry", "fail"]
 Sort = Literal["-created_at", "created_at"]
 
 
+JobStatusName = Literal["active", "paused", "completed", "failed", "cancelled"]
+
+
 class JobStatus(StrEnum):
+    """Where a job is in its life."""
+
     ACTIVE = "active"
     PAUSED = "paused"
     COMPLETED = "completed"
@@ -127,7 +133,7 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
     name: Name | None = None
     key: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
-    if_exists: Literal["error", "keep", "replace"] = "error"
+    if_exists: IfExists = "error"
     task: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     http: HttpTarget | None = None
     payload: Any | UnsetType = UNSET
@@ -280,3 +286,4 @@ class JobFilter(NamedTuple):
     due_before: datetime | None = None
     due_after: datetime | None = None
     sort: Sort = "-created_at"
+    key: str | None = None

@@ -1,13 +1,16 @@
 """Who may do what: tenants, keys and scopes."""
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from tickwork.model.instant import Instant
 
 DEFAULT_TENANT = "default"
+
+
+ScopeName = Literal["admin", "write", "read", "worker"]
 
 
 class Scope(StrEnum):

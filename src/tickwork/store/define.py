@@ -45,6 +45,10 @@ class PostgresDefineStore:
     async def task_names(self, tenant_id: int) -> list[str]:
         return [row["name"] for row in await self._database.fetch(self._sql["task_names"], tenant_id)]
 
+    async def find_keys(self, tenant_id: int, keys: set[str]) -> dict[str, int]:
+        rows = await self._database.fetch(self._sql["jobs_by_key"], tenant_id, list(keys)) if keys else []
+        return {row["key"]: row["id"] for row in rows}
+
     async def find_parents(self, tenant_id: int, jobs: set[int]) -> dict[int, ParentJob]:
         sql = queries("dependency")["find_parents"]
         rows = await self._database.fetch(sql, tenant_id, list(jobs)) if jobs else []

@@ -68,6 +68,11 @@ class PostgresReadStore:
         first = _LARGEST if newest_first else 0
         begin = decode_cursor(cursor, JobPlace).id if cursor else first
         most = limit if wanted == JobFilter(sort=wanted.sort) else _SEEN
+        if wanted.key is not None:  # at most one job has it, so it is all that is to be looked through
+            row = await self._database.fetchrow(self._sql["job_with_key"], tenant_id, wanted.key)
+            if row is None:
+                return Page([])
+            begin, most = row["id"] + (1 if newest_first else -1), 1
         rows = await self._database.fetch(
             self._sql["jobs_newest_first" if newest_first else "jobs_oldest_first"],
             tenant_id, begin, most, limit, wanted.status, wanted.task, wanted.queue,
@@ -83,7 +88,7 @@ class PostgresReadStore:
             lambda row: JobPlace("jobs", row["id"]),
             lambda row: JobPlace("jobs", row["seen_last"]),
         )
-        return Page([self._job(row) for row in items], encode_cursor(end))
+        return Page([self._job(row) for row in items], None if wanted.key else encode_cursor(end))
 
     async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
         rows = await self._database.fetch(queries("dependency")["graph"], tenant_id, job, limit + 1)

@@ -95,6 +95,7 @@ def test_gives_the_graph_as_data(ask, server):
     [
         (["j1", "j2"], ["j1", "j2"]),
         (["j1:any"], [{"job": "j1", "on": "any outcome"}]),
+        (["key:a:b", "key:c:any"], ["key:a:b", {"job": "key:c", "on": "any outcome"}]),
     ],
 )
 def test_creates_a_job_that_depends_on_others(ask, server, given, sent):
@@ -108,4 +109,4 @@ def test_creates_a_job_that_depends_on_others(ask, server, given, sent):
 def test_an_outcome_that_is_none_is_refused(ask):
     done = ask("job", "create", "--task", "report", "--depends-on", "j1:failure")
     assert done.exit_code == 2
-    assert "write ID, or ID:any" in done.stderr
+    assert "write JOB, or JOB:any" in done.stderr

@@ -41,6 +41,9 @@ class DefineStore(Protocol):
 
     async def task_names(self, tenant_id: int) -> list[str]: ...
 
+    async def find_keys(self, tenant_id: int, keys: set[str]) -> dict[str, int]:
+        """The jobs that have these keys, but for cancelled ones."""
+
     async def find_parents(self, tenant_id: int, jobs: set[int]) -> dict[int, ParentJob]:
         """Those of them that exist."""
 

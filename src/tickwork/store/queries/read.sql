@@ -6,6 +6,10 @@ SELECT tickwork.clock() AS now;
 -- Some jobs as shown to users.
 SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = ANY($2::bigint[]);
 
+-- name: job_with_key
+-- The job that has a key; one that was cancelled has it no more.
+SELECT id FROM tickwork.job WHERE tenant_id = $1 AND key = $2 AND key IS NOT NULL AND status <> 'cancelled';
+
 -- name: jobs_newest_first
 -- One page of jobs. It looks through a bounded number, so that a rare filter gives short pages, not a slow one.
 WITH seen AS (

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect, structs
 
+from tickwork.model.codec import convert
 from tickwork.model.duration import parse_duration
 from tickwork.model.errors import FieldError, Invalid
 
@@ -24,7 +25,25 @@ _SIMPLE: dict[type[inspect.Type], str] = {
     inspect.BoolType: "true or false",
     inspect.ListType: "a list",
     inspect.DateTimeType: "a time with its offset",
+    inspect.DateType: "a date",
+    inspect.TimeType: "a time of day",
+    inspect.TimeDeltaType: "a duration as ISO 8601 writes it",
+    inspect.UUIDType: "a UUID",
+    inspect.DecimalType: "a decimal number",
+    inspect.BytesType: "text in base 64",
+    inspect.SetType: "a list",
+    inspect.FrozenSetType: "a list",
+    inspect.VarTupleType: "a list",
+    inspect.TupleType: "a list",
+    inspect.NoneType: "null",
 }
+_OBJECTS = (inspect.CustomType, inspect.DataclassType, inspect.TypedDictType, inspect.NamedTupleType)
+
+
+def located(error: Exception, root: str) -> FieldError:
+    """msgspec ends its message with the place: "Expected `int`, got `str` - at `$.to`"."""
+    message, _, place = str(error).partition(" - at `$")
+    return FieldError(f"{root}{place.removesuffix('`')}".lstrip("."), message)
 
 
 def refuse_any(errors: Iterable[FieldError]) -> None:
@@ -79,11 +98,15 @@ def _item_faults(value: object, info: inspect.Type, path: str) -> Iterator[Field
 
 
 def _fits(value: object, kind: Any) -> bool:
+    return _misfit(value, kind) is None
+
+
+def _misfit(value: object, kind: Any) -> msgspec.ValidationError | None:
     try:
-        msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return False
-    return True
+        convert(value, kind)
+    except msgspec.ValidationError as error:
+        return error
+    return None
 
 
 def _bad_items(items: list[Any], kind: Any) -> list[tuple[int, Any]]:
@@ -100,6 +123,10 @@ def _duration_faults(value: object, info: inspect.Type, path: str) -> Iterator[F
 
 
 def _fault(value: object, info: inspect.Type, path: str) -> FieldError:
+    for choice in map(_bare, _choices(info)):
+        kind = choice.cls if isinstance(choice, _OBJECTS) else None
+        if kind and isinstance(value, dict | list) and (misfit := _misfit(value, kind)):
+            return located(misfit, path)
     return FieldError(path, f"must be {_expected(info)}; got {_shown(value)}", _hint(value, info))
 
 
