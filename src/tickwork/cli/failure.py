@@ -31,9 +31,4 @@ def explained() -> Iterator[None]:
 
 
 def _lines(error: Exception) -> list[str]:
-    if not isinstance(error, Invalid):
-        return [str(error)]
-    return [
-        (f"{field.path}: " if field.path else "") + field.message + (f" ({field.hint})" if field.hint else "")
-        for field in error.errors
-    ]
+    return list(map(str, error.errors)) if isinstance(error, Invalid) else [str(error)]

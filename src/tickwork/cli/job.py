@@ -69,7 +69,7 @@ _MISSED: Columns[MissedView] = {
 _NEXT_RUNS = 3
 _IF_EXISTS = get_args(JobRequest.__annotations__["if_exists"])
 
-_JOB = click.argument("job_id", metavar="ID")
+_JOB = click.argument("job_id", metavar="JOB")
 _WAIT = click.option(
     "--wait", is_flag=True, help="Wait for the end, print the result, exit with the outcome."
 )
@@ -80,7 +80,10 @@ _WAIT_TIMEOUT = click.option(
 
 @click.group()
 def command() -> None:
-    """Create, look at and steer jobs."""
+    """Create, look at and steer jobs.
+
+    JOB is the id of a job, or key:NAME of the one that has this key.
+    """
 
 
 command.add_command(backfill)
@@ -118,6 +121,7 @@ def create(client: Client, wait: bool, wait_timeout: timedelta | None, output: s
 @click.option("--queue")
 @click.option("--priority", type=click.Choice(PRIORITIES))
 @click.option("--tag")
+@click.option("--key", help="The job that has this key.")
 @click.option("-q", "--search", "q", help="Part of the name, key or task.")
 @click.option("--due-before", type=instant, metavar="TIME")
 @click.option("--due-after", type=instant, metavar="TIME")

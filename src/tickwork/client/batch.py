@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tickwork.client import call
-from tickwork.client.call import Fields
 from tickwork.client.exchange import Steps
+from tickwork.client.field import JobFields
 from tickwork.model.job import CreatedJob, JobRequest
 
 LARGEST_BATCH = 10_000
 _LARGEST_BODY = 32_000_000
 
 
-def create_jobs(jobs: Iterable[JobRequest | Fields]) -> Steps[list[CreatedJob]]:
+def create_jobs(jobs: Iterable[JobRequest | JobFields]) -> Steps[list[CreatedJob]]:
     """Create many jobs, up to 10,000 in a request. Each request is all or nothing: when one fails, those
     before it stand, and the error names the job by its place in the failed one."""
     created: list[CreatedJob] = []

@@ -2,22 +2,38 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, Unpack
 
 import msgspec
 
 from tickwork.client.answer import NewKey
+from tickwork.client.field import DeadLetterFields, JobFields
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView, Order, Policy
 from tickwork.model.breaker import BreakerView
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
-from tickwork.model.execution import AttemptView, ExecutionView, MissedView
+from tickwork.model.execution import (
+    AttemptView,
+    ExecutionStatus,
+    ExecutionStatusName,
+    ExecutionView,
+    MissedView,
+)
 from tickwork.model.graph import JobGraph
-from tickwork.model.job import CreatedJob, JobRequest, JobView, Overlap, Priority
+from tickwork.model.job import (
+    CreatedJob,
+    JobRequest,
+    JobStatus,
+    JobStatusName,
+    JobView,
+    Overlap,
+    Priority,
+    Sort,
+)
 from tickwork.model.log import LogEntry
 from tickwork.model.page import Page
 from tickwork.model.preview import Preview
 from tickwork.model.queue import QueueSettings, QueueView
-from tickwork.model.tenancy import KeyView, Scope, SigningSecret
+from tickwork.model.tenancy import KeyView, Scope, ScopeName, SigningSecret
 from tickwork.model.why import Why
 from tickwork.model.worker import TaskView, WorkerView
 
@@ -35,7 +51,7 @@ class Call(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True):
     repeatable: bool = True  # sending it again after a lost answer gives the same answer
 
 
-def create_job(request: JobRequest | None = None, **fields: Any) -> Call[JobView]:
+def create_job(request: JobRequest | None = None, **fields: Unpack[JobFields]) -> Call[JobView]:
     """Create a job from a JobRequest or from its fields: task="report", payload={…}, schedule="0 9 * * *"."""
     if request is not None and fields:
         raise TypeError("give a JobRequest or its fields, not both")
@@ -49,23 +65,26 @@ def create_job_batch(body: bytes, *, idempotency_key: str | None = None) -> Call
 
 
 def get_job(job_id: str) -> Call[JobView]:
+    """The job as it is now."""
     return _get("jobs", job_id, answer=JobView)
 
 
 def list_jobs(
     *,
-    status: str | None = None,
+    status: JobStatus | JobStatusName | None = None,
     task: str | None = None,
     queue: str | None = None,
     priority: Priority | None = None,
     tag: str | None = None,
     q: str | None = None,
+    key: str | None = None,
     due_before: datetime | None = None,
     due_after: datetime | None = None,
-    sort: Literal["-created_at", "created_at"] | None = None,
+    sort: Sort | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[Page[JobView]]:
+    """The jobs that all of these let through, newest first; `q` is a part of the name, key or task."""
     return _get("jobs", answer=Page[JobView], query=locals())
 
 
@@ -98,10 +117,12 @@ def retry_job(job_id: str) -> Call[ExecutionView]:
 
 
 def pause_job(job_id: str) -> Call[JobView]:
+    """Hold the job: nothing of it starts until it is resumed."""
     return _post("jobs", job_id, "pause", answer=JobView)
 
 
 def resume_job(job_id: str) -> Call[JobView]:
+    """Let a job that was held go on."""
     return _post("jobs", job_id, "resume", answer=JobView)
 
 
@@ -136,6 +157,7 @@ def list_backfills(
 
 
 def get_backfill(backfill_id: str) -> Call[BackfillView]:
+    """The backfill, and how far it has come."""
     return _get("backfills", backfill_id, answer=BackfillView)
 
 
@@ -168,7 +190,7 @@ def list_missed(job_id: str) -> Call[Page[MissedView]]:
 
 def list_executions(
     *,
-    status: str | None = None,
+    status: ExecutionStatus | ExecutionStatusName | None = None,
     job: str | None = None,
     task: str | None = None,
     queue: str | None = None,
@@ -183,10 +205,12 @@ def list_executions(
 
 
 def get_execution(execution_id: str) -> Call[ExecutionView]:
+    """The execution as it is now."""
     return _get("executions", execution_id, answer=ExecutionView)
 
 
 def list_attempts(execution_id: str) -> Call[Page[AttemptView]]:
+    """The tries at an execution, first to last."""
     return _get("executions", execution_id, "attempts", answer=Page[AttemptView])
 
 
@@ -209,6 +233,7 @@ def explain_execution(execution_id: str) -> Call[Why]:
 
 
 def cancel_execution(execution_id: str) -> Call[ExecutionView]:
+    """Cancel an execution: one that waits never starts, one that runs is told to stop."""
     return _post("executions", execution_id, "cancel", answer=ExecutionView)
 
 
@@ -234,18 +259,19 @@ def list_dead_letters(
 
 def redrive_some(
     ids: Sequence[str] | None,
-    filter: Fields | None,  # noqa: A002 (its name in the API)
+    filter: DeadLetterFields | None,  # noqa: A002 (its name in the API)
     rate: str | None,
     max: int,  # noqa: A002 (its name in the API)
     start_at: datetime | None,
 ) -> Call[Redriven]:
+    """Run dead letters again, as many as one request may."""
     return _post("dead-letters", "redrive", answer=Redriven, body=_given(locals()))
 
 
 def discard_dead_letters(
     ids: Sequence[str] | None = None,
     *,
-    filter: Fields | None = None,  # noqa: A002 (its name in the API)
+    filter: DeadLetterFields | None = None,  # noqa: A002 (its name in the API)
 ) -> Call[Discarded]:
     """Set dead letters aside: those with these ids, or all that the filter lets through ({} is every one)."""
     return _post("dead-letters", "discard", answer=Discarded, body=_given(locals()))
@@ -267,6 +293,7 @@ def list_queues(*, limit: int | None = None, cursor: str | None = None) -> Call[
 
 
 def get_queue(name: str) -> Call[QueueView]:
+    """The queue, its limits and what waits in it."""
     return _get("queues", name, answer=QueueView)
 
 
@@ -285,25 +312,29 @@ def pause_queue(name: str) -> Call[QueueView]:
 
 
 def resume_queue(name: str) -> Call[QueueView]:
+    """Let a queue that was held go on."""
     return _post("queues", name, "resume", answer=QueueView)
 
 
 def list_workers(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[WorkerView]]:
+    """The workers of late, those that are gone included."""
     return _get("workers", answer=Page[WorkerView], query=locals())
 
 
 def get_worker(worker_id: str) -> Call[WorkerView]:
+    """The worker, and what it holds."""
     return _get("workers", worker_id, answer=WorkerView)
 
 
 def list_tasks() -> Call[Page[TaskView]]:
+    """The tasks with their parameters, and the workers that offer them."""
     return _get("tasks", answer=Page[TaskView])
 
 
 def create_key(
     name: str,
     *,
-    scopes: Sequence[Scope | str],
+    scopes: Sequence[Scope | ScopeName],
     tenant: str | None = None,
     expires_at: datetime | None = None,
 ) -> Call[NewKey]:
@@ -312,10 +343,12 @@ def create_key(
 
 
 def list_keys() -> Call[Page[KeyView]]:
+    """The API keys, without their secrets."""
     return _get("keys", answer=Page[KeyView])
 
 
 def revoke_key(key_id: str) -> Call[KeyView]:
+    """End an API key."""
     return Call(method="DELETE", path=("keys", key_id), answer=KeyView)
 
 

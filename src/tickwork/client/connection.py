@@ -25,6 +25,11 @@ def connection_options(address: Address, timeout: float) -> dict[str, Any]:
     }
 
 
+def shown_url(url: httpx2.URL) -> str:
+    """Without a name and a password that it may hold."""
+    return str(url.copy_with(username=None, password=None)).rstrip("/")
+
+
 def take_signature(method: Callable[..., Any], described: Callable[..., Any]) -> None:
     """Let help() and completion show the parameters of the call that a method sends."""
     original = signature(described)

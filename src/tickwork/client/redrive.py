@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from tickwork.client import call
-from tickwork.client.call import Fields
 from tickwork.client.exchange import Steps
+from tickwork.client.field import DeadLetterFields
 from tickwork.model.dead_letter import CHUNK, Redriven
 from tickwork.model.rate import parse_rate
 
@@ -13,7 +13,7 @@ from tickwork.model.rate import parse_rate
 def redrive_dead_letters(
     ids: Sequence[str] | None = None,
     *,
-    filter: Fields | None = None,  # noqa: A002 (its name in the API)
+    filter: DeadLetterFields | None = None,  # noqa: A002 (its name in the API)
     rate: str | None = None,
     max: int | None = None,  # noqa: A002 (its name in the API)
     start_at: datetime | None = None,

@@ -85,6 +85,7 @@ def report_progress(
 
 
 def complete_execution(execution_id: str, attempt: int, result: Any = None) -> Call[ReportedAttempt]:
+    """Say that an attempt is done, and what it returned."""
     return _report(execution_id, "complete", CompleteReport(attempt, result))
 
 
@@ -98,6 +99,7 @@ def fail_execution(
     retry: bool = True,
     retry_after: str | float = 0.0,
 ) -> Call[ReportedAttempt]:
+    """Say that an attempt failed, and why; without `retry`, trying again is useless."""
     error = ErrorReport(type, message, traceback)
     report = FailReport(attempt=attempt, error=error, retry=retry, retry_after=retry_after)
     return _report(execution_id, "fail", report)

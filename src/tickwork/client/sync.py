@@ -3,15 +3,16 @@
 import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 import httpx2
 
 from tickwork.client import batch, call, redrive, rest, wait
 from tickwork.client.address import find_server
 from tickwork.client.call import Answer, Call
-from tickwork.client.connection import TIMEOUT_DEFAULT, connection_options, take_signature
+from tickwork.client.connection import TIMEOUT_DEFAULT, connection_options, shown_url, take_signature
 from tickwork.client.exchange import RETRIES_DEFAULT, Pause, Reply, Sending, Steps, exchange
+from tickwork.client.field import JobFilters
 from tickwork.client.follow import FOLLOW_TIMEOUT, Following
 from tickwork.model.job import JobView
 from tickwork.model.log import AttemptProgress, LogEntry
@@ -50,6 +51,9 @@ class Client:
     ) -> None:
         self._http = httpx2.Client(**connection_options(find_server(url, api_key), timeout))
         self._retries = retries
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {shown_url(self._http.base_url)}>"
 
     create_job = _sends(call.create_job)
     create_jobs = _follows(batch.create_jobs)
@@ -114,7 +118,7 @@ class Client:
     revoke_key = _sends(call.revoke_key)
     get_signing_secret = _sends(call.get_signing_secret)
 
-    def iter_jobs(self, **filters: Any) -> Iterator[JobView]:
+    def iter_jobs(self, **filters: Unpack[JobFilters]) -> Iterator[JobView]:
         """Every job that the filters of list_jobs let through, page by page."""
         cursor: str | None = None
         while True:
@@ -146,6 +150,7 @@ class Client:
                 time.sleep(following.pause_after(reply))
 
     def close(self) -> None:
+        """Close the connections."""
         self._http.close()
 
     def __enter__(self) -> Self:

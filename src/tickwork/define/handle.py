@@ -2,9 +2,8 @@
 
 from typing import Any, Generic, TypeVar
 
-import msgspec
-
 from tickwork.define.connection import Connections
+from tickwork.model import codec
 from tickwork.model.errors import TickworkError
 from tickwork.model.execution import ExecutionStatus, ExecutionView
 
@@ -24,16 +23,22 @@ class ExecutionFailed(TickworkError):
 
 
 class Handle(Generic[Result]):
+    """A job that was submitted. `id` is the job's."""
+
     def __init__(self, job_id: str, result_type: Any, connections: Connections) -> None:
         self.id = job_id
         self._result_type = result_type
         self._connections = connections
+
+    def __repr__(self) -> str:
+        return f"<Handle of job {self.id}>"
 
     def status(self) -> ExecutionStatus:
         """Of its latest execution; pending while there is none."""
         return _latest(self._connections.client.list_executions(job=self.id, limit=1).items)
 
     async def status_async(self) -> ExecutionStatus:
+        """As `status`, in async code."""
         return _latest((await self._connections.async_client.list_executions(job=self.id, limit=1)).items)
 
     def result(self, timeout: float | None = None) -> Result:
@@ -42,12 +47,15 @@ class Handle(Generic[Result]):
         return self._result_of(self._connections.client.wait_for_job(self.id, timeout))
 
     async def result_async(self, timeout: float | None = None) -> Result:  # noqa: ASYNC109 (as `result`)
+        """As `result`, in async code."""
         return self._result_of(await self._connections.async_client.wait_for_job(self.id, timeout))
 
     def cancel(self) -> None:
+        """Cancel the job: no further executions. One that runs goes on."""
         self._connections.client.cancel_job(self.id)
 
     async def cancel_async(self) -> None:
+        """As `cancel`, in async code."""
         await self._connections.async_client.cancel_job(self.id)
 
     def _result_of(self, execution: ExecutionView) -> Result:
@@ -55,7 +63,7 @@ class Handle(Generic[Result]):
             raise ExecutionFailed(execution)
         if execution.result is None:
             return None  # type: ignore[return-value]  # then Result is None
-        return msgspec.convert(execution.result, self._result_type, str_keys=True)  # type: ignore[no-any-return]
+        return codec.convert(execution.result, self._result_type)  # type: ignore[no-any-return]
 
 
 def _latest(executions: list[ExecutionView]) -> ExecutionStatus:

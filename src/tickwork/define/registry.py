@@ -2,15 +2,26 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from inspect import isasyncgenfunction, isgeneratorfunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 from tickwork.define.connection import Connections
+from tickwork.define.decorator import (
+    After0,
+    After1,
+    After2,
+    After3,
+    After4,
+    After5,
+    Anything,
+    Decorator,
+    TakesContext,
+)
 from tickwork.define.option import Errors, with_options
+from tickwork.define.signature import definition_error, errors_of_form
 from tickwork.define.task import Schedule, Task
 from tickwork.model.context import Context
-from tickwork.model.errors import Invalid
+from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.job import Duration, JobRequest, Priority
 from tickwork.model.task import TaskDefinition
 from tickwork.model.terms import FairShare, Limit, Requires
@@ -21,36 +32,42 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
-
-
-class _TakesContext(Protocol[R_co]):
-    """The worker gives the context, so whoever submits must not. No type can say "all parameters but that
-    one", so arguments of such a task are checked only when it is submitted."""
-
-    def __call__(self, *args: Any, ctx: Context, **kwargs: Any) -> R_co: ...
-
-
-class _Decorator(Protocol):
-    @overload
-    def __call__(self, function: _TakesContext[R], /) -> Task[..., R]: ...
-    @overload
-    def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
 
 
 class App:
-    """Without clients, jobs go to the server that TICKWORK_URL names or that `tickwork up` runs here."""
+    """The tasks of a program. Without clients, jobs go to the server that TICKWORK_URL names or that `tickwork up`
+    runs here."""
 
     def __init__(self, client: "Client | None" = None, async_client: "AsyncClient | None" = None) -> None:
         self.tasks: dict[str, Task[..., Any]] = {}
         self._connections = Connections(client, async_client)
 
+    def __repr__(self) -> str:
+        return f"<App of {len(self.tasks)} tasks>"
+
     @property
     def definitions(self) -> Mapping[str, TaskDefinition]:
+        """What a worker needs to run the tasks, by their names."""
         return {name: task.definition for name, task in self.tasks.items()}
 
     @overload
-    def task(self, function: _TakesContext[R], /) -> Task[..., R]: ...
+    def task(self, function: Callable[Concatenate[Anything, P], R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: Callable[Concatenate[Context, P], R], /) -> Task[P, R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def task(self, function: TakesContext[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After0[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After1[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After2[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After3[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After4[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After5[R], /) -> Task[..., R]: ...
     @overload
     def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
     @overload
@@ -73,7 +90,7 @@ class App:
         schedule: Schedule | None = None,
         timezone: str | None = None,
         key: str | None = None,
-    ) -> _Decorator: ...
+    ) -> Decorator: ...
     def task(
         self,
         function: Callable[..., Any] | None = None,
@@ -99,32 +116,39 @@ class App:
         key is declared too, which workers create when they start."""
 
         def register(function: Callable[..., Any]) -> Task[..., Any]:
-            _refuse_generators(function)
-            request = with_options(
-                JobRequest(task=name or default_name(function)),
-                retries=retries,
-                retry_on=retry_on,
-                never_retry_on=never_retry_on,
-                timeout=timeout,
-                queue=queue,
-                priority=priority,
-                requires=requires,
-                limits=limits,
-                fair_share=fair_share,
-                tags=tags,
-            )
+            errors = list(errors_of_form(function))
+            request = JobRequest(task=name or default_name(function))
+            try:
+                request = with_options(
+                    request,
+                    retries=retries,
+                    retry_on=retry_on,
+                    never_retry_on=never_retry_on,
+                    timeout=timeout,
+                    queue=queue,
+                    priority=priority,
+                    requires=requires,
+                    limits=limits,
+                    fair_share=fair_share,
+                    tags=tags,
+                )
+            except Invalid as invalid:
+                errors.extend(invalid.errors)
+            if schedule is None and (timezone or key):
+                errors.append(FieldError("schedule", "is missing", "timezone and key say more about it"))
+            if request.task in self.tasks:
+                message, hint = f"there are two tasks named {request.task!r}", "give one of them another name"
+                errors.append(FieldError("name", message, hint))
+            if errors:
+                raise definition_error(function, errors)
             declared = _declared(request, schedule, timezone, key)
-            return self._add(Task(function, request, self._connections, process=process, declared=declared))
+            task: Task[..., Any] = Task(
+                function, request, self._connections, process=process, declared=declared
+            )
+            self.tasks[task.name] = task
+            return task
 
         return register if function is None else register(function)
-
-    def _add(self, task: Task[..., Any]) -> Task[..., Any]:
-        if task.name in self.tasks:
-            raise Invalid.field(
-                "name", f"there are two tasks named {task.name!r}", "give one of them another name"
-            )
-        self.tasks[task.name] = task
-        return task
 
 
 def default_name(function: Callable[..., Any]) -> str:
@@ -139,8 +163,6 @@ def _declared(
     request: JobRequest, schedule: Schedule | None, timezone: str | None, key: str | None
 ) -> JobRequest | None:
     if schedule is None:
-        if timezone or key:
-            raise Invalid.field("schedule", "is missing", "timezone and key say more about a schedule")
         return None
     return with_options(
         request,
@@ -149,8 +171,3 @@ def _declared(
         key=key or f"task:{request.task}",
         if_exists="replace",
     )
-
-
-def _refuse_generators(function: Callable[..., Any]) -> None:
-    if isgeneratorfunction(function) or isasyncgenfunction(function):
-        raise Invalid.field(function.__name__, "yields, but a task returns once", "return a list instead")

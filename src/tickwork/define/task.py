@@ -5,35 +5,45 @@ from copy import copy
 from datetime import datetime
 from functools import cached_property, update_wrapper
 from inspect import BoundArguments, Parameter, getdoc, iscoroutinefunction
-from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 import msgspec
 
 from tickwork.define.connection import Connections
 from tickwork.define.handle import Handle
-from tickwork.define.option import Errors, as_invalid, with_options
+from tickwork.define.option import Errors, with_options
 from tickwork.define.signature import TaskSignature, read_signature
 from tickwork.define.workflow import Step, Steps
+from tickwork.model import codec
+from tickwork.model.context import Context
 from tickwork.model.errors import Invalid
-from tickwork.model.job import Duration, JobRequest, JobView, Priority
+from tickwork.model.fault import located
+from tickwork.model.job import Duration, IfExists, JobRequest, JobView, Priority
 from tickwork.model.task import Runner, TaskDefinition
 from tickwork.model.terms import FairShare, Limit, Requires
 from tickwork.outbox.submit import write, write_async
 
 P = ParamSpec("P")
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+Item = TypeVar("Item")
+Item_contra = TypeVar("Item_contra", contravariant=True)
 Awaited = TypeVar("Awaited")
 
 Schedule = str | dict[str, Any]
-IfExists = Literal["error", "keep", "replace"]
 
 
-class Task(Generic[P, R]):
+class _TakesOne(Protocol[Item_contra, R_co]):
+    """A task that can be given one argument and no more."""
+
+    def __call__(self, item: Item_contra, /) -> R_co: ...
+
+
+class Task(Generic[P, R_co]):
     """Called, it is the plain function. Submitted, it becomes a job with these options."""
 
     def __init__(
         self,
-        function: Callable[P, R],
+        function: Callable[..., R_co],
         request: JobRequest,
         connections: Connections,
         *,
@@ -47,19 +57,32 @@ class Task(Generic[P, R]):
         self._process = process
         update_wrapper(self, function)
 
+    def __repr__(self) -> str:
+        return f"<Task {self.name}>"
+
     @property
     def name(self) -> str:
+        """The name under which workers offer it and jobs call it."""
         return self.request.task or ""
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self.function(*args, **kwargs)
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Call the plain function, here and now. One that needs a context and is given none gets a new one."""
+        read = self._signature
+        if not read.needs_context or read.context_parameter in kwargs or _holds_context(args):
+            return self.function(*args, **kwargs)
+        arguments = _by_name(read.arguments.bind(*args, **kwargs))
+        return self.function(**{read.context_parameter or "": Context()}, **arguments)
 
-    def at(self, when: datetime) -> "Task[P, R]":
+    def at(self, when: datetime) -> "Task[P, R_co]":
+        """The same task, to be submitted for that moment."""
         if when.tzinfo is None:
             raise Invalid.field("when", "has no time zone", "such as datetime.now(UTC) + timedelta(hours=1)")
         return self._changed(schedule={"at": when.isoformat()})
 
-    def on(self, schedule: Schedule, *, timezone: str | None = None, key: str | None = None) -> "Task[P, R]":
+    def on(
+        self, schedule: Schedule, *, timezone: str | None = None, key: str | None = None
+    ) -> "Task[P, R_co]":
+        """The same task, to be submitted with a schedule: cron, an interval, words, or an object."""
         return self._changed(schedule=schedule, timezone=timezone, key=key)
 
     def options(
@@ -78,7 +101,7 @@ class Task(Generic[P, R]):
         limits: list[Limit] | None = None,
         fair_share: FairShare | None = None,
         tags: list[str] | None = None,
-    ) -> "Task[P, R]":
+    ) -> "Task[P, R_co]":
         """The same task, to be submitted with other options."""
         return self._changed(
             name=name,
@@ -101,8 +124,9 @@ class Task(Generic[P, R]):
         self: "Task[P, Coroutine[Any, Any, Awaited]]", *args: P.args, **kwargs: P.kwargs
     ) -> Handle[Awaited]: ...
     @overload
-    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]: ...
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R_co]: ...
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[Any]:
+        """Create a job that calls this task with these arguments. The context is given by the worker."""
         request = self.request_for(*args, **kwargs)
         return self._handle(self._connections.client.create_job(request))
 
@@ -111,8 +135,9 @@ class Task(Generic[P, R]):
         self: "Task[P, Coroutine[Any, Any, Awaited]]", *args: P.args, **kwargs: P.kwargs
     ) -> Handle[Awaited]: ...
     @overload
-    async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R]: ...
+    async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R_co]: ...
     async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[Any]:
+        """As `submit`, in async code."""
         request = self.request_for(*args, **kwargs)
         return self._handle(await self._connections.async_client.create_job(request))
 
@@ -121,16 +146,18 @@ class Task(Generic[P, R]):
         self: "Task[P, Coroutine[Any, Any, Awaited]]", *args: P.args, **kwargs: P.kwargs
     ) -> Step[Awaited]: ...
     @overload
-    def step(self, *args: P.args, **kwargs: P.kwargs) -> Step[R]: ...
+    def step(self, *args: P.args, **kwargs: P.kwargs) -> Step[R_co]: ...
     def step(self, *args: P.args, **kwargs: P.kwargs) -> Step[Any]:
         """The same as a part of a workflow, which is submitted as a whole."""
         return Step(self.request_for(*args, **kwargs), self._signature.result, self._connections)
 
     @overload
-    def map(self: "Task[..., Coroutine[Any, Any, Awaited]]", items: Iterable[Any]) -> Steps[Awaited]: ...
+    def map(
+        self: "_TakesOne[Item, Coroutine[Any, Any, Awaited]]", items: Iterable[Item]
+    ) -> Steps[Awaited]: ...
     @overload
-    def map(self, items: Iterable[Any]) -> Steps[R]: ...
-    def map(self, items: Iterable[Any]) -> Steps[Any]:
+    def map(self: "_TakesOne[Item, Awaited]", items: Iterable[Item]) -> Steps[Awaited]: ...
+    def map(self: Any, items: Iterable[Any]) -> Steps[Any]:
         """A step for each item, which is its only argument."""
         step: Callable[..., Step[Any]] = self.step
         return Steps(step(item) for item in items)
@@ -141,21 +168,23 @@ class Task(Generic[P, R]):
         return write(connection, self.request_for(*args, **kwargs))
 
     async def submit_in_async(self, connection: Any, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        """As `submit_in`, for asyncpg, psycopg and SQLAlchemy in async code."""
         return await write_async(connection, self.request_for(*args, **kwargs))
 
     def request_for(self, *args: P.args, **kwargs: P.kwargs) -> JobRequest:
         """The job as it will be submitted. The arguments are read as the worker will read them: TypeError or
         Invalid if they do not fit."""
-        arguments = self._signature.arguments.bind(*args, **kwargs)
-        payload = msgspec.json.encode(_by_name(arguments))
+        arguments = _by_name(self._signature.arguments.bind(*args, **kwargs))
+        payload = {name: _as_json(name, value) for name, value in arguments.items()}
         try:
-            self._signature.decode(payload)
+            self._signature.decode(msgspec.json.encode(payload))
         except ValueError as error:
-            raise as_invalid(error, "payload") from None
-        return msgspec.structs.replace(self.request, payload=msgspec.json.decode(payload))
+            raise Invalid(self._signature.errors_of(payload) or [located(error, "payload")]) from None
+        return msgspec.structs.replace(self.request, payload=payload)
 
     @cached_property
     def definition(self) -> TaskDefinition:
+        """What a worker needs to run it."""
         return TaskDefinition(
             name=self.name,
             function=self.function,
@@ -177,13 +206,24 @@ class Task(Generic[P, R]):
             return Runner.PROCESS
         return Runner.COROUTINE if iscoroutinefunction(self.function) else Runner.THREAD
 
-    def _changed(self, **options: Any) -> "Task[P, R]":
+    def _changed(self, **options: Any) -> "Task[P, R_co]":
         changed = copy(self)
         changed.request = with_options(self.request, **options)
         return changed
 
     def _handle(self, job: JobView) -> Handle[Any]:
         return Handle(job.id, self._signature.result, self._connections)
+
+
+def _holds_context(arguments: tuple[Any, ...]) -> bool:
+    return any(isinstance(each, Context) for each in arguments)
+
+
+def _as_json(name: str, value: object) -> Any:
+    try:
+        return msgspec.json.decode(codec.encode(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid.field(f"payload.{name}", f"cannot be written as JSON: {error}") from None
 
 
 def _by_name(arguments: BoundArguments) -> dict[str, Any]:

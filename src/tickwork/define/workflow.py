@@ -21,6 +21,7 @@ Next = TypeVar("Next", bound="Step[Any] | Steps[Any]")
 On = Literal["success", "any outcome"]
 
 _MOST_STEPS = 10_000  # created by one request, so that it is all or none
+_MOST_SHOWN = 5
 _numbers = count()
 
 
@@ -37,6 +38,9 @@ class Step(Generic[Result]):
         self._result_type = result_type
         self.connections = connections
 
+    def __repr__(self) -> str:
+        return f"<Step {self.name}{f' as job {self.job.id}' if self.job else ''}>"
+
     def then(self, following: Next, *, on: On = "success") -> Next:
         """That runs after this; it gives what follows, to go on from there."""
         return Steps([self]).then(following, on=on)
@@ -46,6 +50,7 @@ class Step(Generic[Result]):
         return Steps([self]).submit()[0]
 
     async def submit_async(self) -> Handle[Result]:
+        """As `submit`, in async code."""
         return (await Steps([self]).submit_async())[0]
 
     @property
@@ -56,6 +61,7 @@ class Step(Generic[Result]):
         return self.job
 
     def follow(self, parent: "Step[Any]", on: On) -> None:
+        """Let this run after the parent: what `then` does for each of both sides."""
         if parent in _reached([self], lambda step: step.children):
             raise Invalid.field(
                 self.name, f"{parent.name} runs after it, so it cannot run after {parent.name}"
@@ -64,6 +70,7 @@ class Step(Generic[Result]):
         parent.children.append(self)
 
     def become(self, job_id: str) -> None:
+        """Note the job that it was submitted as."""
         self.job = Handle(job_id, self._result_type, self.connections)
 
 
@@ -72,6 +79,9 @@ class Steps(Generic[Result]):
 
     def __init__(self, steps: Iterable[Step[Result]]) -> None:
         self.steps = list(steps)
+
+    def __repr__(self) -> str:
+        return f"<Steps {', '.join(step.name for step in self.steps[:_MOST_SHOWN])}{self._others()}>"
 
     def __iter__(self) -> Iterator[Step[Result]]:
         return iter(self.steps)
@@ -83,6 +93,10 @@ class Steps(Generic[Result]):
                 step.follow(parent, on)
         return following
 
+    def _others(self) -> str:
+        others = len(self.steps) - _MOST_SHOWN
+        return f" and {others} more" if others > 0 else ""
+
     def submit(self) -> list[Handle[Result]]:
         """Submit them with all that they are linked to, all or none; the handles of these."""
         flow = _flow_of(self.steps)
@@ -91,6 +105,7 @@ class Steps(Generic[Result]):
         return [step.handle for step in self.steps]
 
     async def submit_async(self) -> list[Handle[Result]]:
+        """As `submit`, in async code."""
         flow = _flow_of(self.steps)
         if flow:
             _become(flow, await flow[0].connections.async_client.create_jobs(_requests(flow)))

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from tickwork.execute.failure import AttemptFailed, AttemptHeld, AttemptPostponed
+from tickwork.model.codec import encode
 from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
 from tickwork.model.protocol import Failure
 from tickwork.model.retry import error_name
@@ -16,7 +17,6 @@ from tickwork.model.steering import Cancel, NoRetry, Snooze
 _MESSAGE_LIMIT = 4_000
 _TRACEBACK_LIMIT = 16_000
 _MOST_KINDS = 10
-_encode = msgspec.json.Encoder().encode
 
 
 class Ending(msgspec.Struct, array_like=True, frozen=True):
@@ -36,7 +36,7 @@ def returned_value(value: Any) -> Ending:
     if value is None:
         return _COMPLETED
     try:
-        return returned_json(_encode(value))
+        return returned_json(encode(value))
     except (TypeError, ValueError, RecursionError) as error:
         return failed("BadResult", f"the result cannot be written as JSON: {error}", retry=False)
 

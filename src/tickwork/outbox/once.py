@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 import msgspec
 
+from tickwork.model.codec import encode
 from tickwork.model.context import Context
 from tickwork.model.execution import RESULT_LIMIT
 from tickwork.model.steering import NoRetry
@@ -89,7 +90,7 @@ def _check(ctx: Context, driver: Driver | AsyncDriver) -> None:
 def _encoded(result: object) -> str:
     """What cannot be the result of an execution must fail before the effect is committed."""
     try:
-        text = msgspec.json.encode(result)
+        text = encode(result)
     except (TypeError, ValueError, RecursionError) as error:
         raise NoRetry(f"the result cannot be written as JSON: {error}") from None
     if len(text) > RESULT_LIMIT:
