@@ -13,8 +13,10 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+import structlog
 from prometheus_client import Gauge
 
+from tickwork import __version__
 from tickwork.builtin import BuiltInWorker
 from tickwork.config import Settings
 from tickwork.define.backfill import Backfills
@@ -72,6 +74,7 @@ from tickwork.trigger.parse import parse_schedule, timing_from_text
 from tickwork.trigger.preview import preview
 from tickwork.trigger.zone_data import ZoneDataFollower
 
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
 _TICK = 0.05  # shorter than the lead, so that everything is handed out before its time
 _RELEASE = 0.2
@@ -99,12 +102,20 @@ class Node:
         await self.open()
         self._loops.start()
         self._running = True
+        _log.info(
+            "server started",
+            version=__version__,
+            embedded_postgres=self._embedded is not None,
+            loops=len(self._loops.names()),
+        )
         if self._settings.http:
             self._built_in = BuiltInWorker(self._settings, self.gateway, self._tenancy, self.breakers)
             self._built_in.start()
 
     async def stop(self) -> None:
         """Workers go to other nodes; what they reported until then is still recorded."""
+        if self._running:
+            _log.info("server stopping")
         if self._built_in:
             await self._built_in.stop()
         await self.gateway.close()
@@ -114,7 +125,10 @@ class Node:
             while await self.step("record") or await self.step("notes"):
                 pass
             await self.step("breakers")
+        self._recorder.close()
         await self._opened.aclose()
+        if self._running:
+            _log.info("server stopped")
 
     def end_streams(self) -> None:
         """Those who follow something or wait for work here go to another node."""
@@ -138,7 +152,9 @@ class Node:
             self._embedded = EmbeddedPostgres(self._settings.data_dir)
             self.database_url = await asyncio.to_thread(self._embedded.start)
             opening.push_async_callback(asyncio.to_thread, self._embedded.stop)
-        await upgrade(self.database_url)
+        applied = await upgrade(self.database_url)
+        if applied:
+            _log.info("migrations applied", migrations=applied)
         self._database = Database(self.database_url, size=_CONNECTIONS)
         self._vital = Database(self.database_url, size=_VITAL_CONNECTIONS)
         for database in (self._database, self._vital):

@@ -34,7 +34,9 @@ class BuiltInWorker:
         self._gateway = gateway
         self._runner = HttpRunner(policy, Secrets(secrets).of)
         gated = GatedRunner(self._runner, breakers.admit, breakers.told)
-        self._worker = Worker(self, [direct_task(HTTP_TASK, gated)], name="built-in", slots=_SLOTS, queues=())
+        self._worker = Worker(
+            self, [direct_task(HTTP_TASK, gated)], name="built-in", slots=_SLOTS, log_failures=False
+        )  # this process is a server, and logs them as such
         self._running: asyncio.Task[None] | None = None
         self._attended: set[asyncio.Task[None]] = set()
 

@@ -2,9 +2,12 @@
 
 import logging
 import sys
+from collections.abc import MutableMapping
 from typing import Any, Literal
 
 import structlog
+
+from tickwork.model.failure_text import printable
 
 LogFormat = Literal["auto", "json", "console"]
 
@@ -59,10 +62,19 @@ def _formatter(*, console: bool) -> logging.Formatter:
 def _for_eyes() -> list[Any]:
     return [
         structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+        _harmless,
         structlog.dev.ConsoleRenderer(
-            colors=sys.stderr.isatty(), pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
+            colors=sys.stderr.isatty(),
+            pad_event_to=0,
+            sort_keys=False,
+            exception_formatter=structlog.dev.plain_traceback,
         ),
     ]
+
+
+def _harmless(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Errors and names are others' words: what would steer the terminal is shown, not done."""
+    return {name: printable(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
 def _for_machines() -> list[Any]:

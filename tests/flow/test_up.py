@@ -30,6 +30,10 @@ def patient() -> str:
     Path("begun").touch()
     threading.Event().wait(1)
     return "done all the same"
+
+@app.task
+def broken() -> None:
+    raise LookupError("nothing there")
 """
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -88,6 +92,17 @@ def test_a_first_job_runs_and_ctrl_c_leaves_nothing_behind(start, folder):
     assert up.wait(30) == 0
     assert psutil.wait_procs(processes, timeout=10)[1] == []
     assert not (folder / ".tickwork" / "server.json").exists()
+
+
+def test_a_failure_shows_its_traceback_in_the_terminal(start, monkeypatch):
+    monkeypatch.setenv("TICKWORK_LOG_FORMAT", "console")
+    up = start("tasks:app")
+    lines_until(up, "worker  tasks:app")
+    with Client() as client:
+        client.create_job(task="tasks.broken", retry={"max_attempts": 1})
+    told = "".join(lines_until(up, "attempt failed; dead letter"))
+    assert "attempt failed" in told
+    assert '    raise LookupError("nothing there")\nLookupError: nothing there\n' in told
 
 
 def test_what_runs_is_finished_before_it_stops(start, folder):

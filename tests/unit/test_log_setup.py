@@ -22,9 +22,9 @@ except ValueError:
 """
 
 
-def logged(log_format):
+def logged(log_format, program=PROGRAM):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(format=log_format)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program.format(format=log_format)], capture_output=True, text=True, check=True
     )
     assert done.stdout == ""
     return done.stderr
@@ -43,6 +43,25 @@ def test_is_for_eyes_when_asked_for():
     assert "fired" in text
     assert "jobs=3" in text
     assert "\x1b" not in text
+
+
+WORDS_OF_OTHERS = """
+import structlog
+from tickwork.logs import configure_logs
+configure_logs({format!r}, "info")
+trace = "Traceback:\\n  in their code\\nValueError: \\x1b[2Jno"
+structlog.get_logger("tickwork.worker").warning("attempt failed", error="\\x1b[2Jno", exception=trace)
+"""
+
+
+def test_a_traceback_is_lines_of_its_own_for_eyes_and_one_field_for_machines():
+    assert "error=\\x1b[2Jno\nTraceback:\n  in their code\n" in logged("console", WORDS_OF_OTHERS)
+    (line,) = logged("json", WORDS_OF_OTHERS).splitlines()
+    assert json.loads(line)["exception"].splitlines()[1] == "  in their code"
+
+
+def test_words_of_others_do_not_steer_the_terminal():
+    assert "\x1b" not in logged("console", WORDS_OF_OTHERS)
 
 
 @pytest.mark.parametrize("log_format", ["json", "console"])

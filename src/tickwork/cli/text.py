@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from tickwork.model.failure_text import printable
+
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
@@ -47,11 +49,4 @@ def _text(value: object) -> str:
         case dict():
             return ", ".join(f"{name}={_text(item)}" for name, item in value.items())
         case _:
-            return _harmless(str(value))
-
-
-def _harmless(text: str) -> str:
-    """Names and errors are others' words: what would steer the terminal is shown, not done."""
-    return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in text
-    )
+            return printable(str(value))  # names and errors are others' words

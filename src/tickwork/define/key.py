@@ -10,10 +10,14 @@ from datetime import datetime
 from time import monotonic
 from typing import Protocol
 
+import structlog
+
 from tickwork.model.errors import Conflict, Invalid, NotAllowed
+from tickwork.model.ids import key_id
 from tickwork.model.instant import to_utc
 from tickwork.model.tenancy import DEFAULT_TENANT, Caller, KeyView, Scope
 
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 _PREFIX = "tw_"
 _SHOWN = 10  # characters of a key that lists show, so that people can tell keys apart
 _TRUSTED_FOR = 2.0  # seconds a look-up is believed: the longest a revoked key can go on
@@ -88,6 +92,7 @@ class Keys:
         )
         if view is None:
             raise Conflict("that key exists already")
+        _log.info("key created", **_about(view), by=key_id(caller.key_id))
         return view, secret
 
     async def operator(self) -> Caller:
@@ -101,6 +106,7 @@ class Keys:
     async def revoke(self, caller: Caller, key: int) -> KeyView:
         view = await self._store.revoke_key(_reach(caller), key)
         self._trusted.clear()
+        _log.info("key revoked", **_about(view), by=key_id(caller.key_id))
         return view
 
     async def signing_secret(self, caller: Caller) -> str:
@@ -122,6 +128,7 @@ class Keys:
         await self._store.create_key(
             tenant_id, "first", secret[:_SHOWN], _digest(secret), [Scope.ADMIN], None
         )
+        _log.info("first admin key created", tenant=DEFAULT_TENANT)
         return secret
 
     async def note_use(self) -> bool:
@@ -138,6 +145,11 @@ class Keys:
         if not _TENANT.fullmatch(tenant):
             raise Invalid.field("tenant", "is lower-case letters, digits, '.', '_' and '-', 63 at most")
         return await self._store.ensure_tenant(tenant, _signing_secret())
+
+
+def _about(view: KeyView) -> dict[str, object]:
+    """Never the secret."""
+    return {"key": view.id, "name": view.name, "tenant": view.tenant}
 
 
 def make_secret() -> str:

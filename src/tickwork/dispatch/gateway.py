@@ -15,6 +15,7 @@ from tickwork.dispatch.lease import Renewer
 from tickwork.dispatch.member import Member
 from tickwork.dispatch.reconcile import compare
 from tickwork.dispatch.roster import Roster
+from tickwork.log_limit import LogLimit
 from tickwork.model.duration import LONGEST
 from tickwork.model.errors import Unavailable
 from tickwork.model.ids import from_micros, worker_id
@@ -56,6 +57,8 @@ _MOST_LINES = 2**31 - 1
 _LONGEST_LINE = 16 * 1024
 _LONGEST_LEVEL = 20
 _LONGEST_MESSAGE = 1000
+_STOPPING = "this server is stopping"
+_STALE = "stale outcomes refused"
 
 
 class Socket(Protocol):
@@ -113,6 +116,7 @@ class Gateway:
         self._room_opened = room_opened
         self._beat_heard = beat_heard
         self._sessions: set[_Session] = set()
+        self._stale = LogLimit(_log.info, _STALE)
 
     async def attend(self, caller: Caller | None, socket: Socket) -> None:
         """Serve one worker until its connection ends. Nobody's worker is the built-in one, for all tenants."""
@@ -121,7 +125,7 @@ class Gateway:
         try:
             await self._serve(caller, session)
         except msgspec.DecodeError as error:
-            await socket.close(1003, f"not a message of this protocol: {error}"[:120])
+            await session.close(1003, f"not a message of this protocol: {error}"[:120])
         finally:
             self._sessions.discard(session)
             await session.end()
@@ -129,17 +133,17 @@ class Gateway:
     async def close(self) -> None:
         """End all connections; the workers go to another node."""
         for session in list(self._sessions):
-            await session.socket.close(1012, "this server is stopping")
+            await session.close(1012, _STOPPING)
 
     async def _serve(self, caller: Caller | None, session: "_Session") -> None:
         try:
             async with asyncio.timeout(_HELLO_WITHIN):
                 hello = await session.receive()
         except TimeoutError:
-            await session.socket.close(1002, "no Hello came")
+            await session.close(1002, "no Hello came")
             return
         if not isinstance(hello, Hello):
-            await session.socket.close(1002, "the first message is Hello")
+            await session.close(1002, "the first message is Hello")
             return
         member = await self._admit(caller.tenant_id if caller else None, hello, session)
         if member is None:
@@ -148,19 +152,25 @@ class Gateway:
             while message := await session.receive():
                 await self._handle(member, message)
                 if caller and isinstance(message, Beat) and not await self._may_stay(caller):
-                    await session.socket.close(1008, "the key was revoked")
+                    await session.close(1008, "the key was revoked")
+        except msgspec.DecodeError:
+            session.reason = "it said something that is not of this protocol"
+            raise
         finally:
             self._roster.leave(member)
+            _tell_gone(member, hello.name, session.reason)
             await self._farewell(member)
 
     async def _admit(self, tenant_id: int | None, hello: Hello, session: "_Session") -> Member | None:
         problem = _objection(tenant_id, hello)
         if problem:
-            await session.socket.close(1008, problem)
+            _log.warning("worker refused", name=hello.name, reason=problem)
+            await session.close(1008, problem)
             return None
         token = hello.resume or secrets.token_urlsafe(32)
         seat = await self._register(tenant_id, hello, token)
         if seat is None:
+            _log.warning("worker refused: its lease ran out; it starts anew", name=hello.name)
             await session.send_last(LEASE_RAN_OUT)
             return None
         member = Member(seat, tenant_id, hello, session.send, session.dismiss)
@@ -182,7 +192,12 @@ class Gateway:
             )
         )
         _log.info(
-            "worker connected", worker=worker_id(seat.worker_id), name=hello.name, resumed=bool(hello.resume)
+            "worker connected",
+            worker=worker_id(seat.worker_id),
+            name=hello.name,
+            slots=hello.slots,
+            tasks=len(hello.tasks),
+            resumed=bool(hello.resume),
         )
         self._worker_came()
         return member
@@ -208,6 +223,7 @@ class Gateway:
 
     async def _drain(self, member: Member) -> None:
         """What is on its way to it still arrives; only then may it leave."""
+        _log.info("worker drains", worker=worker_id(member.seat.worker_id), holding=member.holding)
         member.draining = True
         await self._store.drain(member.seat.worker_id)
         while member.reserved:  # noqa: ASYNC110 (rare and short, where an event would burden every handout)
@@ -221,9 +237,9 @@ class Gateway:
                 "an outcome has times that do not exist, or waits for more than ten years"
             )
         ours, leases = member.end(message.items)
-        if len(ours) < len(message.items):
+        if len(ours) < len(message.items) and self._stale.admits(member.seat.worker_id):
             _log.info(
-                "stale outcomes refused",
+                _STALE,
                 worker=worker_id(member.seat.worker_id),
                 count=len(message.items) - len(ours),
             )
@@ -265,7 +281,8 @@ class _Session:
     """One connection: messages in order, sent by a task of its own so that nobody waits for a slow worker."""
 
     def __init__(self, socket: Socket) -> None:
-        self.socket = socket
+        self.reason: str | None = None  # why this side ended it
+        self._socket = socket
         self._decoder = msgspec.msgpack.Decoder(FromWorker)
         self._encoder = msgspec.msgpack.Encoder()
         self._outbox: deque[FromServer | None] = deque()  # None ends the connection
@@ -293,11 +310,15 @@ class _Session:
         self._filled.set()
 
     async def receive(self) -> FromWorker | None:
-        message = await self.socket.receive()
+        message = await self._socket.receive()
         return None if message is None else self._decoder.decode(message)
 
     async def send_last(self, message: FromServer) -> None:
-        await self.socket.send(self._encoder.encode(message))
+        await self._socket.send(self._encoder.encode(message))
+
+    async def close(self, code: int, reason: str) -> None:
+        self.reason = self.reason or reason
+        await self._socket.close(code, reason)
 
     async def end(self) -> None:
         self._sender.cancel()
@@ -310,9 +331,22 @@ class _Session:
             while self._outbox and not self._held_back:
                 message = self._outbox.popleft()
                 if message is None:
-                    await self.socket.close(1012, "this worker has come back on another connection")
+                    await self.close(1012, "this worker has come back on another connection")
                     return
-                await self.socket.send(self._encoder.encode(message))
+                await self._socket.send(self._encoder.encode(message))
+
+
+def _tell_gone(member: Member, name: str, reason: str | None) -> None:
+    """Nobody has to look after one that left, or that goes to another node because this one stops."""
+    left = member.draining and not member.holding
+    tell = _log.info if left or reason == _STOPPING else _log.warning
+    tell(
+        "worker disconnected",
+        worker=worker_id(member.seat.worker_id),
+        name=name,
+        reason=reason or ("drained" if left else "the connection was lost"),
+        holding=member.holding,
+    )
 
 
 def _objection(tenant_id: int | None, hello: Hello) -> str | None:

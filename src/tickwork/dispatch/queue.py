@@ -5,6 +5,7 @@ from contextlib import suppress
 from time import monotonic
 
 import msgspec
+import structlog
 from prometheus_client import Gauge
 
 from tickwork.model.errors import Invalid, NotFound, Unavailable
@@ -19,6 +20,7 @@ _DEPTH = Gauge("tickwork_queue_depth", "Executions that are due and wait in a qu
 _OLDEST = Gauge(
     "tickwork_queue_oldest_age_seconds", "How long the oldest execution in a queue has waited.", ["queue"]
 )
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
 
 class Queues:
@@ -42,11 +44,14 @@ class Queues:
 
     async def pause(self, tenant_id: int, name: str) -> QueueView:
         """Nothing more of it is handed out. What workers hold goes on, also what they were handed ahead of its time."""
-        return await self._store.pause(tenant_id, _checked(name))
+        view = await self._store.pause(tenant_id, _checked(name))
+        _log.info("queue paused", queue=name, tenant_id=tenant_id, waiting=view.depth)
+        return view
 
     async def resume(self, tenant_id: int, name: str) -> QueueView:
         await self.get(tenant_id, name)
         view = await self._store.resume(tenant_id, name)
+        _log.info("queue resumed", queue=name, tenant_id=tenant_id, waiting=view.depth)
         self._may_go_on()
         return view
 

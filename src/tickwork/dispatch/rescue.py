@@ -1,13 +1,17 @@
 """What dead workers held goes on: with another worker, or to its end."""
 
+from collections import Counter as Tally
 from time import monotonic
 
 import msgspec
+import structlog
 from prometheus_client import Counter
 
+from tickwork.log_limit import LogLimit
 from tickwork.model.execution import AttemptOutcome
+from tickwork.model.ids import execution_id, job_id, worker_id
 from tickwork.model.job import JobRequest
-from tickwork.model.lifecycle import Held, lost
+from tickwork.model.lifecycle import Held, Verdict, lost
 from tickwork.store.port.dispatch import DispatchStore, Rescuing
 from tickwork.store.port.settling import AttemptNote
 
@@ -15,12 +19,15 @@ _GRACE = 5.0  # after a database or node was away, living workers get this long 
 _WORKERS = 20
 _LEASES = 20
 _RESCUED = Counter("tickwork_executions_rescued_total", "Executions taken out of the hands of dead workers.")
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.rescue")
 
 
 class Rescuer:
     def __init__(self, store: DispatchStore) -> None:
         self._store = store
         self._reachable_since: float | None = None
+        self._taken: Tally[int] = Tally()  # from each worker that is being cleared away, by this node
+        self._limit = LogLimit(_log.warning, "execution rescued")
 
     async def rescue(self) -> bool:
         """Take some of what dead workers hold; whether there may be more."""
@@ -30,21 +37,39 @@ class Rescuer:
             async with self._store.rescuing() as rescuing:
                 if monotonic() - self._reachable_since < _GRACE:
                     return False
-                return await self._take(rescuing)
+                taken = await _take(rescuing)
         except BaseException:
             self._reachable_since = None
             raise
-
-    async def _take(self, rescuing: Rescuing) -> bool:
-        dead = await rescuing.take_dead(_WORKERS)
-        if not dead:
+        if taken is None:
             return False
-        held = await rescuing.lock(await rescuing.take_leases(dead, _LEASES))
-        verdicts = [lost(each, may_retry=_may_retry(each)) for each in held]
-        await rescuing.settle(verdicts, [_note(each) for each in held])
-        await rescuing.end(dead)
-        _RESCUED.inc(len(held))
+        self._tell(*taken)
         return True
+
+    def _tell(self, rescued: list[tuple[Held, Verdict]], ended: dict[int, str]) -> None:
+        _RESCUED.inc(len(rescued))
+        for held, verdict in rescued:
+            self._taken[held.worker_id] += 1
+            if self._limit.admits(held.worker_id):
+                _log.warning(_event(verdict), **_about(held, verdict))
+        for worker, name in ended.items():
+            _log.warning(
+                "worker lost",
+                worker=worker_id(worker),
+                name=name,
+                executions_rescued=self._taken.pop(worker, 0),
+            )
+
+
+async def _take(rescuing: Rescuing) -> tuple[list[tuple[Held, Verdict]], dict[int, str]] | None:
+    """What was taken, and the workers of which nothing is left to take."""
+    dead = await rescuing.take_dead(_WORKERS)
+    if not dead:
+        return None
+    held = await rescuing.lock(await rescuing.take_leases(dead, _LEASES))
+    verdicts = [lost(each, may_retry=_may_retry(each)) for each in held]
+    await rescuing.settle(verdicts, [_note(each) for each in held])
+    return list(zip(held, verdicts, strict=True)), await rescuing.end(dead)
 
 
 def _may_retry(held: Held) -> bool:
@@ -53,3 +78,18 @@ def _may_retry(held: Held) -> bool:
 
 def _note(held: Held) -> AttemptNote:
     return AttemptNote(held.key, held.attempt, AttemptOutcome.LOST, held.worker_id, held.started_at, held.now)
+
+
+def _event(verdict: Verdict) -> str:
+    then = "dead letter" if verdict.ready_at is None else "it is handed to another worker"
+    return f"execution rescued from a lost worker; {then}"
+
+
+def _about(held: Held, verdict: Verdict) -> dict[str, object]:
+    about: dict[str, object] = {
+        "execution": execution_id(held.key.job_id, held.key.scheduled_for),
+        "job": job_id(held.key.job_id),
+        "attempt": held.attempt,
+        "worker": worker_id(held.worker_id),
+    }
+    return {**about, "reason": verdict.reason} if verdict.reason else about

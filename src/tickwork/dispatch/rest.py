@@ -12,6 +12,7 @@ from datetime import timedelta
 from time import monotonic
 
 import msgspec
+import structlog
 
 from tickwork.dispatch.claim import Claimer
 from tickwork.dispatch.member import Member
@@ -40,6 +41,7 @@ from tickwork.store.port.seat import NO_CONNECTION, Seat
 from tickwork.store.port.work import HeldWorks
 from tickwork.store.port.worker import RestWorker, WorkerStore
 
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.gateway")
 _ON_TIME = timedelta(0)  # such a worker cannot wait for the moment: nothing is handed to it ahead of its time
 _MOMENT = 0.05  # seconds: work that arrives in a swarm is looked for once
 _GLANCE = 0.25  # seconds between looks for work that arrived at other nodes
@@ -63,6 +65,12 @@ class RestWorkers:
         unknown_to_all = secrets.token_bytes(32)  # nobody comes back by a token
         registration = await self._dispatch.register(
             tenant_id, _hello(request), unknown_to_all, LEASE, NO_CONNECTION
+        )
+        _log.info(
+            "worker registered over REST",
+            worker=worker_id(registration.worker_id),
+            name=request.name,
+            slots=request.slots,
         )
         return RegisteredWorker(
             worker_id(registration.worker_id), LEASE.total_seconds(), BEAT.total_seconds()

@@ -10,6 +10,7 @@ import msgspec
 from tickwork.execute.failure import AttemptFailed, AttemptHeld, AttemptPostponed
 from tickwork.model.codec import encode
 from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
+from tickwork.model.failure_text import TIMEOUT
 from tickwork.model.protocol import Failure
 from tickwork.model.retry import error_name
 from tickwork.model.steering import Cancel, NoRetry, Snooze
@@ -90,7 +91,7 @@ def failed(kind: str, message: str, *, retry: bool = True) -> Ending:
 
 def timed_out(seconds: float) -> Ending:
     told = f"did not end within {seconds:g} s"
-    return Ending(AttemptOutcome.FAILED, failure=Failure("Timeout", told, kinds=["TimeoutError"]))
+    return Ending(AttemptOutcome.FAILED, failure=Failure(TIMEOUT, told, kinds=["TimeoutError"]))
 
 
 def cancelled(reason: str) -> Ending:

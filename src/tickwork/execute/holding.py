@@ -32,7 +32,9 @@ class Holding:
         outcome_ready: Callable[[], None],
         lease_over: Callable[[], None],
         worn_out: Callable[[], None],
+        failed: Callable[[Attempt, Ending], None] | None = None,
     ) -> None:
+        self._failed = failed
         self._outbox = Outbox(outcome_ready)
         self._journal = Journal(clock)
         self._handlers = handlers
@@ -46,6 +48,10 @@ class Holding:
 
     def __len__(self) -> int:
         return len(self._held)
+
+    @property
+    def running(self) -> int:
+        return len(self._slots.running)
 
     def credit(self) -> int:
         """How many attempts it makes sense to hold."""
@@ -181,6 +187,8 @@ class Holding:
             if attempt.speaks:
                 self._journal.close(attempt)
             self._outbox.add(attempt.outcome(ending, self._clock.now()))
+            if ending.failure and self._failed:
+                self._failed(attempt, ending)
 
 
 async def _no_such_task(attempt: Attempt) -> Ending:

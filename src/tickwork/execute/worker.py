@@ -17,11 +17,13 @@ import structlog
 
 from tickwork import __version__
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
+from tickwork.execute.failure_log import FailureLog
 from tickwork.execute.holding import Holding
 from tickwork.execute.journal import BETWEEN_LOOKS
 from tickwork.execute.lease import Lease, LeaseLost
 from tickwork.execute.link import Connection, Link
 from tickwork.execute.toolbox import Toolbox
+from tickwork.log_limit import LogLimit
 from tickwork.model import protocol
 from tickwork.model.ids import worker_id
 from tickwork.model.protocol import Beat, Drain, Hello, TaskOffer, Welcome
@@ -35,6 +37,8 @@ _SILENCE = 2 * _BEAT + 1  # seconds without a word, after which a server counts 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between tries to connect
 _BETWEEN_REPORTS = 0.002  # seconds in which outcomes gather
 _LATE_BEAT = 1.0  # seconds
+_NO_CONNECTION = "no connection to a server; trying again"
+_BETWEEN_COMPLAINTS = 60.0  # seconds, about the same
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
@@ -52,6 +56,7 @@ class Worker:
         labels: Mapping[str, str] | None = None,
         resources: Mapping[str, float] | None = None,
         app: str | None = None,
+        log_failures: bool = True,
         measure: Elapsed = elapsed,
     ) -> None:
         """Without `queues` it serves all of them; `weights` are how much of its room each gets beside the others, 1
@@ -72,6 +77,8 @@ class Worker:
         self.worn_out = asyncio.Event()  # too much that will not stop: only a new process helps
         self._alarm = asyncio.Event()  # the guard should look at once
         self._news = asyncio.Event()  # there is something to report
+        self._failures = FailureLog()
+        self._unconnected = LogLimit(_log.warning, _NO_CONNECTION, of_a_kind=1, period=_BETWEEN_COMPLAINTS)
         self._holding = Holding(
             slots,
             self._toolbox.handlers,
@@ -80,6 +87,7 @@ class Worker:
             outcome_ready=self._news.set,
             lease_over=self._alarm.set,
             worn_out=self.worn_out.set,
+            failed=self._failures.tell if log_failures else None,
         )
         self._heard = 0.0
         self._told_credit = 0
@@ -93,15 +101,22 @@ class Worker:
     async def run(self) -> None:
         """Work until drained or stopped."""
         self._toolbox.open()
+        _log.info("worker started", name=self._name, slots=self._slots, tasks=len(self._offers))
         try:
             while not self._finished:
                 await self._keep_in_touch()
         finally:
             await self._holding.close()
             await self._toolbox.close()
+            self._failures.close()
+            _log.info("worker stopped", name=self._name)
 
     def drain(self) -> None:
         """Take nothing new and hand back what was not begun; `run` ends once the rest is recorded."""
+        if not self._draining:
+            _log.info(
+                "worker drains: takes nothing new and finishes what it runs", running=self._holding.running
+            )
         self._draining = True
         self._holding.give_back()
         self._news.set()
@@ -113,6 +128,8 @@ class Worker:
 
     def stop_now(self) -> None:
         """Break off everything; the server finds out by the lease."""
+        if not self._finished:
+            _log.warning("worker breaks off what it runs", running=self._holding.running)
         self._stopped = True
         self._alarm.set()
 
@@ -134,9 +151,13 @@ class Worker:
         except LeaseLost:
             self._holding.forget_all()  # again: something may have come before the connection was closed
         except OSError as error:
-            _log.warning("no connection to a server", error=str(error) or type(error).__name__)
+            self._complain(str(error) or type(error).__name__)
         if not self._finished:
             await self._pause()
+
+    def _complain(self, error: str) -> None:
+        if self._unconnected.admits(error):
+            _log.warning(_NO_CONNECTION, error=error, holding=len(self._holding))
 
     async def _guard(self) -> None:
         """Ends when the worker is finished, and else only with an error."""
@@ -233,7 +254,7 @@ class Worker:
             case protocol.Revoke(claims, reason):
                 self._holding.revoke(claims, reason)
             case protocol.Drain():
-                _log.info("somebody wants this worker to drain")
+                _log.info("somebody asked for this worker to drain")
                 self.drain()
             case protocol.Drained():
                 self._drained = True

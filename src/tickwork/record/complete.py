@@ -19,6 +19,7 @@ from tickwork.model.job import JobRequest
 from tickwork.model.lifecycle import Held, Verdict
 from tickwork.model.protocol import Failure, Outcome, execution_key
 from tickwork.model.retry import RetryPolicy
+from tickwork.record.attempt_log import AttemptLog
 from tickwork.store.port.record import RecordStore
 from tickwork.store.port.settling import AttemptNote, Claimed
 
@@ -56,6 +57,7 @@ class Recorder:
         self._recorded = recorded
         self._waiting: list[_Submission] = []
         self._started: list[tuple[Claimed, datetime]] = []
+        self._log = AttemptLog()
 
     def submit(
         self, worker_id: int, outcomes: Sequence[Outcome], leases: Sequence[int], recorded: Callable[[], None]
@@ -83,6 +85,9 @@ class Recorder:
             submission.recorded()
         self._recorded()
         return True
+
+    def close(self) -> None:
+        self._log.close()
 
     async def _note_started(self) -> None:
         if self._started:
@@ -114,14 +119,13 @@ class Recorder:
             )
             held = await settling.lock(list(dict.fromkeys(claimed)))
             pairs = [(each, by_claim[each.key, each.attempt]) for each in held]
-            await settling.settle(
-                [decide(each, outcome) for each, outcome in pairs],
-                [_note(each, outcome) for each, outcome in pairs],
-            )
+            verdicts = [decide(each, outcome) for each, outcome in pairs]
+            await settling.settle(verdicts, [_note(each, outcome) for each, outcome in pairs])
             await settling.close_leases(leases)
         _STALE.inc(len(others) - len(held))
-        for _, outcome in pairs:
+        for (each, outcome), verdict in zip(pairs, verdicts, strict=True):
             _ATTEMPTS.labels(outcome.kind).inc()
+            self._log.tell(each, outcome, verdict)
 
 
 def decide(held: Held, outcome: Outcome) -> Verdict:

@@ -165,9 +165,10 @@ class PostgresRescuing(PostgresSettling):
         rows = await self._connection.fetch(self._dispatch["take_leases"], list(workers), limit)
         return [claim for row in rows for claim in _claims(row)]
 
-    async def end(self, workers: Sequence[int]) -> None:
-        await self._connection.execute(self._dispatch["end_dead_workers"], list(workers))
+    async def end(self, workers: Sequence[int]) -> dict[int, str]:
+        rows = await self._connection.fetch(self._dispatch["end_dead_workers"], list(workers))
         await self._connection.execute(self._dispatch["forget_revocations_of"], list(workers))
+        return {row["id"]: row["name"] for row in rows}
 
 
 def works_of(rows: Iterable[Iterable[Any]]) -> Works:

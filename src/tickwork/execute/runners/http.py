@@ -35,6 +35,7 @@ from tickwork.execute.runners.guard import AddressGuard
 from tickwork.execute.runners.request import Call, content_of, headers_of, read_call
 from tickwork.execute.runners.response import PromptResponse
 from tickwork.execute.runners.room import Full, Rooms
+from tickwork.model.failure_text import TIMEOUT
 from tickwork.model.ids import job_id
 from tickwork.model.protocol import Failure, Run
 from tickwork.model.secret import hide
@@ -93,7 +94,7 @@ class HttpRunner:
             raise AttemptFailed(_fault(error, call)) from error
         except TimeoutError as error:
             told = f"{call.host} did not answer completely within {run.timeout:g} s"
-            raise AttemptFailed(Failure("Timeout", told)) from error
+            raise AttemptFailed(Failure(TIMEOUT, told)) from error
 
     def _detour(self, call: Call, run: Run) -> AttemptPostponed:
         told = (

@@ -53,7 +53,8 @@ class Rescuing(Settling, Protocol):
 
     async def take_leases(self, workers: Sequence[int], limit: int) -> list[Claimed]: ...
 
-    async def end(self, workers: Sequence[int]) -> None: ...
+    async def end(self, workers: Sequence[int]) -> dict[int, str]:
+        """Those of which nothing is left to take, with their names."""
 
 
 class DispatchStore(Protocol):

@@ -139,7 +139,8 @@ RETURNING worker_id, tenant_ids, scheduled_fors, job_ids;
 -- name: end_dead_workers
 -- Dead workers of whose work nothing is left to take.
 UPDATE tickwork.worker w SET ended_at = tickwork.clock()
-WHERE id = ANY($1::int[]) AND NOT EXISTS (SELECT FROM tickwork.lease WHERE worker_id = w.id);
+WHERE id = ANY($1::int[]) AND NOT EXISTS (SELECT FROM tickwork.lease WHERE worker_id = w.id)
+RETURNING id, name;
 
 -- name: revocations
 -- Stop requests for executions in these workers' hands.
