@@ -19,6 +19,7 @@ _SHARED: list[Any] = [
     structlog.processors.StackInfoRenderer(),
 ]
 _in_use: tuple[LogFormat, str] = ("auto", "info")
+_FALSE_ALARM = "ASGI callable returned without completing handshake."  # uvicorn, of workers that are refused
 _QUIET = ("asyncio", "httpx2", "httpcore2", "uvicorn", "websockets")
 
 
@@ -36,6 +37,7 @@ def configure_logs(log_format: LogFormat, level: str) -> None:
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(lambda record: record.msg != _FALSE_ALARM)
     handler.setFormatter(_formatter(console=_wants_console(log_format)))
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
     for name in _QUIET:

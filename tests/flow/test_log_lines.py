@@ -164,3 +164,14 @@ async def test_an_outage_of_the_database_is_no_error(tmp_path: Path) -> None:
     finally:
         programs.clean_up()
         postgres.stop()
+
+
+async def test_a_worker_with_a_wrong_key_is_one_warning(programs: Cluster, client: AsyncClient) -> None:
+    worker = programs.workers[0]
+    worker.kill()
+    worker._env["TICKWORK_API_KEY"] = "tw_wrong"
+    worker.launch()
+    assert await worker.ended() != 0
+    refused = await line(programs.servers[0], "worker refused")
+    assert (refused["level"], refused["address"]) == ("warning", "127.0.0.1")
+    assert [line for line in lines(programs.servers[0]) if line["level"] == "error"] == []

@@ -10,15 +10,16 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDiscon
 
 from tickwork.api.auth import authenticate, require
 from tickwork.api.node import ServerNode
-from tickwork.api.problem import refusal_for
+from tickwork.api.problem import Refusal, refusal_for
 from tickwork.api.request_id import request_id_of
+from tickwork.log_limit import LogLimit
 from tickwork.model.errors import TickworkError, Unavailable
 from tickwork.model.tenancy import Caller, Scope
 
 PATH = "/v1/workers/connect"
 _ENDED, _NOT_BINARY, _REFUSED, _FAILED, _TRY_LATER = 1000, 1003, 1008, 1011, 1013
 _LONGEST_REASON = 123  # bytes, by RFC 6455
-_log = structlog.get_logger()
+_log = structlog.get_logger("tickwork.gateway")
 
 
 class Connector:
@@ -26,12 +27,15 @@ class Connector:
 
     def __init__(self, node: ServerNode) -> None:
         self._node = node
+        self._refusals = LogLimit(_log.warning, "worker refused")
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)
         try:
             caller = await self._admitted(socket)
         except Exception as error:  # noqa: BLE001 (a worker must be answered, and must not stop the server)
+            if isinstance(error, Refusal):
+                self._tell_refused(socket, error)
             await _deny(socket, error)
         else:
             await socket.accept()
@@ -41,6 +45,11 @@ class Connector:
         caller = await authenticate(self._node.keys, dict(socket.scope["headers"]))
         require(caller, Scope.WORKER)
         return caller
+
+    def _tell_refused(self, socket: WebSocket, error: Refusal) -> None:
+        address = socket.client.host if socket.client else None
+        if self._refusals.admits(address):
+            _log.warning("worker refused", reason=error.detail, address=address)
 
     async def _attend(self, caller: Caller, socket: "WorkerSocket") -> None:
         try:
