@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from support.database import create_database, drop_database
+from support.postgres import PROGRAMS
 from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.store.embedded import EmbeddedPostgres
@@ -24,7 +25,7 @@ def cluster() -> Iterator[str]:
     """The URL of a database that tests copy and never open. Not in pytest's folder, which every run of pytest closes
     to other users: as root, PostgreSQL runs as one."""
     with tempfile.TemporaryDirectory(prefix="tickwork-tests-") as folder:
-        postgres = EmbeddedPostgres(Path(folder))
+        postgres = EmbeddedPostgres(Path(folder), PROGRAMS)
         url = postgres.start()
         asyncio.run(_prepare_template(url))
         yield url

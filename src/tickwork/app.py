@@ -53,6 +53,7 @@ from tickwork.store.define import PostgresDefineStore
 from tickwork.store.dependency import PostgresDependencyStore
 from tickwork.store.dispatch import PostgresDispatchStore
 from tickwork.store.embedded import EmbeddedPostgres
+from tickwork.store.failure import Condition
 from tickwork.store.log import PostgresLogStore
 from tickwork.store.migrate import upgrade
 from tickwork.store.partition import Partitions
@@ -63,6 +64,7 @@ from tickwork.store.read import PostgresReadStore
 from tickwork.store.record import PostgresRecordStore
 from tickwork.store.report import PostgresReportStore
 from tickwork.store.run import PostgresRunStore
+from tickwork.store.session import VITAL
 from tickwork.store.tenancy import PostgresTenancyStore
 from tickwork.store.trigger import PostgresTriggerStore
 from tickwork.store.why import PostgresWhyStore
@@ -155,13 +157,14 @@ class Node:
         applied = await upgrade(self.database_url)
         if applied:
             _log.info("migrations applied", migrations=applied)
-        self._database = Database(self.database_url, size=_CONNECTIONS)
-        self._vital = Database(self.database_url, size=_VITAL_CONNECTIONS)
+        condition = Condition()
+        self._database = Database(self.database_url, size=_CONNECTIONS, condition=condition)
+        self._vital = Database(self.database_url, size=_VITAL_CONNECTIONS, limits=VITAL, condition=condition)
         for database in (self._database, self._vital):
             await database.open()
             opening.push_async_callback(database.close)
         self._clock = DatabaseClock(self._vital)
-        self._partitions = Partitions(self._vital, self._settings.history_days)
+        self._partitions = Partitions(self._database, self._settings.history_days, making=self._vital)
         await self._clock.read()
         await self._partitions.make_ahead()
 
@@ -294,6 +297,7 @@ class Node:
 
     def _compose_upkeep(self) -> None:
         self._loops.add("clock", self._clock.read, every=5)
+        self._loops.add("storing", self._database.try_to_store, every=1)
         self._loops.add("partitions", self._partitions.keep_up, every=600)
         self._loops.add("past jobs", PastJobs(self._database, self._settings.history_days).forget, every=600)
         self._loops.add("key use", self.keys.note_use, every=30)
@@ -356,7 +360,7 @@ class Node:
         return preview(schedule, timezone, now=now, after=after, count=count, viewer_timezone=viewer_timezone)
 
     def ready(self) -> bool:
-        return self._database.reachable
+        return self._database.usable
 
     def health(self) -> Mapping[str, bool]:
-        return {"database": self._database.reachable}
+        return {"database": self._database.usable}

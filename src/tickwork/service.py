@@ -21,16 +21,15 @@ Step: TypeAlias = Callable[[], Awaitable[bool]]
 
 
 class Outage:
-    """The database is away, as some loops have seen: said once for all of them, and again when it is back."""
+    """The database is away, as some loops have seen. The store tells of it; here it is told when it is back."""
 
     def __init__(self) -> None:
         self._seen_by: set[str] = set()
         self._began = 0.0
 
-    def begin(self, loop: str, error: Unavailable) -> None:
+    def begin(self, loop: str) -> None:
         if not self._seen_by:
             self._began = monotonic()
-            _log.warning("database unavailable; trying again", error=str(error))
         self._seen_by.add(loop)
 
     def end(self, loop: str) -> None:
@@ -79,8 +78,8 @@ class Loop:
     async def _one_step(self) -> float:
         try:
             more = await self.step()
-        except Unavailable as error:
-            self._outage.begin(self.name, error)
+        except Unavailable:
+            self._outage.begin(self.name)
             return _PAUSE_WHEN_UNAVAILABLE
         except Exception as error:  # noqa: BLE001 (a loop that ends is a node that only looks alive)
             if self._errors.admits(repr(error)):

@@ -11,14 +11,13 @@ from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.app import _CONNECTIONS, Node
 from tickwork.model.protocol import Beat, Renewed
-from tickwork.store import pool
 
 _NEVER = 3600.0
 
 
 async def test_leases_are_renewed_all_the_same(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        pool, "_CONNECT_TIMEOUT", _NEVER
+        node._database, "_patience", _NEVER
     )  # who waits for one of those connections waits in vain
     worker = await ScriptedWorker.connect(node, tasks=["work"])
     async with _every_connection_taken(node), asyncio.timeout(30):

@@ -11,13 +11,13 @@ from typing import Any, Literal, NamedTuple
 
 import asyncpg
 
-from tickwork.store.pool import _SESSION, Database
+from tickwork.store.pool import Database
+from tickwork.store.session import SETTINGS
 
 _SIMULATED = {
-    **_SESSION,
+    **SETTINGS,
     "lock_timeout": "2ms",  # whoever holds a lock stands still until we say so: waiting longer changes nothing
     "synchronous_commit": "off",
-    "timezone": "UTC",
 }
 
 Fault = Literal["lose statement", "lose commit", "lose answer", "stand still", "stand still after commit"]

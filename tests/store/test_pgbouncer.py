@@ -1,37 +1,41 @@
-"""Behind PgBouncer in transaction mode, where a machine has it."""
+"""Behind PgBouncer, where a machine has it."""
 
 import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import asyncpg
 import pytest
 
 from support.scripted import ScriptedWorker
+from support.session_settings import differ, set_otherwise
 from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.job import JobRequest
-from tickwork.store.pool import Database
+from tickwork.store.pool import Connection, Database
 from tickwork.store.query import queries
+from tickwork.store.session import VITAL
 
 _PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 _TENANT = 1
 pytestmark = pytest.mark.skipif(not _PGBOUNCER, reason="this machine has no pgbouncer")
 
 
-@pytest.fixture
-def pooled_url(database_url: str, tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(params=["transaction", "session"])
+def pooled_url(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) -> Iterator[str]:
     url = urlsplit(database_url)
     host, name, port = parse_qs(url.query)["host"][0], url.path.strip("/"), _free_port()
     configuration = tmp_path / "pgbouncer.ini"
     configuration.write_text(
         f"[databases]\n{name} = host={host} port=5432 dbname={name} user=tickwork\n"
-        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\npool_mode = transaction\n"
+        f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nauth_type = any\npool_mode = {request.param}\n"
         "default_pool_size = 3\nunix_socket_dir =\n"
     )
     run_as = (
@@ -59,6 +63,29 @@ async def test_a_node_works_in_transaction_mode(pooled_url: str, tmp_path: Path)
     assert [execution.status for execution in page.items] == ["completed"] * 20
     await worker.leave_silently()
     await node.stop()
+
+
+async def test_what_we_depend_on_is_set_whatever_the_database_has(
+    connection: asyncpg.Connection, pooled_url: str
+) -> None:
+    await set_otherwise(connection)
+    database = Database(pooled_url, size=3)
+    await database.open()
+    async with database.transaction() as one, database_of_another(pooled_url) as another:
+        assert await differ(one) == {}
+        assert await differ(another, VITAL) == {}
+    assert await database.fetch("SHOW jit") == [("off",)]
+    await database.close()
+
+
+@asynccontextmanager
+async def database_of_another(pooled_url: str) -> AsyncIterator[Connection]:
+    """With other limits, on connections that are shared with the first."""
+    database = Database(pooled_url, size=1, limits=VITAL)
+    await database.open()
+    async with database.transaction() as connection:
+        yield connection
+    await database.close()
 
 
 async def test_plans_are_those_of_a_session(pooled_url: str) -> None:

@@ -24,7 +24,7 @@ from tickwork.model.errors import (
 MEDIA = "application/problem+json"
 TYPES_PATH = "/docs/problems"
 _RETRY_AFTER_SECONDS = "2"
-_UNAVAILABLE_DETAIL = "the server cannot reach its database just now"  # which and why is for its log
+_UNAVAILABLE_DETAIL = "the server cannot use its database just now"  # which and why is for its log
 _log = structlog.get_logger()
 
 
@@ -140,8 +140,9 @@ UNAVAILABLE = ProblemType(
     "unavailable",
     503,
     "The server cannot answer just now",
-    "The database cannot be reached for the moment. Repeat the request after `Retry-After` seconds; with the "
-    "same `Idempotency-Key` it takes effect once, whether or not it did the first time.",
+    "The database cannot be reached, or cannot store anything, for the moment. Repeat the request "
+    "after `Retry-After` seconds; with the same `Idempotency-Key` it takes effect once, whether or not it did "
+    "the first time.",
 )
 
 PROBLEM_TYPES = (

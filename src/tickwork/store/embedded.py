@@ -19,7 +19,7 @@ import structlog
 from tickwork.model.errors import TickworkError
 from tickwork.store.entry import admit
 from tickwork.store.private_folder import is_private, make_private_folder, own_folder
-from tickwork.store.program import call, hand_over, server_uid, user_names
+from tickwork.store.program import binaries, call, hand_over, server_uid, user_names
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
@@ -29,8 +29,10 @@ _PORT = 5432  # only part of the socket's file name: nothing listens on the netw
 _LONGEST_SOCKET_PATH = 100
 _NOT_RUNNING = 3  # what pg_ctl status exits with
 _LINE_OF_SOCKET_FOLDER = 4  # in postmaster.pid
+# Sorted by code point, which is quick and the same everywhere, but with the letters of all languages known.
+_LOCALE = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+_NO_NETWORK = "listen_addresses = ''\n"
 _CONFIGURATION = """
-listen_addresses = ''
 max_connections = 100
 shared_buffers = '256MB'
 max_wal_size = '4GB'
@@ -49,10 +51,15 @@ class FolderInUse(TickworkError):
 
 
 class EmbeddedPostgres:
-    """One cluster in one folder. Durable as any other: fsync and synchronous_commit stay on."""
+    """One cluster in one folder. Durable as any other: fsync and synchronous_commit stay on.
 
-    def __init__(self, folder: Path) -> None:
+    By other programs than Tickwork's own it is as they make it, with the settings that they come with.
+    """
+
+    def __init__(self, folder: Path, programs: Path | None = None) -> None:
         self._folder = folder.absolute()
+        self._programs = programs or binaries()
+        self._is_stock = programs is not None
         self._cluster = self._folder / "postgres"
         self._lock: IO[str] | None = None
         self._apart: Path | None = None  # the folder of the socket, when that is not the cluster
@@ -140,11 +147,10 @@ class EmbeddedPostgres:
             shutil.rmtree(left_over, ignore_errors=True)
         draft = Path(tempfile.mkdtemp(prefix="postgres-", dir=self._folder))
         hand_over(draft)
-        # Sorted by code point, which is quick and the same everywhere, but with the letters of all languages known.
-        locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+        locale = ("--locale=C.UTF-8",) if self._is_stock else _LOCALE
         self._run("initdb", "--auth=peer", "--encoding=utf8", *locale, "-U", _ROLE, "-D", str(draft))
         with (draft / "postgresql.conf").open("a") as configuration:
-            configuration.write(_CONFIGURATION)
+            configuration.write(_NO_NETWORK if self._is_stock else _NO_NETWORK + _CONFIGURATION)
         draft.rename(self._cluster)
 
     def _make_database(self) -> None:
@@ -190,7 +196,7 @@ class EmbeddedPostgres:
     def _running(self) -> bool:
         if not (self._cluster / "postmaster.pid").exists():
             return False
-        status = call("pg_ctl", "status", "-D", str(self._cluster))
+        status = call(self._programs / "pg_ctl", "status", "-D", str(self._cluster))
         if status.returncode not in (0, _NOT_RUNNING):
             raise TickworkError(f"the embedded PostgreSQL cannot be looked at: {status.stdout}".rstrip())
         return status.returncode == 0
@@ -199,7 +205,7 @@ class EmbeddedPostgres:
         self._run("pg_ctl", verb, "-w", "-t", "60", "-D", str(self._cluster), *arguments)
 
     def _run(self, program: str, *arguments: str) -> str:
-        done = call(program, *arguments)
+        done = call(self._programs / program, *arguments)
         if done.returncode:
             log = self._cluster / "server.log"
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:]) if log.exists() else ""

@@ -13,6 +13,7 @@ import asyncpg
 
 from tickwork.model.errors import WrongSchema
 from tickwork.store.pool import Connection, Database
+from tickwork.store.session import MIGRATION
 
 _FILE = re.compile(r"(\d{4})_[a-z0-9_]+(\.breaking)?\.sql")
 _LOCK = 0x7469636B  # "tick": any number that nobody else locks
@@ -44,11 +45,11 @@ class Status(NamedTuple):
 
 async def upgrade(url: str) -> list[str]:
     """Bring the database to this program's schema; the names of what was applied."""
-    database = Database(url, size=1)
+    database = Database(url, size=1, limits=MIGRATION)
     await database.open()
     try:
         async with database.transaction() as connection:
-            await connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            await _wait_for_others(connection)
             await connection.execute(_HISTORY)
             pending = _pending(await _applied(connection))
             for migration in pending:
@@ -56,6 +57,14 @@ async def upgrade(url: str) -> list[str]:
             return [migration.name for migration in pending]
     finally:
         await database.close()
+
+
+async def _wait_for_others(connection: Connection) -> None:
+    """For as long as it takes them: whoever migrates is alive, or the server would have ended it."""
+    await connection.execute(
+        f"SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock({_LOCK});"
+        f"SET LOCAL lock_timeout = '{MIGRATION.lock}s'"
+    )
 
 
 async def status(url: str) -> Status:

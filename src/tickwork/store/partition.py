@@ -34,8 +34,10 @@ _STORAGE = {
 
 
 class Partitions:
-    def __init__(self, database: Database, history_days: int) -> None:
+    def __init__(self, database: Database, history_days: int, *, making: Database | None = None) -> None:
+        """`making`: connections for what must not wait; dropping takes longer than those let anything take."""
         self._database = database
+        self._making = making or database
         self._history = timedelta(days=history_days)
         self._sql = queries("upkeep")
         self._begin = self._end = FIRST
@@ -55,7 +57,7 @@ class Partitions:
 
     async def make_ahead(self) -> None:
         """Apart from dropping: whatever goes wrong with that, there must be room for what comes."""
-        async with self._database.transaction() as connection:
+        async with self._making.transaction() as connection:
             await connection.execute(self._sql["lock_partitions"])
             today: datetime = await connection.fetchval("SELECT tickwork.clock()")
             self._begin = _midnight((today - self._history).date())
@@ -70,7 +72,7 @@ class Partitions:
         missing = {at.date() for at in times if not self._is_there(at)}
         if not missing:
             return
-        async with self._database.transaction() as connection:
+        async with self._making.transaction() as connection:
             await connection.execute(self._sql["lock_partitions"])
             labels = await self._read(connection)
             for day in sorted(missing):

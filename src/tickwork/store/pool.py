@@ -13,71 +13,61 @@ from typing import Any, TypeAlias
 import asyncpg
 
 from tickwork.model.errors import Unavailable
+from tickwork.store.connect import Connector
+from tickwork.store.failure import BUSY, LOST, Condition
+from tickwork.store.query import queries
+from tickwork.store.session import SETTINGS, WORK, Limits
 
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
-_CONNECT_TIMEOUT = 5.0
-_STATEMENT_TIMEOUT = 60.0
-_SESSION = {
-    "application_name": "tickwork",
-    # A node that stops in the middle of a transaction must not hold its locks: the server ends it.
-    "idle_in_transaction_session_timeout": "10s",
-    "lock_timeout": "10s",
-    # Every query here goes by an index. A plan made while a day's partition was still empty must not be another
-    # one: it would be kept while millions of rows arrive. For the same reason, batches are joined with executions by
-    # `tenant_id = ANY(ARRAY[...])`: a plain equality could be merged, so the planner would see a use in walking the
-    # whole index, and on a day of which it knows nothing it would.
-    "enable_seqscan": "off",
-    "enable_hashjoin": "off",
-    "enable_mergejoin": "off",
-    "enable_bitmapscan": "off",
-    # And as there is one plan only, it is made once: planning over the days' partitions takes longer than a look-up.
-    "plan_cache_mode": "force_generic_plan",
-}
-_LOST = (
-    OSError,
-    TimeoutError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # the server's farewell came while the connection was idle
-    asyncpg.OperatorInterventionError,  # shut down, or terminated by somebody
-    asyncpg.CannotConnectNowError,
-    asyncpg.TooManyConnectionsError,
-    asyncpg.ReadOnlySQLTransactionError,  # a primary that was demoted
-    asyncpg.IdleInTransactionSessionTimeoutError,
-)
+_WAIT = 5.0  # seconds for a connection that is in use
+_ROLL_BACK_WITHIN = 5.0
 
 _Afterwards = Callable[[], Awaitable[None] | None]
 
 
 class Database:
-    def __init__(self, url: str, *, size: int = 8) -> None:
+    def __init__(
+        self, url: str, *, size: int = 8, limits: Limits = WORK, condition: Condition | None = None
+    ) -> None:
         self._url = url
         self._size = size
+        self._limits = limits
+        self._condition = condition or Condition()
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._patience = _WAIT
         self._begin = "BEGIN"
-        self.reachable = False
+        self._reachable = False
         self._ambient: ContextVar[Connection | None] = ContextVar("connection", default=None)
         self._afterwards: ContextVar[list[_Afterwards] | None] = ContextVar("afterwards", default=None)
 
     async def open(self) -> None:
-        pooled = await _is_pooled(self._url)
+        connect = Connector(self._url)
+        self._patience = _WAIT + connect.patience
+        settings = {**SETTINGS, **self._limits.settings()}
+        async with self._watched():
+            pooled = await _is_pooled(connect)
         if pooled:
-            # Behind PgBouncer in transaction mode nothing outlives a transaction: neither prepared statements
-            # nor settings.
-            self._begin = "BEGIN;" + ";".join(
-                f"SET LOCAL {name} = '{value}'" for name, value in _SESSION.items()
+            # Behind PgBouncer, settings and prepared statements belong to whichever server connection a transaction
+            # gets: they are set with its beginning, in the same message.
+            self._begin = "BEGIN ISOLATION LEVEL READ COMMITTED;" + ";".join(
+                f"SET LOCAL {name} = '{value}'" for name, value in settings.items()
             )
         self._pool = await asyncpg.create_pool(
             self._url,
+            connect=connect,
             min_size=0,  # none is looked after in the background: what needs one opens it, and says why it cannot
             max_size=self._size,
-            timeout=_CONNECT_TIMEOUT,
-            command_timeout=_STATEMENT_TIMEOUT,
+            command_timeout=self._limits.statement,
             max_inactive_connection_lifetime=0,
             reset=_nothing_to_reset,
-            **({"statement_cache_size": 0} if pooled else {"server_settings": _SESSION}),
+            **({"statement_cache_size": 0} if pooled else {"server_settings": settings}),
         )
+
+    @property
+    def usable(self) -> bool:
+        """Whether it could be reached at the last try, and stores what it is given."""
+        return self._reachable and self._condition.stores
 
     async def close(self) -> None:
         if self._pool:
@@ -101,6 +91,8 @@ class Database:
                 await connection.execute(self._begin)
                 try:
                     yield connection
+                except LOST:
+                    raise  # the server rolls back by itself
                 except BaseException:
                     await _roll_back(connection)
                     raise
@@ -147,12 +139,14 @@ class Database:
         if self._pool is None:
             raise Unavailable("the database is not open")
         try:
-            connection = await self._pool.acquire(timeout=_CONNECT_TIMEOUT)
+            connection = await self._pool.acquire(timeout=self._patience)
         except asyncpg.PostgresError as error:  # it is there, but lets nobody in
             raise ConnectionRefusedError(str(error)) from error
+        except TimeoutError:
+            raise TimeoutError(f"none of {self._size} connections came free") from None
         try:
             yield connection
-        except _LOST:
+        except LOST:
             _drop(connection)
             raise
         finally:
@@ -173,33 +167,47 @@ class Database:
         rows = await self.fetch(query, *arguments)
         return rows[0] if rows else None
 
+    async def try_to_store(self) -> bool:
+        """After storing has failed, whether it still does is tried with something that takes room and is undone."""
+        if not self._condition.stores:
+            with suppress(_Undone):
+                async with self.transaction() as connection:
+                    await connection.execute(queries("upkeep")["try_to_store"])
+                    raise _Undone
+            self._condition.can_store()
+        return False
+
     @asynccontextmanager
     async def _watched(self) -> AsyncIterator[None]:
-        """Whatever shows that the database is away becomes Unavailable."""
+        """Whatever shows that the database is away, or cannot do it just now, becomes Unavailable."""
         try:
             yield
-        except _LOST as error:
+        except LOST as error:
             if isinstance(error, ValueError):
                 raise  # asyncpg's word for an argument of ours that does not fit
-            self.reachable = False
+            self._reachable = False
             if self._pool and isinstance(error, asyncpg.ReadOnlySQLTransactionError):
                 # A primary that was demoted: the other connections lead to it too.
                 await self._pool.expire_connections()
-            raise Unavailable(f"the database cannot be reached: {error}") from error
-        except asyncpg.LockNotAvailableError as error:
-            raise Unavailable(f"the database is busy: {error}") from error
-        self.reachable = True
+            raise self._condition.failed(error) from error
+        except BUSY as error:
+            raise self._condition.failed(error) from error
+        self._reachable = True
+
+
+class _Undone(Exception):
+    """Ends a transaction of which nothing shall stay."""
 
 
 async def _roll_back(connection: Connection) -> None:
     try:
-        await connection.execute("ROLLBACK")
-    except _LOST:
+        await connection.execute("ROLLBACK", timeout=_ROLL_BACK_WITHIN)
+    except LOST:
         _drop(connection)
 
 
 def _drop(connection: Connection) -> None:
-    with suppress(*_LOST):  # the pool may have done so already
+    with suppress(*LOST):  # the pool may have done so already
         connection.terminate()
 
 
@@ -207,14 +215,11 @@ async def _nothing_to_reset(_: object) -> None:
     """Every transaction ends before its connection goes back, and sessions carry no state."""
 
 
-async def _is_pooled(url: str) -> bool:
+async def _is_pooled(connect: Connector) -> bool:
     """A pooler in between shows a process number of its own."""
-    try:
-        connection = await asyncpg.connect(url, timeout=_CONNECT_TIMEOUT, statement_cache_size=0)
-    except _LOST as error:
-        raise Unavailable(f"the database cannot be reached: {error}") from error
+    connection = await connect(statement_cache_size=0, command_timeout=connect.patience)
     try:
         async with connection.transaction():
             return bool(await connection.fetchval("SELECT pg_backend_pid()") != connection.get_server_pid())
     finally:
-        await connection.close(timeout=_CONNECT_TIMEOUT)
+        await connection.close(timeout=_ROLL_BACK_WITHIN)

@@ -12,12 +12,12 @@ from tickwork.model.errors import TickworkError
 _SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root; root starts it as this user
 
 
-def call(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def call(program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     user = _SYSTEM_USER if os.geteuid() == 0 else None
     # Output goes through files: a daemon that inherits a pipe would keep its reader waiting for ever.
     with tempfile.TemporaryFile("w+") as out:
         done = subprocess.run(  # noqa: S603 (our own binaries, our own arguments)
-            [str(binaries() / program), *arguments],
+            [str(program), *arguments],
             stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd="/", user=user, group=user,
             extra_groups=[] if user else None, check=False,
         )  # fmt: skip

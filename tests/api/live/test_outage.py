@@ -11,7 +11,7 @@ from support.session import end_sessions
 from support.waiting import eventually
 from tickwork.app import Node
 from tickwork.config import Settings
-from tickwork.store import pool
+from tickwork.store.session import Limits
 
 JOB = {"http": {"url": "https://example.com"}, "schedule": {"in": "1h"}}
 
@@ -44,7 +44,7 @@ async def says_that_it_is_away(client: httpx2.AsyncClient) -> None:
     ]:
         assert answer.status_code == 503, f"{answer.request.method} {answer.request.url.path}: {answer.text}"
         assert answer.json()["type"] == "/docs/problems/unavailable"
-        assert answer.json()["detail"] == "the server cannot reach its database just now"
+        assert answer.json()["detail"] == "the server cannot use its database just now"
         assert int(answer.headers["retry-after"]) > 0
     not_ready = await client.get("/readyz")
     assert (not_ready.status_code, not_ready.json()["detail"]) == (503, "not ready: database")
@@ -95,7 +95,7 @@ async def _is_answered(client: httpx2.AsyncClient) -> bool:
 async def test_who_waits_too_long_for_a_lock_is_told_to_come_again_and_the_node_stays_ready(
     settings: Settings, connection: asyncpg.Connection, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(pool._SESSION, "lock_timeout", "50ms")
+    monkeypatch.setattr(Limits, "settings", lambda _: {"lock_timeout": "50ms"})
     node = Node(settings)
     await node.open()
     client = await connect(node, node.first_key)

@@ -92,3 +92,7 @@ WITH gone AS (
     DELETE FROM tickwork.job_past WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
 )
 DELETE FROM tickwork.dependency WHERE child_id = ANY(ARRAY(SELECT id FROM gone));
+
+-- name: try_to_store
+-- Takes a megabyte of room, to be undone: shows whether the disk has any.
+CREATE TABLE tickwork.trial AS SELECT repeat('x', 1800) AS filler FROM generate_series(1, 600);
