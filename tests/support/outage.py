@@ -12,6 +12,7 @@ import asyncpg
 from support.postgres import PROGRAMS
 from support.waiting import eventually
 from tickwork.store.embedded import EmbeddedPostgres
+from tickwork.store.program import hand_over
 
 _STARTS_WITHIN = 60.0
 
@@ -19,24 +20,16 @@ _STARTS_WITHIN = 60.0
 class StoppablePostgres(EmbeddedPostgres):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, PROGRAMS)
-        self.url = ""
-
-    def start(self) -> str:
-        self.url = super().start()
-        return self.url
 
     def follow(self, primary: "StoppablePostgres") -> None:
         """Start as a standby of another one."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self._cluster.mkdir(mode=0o700)
-        self._hand_over_if_root()
+        hand_over(self._cluster)
         self._run("pg_basebackup", "-R", "-D", str(self._cluster), "-d", primary.url, "--checkpoint=fast")
         (self._cluster / ".s.PGSQL.5432.lock").unlink()  # of the other's socket
-        self._launch(self._prepare())
-
-    def _hand_over_if_root(self) -> None:
-        if os.geteuid() == 0:
-            self._hand_over(self._cluster)
+        self._prepare()
+        self._launch()
 
     async def halt(self, how: Literal["fast", "immediate"]) -> None:
         """Fast: every session is told that the server shuts down. Immediate: as if the power failed."""

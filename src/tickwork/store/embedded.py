@@ -76,8 +76,9 @@ class EmbeddedPostgres:
         except BaseException:
             self._release_folder()
             raise
-        return self.url()
+        return self.url
 
+    @property
     def url(self) -> str:
         return f"postgresql://{_ROLE}@/{DATABASE}?host={self._socket_folder()}&port={_PORT}"
 
@@ -228,7 +229,7 @@ def reached(folder: Path) -> Iterator[str]:
     try:
         url = postgres.start()
     except FolderInUse:
-        yield postgres.url()
+        yield postgres.url
         return
     try:
         yield url
