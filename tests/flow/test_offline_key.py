@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,20 +11,13 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from support.command import tickwork
 from tickwork.app import Node
 from tickwork.client.address import find_server
 from tickwork.client.sync import Client
 from tickwork.config import Settings
 from tickwork.model.tenancy import Scope
 from tickwork.store.embedded import EmbeddedPostgres
-
-
-def tickwork(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("TICKWORK_")}
-    return subprocess.run(
-        [sys.executable, "-m", "tickwork.cli", *words],
-        env={**clean, **env}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
 
 
 def make_key(*words: str, **env: str) -> dict[str, str]:

@@ -20,7 +20,7 @@ _COMMANDS = {  # the file of the same name holds it; its own --help begins with 
     "preview": "Say what a schedule means and when it is due.",
     "outbox": "Effects and jobs of your own transactions: the outbox in your database.",
     "key": "Create, list and revoke API keys.",
-    "db": "Upgrade the database, or see where it stands.",
+    "db": "Upgrade the database, see where it stands, back it up and restore it.",
     "config": "See the settings and where each comes from.",
     "doctor": "Check that everything is in order.",
     "bench": "Measure Tickwork on this machine.",

@@ -10,7 +10,7 @@ import msgspec
 from tickwork.client.address import KEY_FILE, SERVER_FILE, LocalServer
 from tickwork.define.key import make_secret
 from tickwork.model.errors import TickworkError
-from tickwork.store.private_folder import own_folder
+from tickwork.store.private_folder import create_private, own_folder
 
 _KEY_DRAFT = f"{KEY_FILE}.new"
 
@@ -53,8 +53,8 @@ def _write_secret(file: Path, secret: str) -> None:
     """For the owner's eyes from the first byte on, and whole or not at all."""
     part = file.with_name(f"{file.name}.part")
     part.unlink(missing_ok=True)
-    with open(part, "x", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
-        out.write(secret + "\n")
+    with create_private(part) as out:
+        out.write(f"{secret}\n".encode("ascii"))
         out.flush()
         os.fsync(out.fileno())
     part.replace(file)

@@ -1,8 +1,8 @@
 """Making a key with the database alone: the way back in when no admin key is left."""
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 
 import msgspec
@@ -22,9 +22,17 @@ from tickwork.store.tenancy import PostgresTenancyStore
 def make_key(
     settings: Settings, name: str, scopes: Sequence[str], tenant: str | None, expires_at: datetime | None
 ) -> NewKey:
-    database = nullcontext(settings.database_url) if settings.database_url else reached(settings.data_dir)
-    with as_refused(), database as url:
+    with as_refused(), _database(settings) as url:
         return asyncio.run(_make_key(url, name, [Scope(scope) for scope in scopes], tenant, expires_at))
+
+
+@contextmanager
+def _database(settings: Settings) -> Iterator[str]:
+    if settings.database_url:
+        yield settings.database_url
+        return
+    with reached(settings.data_dir) as postgres:
+        yield postgres.url
 
 
 async def _make_key(

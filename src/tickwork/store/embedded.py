@@ -5,6 +5,7 @@ manager shares a lock file between users and opens folders to everyone.
 """
 
 import asyncio
+import shlex
 import shutil
 import socket
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
+from urllib.parse import quote
 
 import structlog
 
@@ -80,7 +82,20 @@ class EmbeddedPostgres:
 
     @property
     def url(self) -> str:
-        return f"postgresql://{_ROLE}@/{DATABASE}?host={self._socket_folder()}&port={_PORT}"
+        return f"postgresql://{_ROLE}@/{DATABASE}?host={quote(str(self._socket_folder()))}&port={_PORT}"
+
+    def options(self) -> tuple[str, ...]:
+        """The way to the server, as PostgreSQL's own programs want to be told."""
+        return "-h", str(self._socket_folder()), "-p", str(_PORT), "-U", _ROLE
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Nobody else uses the folder meanwhile."""
+        self._take_folder()
+        try:
+            yield
+        finally:
+            self._release_folder()
 
     async def keep_alive(self) -> bool:
         """Start it again if it has died; there is never more to do."""
@@ -113,7 +128,7 @@ class EmbeddedPostgres:
             self._launch()
 
     def _launch(self) -> None:
-        options = f"-k '{self._socket_folder()}' -c unix_socket_permissions=0700"
+        options = f"-k {shlex.quote(str(self._socket_folder()))} -c unix_socket_permissions=0700"
         self._pg_ctl("start", "-l", str(self._cluster / "server.log"), "-o", options)
 
     def _take_folder(self) -> None:
@@ -155,10 +170,11 @@ class EmbeddedPostgres:
         draft.rename(self._cluster)
 
     def _make_database(self) -> None:
-        where = ("-h", str(self._socket_folder()), "-p", str(_PORT), "-U", _ROLE)
-        databases = self._run("psql", *where, "-d", "postgres", "-Atc", "SELECT datname FROM pg_database")
+        databases = self._run(
+            "psql", *self.options(), "-d", "postgres", "-Atc", "SELECT datname FROM pg_database"
+        )
         if DATABASE not in databases.split():
-            self._run("createdb", *where, DATABASE)
+            self._run("createdb", *self.options(), DATABASE)
 
     def _socket_folder(self) -> Path:
         """The cluster itself, which only its owner may enter, unless that path is too long for a socket."""
@@ -221,17 +237,17 @@ def _is_short_enough(folder: Path) -> bool:
 
 
 @contextmanager
-def reached(folder: Path) -> Iterator[str]:
-    """The URL of the database in a data folder. If nobody runs it, it runs for as long as this is open."""
+def reached(folder: Path) -> Iterator[EmbeddedPostgres]:
+    """The database in a data folder. If nobody runs it, it runs for as long as this is open."""
     if not (folder / "postgres").exists():
         raise TickworkError(f"there is no database in {folder.absolute()}: name its folder with --data-dir")
     postgres = EmbeddedPostgres(folder)
     try:
-        url = postgres.start()
+        postgres.start()
     except FolderInUse:
-        yield postgres.url
+        yield postgres
         return
     try:
-        yield url
+        yield postgres
     finally:
         postgres.stop()

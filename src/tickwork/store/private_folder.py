@@ -4,6 +4,7 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import IO
 
 from tickwork.model.errors import TickworkError
 
@@ -48,3 +49,8 @@ def is_private(folder: Path, owner: int) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == owner and not found.st_mode & _OTHERS_MAY_ANYTHING
+
+
+def create_private(file: Path) -> IO[bytes]:
+    """A new file, for its owner's eyes from the first byte on."""
+    return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")

@@ -5,11 +5,16 @@ import os
 import stat
 import subprocess
 import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from tickwork.model.errors import TickworkError
 
 _SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root; root starts it as this user
+_LINES_TOLD = 15  # of what a program says, when it fails
 
 
 def call(program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -94,3 +99,44 @@ def _system_user() -> int:
             check=True, capture_output=True,
         )  # fmt: skip
         return pwd.getpwnam(_SYSTEM_USER).pw_uid
+
+
+@contextmanager
+def output_of(program: str, *arguments: str) -> Iterator[IO[bytes]]:
+    """What a program writes, as it writes it; TickworkError at the end if it fails."""
+    with tempfile.TemporaryFile() as said, _process(program, arguments, subprocess.PIPE, said) as process:
+        assert process.stdout is not None  # noqa: S101 (it was asked for)
+        yield process.stdout
+        process.stdout.close()
+        if process.wait():
+            said.seek(0)
+            raise TickworkError(f"{program} failed:\n{said.read().decode(errors='replace')}".rstrip())
+
+
+def run_watched(program: str, *arguments: str, line_said: Callable[[str], None]) -> None:
+    """Run a program to its end, and pass on what it says meanwhile."""
+    last: deque[str] = deque(maxlen=_LINES_TOLD)
+    with _process(program, arguments, subprocess.PIPE, subprocess.STDOUT) as process:
+        assert process.stdout is not None  # noqa: S101 (it was asked for)
+        for line in process.stdout:
+            last.append(line.decode(errors="replace"))
+            line_said(last[-1])
+    if process.returncode:
+        raise TickworkError(f"{program} failed:\n{''.join(last)}".rstrip())
+
+
+@contextmanager
+def _process(
+    program: str, arguments: Sequence[str], out: int, error: IO[bytes] | int
+) -> Iterator[subprocess.Popen[bytes]]:
+    user = _SYSTEM_USER if os.geteuid() == 0 else None
+    with subprocess.Popen(  # noqa: S603 (our own binaries, our own arguments)
+        [str(binaries() / program), *arguments],
+        stdin=subprocess.DEVNULL, stdout=out, stderr=error, cwd="/", user=user, group=user,
+        extra_groups=[] if user else None,
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
