@@ -19,7 +19,7 @@ from tickwork.model.errors import Conflict, Invalid, TickworkError, WrongSchema
 from tickwork.store.backup import DUMP, FORMAT, MANIFEST, PIECE, Entry, Manifest, Progress, Tell, sync_folder
 from tickwork.store.embedded import DATABASE, EmbeddedPostgres
 from tickwork.store.private_folder import create_private, own_folder
-from tickwork.store.program import call, run_watched, server_uid
+from tickwork.store.program import binaries, call, run_watched, server_uid
 
 _PREFIX = "restore-"
 _LONGEST_KEY = 4096
@@ -108,7 +108,7 @@ def _build(archive: ZipFile, manifest: Manifest, draft: Path, tell: Tell) -> Non
     try:
         postgres.start()
         where = ("--dbname", DATABASE, "--no-password", *postgres.options())
-        listed = call("pg_restore", "--list", str(dump)).stdout.splitlines()
+        listed = call(binaries() / "pg_restore", "--list", str(dump)).stdout.splitlines()
         total = sum(not line.startswith(";") for line in listed)
         progress = Progress(tell, f"database: {{}} of {total} parts restored")
         done = 0
