@@ -58,7 +58,7 @@ from tickwork.store.log import PostgresLogStore
 from tickwork.store.migrate import upgrade
 from tickwork.store.partition import Partitions
 from tickwork.store.past_job import PastJobs
-from tickwork.store.pool import Database
+from tickwork.store.pool import CONNECTIONS, Database
 from tickwork.store.queue import PostgresQueueStore
 from tickwork.store.read import PostgresReadStore
 from tickwork.store.record import PostgresRecordStore
@@ -83,8 +83,8 @@ _RELEASE = 0.2
 _SELDOM = 3600.0  # it is woken
 _FILL = 0.5
 _NOTE = 0.2
-_CONNECTIONS = 8
 _VITAL_CONNECTIONS = 3
+_CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS
 _ANSWERS_KEPT = timedelta(hours=24)
 _PROMOTED = 1000
 

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping
+from datetime import timedelta
 from difflib import get_close_matches
 from ipaddress import ip_network
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 import msgspec
 from msgspec import Meta
 
+from tickwork.model.duration import format_duration, parse_duration
 from tickwork.model.errors import FieldError, Invalid
 
 CONFIG_FILE = Path("tickwork.toml")
@@ -22,6 +24,7 @@ _MASK = "********"
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     database_url: Annotated[str, Meta(pattern=r"^postgres(ql)?://")] | None = None
+    wait_for_database: timedelta = timedelta(0)
     data_dir: Path = Path(".tickwork")
     host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
@@ -44,6 +47,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 MEANINGS = {  # what each setting must be, to complete the sentence "this must be …"
     "database_url": "an address such as postgresql://user:password@host/name",
+    "wait_for_database": "a duration such as 60s or 5m",
     "data_dir": "a folder",
     "host": "an address to listen on, such as 127.0.0.1",
     "port": "a port from 0 (any free one) to 65535",
@@ -104,6 +108,8 @@ def shown(name: str, value: object) -> str:
         return _without_password(str(value))
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, timedelta):
+        return format_duration(value)
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
@@ -151,6 +157,8 @@ def _unknown_setting(file: Path, name: str, known: tuple[str, ...]) -> FieldErro
 
 def _read(name: str, given: _Given) -> Any:
     value = given.value
+    if name == "wait_for_database":
+        return parse_duration(value)
     if name == "http_allow" and isinstance(value, str):
         value = [network.strip() for network in value.split(",") if network.strip()]
     read = msgspec.convert(value, _TYPES[name], strict=given.typed, dec_hook=_to_path)

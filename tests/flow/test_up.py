@@ -1,6 +1,8 @@
 """`tickwork up` as a process: what it starts, and that nothing of it stays."""
 
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -63,7 +65,8 @@ def start(folder: Path) -> Iterator[Start]:
         up.kill()
         up.wait()
         up.stderr.close()
-    EmbeddedPostgres(folder / ".tickwork").stop()
+    for cluster in folder.glob("*/postgres"):
+        EmbeddedPostgres(cluster.parent).stop()
 
 
 def lines_until(up: subprocess.Popen[str], text: str) -> list[str]:
@@ -141,3 +144,20 @@ def test_a_data_folder_is_used_by_one_at_a_time(start, folder):
     lines_until(second, "is in use by another Tickwork")
     assert second.wait(30) == 1
     assert find_server(env={}).url
+
+
+def test_commands_that_it_prints_work_elsewhere(start, folder):
+    """Also for a data folder of one's own, in a shell that knows nothing of it."""
+    up = start("--data-dir", "my data")
+    lines = lines_until(up, "shell   export")
+    prefix = re.search(r"start one with `(.*) tickwork worker MODULE:APP`", "".join(lines))[1]
+    export = lines[-1].partition("shell")[2]
+    (folder / "elsewhere").mkdir()
+    for words in (prefix, export.partition("#")[0] + ";"):
+        command = f"{words} {shlex.quote(sys.executable)} -m tickwork.cli job list -o jsonl"
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=folder / "elsewhere", capture_output=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+    up.send_signal(signal.SIGTERM)
+    assert up.wait(30) == 0

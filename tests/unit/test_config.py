@@ -1,6 +1,7 @@
 """Where settings come from, and what is said about bad ones."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,15 @@ def test_variables_are_read_as_what_the_setting_is():
     assert settings.data_dir == Path("there")
 
 
+@pytest.mark.parametrize("written", ['"90s"', "90", '"1m30s"'])
+def test_a_duration_is_read_as_people_write_it(written, tmp_path):
+    settings, _ = load(toml=f"wait_for_database = {written}\n", tmp_path=tmp_path)
+    assert settings.wait_for_database == timedelta(seconds=90)
+    assert shown("wait_for_database", settings.wait_for_database) == "1m30s"
+    (error,) = errors_of(flags={"wait_for_database": "soon"})
+    assert error.message == "'soon' in --wait-for-database must be a duration such as 60s or 5m"
+
+
 def test_the_file_has_lists_and_true_types(tmp_path):
     settings, _ = load(toml='http_allow = ["10.0.0.0/8"]\nhttp = false\ndata_dir = "d"\n', tmp_path=tmp_path)
     assert (settings.http_allow, settings.http, settings.data_dir) == (("10.0.0.0/8",), False, Path("d"))
@@ -92,7 +102,7 @@ def test_refuses_what_could_never_work(name, text):
 def test_an_unknown_setting_in_the_file_says_what_was_meant(tmp_path):
     errors = errors_of(toml="databse_url = 'x'\ncolour = 'red'\n", tmp_path=tmp_path)
     assert errors[0].hint == "did you mean database_url?"
-    assert "the settings are database_url, data_dir" in errors[1].hint
+    assert "the settings are database_url, wait_for_database, data_dir" in errors[1].hint
 
 
 def test_a_broken_file_is_named(tmp_path):

@@ -2,6 +2,7 @@
 
 import asyncio
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,12 @@ import click
 
 from tickwork import __version__
 from tickwork.cli.connect import read_settings
-from tickwork.cli.database import as_refused, require_database
+from tickwork.cli.database import as_refused, once_there, require_database, wait_option
+from tickwork.cli.loop import Stop
 from tickwork.cli.output import Columns, output_option, say, show_item
 from tickwork.client.address import KEY_FILE
+from tickwork.config import Settings
+from tickwork.logs import configure_logs
 from tickwork.model.errors import Invalid
 from tickwork.store.backup import back_up
 from tickwork.store.migrate import migrations, status, upgrade
@@ -35,11 +39,11 @@ def command() -> None:
 
 @command.command("upgrade")
 @_DATABASE_URL
-def upgrade_(database_url: str | None) -> None:
+@wait_option
+def upgrade_(**flags: object) -> None:
     """Bring the database to the schema of this version. Safe to repeat, also on several nodes at once."""
-    with as_refused():
-        for name in asyncio.run(upgrade(_url(database_url))):
-            say(f"applied {name}")
+    for name in asyncio.run(_upgrade(_settings(**flags))):
+        say(f"applied {name}")
     say("the database is up to date")
 
 
@@ -49,7 +53,8 @@ def upgrade_(database_url: str | None) -> None:
 def status_(database_url: str | None, output: str) -> None:
     """Which schema the database has, and what is still to be applied."""
     with as_refused():
-        show_item(asyncio.run(status(_url(database_url)))._asdict(), _FIELDS, output)
+        url = require_database(_settings(database_url=database_url))
+        show_item(asyncio.run(status(url))._asdict(), _FIELDS, output)
 
 
 @command.command()
@@ -99,5 +104,12 @@ def _own_data(verb: str, data_dir: str | None) -> Path:
     return settings.data_dir
 
 
-def _url(given: str | None) -> str:
-    return require_database(read_settings(database_url=given)[0])
+async def _upgrade(settings: Settings) -> list[str]:
+    url = require_database(settings)
+    return await once_there(partial(upgrade, url), settings.wait_for_database, Stop())
+
+
+def _settings(**flags: object) -> Settings:
+    settings, _ = read_settings(**flags)
+    configure_logs(settings.log_format, settings.log_level)  # not among what is printed
+    return settings

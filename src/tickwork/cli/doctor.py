@@ -1,39 +1,25 @@
 """Check that everything is in order."""
 
-import asyncio
 import os
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Literal
 
 import click
-import msgspec
 
 from tickwork.cli.connect import find_address, read_settings
-from tickwork.cli.database import as_refused
+from tickwork.cli.database_check import check_database
 from tickwork.cli.failure import FAILED
+from tickwork.cli.finding import Finding
 from tickwork.cli.output import Columns, output_option, show_page
 from tickwork.client.address import KEY_FILE, Address
 from tickwork.client.sync import Client
 from tickwork.config import Settings, did_you_mean, unknown_variables, variable
+from tickwork.logs import configure_logs
 from tickwork.model.errors import NotAllowed, TickworkError
 from tickwork.model.page import Page
-from tickwork.store.clock import DatabaseClock
-from tickwork.store.migrate import status
-from tickwork.store.pool import Database
 
-_OLDEST_POSTGRES = 14
-_LARGEST_OFFSET = 0.5  # seconds
 _OTHERS = 0o077
-
-
-class Finding(msgspec.Struct, frozen=True):
-    status: Literal["ok", "warn", "fail"]
-    what: str
-    found: str
-    fix: str = ""
 
 
 _COLUMNS: Columns[Finding] = {
@@ -53,11 +39,12 @@ def command(database_url: str | None, output: str) -> None:
     Settings, time zones, data folder, database and server; each with what to do about it.
     """
     settings, _ = read_settings(database_url=database_url)
+    configure_logs(settings.log_format, settings.log_level)  # not among what is printed
     findings = [
         *_check_variables(),
         *_check_time_zones(),
         *_check_data_folder(settings),
-        *_check_database(settings),
+        *check_database(settings),
         *_check_server(settings),
     ]
     show_page(Page(findings), _COLUMNS, output)
@@ -92,52 +79,6 @@ def _check_data_folder(settings: Settings) -> Iterator[Finding]:
         yield Finding("fail", "data folder", f"{key} can be read by others", f"chmod 600 {key}")
     else:
         yield Finding("ok", "data folder", f"{key} is yours alone")
-
-
-def _check_database(settings: Settings) -> Iterator[Finding]:
-    if settings.database_url is None:
-        yield Finding("ok", "database", "none set: `tickwork up` runs its own")
-        return
-    try:
-        with as_refused():
-            yield from asyncio.run(_look_into(settings.database_url))
-    except TickworkError as error:
-        yield Finding("fail", "database", str(error), "check --database-url, and that PostgreSQL runs")
-
-
-async def _look_into(url: str) -> list[Finding]:
-    database = Database(url, size=1)
-    await database.open()
-    try:
-        return [finding async for finding in _database_findings(database, url)]
-    finally:
-        await database.close()
-
-
-async def _database_findings(database: Database, url: str) -> AsyncIterator[Finding]:
-    async with database.transaction() as connection:
-        release = connection.get_server_version()
-    found = f"PostgreSQL {release.major}"
-    if release.major < _OLDEST_POSTGRES:
-        yield Finding("fail", "database", found, f"upgrade it to {_OLDEST_POSTGRES} or newer")
-        return
-    yield Finding("ok", "database", found)
-    schema = await status(url)
-    if schema.pending:
-        missing = ", ".join(schema.pending)
-        yield Finding("fail", "schema", f"lacks {missing}", "tickwork db upgrade")
-        return
-    yield Finding("ok", "schema", f"at migration {schema.current}")
-    clock = DatabaseClock(database)
-    await clock.read()
-    yield _clock_finding(clock.micros() / 1e6 - time.time())
-
-
-def _clock_finding(offset: float) -> Finding:
-    if abs(offset) > _LARGEST_OFFSET:
-        found = f"this machine is {abs(offset):.1f} s {'behind' if offset > 0 else 'ahead of'} the database"
-        return Finding("warn", "clock", found, "run a time service such as chrony on both")
-    return Finding("ok", "clock", f"{abs(offset) * 1000:.0f} ms from the database")
 
 
 def _check_server(settings: Settings) -> Iterator[Finding]:

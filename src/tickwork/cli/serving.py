@@ -10,7 +10,8 @@ import uvicorn
 
 from tickwork.api.server import build_app
 from tickwork.app import Node
-from tickwork.cli.database import as_refused
+from tickwork.cli.database import once_there
+from tickwork.cli.loop import Stop
 from tickwork.config import Settings
 from tickwork.model.errors import TickworkError
 
@@ -41,10 +42,13 @@ def url_of(listener: socket.socket) -> str:
 
 
 @asynccontextmanager
-async def working(settings: Settings) -> AsyncIterator[Node]:
-    node = Node(settings)
-    with as_refused():
+async def working(settings: Settings, stop: Stop) -> AsyncIterator[Node]:
+    async def start() -> Node:
+        node = Node(settings)
         await node.start()
+        return node
+
+    node = await once_there(start, settings.wait_for_database, stop)
     try:
         yield node
     finally:

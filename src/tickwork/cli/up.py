@@ -1,6 +1,8 @@
 """Run everything here: PostgreSQL, a server and a worker."""
 
+import shlex
 import socket
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import click
@@ -10,11 +12,12 @@ from tickwork.app import Node
 from tickwork.cli.child import child_worker
 from tickwork.cli.connect import read_settings
 from tickwork.cli.data import announced, draft_key, drop_draft, keep_key, make_folder, read_key
+from tickwork.cli.database import wait_option
 from tickwork.cli.loop import Stop, run_loop
 from tickwork.cli.output import say
 from tickwork.cli.serving import PortTaken, answering, listen, url_of, working
-from tickwork.client.address import KEY_FILE, Address
-from tickwork.config import Settings
+from tickwork.client.address import DATA_DIR_DEFAULT, KEY_FILE, Address
+from tickwork.config import DEFAULT, Settings, variable
 from tickwork.logs import configure_logs
 
 _PORTS_TO_TRY = 50
@@ -25,6 +28,7 @@ _PORTS_TO_TRY = 50
 @click.option("--data-dir", metavar="FOLDER", help="Where everything is kept.  [default: .tickwork]")
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="[default: 8080, or the next free one]")
+@wait_option
 def command(app: str | None, **flags: object) -> None:
     """Run everything here: PostgreSQL, a server and a worker.
 
@@ -32,19 +36,20 @@ def command(app: str | None, **flags: object) -> None:
     tickwork up              the server alone: HTTP jobs run, tasks wait for a worker
     tickwork up tasks:app    with a worker for the tasks of `app` in tasks.py
     """
-    settings, _ = read_settings(**flags, http_allow_loopback=True)
+    settings, sources = read_settings(**flags, http_allow_loopback=True)
     configure_logs(settings.log_format, settings.log_level)
     make_folder(settings.data_dir)
     first_key = settings.admin_key or draft_key(settings.data_dir)
-    run_loop(_up(msgspec.structs.replace(settings, admin_key=first_key), app))
+    listening = _listen_nearby if sources["port"] == DEFAULT else listen
+    run_loop(_up(msgspec.structs.replace(settings, admin_key=first_key), app, listening))
 
 
-async def _up(settings: Settings, app: str | None) -> None:
+async def _up(settings: Settings, app: str | None, listening: Callable[[str, int], socket.socket]) -> None:
     stop = Stop()
     stop.listen()
     async with AsyncExitStack() as stack:
-        listener = stack.enter_context(_listen_nearby(settings.host, settings.port))
-        node = await stack.enter_async_context(working(settings))
+        listener = stack.enter_context(listening(settings.host, settings.port))
+        node = await stack.enter_async_context(working(settings, stop))
         await stack.enter_async_context(answering(node, listener))
         address = Address(url_of(listener), await _admin_key(settings, node))
         worker = await stack.enter_async_context(child_worker(app, address)) if app else None
@@ -78,8 +83,14 @@ async def _admin_key(settings: Settings, node: Node) -> str:
 
 
 def _say_where(settings: Settings, url: str, app: str | None) -> None:
+    folder = settings.data_dir.absolute()
+    setting = f"{variable('data_dir')}={shlex.quote(str(folder))}"  # commands look for the default folder
+    here = settings.data_dir == DATA_DIR_DEFAULT
+    command = "tickwork worker MODULE:APP" if here else f"{setting} tickwork worker MODULE:APP"
     say("Tickwork is up. Ctrl-C stops it.")
     say(f"  API     {url}/v1")
     say(f"  docs    {url}/docs")
-    say(f"  data    {settings.data_dir.absolute()} (the admin key is in {KEY_FILE})")
-    say(f"  worker  {app or 'none yet; start one with `tickwork worker MODULE:APP`'}")
+    say(f"  data    {folder} (the admin key is in {KEY_FILE})")
+    say(f"  worker  {app or f'none yet; start one with `{command}`'}")
+    if not here:
+        say(f"  shell   export {setting}  # lets other commands find it")

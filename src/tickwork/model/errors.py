@@ -11,7 +11,7 @@ TickworkError
 ├── LeaseGone          the worker was not heard of for too long: it must register again
 ├── QueueFull          the queue holds as many waiting executions as it may
 ├── NotAllowed         the key may not do this
-├── Unavailable        the database cannot be reached just now
+├── Unavailable        the database cannot be reached, or cannot do it, just now
 └── WrongSchema        the database's schema and this program do not go together
 """
 
@@ -104,3 +104,7 @@ class Unavailable(TickworkError):
 
 class WrongSchema(TickworkError):
     """The database's schema and this program do not go together."""
+
+    def __init__(self, found: str, fix: str) -> None:
+        self.found, self.fix = found, fix
+        super().__init__(f"{found}: {fix}")

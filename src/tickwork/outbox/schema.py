@@ -27,6 +27,8 @@ async def check(connection: Connection) -> None:
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
         found = None
     if found is None or found < VERSION:
-        raise WrongSchema("this database has no outbox of this version: run `tickwork outbox install` on it")
+        raise WrongSchema(
+            "this database has no outbox of this version", "run `tickwork outbox install` on it"
+        )
     if found > VERSION:
-        raise WrongSchema("this database has the outbox of a newer version: upgrade Tickwork")
+        raise WrongSchema("this database has the outbox of a newer version", "upgrade Tickwork")

@@ -38,6 +38,14 @@ def reason_of(error: BaseException) -> str:
     return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
+def unavailable(error: Exception) -> Unavailable:
+    """What to raise instead of one of these."""
+    what = "is busy" if isinstance(error, BUSY) else "cannot be reached"
+    if isinstance(error, _NOTHING_CAN_BE_STORED):
+        what = "cannot store anything"
+    return Unavailable(f"the database {what}: {reason_of(error)}")
+
+
 class Condition:
     """How the database is doing, as all in this process who use it find out together."""
 
@@ -45,22 +53,15 @@ class Condition:
         self.stores = True  # False: reading may work, writing does not
         self._told: dict[str, float] = {}
 
-    def failed(self, error: Exception) -> Unavailable:
-        """What to raise instead of one of the errors above. One line a minute tells of each kind."""
+    def failed(self, error: Exception) -> None:
+        """One line a minute tells of each kind."""
         if isinstance(error, _NOTHING_CAN_BE_STORED):
             self.stores = False
-        what = "is busy" if isinstance(error, BUSY) else "cannot be reached"
-        if isinstance(error, _NOTHING_CAN_BE_STORED):
-            what = "cannot store anything"
-        self._tell(type(error).__name__, reason_of(error))
-        return Unavailable(f"the database {what}: {reason_of(error)}")
+        kind, now = type(error).__name__, monotonic()
+        if now - self._told.get(kind, -_TOLD_EVERY) >= _TOLD_EVERY:
+            self._told[kind] = now
+            _log.warning("database unavailable", kind=kind, error=reason_of(error))
 
     def can_store(self) -> None:
         self.stores = True
         _log.info("the database stores again")
-
-    def _tell(self, kind: str, reason: str) -> None:
-        now = monotonic()
-        if now - self._told.get(kind, -_TOLD_EVERY) >= _TOLD_EVERY:
-            self._told[kind] = now
-            _log.warning("database unavailable", kind=kind, error=reason)

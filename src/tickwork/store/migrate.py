@@ -90,7 +90,7 @@ def migrations() -> list[Migration]:
 def _read(name: str, content: bytes) -> Migration:
     match = _FILE.fullmatch(name)
     if not match:
-        raise WrongSchema(f"{name} is not named like a migration: 0001_what_it_does.sql")
+        raise WrongSchema(f"{name} is not named like a migration", "name it like 0001_what_it_does.sql")
     return Migration(
         int(match[1]), name, bool(match[2]), hashlib.sha256(content).hexdigest(), content.decode()
     )
@@ -107,11 +107,13 @@ def _pending(applied: dict[int, asyncpg.Record]) -> list[Migration]:
     for number, row in applied.items():
         if number not in known and row["breaking"]:
             raise WrongSchema(
-                f"the database has {row['name']}, which this version of Tickwork is too old for: upgrade Tickwork"
+                f"the database has {row['name']}, which this version of Tickwork is too old for",
+                "upgrade Tickwork",
             )
         if number in known and known[number].checksum != row["checksum"]:
             raise WrongSchema(
-                f"{row['name']} was changed after it was applied to this database: restore the original file"
+                f"{row['name']} was changed after it was applied to this database",
+                "restore the original file",
             )
     return [migration for number, migration in known.items() if number not in applied]
 

@@ -14,12 +14,13 @@ import asyncpg
 
 from tickwork.model.errors import Unavailable
 from tickwork.store.connect import Connector
-from tickwork.store.failure import BUSY, LOST, Condition
+from tickwork.store.failure import BUSY, LOST, Condition, unavailable
 from tickwork.store.query import queries
 from tickwork.store.session import SETTINGS, WORK, Limits
 
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
+CONNECTIONS = 11  # of a node, at most
 _WAIT = 5.0  # seconds for a connection that is in use
 _ROLL_BACK_WITHIN = 5.0
 
@@ -45,8 +46,10 @@ class Database:
         connect = Connector(self._url)
         self._patience = _WAIT + connect.patience
         settings = {**SETTINGS, **self._limits.settings()}
-        async with self._watched():
+        try:
             pooled = await _is_pooled(connect)
+        except (*LOST, *BUSY) as error:
+            raise unavailable(error) from error
         if pooled:
             # Behind PgBouncer, settings and prepared statements belong to whichever server connection a transaction
             # gets: they are set with its beginning, in the same message.
@@ -189,9 +192,11 @@ class Database:
             if self._pool and isinstance(error, asyncpg.ReadOnlySQLTransactionError):
                 # A primary that was demoted: the other connections lead to it too.
                 await self._pool.expire_connections()
-            raise self._condition.failed(error) from error
+            self._condition.failed(error)
+            raise unavailable(error) from error
         except BUSY as error:
-            raise self._condition.failed(error) from error
+            self._condition.failed(error)
+            raise unavailable(error) from error
         self._reachable = True
 
 

@@ -74,7 +74,8 @@ def _manifest(file: Path, archive: ZipFile, latest_schema: int) -> Manifest:
         raise _damaged(file.name) from None
     if manifest.format > FORMAT or manifest.schema > latest_schema:
         raise WrongSchema(
-            f"{file} was made by Tickwork {manifest.tickwork}, which is newer than this one: upgrade Tickwork first"
+            f"{file} was made by Tickwork {manifest.tickwork}, which is newer than this one",
+            "upgrade Tickwork first",
         )
     return manifest
 

@@ -8,6 +8,9 @@ import msgspec
 import pytest
 from sample import KEY, NOON, WORKER, page
 
+from support.silence import silent_port
+from tickwork.cli.serving import listen
+
 TASKS = {"name": "report", "parameters": {}, "description": None, "workers": ["w1"]}
 
 
@@ -126,6 +129,27 @@ def test_a_database_that_is_not_there_is_no_crash(run, words):
     done = run(*words, "--database-url", "postgresql://127.0.0.1:1/nothing")
     assert done.exit_code == 1
     assert "the database cannot be reached" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("server", "--port", "0"), ("db", "status"), ("db", "upgrade"), ("doctor",)]
+)
+def test_a_silent_database_is_told_with_its_reason(run, words):
+    with silent_port() as port:
+        done = run(*words, "--database-url", f"postgresql://x@127.0.0.1:{port}/x?connect_timeout=1")
+    assert done.exit_code == 1
+    assert "the database cannot be reached: no answer within 1 s" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("command", ["up", "server"])
+@pytest.mark.parametrize("by", ["flag", "variable"])
+def test_a_port_that_was_asked_for_and_is_taken_ends_it(run, command, by):
+    with listen("127.0.0.1", 0) as taken:
+        port = str(taken.getsockname()[1])
+        words, env = (("--port", port), {}) if by == "flag" else ((), {"TICKWORK_PORT": port})
+        done = run(command, *words, env={"TICKWORK_DATABASE_URL": "postgresql://127.0.0.1:1/nothing", **env})
+    assert done.exit_code == 1
+    assert f"port {port} is taken by another program; choose another with --port" in done.stderr
 
 
 def test_doctor_finds_nothing_wrong_with_a_good_server(ask, server):

@@ -1,0 +1,12 @@
+"""What a check found, and what to do about it."""
+
+from typing import Literal
+
+import msgspec
+
+
+class Finding(msgspec.Struct, frozen=True):
+    status: Literal["ok", "warn", "fail"]
+    what: str
+    found: str
+    fix: str = ""
