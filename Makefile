@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types layers unit chaos simulate bench peers lock clean
+.PHONY: help up test lint types layers unit stock chaos simulate bench peers lock clean
 
 help:            ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 12
@@ -29,6 +29,17 @@ layers: $(VENV)/dev
 
 unit: $(VENV)/dev
 	@$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
+
+# A PostgreSQL as Debian installs it, with the settings it comes with.
+STOCK := /usr/lib/postgresql/15/bin
+STOCK_TESTS := tests/store tests/flow/test_spine.py tests/flow/test_doctor.py tests/flow/test_limit.py \
+  tests/flow/test_overlap.py tests/flow/test_dependency.py tests/flow/test_dependency_round.py tests/flow/test_backfill.py \
+  tests/flow/test_dead_letter.py tests/flow/test_breaker.py tests/flow/test_priority.py tests/flow/test_queue.py \
+  tests/flow/test_why_it_waits.py tests/flow/test_past_job.py tests/flow/test_worker_recovery.py
+
+stock: $(VENV)/dev ## the tests of what PostgreSQL does, and lateness, on a PostgreSQL 15 as Debian has it
+	@TICKWORK_TEST_POSTGRES=$(STOCK) $(BIN)/pytest -n 2 --dist worksteal $(STOCK_TESTS) $(ARGS)
+	@$(BIN)/tickwork bench lateness --quick --postgres $(STOCK) --out build/bench/stock
 
 chaos: $(VENV)/dev ## break everything under load for 25 minutes; TICKWORK_CHAOS_SEED and _FAULTS choose what
 	@TICKWORK_CHAOS=long $(BIN)/pytest tests/chaos $(ARGS)

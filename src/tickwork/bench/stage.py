@@ -10,6 +10,7 @@ import time
 from asyncio.subprocess import DEVNULL, PIPE, Process, create_subprocess_exec
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 import asyncpg
@@ -29,7 +30,13 @@ HELD_EQUAL = (
 _LOOK = 0.02  # seconds between looks whether something has happened
 _WITHIN = 60.0
 ANSWERS = " answers on "
+_programs: ContextVar[Path | None] = ContextVar("programs", default=None)
 _CONNECTED = "SELECT count(*) FROM tickwork.worker WHERE ended_at IS NULL AND tenant_id IS NOT NULL"
+
+
+def use_postgres(programs: Path | None) -> None:
+    """What stages run on from now: the PostgreSQL of these programs, as it comes; None is Tickwork's own."""
+    _programs.set(programs)
 
 
 class Stage:
@@ -138,7 +145,7 @@ async def stage() -> AsyncIterator[Stage]:
     async with AsyncExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="tickwork-bench-")))
         (folder / URGENT).mkdir()
-        postgres = EmbeddedPostgres(folder)
+        postgres = EmbeddedPostgres(folder, _programs.get())
         url = await asyncio.to_thread(postgres.start)
         opened.push_async_callback(asyncio.to_thread, postgres.stop)
         opened.push_async_callback(asyncio.to_thread, _end_at_once, folder / "postgres" / "postmaster.pid")

@@ -15,6 +15,7 @@ from tickwork.bench.machine import describe_machine
 from tickwork.bench.plan import SCENARIOS, Plan, Scenario, scenario
 from tickwork.bench.plot import plot
 from tickwork.bench.show import Show
+from tickwork.bench.stage import use_postgres
 from tickwork.cli.failure import FAILED
 from tickwork.cli.loop import run_loop
 from tickwork.model.errors import TickworkError
@@ -40,10 +41,11 @@ def command() -> None:
 
 
 def _command(chosen: Scenario) -> click.Command:
-    def run(*, quick: bool, runs: int, as_json: bool, out: Path, **given: Any) -> None:
+    def run(*, quick: bool, runs: int, as_json: bool, out: Path, postgres: Path | None, **given: Any) -> None:
         plan = _plan(chosen.quick if quick else chosen.plan, given)
+        use_postgres(postgres)
         figure = _measure(chosen, plan, runs)
-        _keep(figure, plan, out)
+        _keep(figure, plan, postgres, out)
         click.echo(f"held equal: {figure.held_equal}", err=True)
         click.echo(f"kept: {out / figure.scenario}.json, .svg", err=True)
         print(figure.json() if as_json else figure.line())
@@ -63,6 +65,10 @@ def _common_options() -> list[click.Option]:
         click.Option(
             ["--out"], type=click.Path(path_type=Path), default="build/bench", show_default=True,
             help="The folder for the plot, and for the figures with all details.",
+        ),
+        click.Option(
+            ["--postgres"], type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
+            help="Run on the PostgreSQL whose programs are there, with the settings it comes with.",
         ),
     ]  # fmt: skip
 
@@ -116,11 +122,12 @@ def _cancel_when_told() -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: task and task.cancel())
 
 
-def _keep(figure: Figure, plan: Plan, out: Path) -> None:
+def _keep(figure: Figure, plan: Plan, postgres: Path | None, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     document = {
         **msgspec.structs.asdict(figure),
         "plan": msgspec.structs.asdict(plan),
+        "postgres": str(postgres) if postgres else "Tickwork's own",
         "machine": describe_machine(),
         "at": datetime.now(UTC),
     }
