@@ -40,7 +40,7 @@ async def _make_key(
 ) -> NewKey:
     if (await status(url)).pending:
         raise WrongSchema(
-            "the database is not up to date: run `tickwork db upgrade`, or start a server on it"
+            "the database is not up to date", "run `tickwork db upgrade`, or start a server on it"
         )
     database = Database(url, size=1)
     await database.open()
