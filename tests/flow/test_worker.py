@@ -438,3 +438,23 @@ async def test_a_key_that_is_refused_ends_the_worker():
 def test_an_address_that_is_none_is_refused_at_once(address):
     with pytest.raises(Invalid, match="is not the address of a server"):
         WebSocketLink([address], KEY)
+
+
+async def test_tells_between_beats_since_when_something_runs(monkeypatch):
+    monkeypatch.setattr(worker_module, "_BEAT", 1_000)
+    monkeypatch.setattr(worker_module, "_BETWEEN_LOOKS_AT_RUNNING", 0.01)
+    app, began = App(), asyncio.Event()
+
+    @app.task(name="waits")
+    async def waits() -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    async with working(app) as bench:
+        server = await bench.connected()
+        await server.run(run_of("waits"))
+        await began.wait()
+        bench.clock.advance(2)
+        ((claim, started),) = (await server.beats.get()).running
+        assert claim == claim_of(run_of("waits"))
+        assert started >= START

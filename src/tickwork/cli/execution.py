@@ -12,7 +12,7 @@ from tickwork.cli.connect import with_client
 from tickwork.cli.failure import FAILED
 from tickwork.cli.logline import render, render_progress
 from tickwork.cli.output import Columns, output_option, page_options, say, show_item, show_page
-from tickwork.cli.story import headline, tell
+from tickwork.cli.story import first_due, headline, next_due, tell
 from tickwork.cli.text import as_json, full
 from tickwork.cli.value import duration, past
 from tickwork.cli.why import tell_why
@@ -54,7 +54,7 @@ _COLUMNS: Columns[ExecutionView] = {
     "id": lambda execution: execution.id,
     "task": lambda execution: execution.task,
     "status": lambda execution: execution.status,
-    "due": lambda execution: execution.due_at,
+    "due": first_due,
     "took": lambda execution: _took(execution.started_at, execution.finished_at),
     "attempt": lambda execution: f"{execution.attempt}/{execution.max_attempts}",
     "note": _note,
@@ -68,7 +68,8 @@ EXECUTION_FIELDS: Columns[ExecutionView] = {
     "reason": lambda execution: execution.reason,
     "trigger": lambda execution: execution.trigger,
     "scheduled for": lambda execution: execution.scheduled_for,
-    "due": lambda execution: execution.due_at,
+    "due": first_due,
+    "next attempt": next_due,
     "started": lambda execution: execution.started_at,
     "finished": lambda execution: execution.finished_at,
     "took": lambda execution: _took(execution.started_at, execution.finished_at),

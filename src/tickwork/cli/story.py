@@ -67,8 +67,20 @@ def headline(execution: ExecutionView) -> str:
     return full(f"{execution.task} {stands}")
 
 
+def first_due(execution: ExecutionView) -> datetime:
+    """When it was due, whatever became of it: a retry or a rescue has a time of its own."""
+    return execution.due_at if execution.attempt == 1 else execution.scheduled_for
+
+
+def next_due(execution: ExecutionView) -> datetime | None:
+    """When its next attempt is due, if it had others before."""
+    waits = execution.status is ExecutionStatus.PENDING and execution.attempt > 1
+    return execution.due_at if waits else None
+
+
 def facts(execution: ExecutionView, attempts: Sequence[AttemptView], now: datetime) -> str:
-    due = f"{absolute(execution.due_at)} ({relative(execution.due_at, now)}), {_TRIGGERS[execution.trigger]}"
+    at = first_due(execution)
+    due = f"{absolute(at)} ({relative(at, now)}), {_TRIGGERS[execution.trigger]}"
     lines = [f"execution  {execution.id}", f"job        {execution.job_id}", f"due        {due}"]
     began = next((attempt.started_at for attempt in attempts if attempt.started_at), None)
     if execution.finished_at:
@@ -115,6 +127,8 @@ def _went(attempt: AttemptView, now: datetime) -> str:
 
 
 def _goes_on(attempt: AttemptView, now: datetime) -> str:
+    if attempt.started_at is None and attempt.log_tail:
+        return " and is running."
     if attempt.started_at is None:
         return ", which has not said yet that it began."
     return f" and has been running for {lasted(now - attempt.started_at)}."

@@ -377,6 +377,7 @@ def _makes_sense(note: Note) -> bool:
         0 <= note.first <= _MOST_LINES - len(note.lines)
         and all(0 < line.at < _LATEST for line in note.lines)
         and (note.fraction is None or 0 <= note.fraction <= 1)
+        and 0 <= note.started < _LATEST
     )
 
 

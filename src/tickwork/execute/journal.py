@@ -70,7 +70,7 @@ class Journal:
             attempt.speaks = False
             book = self._speaking.pop(attempt, None)
             if book and (page := book.last_page(self._clock.now())):
-                self._put(attempt.key, page)
+                self._put(attempt, page)
 
     # Told to the server
 
@@ -122,11 +122,12 @@ class Journal:
             if attempt.settled:
                 self.close(attempt)  # its first word came in the moment in which it ended
             elif page := book.tear_off(now):
-                self._put(attempt.key, page)
+                self._put(attempt, page)
 
-    def _put(self, key: Key, page: Page) -> None:
+    def _put(self, attempt: Attempt, page: Page) -> None:
         fraction, message = page.progress or (None, None)
-        self._waiting.append(_Kept(key, Note(*key, page.first, page.lines, fraction, message), page.size))
+        note = Note(*attempt.key, page.first, page.lines, fraction, message, attempt.started)
+        self._waiting.append(_Kept(attempt.key, note, page.size))
         self._kept += page.size
         while self._kept > _KEPT:
             self._let_go_oldest()

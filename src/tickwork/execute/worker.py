@@ -26,7 +26,7 @@ from tickwork.execute.toolbox import Toolbox
 from tickwork.log_limit import LogLimit
 from tickwork.model import protocol
 from tickwork.model.ids import worker_id
-from tickwork.model.protocol import Beat, Drain, Hello, TaskOffer, Welcome
+from tickwork.model.protocol import Beat, Claim, Drain, Hello, Micros, TaskOffer, Welcome
 from tickwork.model.task import TaskDefinition
 from tickwork.model.worker import BEAT
 
@@ -36,6 +36,7 @@ _BEAT = BEAT.total_seconds()
 _SILENCE = 2 * _BEAT + 1  # seconds without a word, after which a server counts as lost
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between tries to connect
 _BETWEEN_REPORTS = 0.002  # seconds in which outcomes gather
+_BETWEEN_LOOKS_AT_RUNNING = 1.0  # seconds
 _LATE_BEAT = 1.0  # seconds
 _NO_CONNECTION = "no connection to a server; trying again"
 _BETWEEN_COMPLAINTS = 60.0  # seconds, about the same
@@ -177,6 +178,7 @@ class Worker:
                 self._beat(connection),
                 self._report(connection),
                 self._look_for_notes(),
+                self._look_for_long_running(connection),
             )
         finally:
             self._welcomed = False
@@ -278,11 +280,17 @@ class Worker:
                 )
             self._holding.start_due()
             self._holding.give_back_surplus()
-            await self._send_beat(connection)
+            await self._send_beat(connection, self._holding.newly_long_running())
 
-    async def _send_beat(self, connection: Connection) -> None:
+    async def _look_for_long_running(self, connection: Connection) -> None:
+        """Between beats, so that it is known soon since when they run, also if this worker or they are stopped."""
+        while True:
+            await asyncio.sleep(_BETWEEN_LOOKS_AT_RUNNING)
+            if running := self._holding.newly_long_running():
+                await self._send_beat(connection, running)
+
+    async def _send_beat(self, connection: Connection, running: list[tuple[Claim, Micros]]) -> None:
         self._told_credit = self._credit()
-        running = self._holding.newly_long_running()
         await connection.send(Beat(sent=self._clock.elapsed(), credit=self._told_credit, running=running))
 
     async def _report(self, connection: Connection) -> None:
@@ -294,7 +302,7 @@ class Worker:
                 self._drain_told = True
             await self._send_news(connection)
             if not self._told_credit / 2 <= self._credit() <= self._told_credit * 2:
-                await self._send_beat(connection)
+                await self._send_beat(connection, self._holding.newly_long_running())
             await asyncio.sleep(_BETWEEN_REPORTS)
 
     async def _send_news(self, connection: Connection) -> None:

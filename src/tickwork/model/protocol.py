@@ -99,6 +99,7 @@ class Note(msgspec.Struct, array_like=True, frozen=True):
     lines: list[LogLine] = []
     fraction: float | None = None  # no news of progress
     message: str | None = None
+    started: Micros = 0  # when the attempt began; 0 is not said
 
 
 def execution_key(message: Claim | Outcome | Note) -> ExecutionKey:

@@ -121,11 +121,21 @@ class Recorder:
             pairs = [(each, by_claim[each.key, each.attempt]) for each in held]
             verdicts = [decide(each, outcome) for each, outcome in pairs]
             await settling.settle(verdicts, [_note(each, outcome) for each, outcome in pairs])
+            await settling.note_cancelled(_begun_and_cancelled(others))
             await settling.close_leases(leases)
         _STALE.inc(len(others) - len(held))
         for (each, outcome), verdict in zip(pairs, verdicts, strict=True):
             _ATTEMPTS.labels(outcome.kind).inc()
             self._log.tell(each, outcome, verdict)
+
+
+def _begun_and_cancelled(outcomes: Sequence[tuple[int, Outcome]]) -> list[tuple[Claimed, datetime]]:
+    """Most of these were cancelled by somebody, so that their executions have ended before their workers said so."""
+    return [
+        (Claimed(execution_key(outcome), worker_id, outcome.attempt), from_micros(outcome.started))
+        for worker_id, outcome in outcomes
+        if outcome.kind is AttemptOutcome.CANCELLED and outcome.started < outcome.finished
+    ]
 
 
 def decide(held: Held, outcome: Outcome) -> Verdict:
@@ -141,7 +151,7 @@ def decide(held: Held, outcome: Outcome) -> Verdict:
         return lifecycle.cancelled(held, started, (outcome.reason or "cancelled").replace("\0", ""))
     job = msgspec.json.decode(held.definition, type=JobRequest)
     if outcome.kind == AttemptOutcome.LOST:  # broken off by a worker that could not renew its lease
-        return lifecycle.lost(held, may_retry=job.on_worker_lost == "retry")
+        return lifecycle.lost(held._replace(started_at=started), may_retry=job.on_worker_lost == "retry")
     failure = outcome.failure or _NOTHING_SAID
     policy = job.retry.policy()
     final = _final(failure, policy)

@@ -11,6 +11,7 @@ from itertools import groupby
 from prometheus_client import Counter
 
 from tickwork.model.execution import ExecutionKey, Progress
+from tickwork.model.ids import from_micros
 from tickwork.model.protocol import LogLine, Note, execution_key
 from tickwork.store.port.log import Logged, LogStore, ProgressNote
 from tickwork.store.port.settling import Claimed
@@ -47,7 +48,7 @@ class Notekeeper:
         self._waiting: deque[_Submission] = deque()
         self._waiting_bytes = 0
         self._batch: list[_Submission] = []
-        self._progress: dict[Claimed, Progress] = {}
+        self._progress: dict[Claimed, ProgressNote] = {}
 
     def submit(self, worker_id: int, notes: Sequence[Note], noted: Callable[[], None]) -> None:
         submission = _Submission(worker_id, notes, noted)
@@ -78,7 +79,9 @@ class Notekeeper:
             for note in submission.notes:
                 if note.fraction is not None:
                     claimed = Claimed(execution_key(note), submission.worker_id, note.attempt)
-                    self._progress[claimed] = Progress(note.fraction, note.message)
+                    progress = Progress(note.fraction, note.message)
+                    started_at = from_micros(note.started) if note.started else None
+                    self._progress[claimed] = ProgressNote(claimed, progress, started_at)
 
     def _next(self) -> _Submission:
         submission = self._waiting.popleft()
@@ -87,8 +90,8 @@ class Notekeeper:
 
     async def _say_progress(self) -> None:
         if self._progress:
-            notes = [ProgressNote(claimed, progress) for claimed, progress in self._progress.items()]
-            self._progress = dict(await self._store.set_progress(notes))
+            left = await self._store.set_progress([*self._progress.values()])
+            self._progress = {note.claimed: note for note in left}
 
 
 def _logged(batch: Sequence[_Submission]) -> list[Logged]:

@@ -135,6 +135,7 @@ class Reports:
             [LogLine(now, line.level, line.text) for line in texts],
             report.fraction,
             report.message,
+            now,
         )
 
 

@@ -80,6 +80,7 @@ class PostgresLogStore:
                 [note.claimed.worker_id for note in notes],
                 [note.claimed.attempt for note in notes],
                 [msgspec.json.encode(note.progress) for note in notes],
+                [note.started_at for note in notes],
             )
         return [notes[row["number"] - 1] for row in rows]
 

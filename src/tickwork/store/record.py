@@ -12,7 +12,7 @@ from tickwork.store.column import literal, shortened
 from tickwork.store.pool import Database
 from tickwork.store.port.settling import Claimed
 from tickwork.store.query import queries, rows_written
-from tickwork.store.settling import PostgresSettling
+from tickwork.store.settling import PostgresSettling, columns_of_started
 
 
 class PostgresRecordStore:
@@ -45,15 +45,7 @@ class PostgresRecordStore:
 
     async def note_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
         async with self._database.transaction() as connection:
-            await connection.execute(
-                self._sql["note_started"],
-                [claim.key.tenant_id for claim, _ in started],
-                [claim.key.scheduled_for for claim, _ in started],
-                [claim.key.job_id for claim, _ in started],
-                [claim.worker_id for claim, _ in started],
-                [claim.attempt for claim, _ in started],
-                [at for _, at in started],
-            )
+            await connection.execute(self._sql["note_started"], *columns_of_started(started))
 
     async def cancel(self, key: ExecutionKey, reason: str) -> None:
         async with self._database.transaction() as connection:

@@ -1,6 +1,8 @@
 """Deciding about attempts that did not complete: shared by recording and rescue."""
 
 from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
 
 import asyncpg
 import msgspec
@@ -103,9 +105,26 @@ class PostgresSettling:
             [verdict.key.job_id for verdict in verdicts],
         )
 
+    async def note_cancelled(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
+        if started:
+            await self._connection.execute(
+                self._record["note_started_of_cancelled"], *columns_of_started(started)
+            )
+
     async def close_leases(self, leases: Sequence[int]) -> None:
         if leases:
             await self._connection.execute(self._record["close_leases"], list(leases))
+
+
+def columns_of_started(started: Sequence[tuple[Claimed, datetime]]) -> tuple[list[Any], ...]:
+    return (
+        [claim.key.tenant_id for claim, _ in started],
+        [claim.key.scheduled_for for claim, _ in started],
+        [claim.key.job_id for claim, _ in started],
+        [claim.worker_id for claim, _ in started],
+        [claim.attempt for claim, _ in started],
+        [at for _, at in started],
+    )
 
 
 def _error_type(note: AttemptNote) -> str | None:

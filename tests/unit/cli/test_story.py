@@ -181,6 +181,19 @@ def test_one_that_was_handed_out_and_has_not_begun():
     )
 
 
+def test_one_that_speaks_has_begun():
+    execution = changed(EXECUTION, status=ExecutionStatus.RUNNING)
+    assert chapter(execution, attempt(1, None, None, None, log_tail="reading")) == (
+        "Attempt 1 was given to worker w1 (box-1) and is running."
+    )
+
+
+def test_a_rescue_or_a_retry_does_not_move_when_it_was_due():
+    waiting = changed(SCHEDULED, waiting_for=WaitingFor.WORKER, attempt=2, due_at=later(20))
+    told = tell(waiting, [attempt(1, AttemptOutcome.LOST, 0, 20)], later(60))
+    assert "due        2026-11-15 13:00:00+01:00 (1m ago), by its schedule" in told
+
+
 def test_quarantined_after_it_took_down_its_workers():
     execution = changed(
         EXECUTION,

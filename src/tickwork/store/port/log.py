@@ -1,7 +1,7 @@
 """What keeping and following logs and progress asks of the store."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from tickwork.model.execution import ExecutionKey, ExecutionStatus, Progress
@@ -23,6 +23,7 @@ class Logged(NamedTuple):
 class ProgressNote(NamedTuple):
     claimed: Claimed
     progress: Progress
+    started_at: datetime | None  # when it began, if that was said
 
 
 class Standing(NamedTuple):

@@ -36,4 +36,7 @@ class Settling(Protocol):
 
     async def settle(self, verdicts: Sequence[Verdict], notes: Sequence[AttemptNote]) -> None: ...
 
+    async def note_cancelled(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
+        """When these began, of those that were cancelled while this was not known."""
+
     async def close_leases(self, leases: Sequence[int]) -> None: ...

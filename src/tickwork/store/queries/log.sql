@@ -43,24 +43,24 @@ WHERE l.tenant_id = ANY(ARRAY[old.tenant_id]) AND l.scheduled_for = old.schedule
     AND l.attempt = old.attempt AND l.first_line = old.first_line;
 
 -- name: set_progress
--- Says how far running attempts have come; gives those that somebody else is just changing. It waits for no row, so
--- that it cannot be part of a deadlock.
+-- Says how far running attempts have come, and when they began; gives those that somebody else is just changing. It
+-- waits for no row, so that it cannot be part of a deadlock.
 WITH said AS MATERIALIZED (
-    SELECT o.number, o.progress, e.tenant_id, e.scheduled_for, e.job_id, e.worker_id, e.attempt
-    FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::bytea[])
-        WITH ORDINALITY AS o (tenant_id, scheduled_for, job_id, worker_id, attempt, progress, number)
+    SELECT o.number, o.progress, o.started_at, e.tenant_id, e.scheduled_for, e.job_id, e.worker_id, e.attempt
+    FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::bytea[], $7::timestamptz[])
+        WITH ORDINALITY AS o (tenant_id, scheduled_for, job_id, worker_id, attempt, progress, started_at, number)
     JOIN tickwork.execution e
         ON e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
         AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running'
 ), free AS MATERIALIZED (
-    SELECT s.number, s.progress, e.tenant_id, e.scheduled_for, e.job_id
+    SELECT s.number, s.progress, s.started_at, e.tenant_id, e.scheduled_for, e.job_id
     FROM said s
     JOIN tickwork.execution e
         ON e.tenant_id = ANY(ARRAY[s.tenant_id]) AND e.scheduled_for = s.scheduled_for AND e.job_id = s.job_id
         AND e.worker_id = s.worker_id AND e.attempt = s.attempt AND e.status = 'running'
     FOR NO KEY UPDATE OF e SKIP LOCKED
 ), changed AS (
-    UPDATE tickwork.execution e SET progress = f.progress
+    UPDATE tickwork.execution e SET progress = f.progress, started_at = coalesce(e.started_at, f.started_at)
     FROM free f
     WHERE e.tenant_id = ANY(ARRAY[f.tenant_id]) AND e.scheduled_for = f.scheduled_for AND e.job_id = f.job_id
 )

@@ -72,6 +72,14 @@ FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6
 WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
     AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running';
 
+-- name: note_started_of_cancelled
+-- Says of executions that were cancelled in a worker's hands when they began there: only now the worker has told it.
+UPDATE tickwork.execution e SET started_at = least(o.started_at, e.finished_at)
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::timestamptz[])
+    AS o (tenant_id, scheduled_for, job_id, worker_id, attempt, started_at)
+WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
+    AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'cancelled' AND e.started_at IS NULL;
+
 -- name: close_leases
 -- Leases of which everything has ended.
 DELETE FROM tickwork.lease WHERE id = ANY($1::bigint[]);
