@@ -17,7 +17,7 @@ from tickwork.model.errors import Conflict, Invalid, KeyReused, NotFound, Stale
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
 from tickwork.model.graph import GraphJob, JobGraph
 from tickwork.model.ids import backfill_id, execution_id, job_id, key_id, worker_id
-from tickwork.model.job import CatchUp, CreatedJob, JobStatus, JobView
+from tickwork.model.job import CatchUp, CreatedJob, JobStatus, JobView, running
 from tickwork.model.log import AttemptProgress, LogEntry
 from tickwork.model.page import Page
 from tickwork.model.preview import Preview
@@ -54,8 +54,8 @@ def job_view(number, request, version=1):
         schedule={"at": "2026-01-31T12:00:00Z"},
         schedule_words="once",
         next_run_at=NOON,
-        priority=request.priority,
-        queue=request.queue,
+        priority=running(request).priority,
+        queue=running(request).queue,
         retry=RetryPolicy(),
         timeout=300.0,
         on_worker_lost=request.on_worker_lost,

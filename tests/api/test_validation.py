@@ -119,7 +119,7 @@ async def test_a_query_that_cannot_be_read_is_refused(client, query):
 async def test_an_id_of_the_wrong_kind_in_a_filter_is_named(client):
     answer = await client.get("/v1/executions?job=w7&worker=j1")
     assert errors(answer) == {
-        "job": ('must be the id of a job; got "w7"', None),
+        "job": ('must be the id of a job, or key:NAME; got "w7"', None),
         "worker": ('must be the id of a worker; got "j1"', None),
     }
 

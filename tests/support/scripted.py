@@ -71,10 +71,13 @@ class ScriptedWorker:
         credit: int = 1000,
         resume: str | None = None,
         holding: Sequence[Claim] = (),
+        defaults: Mapping[str, Any] | None = None,
         **hello: object,
     ) -> None:
+        """`defaults`: of the jobs of all its tasks."""
         self._credit = credit
-        tasks = [TaskOffer(task, parameters) for task, parameters in self._tasks.items()]
+        said = dict(defaults or {})
+        tasks = [TaskOffer(task, parameters, None, said) for task, parameters in self._tasks.items()]
         common = {"name": "scripted", "host": "here", "version": "0", "slots": credit, "credit": credit}
         await self._connection.send(
             Hello(**{**common, **hello}, tasks=tasks, resume=resume, holding=list(holding))

@@ -59,7 +59,8 @@ class JobQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True)
 async def create_job(call: Call[NoQuery, JobRequest]) -> Reply:
     """Create a job.
 
-    Without a schedule it is due at once. The answer tells what the schedule was understood as.
+    Without a schedule it is due at once. The answer tells what the schedule was understood as. `priority`, `queue`,
+    `timeout` and the fields of `retry` that are not given are those that the task's workers announced, if they did.
     """
     job = await call.node.jobs.create_one(call.tenant_id, call.body)
     return json_reply(job, 201, {"location": f"/v1/jobs/{job.id}", **_etag(job)})

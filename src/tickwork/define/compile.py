@@ -9,7 +9,15 @@ from msgspec import UNSET
 
 from tickwork.model.duration import parse_duration
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.job import HTTP_TASK, PRIORITIES, JobRequest, JobSpec
+from tickwork.model.job import (
+    HTTP_TASK,
+    LONGEST_TIMEOUT,
+    PRIORITIES,
+    SHORTEST_TIMEOUT,
+    JobRequest,
+    JobSpec,
+    running,
+)
 from tickwork.model.mark import mark_errors, may_refer
 from tickwork.model.retry import RetryPolicy
 from tickwork.model.schedule import Once, Recurring, Schedule
@@ -18,7 +26,6 @@ from tickwork.model.terms import errors_of_terms, terms_of
 
 _LONGEST_PAYLOAD = 512 * 1024
 _MOST_RUNS = 100_000
-_LONGEST_TIMEOUT = timedelta(days=7)
 _WITHOUT_BODY = ("GET", "HEAD", "DELETE")
 _NOTHING = Once(None, "")
 
@@ -60,18 +67,17 @@ def _compile(request: JobRequest, alike: JobRequest, parse_schedule: ParseSchedu
     errors = [*_errors_of_handler(request), *errors_of_terms(request.requires, request.limits)]
     schedule = _schedule(request, parse_schedule, now, errors)
     payload = _payload(request, errors)
-    timeout = _seconds(
-        "timeout", request.timeout, errors, least=timedelta(milliseconds=1), most=_LONGEST_TIMEOUT
-    )
+    run = running(request)
+    timeout = _seconds("timeout", run.timeout, errors, least=SHORTEST_TIMEOUT, most=LONGEST_TIMEOUT)
     retry = _retry(request, errors)
     if errors:
         raise Invalid(errors)
     return JobSpec(
         request=request,
         task=request.task or HTTP_TASK,
-        queue=request.queue,
+        queue=run.queue,
         terms=terms_of(request.requires, request.limits, request.fair_share).text(),
-        priority=PRIORITIES.index(request.priority),
+        priority=PRIORITIES.index(run.priority),
         payload=payload,
         target=msgspec.json.encode(request.http) if request.http else None,
         timeout=timeout,
@@ -129,8 +135,8 @@ def _payload(request: JobRequest, errors: list[FieldError]) -> bytes:
 
 def _retry(request: JobRequest, errors: list[FieldError]) -> RetryPolicy:
     before = len(errors)
-    _seconds("retry.initial", request.retry.initial, errors)
-    _seconds("retry.max", request.retry.max, errors)
+    for name, value in request.retry.given("initial", "max").items():
+        _seconds(f"retry.{name}", value, errors)
     _seconds("catch_up.within", request.catch_up.within, errors)
     return request.retry.policy() if len(errors) == before else RetryPolicy()
 

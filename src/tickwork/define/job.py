@@ -12,10 +12,12 @@ from tickwork.define.compile import Compiler, ParseSchedule
 from tickwork.define.dependency import Dependencies, named_jobs, named_keys
 from tickwork.define.gather import Gatherer
 from tickwork.define.payload import payload_errors, unknown_task
+from tickwork.model.default import NO_DEFAULTS, TaskDefaults, filled
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.graph import JobGraph
 from tickwork.model.ids import KEY_PREFIX, is_key, job_id
 from tickwork.model.job import (
+    BUILT_IN,
     HTTP_TASK,
     CreatedJob,
     HttpTarget,
@@ -28,8 +30,9 @@ from tickwork.model.job import (
 )
 from tickwork.model.mark import unmarked
 from tickwork.model.page import Page
+from tickwork.model.retry import RetryPolicy
 from tickwork.model.schedule import KINDS, Once, Recurring, Schedule, Timing, described_once
-from tickwork.store.port.define import DefineStore, Made
+from tickwork.store.port.define import DefineStore, KnownTask, Made
 from tickwork.store.port.read import ReadStore
 
 _TRIES = 50  # of a change that others keep overtaking
@@ -130,7 +133,7 @@ class Jobs:
 
     async def _patch(self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None) -> None:
         current = await self._store.definition(tenant_id, job)
-        document = current.document
+        document = _as_it_is(current.document)
         if isinstance(patch.get("schedule"), dict):
             shown = (await self.get(tenant_id, job)).schedule
             document = {**document, "schedule": _as_base(shown, patch["schedule"]), "timezone": None}
@@ -195,14 +198,18 @@ class Jobs:
         return linked
 
     async def _known_tasks(self, tenant_id: int, wanted: set[str]) -> "_KnownTasks":
-        schemas = await self._store.find_tasks(tenant_id, wanted)
-        all_found = wanted <= schemas.keys()
-        return _KnownTasks(schemas, [] if all_found else await self._store.task_names(tenant_id))
+        found = await self._store.find_tasks(tenant_id, wanted)
+        all_found = wanted <= found.keys()
+        return _KnownTasks(found, [] if all_found else await self._store.task_names(tenant_id))
 
 
 class _KnownTasks(NamedTuple):
-    schemas: dict[str, str]
+    by_name: dict[str, KnownTask]
     names: list[str]  # to guess what was meant; asked for only when something is not known
+
+    def defaults(self, task: str | None) -> TaskDefaults:
+        known = self.by_name.get(task or "")
+        return known.defaults if known else NO_DEFAULTS
 
 
 def _is_due_at_once(spec: JobSpec) -> bool:
@@ -234,7 +241,7 @@ def _view(spec: JobSpec, made: Made) -> JobView | None:
 def _compile_one(request: JobRequest, tasks: _KnownTasks, compiler: Compiler) -> JobSpec:
     errors: list[FieldError] = []
     try:
-        spec = compiler.compile(request)
+        spec = compiler.compile(filled(request, tasks.defaults(request.task)))
     except Invalid as invalid:
         errors.extend(invalid.errors)
     if request.task and request.task != HTTP_TASK:
@@ -245,10 +252,10 @@ def _compile_one(request: JobRequest, tasks: _KnownTasks, compiler: Compiler) ->
 
 
 def _errors_of_task(request: JobRequest, tasks: _KnownTasks) -> list[FieldError]:
-    schema = tasks.schemas.get(request.task or "")
-    if schema is None:
+    known = tasks.by_name.get(request.task or "")
+    if known is None:
         return [unknown_task(request.task or "", tasks.names)]
-    return payload_errors({} if request.payload is msgspec.UNSET else request.payload, schema)
+    return payload_errors({} if request.payload is msgspec.UNSET else request.payload, known.schema)
 
 
 def _remembering(parse_schedule: ParseSchedule) -> ParseSchedule:
@@ -273,6 +280,12 @@ def _repeated_keys(requests: Sequence[JobRequest]) -> Iterator[FieldError]:
         if request.key is not None and request.key in seen:
             yield FieldError(f"[{number}].key", f"{request.key!r} stands twice in this request")
         seen.add(request.key or "")
+
+
+def _as_it_is(document: dict[str, Any]) -> dict[str, Any]:
+    """With what it was left to Tickwork to say, so that only what a patch takes away comes from the task anew."""
+    retry = msgspec.to_builtins(RetryPolicy()) | document.get("retry", {})
+    return BUILT_IN | document | {"retry": retry}
 
 
 def _as_base(shown: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:

@@ -5,10 +5,9 @@ from typing import Any
 
 import msgspec
 
-from tickwork.model.duration import parse_duration
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.fault import faults
-from tickwork.model.job import JobRequest
+from tickwork.model.job import JobRequest, errors_of_timeout
 from tickwork.model.retry import error_name
 from tickwork.model.terms import errors_of_terms
 
@@ -90,8 +89,6 @@ def _errors_of(request: JobRequest) -> Iterator[FieldError]:
         if not any(fault.path.startswith(_TERMS) for fault in found):
             yield from errors_of_terms(request.requires, request.limits)
     else:
-        try:
-            parse_duration(request.timeout)
-        except ValueError as error:
-            yield FieldError("timeout", str(error))
+        if request.timeout is not msgspec.UNSET:
+            yield from errors_of_timeout(request.timeout)
         yield from errors_of_terms(request.requires, request.limits)

@@ -16,6 +16,7 @@ from tickwork.define.signature import TaskSignature, read_signature
 from tickwork.define.workflow import Step, Steps
 from tickwork.model import codec
 from tickwork.model.context import Context
+from tickwork.model.default import defaults_of
 from tickwork.model.errors import Invalid
 from tickwork.model.fault import located
 from tickwork.model.job import Duration, IfExists, JobRequest, JobView, Priority
@@ -193,6 +194,7 @@ class Task(Generic[P, R_co]):
             parameters=self._signature.schema,
             context_parameter=self._signature.context_parameter,
             description=(getdoc(self.function) or "").partition("\n")[0] or None,
+            defaults=msgspec.to_builtins(defaults_of(self.request)),
         )
 
     @property

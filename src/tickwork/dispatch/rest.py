@@ -214,7 +214,10 @@ def _hello(request: WorkerRequest) -> Hello:
 
 def _offers(request: WorkerRequest) -> list[TaskOffer]:
     tasks = [TaskRequest(task) if isinstance(task, str) else task for task in request.tasks]
-    return [TaskOffer(task.name, task.parameters, task.description) for task in tasks]
+    return [
+        TaskOffer(task.name, task.parameters, task.description, msgspec.to_builtins(task.defaults))
+        for task in tasks
+    ]
 
 
 def _parents(run: Run) -> list[ParentResult] | None:

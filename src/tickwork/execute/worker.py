@@ -71,7 +71,9 @@ class Worker:
         self._weights = dict(weights or {})
         self._labels = dict(labels or {})
         self._resources = dict(resources or {})
-        self._offers = [TaskOffer(task.name, task.parameters, task.description) for task in tasks]
+        self._offers = [
+            TaskOffer(task.name, task.parameters, task.description, task.defaults) for task in tasks
+        ]
         self._clock = DatabaseClock(measure)
         self._lease = Lease()
         self._toolbox = Toolbox(tasks, app)

@@ -1,6 +1,6 @@
 """A job: what to run, with which payload, when, and under which policies."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NamedTuple
@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tickwork.model.duration import parse_duration
+from tickwork.model.errors import FieldError
 from tickwork.model.ids import job_id
 from tickwork.model.instant import Instant
 from tickwork.model.retry import Backoff, RetryPolicy
@@ -19,6 +20,8 @@ from tickwork.model.terms import FairShare, Limits, Requires
 HTTP_TASK = "http"  # the task that the built-in worker offers to every tenant
 DEFAULT_QUEUE = "default"
 DEFAULT_TIMEOUT = timedelta(minutes=5)
+SHORTEST_TIMEOUT = timedelta(milliseconds=1)
+LONGEST_TIMEOUT = timedelta(days=7)
 
 # As written by people; model.duration reads it.
 Duration = Annotated[
@@ -62,27 +65,39 @@ class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     headers: dict[str, str] = {}  # those that hold secrets are shown as a mark
 
 
-class RetryRequest(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    max_attempts: Annotated[int, Meta(ge=1, le=100)] = 4
-    backoff: Backoff = "exponential"
-    initial: Duration = "1s"
-    factor: Annotated[float, Meta(ge=1, le=100)] = 2.0
-    max: Duration = "1h"
-    jitter: Annotated[float, Meta(ge=0, le=1)] = 0.2
-    only_on: ErrorNames = []
-    never_on: ErrorNames = []
+def _default(value: Any) -> Meta:
+    """What stands for a field that neither the job nor its task says."""
+    return Meta(extra_json_schema={"default": value})
+
+
+class Partial(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A struct of which some fields may not be said."""
+
+    def given(self, *names: str) -> dict[str, Any]:
+        """Those of the named fields, or of all, that are."""
+        fields = names or self.__struct_fields__
+        return {name: value for name in fields if (value := getattr(self, name)) is not UNSET}
+
+
+class RetryRequest(Partial, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    max_attempts: Annotated[int, Meta(ge=1, le=100), _default(4)] | UnsetType = UNSET
+    backoff: Annotated[Backoff, _default("exponential")] | UnsetType = UNSET
+    initial: Annotated[Duration, _default("1s")] | UnsetType = UNSET
+    factor: Annotated[float, Meta(ge=1, le=100), _default(2.0)] | UnsetType = UNSET
+    max: Annotated[Duration, _default("1h")] | UnsetType = UNSET
+    jitter: Annotated[float, Meta(ge=0, le=1), _default(0.2)] | UnsetType = UNSET
+    only_on: ErrorNames | UnsetType = UNSET
+    never_on: ErrorNames | UnsetType = UNSET
+
+    def over(self, defaults: "RetryRequest") -> "RetryRequest":
+        return RetryRequest(**(defaults.given() | self.given()))
 
     def policy(self) -> RetryPolicy:
-        return RetryPolicy(
-            max_attempts=self.max_attempts,
-            backoff=self.backoff,
-            initial=parse_duration(self.initial).total_seconds(),
-            factor=self.factor,
-            max=parse_duration(self.max).total_seconds(),
-            jitter=self.jitter,
-            only_on=self.only_on,
-            never_on=self.never_on,
-        )
+        seconds = {
+            name: parse_duration(value).total_seconds()
+            for name, value in self.given("initial", "max").items()
+        }
+        return RetryPolicy(**(self.given() | seconds))
 
 
 class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -128,7 +143,7 @@ Ref = Annotated[
 ]
 
 
-class JobRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class JobRequest(Partial, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """A job as users write it: the body of POST /jobs."""
 
     name: Name | None = None
@@ -139,10 +154,10 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     payload: Any | UnsetType = UNSET
     schedule: str | dict[str, Any] | None = None
     timezone: Annotated[str, Meta(max_length=64)] | None = None
-    priority: Priority = "normal"
-    queue: QueueName = DEFAULT_QUEUE
+    priority: Annotated[Priority, _default("normal")] | UnsetType = UNSET
+    queue: Annotated[QueueName, _default(DEFAULT_QUEUE)] | UnsetType = UNSET
     retry: RetryRequest = RetryRequest()
-    timeout: Duration = "5m"
+    timeout: Annotated[Duration, _default("5m")] | UnsetType = UNSET
     on_worker_lost: OnWorkerLost = "retry"
     overlap: Overlap = "skip"
     catch_up: CatchUp = CatchUp()
@@ -152,6 +167,32 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     depends_on: DependsOn = []
     ref: Ref | None = None
     tags: Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=50)] = []
+
+
+BUILT_IN = {"priority": "normal", "queue": DEFAULT_QUEUE, "timeout": "5m"}
+
+
+class Running(NamedTuple):
+    """How a job is run, by what it says and what it leaves to Tickwork."""
+
+    priority: Priority
+    queue: str
+    timeout: Duration
+
+
+def running(request: JobRequest) -> Running:
+    return Running(**(BUILT_IN | request.given(*BUILT_IN)))
+
+
+def errors_of_timeout(timeout: Duration) -> Iterator[FieldError]:
+    try:
+        duration = parse_duration(timeout)
+    except ValueError as error:
+        yield FieldError("timeout", str(error))
+        return
+    if not SHORTEST_TIMEOUT <= duration <= LONGEST_TIMEOUT:
+        least, most = SHORTEST_TIMEOUT.total_seconds(), LONGEST_TIMEOUT.days
+        yield FieldError("timeout", f"is between {least:g} s and {most} days")
 
 
 def resolved(request: JobRequest, parents: Sequence[int]) -> JobRequest:
@@ -239,6 +280,7 @@ def job_view(
     updated_at: datetime,
 ) -> JobView:
     """A job as its definition and its row tell it."""
+    run = running(request)
     return JobView(
         id=job_id(number),
         name=request.name,
@@ -250,10 +292,10 @@ def job_view(
         schedule=schedule,
         schedule_words=words,
         next_run_at=next_run_at,
-        priority=request.priority,
-        queue=request.queue,
+        priority=run.priority,
+        queue=run.queue,
         retry=request.retry.policy(),
-        timeout=parse_duration(request.timeout).total_seconds(),
+        timeout=parse_duration(run.timeout).total_seconds(),
         on_worker_lost=request.on_worker_lost,
         overlap=request.overlap,
         catch_up=request.catch_up.in_seconds(),

@@ -110,6 +110,7 @@ class TaskOffer(msgspec.Struct, array_like=True, frozen=True):
     name: str
     parameters: dict[str, Any]  # JSON Schema of the payload
     description: str | None = None
+    defaults: dict[str, Any] = {}  # of its jobs: priority, queue, timeout, retry
 
 
 class Hello(msgspec.Struct, tag=True, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from tickwork.model.default import NO_DEFAULTS, TaskDefaults, errors_of_defaults
 from tickwork.model.errors import FieldError
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
 from tickwork.model.instant import Instant
@@ -45,6 +46,7 @@ class TaskRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: TaskName
     parameters: dict[str, Any] = {}  # JSON Schema of the payload; nothing is checked by an empty one
     description: Annotated[str, Meta(max_length=10_000)] | None = None
+    defaults: TaskDefaults = NO_DEFAULTS  # of its jobs, for what they do not say themselves
 
 
 class WorkerRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -180,6 +182,9 @@ def errors_of_worker(worker: WorkerRequest) -> Iterator[FieldError]:
     for place, name in enumerate(names):
         if name in names[:place]:
             yield FieldError(f"tasks[{place}]", f"{name!r} stands here twice", "name each task once")
+        task = worker.tasks[place]
+        for error in errors_of_defaults(NO_DEFAULTS if isinstance(task, str) else task.defaults):
+            yield error._replace(path=f"tasks[{place}].defaults.{error.path}")
     for name, given in worker.resources.items():
         try:
             _amount(name, given)

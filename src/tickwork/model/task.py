@@ -22,6 +22,7 @@ class TaskDefinition(NamedTuple):
     parameters: dict[str, Any]  # JSON Schema of the payload
     context_parameter: str | None = None
     description: str | None = None
+    defaults: dict[str, Any] = {}  # noqa: RUF012 (nobody changes it); of its jobs: priority, queue, timeout, retry
 
 
 def direct_task(name: str, function: Callable[..., Any], description: str | None = None) -> TaskDefinition:

@@ -23,6 +23,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, Any]  # JSON Schema of the payload
     description: str | None
     workers: list[str]
+    defaults: dict[str, Any] = {}  # of jobs that do not say otherwise: priority, queue, timeout, retry
 
 
 class WorkerView(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from datetime import datetime
 import asyncpg
 import msgspec
 
+from tickwork.model.default import defaults_from_text
 from tickwork.model.errors import Conflict, Invalid, NotFound, Stale
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec, JobStatus, resolved
@@ -20,7 +21,7 @@ from tickwork.store.dependency import Edges, existing_parents, inside, parents_o
 from tickwork.store.insertion import insert_jobs
 from tickwork.store.membership import Membership, again_if_crossed
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.define import Definition, Made, ParentJob
+from tickwork.store.port.define import Definition, KnownTask, Made, ParentJob
 from tickwork.store.query import queries
 from tickwork.store.status import StatusChange
 
@@ -38,9 +39,11 @@ class PostgresDefineStore:
         self._horizon = horizon
         self._sql = queries("define")
 
-    async def find_tasks(self, tenant_id: int, names: set[str]) -> dict[str, str]:
+    async def find_tasks(self, tenant_id: int, names: set[str]) -> dict[str, KnownTask]:
         rows = await self._database.fetch(self._sql["find_tasks"], tenant_id, list(names)) if names else []
-        return {row["name"]: row["parameters"] for row in rows}
+        return {
+            row["name"]: KnownTask(row["parameters"], defaults_from_text(row["defaults"])) for row in rows
+        }
 
     async def task_names(self, tenant_id: int) -> list[str]:
         return [row["name"] for row in await self._database.fetch(self._sql["task_names"], tenant_id)]

@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
+from tickwork.model.default import usable_defaults
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.protocol import Hello
 from tickwork.store.column import literal, shortened
@@ -76,6 +77,7 @@ class PostgresDispatchStore:
             [offer.name for offer in offers],
             [_json(offer.parameters) for offer in offers],
             [offer.description for offer in offers],
+            [_json(usable_defaults(offer.defaults)) for offer in offers],
         )
 
     async def resume(self, tenant_id: int | None, token: bytes, lease: timedelta) -> Seat | None:

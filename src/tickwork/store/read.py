@@ -265,7 +265,7 @@ def _execution(row: asyncpg.Record) -> ExecutionView:
         started_at=row["started_at"],
         finished_at=row["finished_at"],
         attempt=row["attempt"],
-        max_attempts=_last_attempt(row, request.retry.max_attempts),
+        max_attempts=_last_attempt(row, request.retry.policy().max_attempts),
         worker=worker_id(row["worker_id"]) if row["worker_id"] is not None else None,
         progress=progress_of(row["progress"]),
         result=msgspec.Raw(row["result"]) if row["result"] is not None else None,
@@ -345,5 +345,6 @@ def _task(row: asyncpg.Record) -> TaskView:
         name=row["name"],
         parameters=msgspec.json.decode(row["parameters"]),
         description=row["description"],
+        defaults=msgspec.json.decode(row["defaults"]),
         workers=[worker_id(number) for number in row["workers"]],
     )

@@ -64,8 +64,14 @@ async def test_tasks_are_shown_with_their_parameters_and_the_workers_that_offer_
     two = await ScriptedWorker.connect(still_node, {"b.mail": PARAMETERS})
     ids = [worker_id(worker.welcome.worker) for worker in (one, two)]
     assert (await client.get("/v1/tasks")).json()["items"] == [
-        {"name": "a.work", "parameters": {"type": "object"}, "description": None, "workers": ids[:1]},
-        {"name": "b.mail", "parameters": PARAMETERS, "description": None, "workers": ids},
+        {
+            "name": "a.work",
+            "parameters": {"type": "object"},
+            "description": None,
+            "workers": ids[:1],
+            "defaults": {},
+        },
+        {"name": "b.mail", "parameters": PARAMETERS, "description": None, "workers": ids, "defaults": {}},
     ]
 
 

@@ -193,7 +193,7 @@ def test_options_change_one_submission_only():
     task.submit(1)
     first, second = client.requests
     assert (first.retry.max_attempts, first.name, first.priority) == (6, "urgent", "critical")
-    assert (second.retry.max_attempts, second.name, second.priority) == (1, None, "normal")
+    assert (second.retry.max_attempts, second.name, second.priority) == (1, None, msgspec.UNSET)
 
 
 @pytest.mark.parametrize(

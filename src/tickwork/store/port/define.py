@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from tickwork.model.default import TaskDefaults
 from tickwork.model.job import JobSpec, JobStatus
 
 
@@ -25,6 +26,13 @@ class Made(NamedTuple):
         return self.created_at is not None
 
 
+class KnownTask(NamedTuple):
+    """A task as its workers described it."""
+
+    schema: str  # of its payload
+    defaults: TaskDefaults
+
+
 class ParentJob(NamedTuple):
     """A job that others may depend on."""
 
@@ -36,8 +44,8 @@ class ParentJob(NamedTuple):
 
 
 class DefineStore(Protocol):
-    async def find_tasks(self, tenant_id: int, names: set[str]) -> dict[str, str]:
-        """The parameter schemas of those tasks that some worker has offered."""
+    async def find_tasks(self, tenant_id: int, names: set[str]) -> dict[str, KnownTask]:
+        """Those of them that some worker has offered."""
 
     async def task_names(self, tenant_id: int) -> list[str]: ...
 

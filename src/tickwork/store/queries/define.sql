@@ -232,8 +232,8 @@ WHERE tenant_id = $1 AND scheduled_for = ANY(ARRAY(SELECT tickwork.waiting_times
     AND ready_at IS NOT NULL;
 
 -- name: find_tasks
--- What workers said these tasks' payloads must look like.
-SELECT name, parameters FROM tickwork.task WHERE tenant_id = $1 AND name = ANY($2::text[]);
+-- What workers said these tasks' payloads must look like, and how their jobs are run.
+SELECT name, parameters, defaults FROM tickwork.task WHERE tenant_id = $1 AND name = ANY($2::text[]);
 
 -- name: task_names
 -- All tasks a tenant's workers have offered.

@@ -71,12 +71,14 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, tickwork.clock() + $12::in
 RETURNING id, connection;
 
 -- name: offer_tasks
--- The tasks a worker brings, with what their payloads must look like.
-INSERT INTO tickwork.task (tenant_id, name, parameters, description)
-SELECT $1, * FROM unnest($2::text[], $3::jsonb[], $4::text[])
+-- The tasks a worker brings, with what their payloads must look like and how their jobs are run.
+INSERT INTO tickwork.task (tenant_id, name, parameters, description, defaults)
+SELECT $1, * FROM unnest($2::text[], $3::jsonb[], $4::text[], $5::jsonb[])
 ON CONFLICT (tenant_id, name) DO UPDATE
-SET parameters = excluded.parameters, description = excluded.description, offered_at = tickwork.clock()
-WHERE (task.parameters, task.description) IS DISTINCT FROM (excluded.parameters, excluded.description);
+SET parameters = excluded.parameters, description = excluded.description, defaults = excluded.defaults,
+    offered_at = tickwork.clock()
+WHERE (task.parameters, task.description, task.defaults)
+    IS DISTINCT FROM (excluded.parameters, excluded.description, excluded.defaults);
 
 -- name: resume_worker
 -- A worker comes back on another connection; what was handed to it on earlier ones is settled by then.

@@ -176,7 +176,7 @@ LIMIT $3;
 
 -- name: tasks
 -- The tasks of a tenant with the living workers that offer them.
-SELECT t.name, t.parameters, t.description,
+SELECT t.name, t.parameters, t.description, t.defaults,
     ARRAY(SELECT w.id FROM tickwork.worker w
           WHERE w.tenant_id = t.tenant_id AND w.ended_at IS NULL AND t.name = ANY(w.tasks) ORDER BY w.id) AS workers
 FROM tickwork.task t WHERE t.tenant_id = $1
