@@ -67,7 +67,10 @@ async def create_job(call: Call[NoQuery, JobRequest]) -> Reply:
 
 
 async def list_jobs(call: Call[JobQuery, None]) -> Reply:
-    """List jobs, newest first."""
+    """List jobs, newest first.
+
+    By `next_run_at` only those that repeat and will run, the soonest first.
+    """
     query = call.query
     return json_reply(await call.node.jobs.list(call.tenant_id, query.filter, query.limit, query.cursor))
 

@@ -43,7 +43,7 @@ Overlap = Literal["skip", "queue", "allow", "replace"]
 QUEUE_LIMIT = 100  # executions of one job that wait for one another
 IfExists = Literal["error", "keep", "replace"]
 OnWorkerLost = Literal["retry", "fail"]
-Sort = Literal["-created_at", "created_at"]
+Sort = Literal["-created_at", "created_at", "next_run_at"]  # the last: repeating jobs that will run
 
 
 JobStatusName = Literal["active", "paused", "completed", "failed", "cancelled"]

@@ -24,6 +24,14 @@ class JobPlace(NamedTuple):
     id: _Id
 
 
+class NextRunPlace(NamedTuple):
+    list: Literal["jobs by next run"]
+    time: _Time
+    rule: _Id
+    priority: Annotated[int, Meta(ge=-1, le=2**15 - 1)]  # -1: before all
+    job: _Id
+
+
 class ExecutionPlace(NamedTuple):
     list: Literal["executions"]
     time: _Time
@@ -58,7 +66,16 @@ class QueuePlace(NamedTuple):
     name: QueueName
 
 
-Place = JobPlace | ExecutionPlace | WorkerPlace | BackfillPlace | DeadLetterPlace | LogPlace | QueuePlace
+Place = (
+    JobPlace
+    | NextRunPlace
+    | ExecutionPlace
+    | WorkerPlace
+    | BackfillPlace
+    | DeadLetterPlace
+    | LogPlace
+    | QueuePlace
+)
 _Place = TypeVar("_Place", bound=Place)
 
 

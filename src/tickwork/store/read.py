@@ -29,7 +29,15 @@ from tickwork.model.job import PRIORITIES, JobFilter, JobRequest, JobStatus, Job
 from tickwork.model.page import Page
 from tickwork.model.schedule import Timing, described_once
 from tickwork.model.worker import LEASE, TaskView, WorkerView
-from tickwork.store.cursor import ExecutionPlace, JobPlace, Place, WorkerPlace, decode_cursor, encode_cursor
+from tickwork.store.cursor import (
+    ExecutionPlace,
+    JobPlace,
+    NextRunPlace,
+    Place,
+    WorkerPlace,
+    decode_cursor,
+    encode_cursor,
+)
 from tickwork.store.log import entries_of, progress_of
 from tickwork.store.pool import Database
 from tickwork.store.port.seat import NO_CONNECTION
@@ -40,6 +48,7 @@ _SEEN = 5000  # rows one page looks through at most, for those that fit a filter
 _TAIL = 20  # lines of each attempt's log
 _LARGEST = 2**63 - 1
 _LARGEST_WORKER = 2**31 - 1
+_NEXT_RUNS_BEGIN = NextRunPlace("jobs by next run", 0, 0, -1, 0)
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _END = datetime(9999, 1, 1, tzinfo=UTC)
 
@@ -64,6 +73,8 @@ class PostgresReadStore:
         return [views[job] for job in jobs]
 
     async def jobs(self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None) -> Page[JobView]:
+        if wanted.sort == "next_run_at":
+            return await self._jobs_by_next_run(tenant_id, wanted, limit, cursor)
         newest_first = wanted.sort == "-created_at"
         first = _LARGEST if newest_first else 0
         begin = decode_cursor(cursor, JobPlace).id if cursor else first
@@ -75,9 +86,7 @@ class PostgresReadStore:
             begin, most = row["id"] + (1 if newest_first else -1), 1
         rows = await self._database.fetch(
             self._sql["jobs_newest_first" if newest_first else "jobs_oldest_first"],
-            tenant_id, begin, most, limit, wanted.status, wanted.task, wanted.queue,
-            PRIORITIES.index(wanted.priority) if wanted.priority else None,
-            wanted.tag, wanted.q, _utc(wanted.due_before), _utc(wanted.due_after),
+            tenant_id, begin, most, limit, *_conditions(wanted),
         )  # fmt: skip
         items = [row for row in rows if row["id"] is not None]
         end = _page_end(
@@ -89,6 +98,21 @@ class PostgresReadStore:
             lambda row: JobPlace("jobs", row["seen_last"]),
         )
         return Page([self._job(row) for row in items], None if wanted.key else encode_cursor(end))
+
+    async def _jobs_by_next_run(
+        self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None
+    ) -> Page[JobView]:
+        begin = decode_cursor(cursor, NextRunPlace) if cursor else _NEXT_RUNS_BEGIN
+        most = limit if wanted == JobFilter(sort=wanted.sort) else _SEEN
+        rows = await self._database.fetch(
+            self._sql["jobs_by_next_run"],
+            tenant_id, begin.job, most, limit, *_conditions(wanted),
+            from_micros(begin.time), begin.rule, begin.priority,
+        )  # fmt: skip
+        items = [row for row in rows if row["id"] is not None]
+        end = _page_end(rows, items, limit, most, partial(_next_run_place, "place_at", "rule_id", "priority", "id"),
+                        partial(_next_run_place, "seen_at", "seen_rule", "seen_priority", "seen_last"))  # fmt: skip
+        return Page([self._job(row) for row in items], encode_cursor(end))
 
     async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
         rows = await self._database.fetch(queries("dependency")["graph"], tenant_id, job, limit + 1)
@@ -214,6 +238,18 @@ def _page_end(
     if len(items) == limit:
         return place(items[-1])
     return seen(rows[0]) if rows and rows[0]["seen_count"] == most else None
+
+
+def _next_run_place(at: str, rule: str, priority: str, job: str, row: asyncpg.Record) -> NextRunPlace:
+    return NextRunPlace("jobs by next run", to_micros(row[at]), row[rule], row[priority], row[job])
+
+
+def _conditions(wanted: JobFilter) -> tuple[object, ...]:
+    return (
+        wanted.status, wanted.task, wanted.queue,
+        PRIORITIES.index(wanted.priority) if wanted.priority else None,
+        wanted.tag, wanted.q, _utc(wanted.due_before), _utc(wanted.due_after),
+    )  # fmt: skip
 
 
 def _utc(at: datetime | None) -> datetime | None:

@@ -96,6 +96,26 @@ async def test_pages_show_each_job_once_also_while_jobs_are_added(
     assert bool(added_later) == (sort == "created_at")
 
 
+async def test_repeating_jobs_are_listed_by_their_next_run(client: httpx2.AsyncClient) -> None:
+    at_noon = [{"schedule": f"0 {hour} * * *"} for hour in (19, 13, 16, 13, 11)]
+    seven, one, four, other_one, tomorrow = await create(client, *at_noon)
+    await create(client, {}, {"schedule": {"at": "2099-01-01T00:00Z"}})  # due once
+    await client.post(f"/v1/jobs/{four}/pause")
+    found = [
+        [job["id"] for job in page] async for page in pages(client, "/v1/jobs", limit=2, sort="next_run_at")
+    ]
+    assert [job for page in found for job in page] == [one, other_one, seven, tomorrow]
+    short = await client.get(
+        "/v1/jobs", params={"sort": "next_run_at", "due_before": _at(await _now(client), hours=6)}
+    )
+    assert [job["id"] for job in short.json()["items"]] == [one, other_one]
+
+
+async def _now(client: httpx2.AsyncClient) -> datetime:
+    (first, *_) = (await client.get("/v1/jobs", params={"sort": "next_run_at"})).json()["items"]
+    return datetime.fromisoformat(first["next_run_at"]) - timedelta(hours=1)
+
+
 async def test_a_full_last_page_is_followed_by_an_empty_one(client: httpx2.AsyncClient) -> None:
     await create(client, {}, {}, {}, {})
     assert [len(page) async for page in pages(client, "/v1/jobs", limit=2)] == [2, 2, 0]

@@ -48,6 +48,40 @@ SELECT page.*, (SELECT count(*) FROM seen) AS seen_count, (SELECT max(id) FROM s
 FROM (SELECT) AS always LEFT JOIN page ON true
 ORDER BY page.id;
 
+-- name: jobs_by_next_run
+-- One page of repeating jobs by when they run next. It goes along the rules in the order in which they are due, through
+-- a bounded number of jobs.
+WITH seen AS (
+    SELECT r.next_at, r.id AS rule_id, j.priority, j.id
+    FROM tickwork.rule r
+    CROSS JOIN LATERAL (
+        SELECT priority, id FROM tickwork.job
+        WHERE rule_id = r.id AND status = 'active' AND ((r.next_at, r.id) > ($13, $14) OR (priority, id) > ($15, $2))
+        ORDER BY priority, id
+        LIMIT $3
+    ) j
+    WHERE r.tenant_id = $1 AND r.next_at IS NOT NULL AND (r.next_at, r.id) >= ($13::timestamptz, $14::bigint)
+    ORDER BY r.next_at, r.id, j.priority, j.id
+    LIMIT $3
+), page AS (
+    SELECT v.*, seen.next_at AS place_at FROM seen CROSS JOIN LATERAL (
+        SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = seen.id OFFSET 0
+    ) v
+    WHERE v.next_run_at IS NOT NULL
+        AND ($5::text IS NULL OR v.status = $5) AND ($6::text IS NULL OR v.task = $6)
+        AND ($7::text IS NULL OR v.queue = $7) AND ($8::smallint IS NULL OR v.priority = $8)
+        AND ($9::text IS NULL OR $9 = ANY(v.tags))
+        AND ($10::text IS NULL OR strpos(lower(concat_ws(' ', v.name, v.key, v.task)), lower($10)) > 0)
+        AND ($11::timestamptz IS NULL OR v.next_run_at < $11) AND ($12::timestamptz IS NULL OR v.next_run_at > $12)
+    ORDER BY seen.next_at, v.rule_id, v.priority, v.id LIMIT $4
+)
+SELECT page.*, (SELECT count(*) FROM seen) AS seen_count, last.next_at AS seen_at, last.rule_id AS seen_rule,
+    last.priority AS seen_priority, last.id AS seen_last
+FROM (SELECT) AS always
+LEFT JOIN page ON true
+LEFT JOIN (SELECT * FROM seen ORDER BY next_at DESC, rule_id DESC, priority DESC, id DESC LIMIT 1) last ON true
+ORDER BY page.place_at, page.rule_id, page.priority, page.id;
+
 -- name: execution
 -- One execution as shown to users.
 SELECT * FROM tickwork.execution_view WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3;
