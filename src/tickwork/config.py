@@ -28,6 +28,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     data_dir: Path = Path(".tickwork")
     host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
+    max_connections: Annotated[int, Meta(ge=10, le=1_000_000)] = 1000
     http: bool = True
     http_allow: tuple[str, ...] = ()
     http_allow_loopback: bool = False
@@ -51,6 +52,7 @@ MEANINGS = {  # what each setting must be, to complete the sentence "this must b
     "data_dir": "a folder",
     "host": "an address to listen on, such as 127.0.0.1",
     "port": "a port from 0 (any free one) to 65535",
+    "max_connections": "a number from 10 to 1000000",
     "http": "true (run HTTP jobs) or false",
     "http_allow": "the private networks that HTTP jobs may call, such as 10.0.0.0/8",
     "http_allow_loopback": "true (HTTP jobs may call this machine) or false",

@@ -1,8 +1,12 @@
+import asyncio
+import socket
+
 import httpx2
 import pytest
 from paper_node import PaperNode
 
 from tickwork.api.server import build_app
+from tickwork.api.web import Web
 
 
 @pytest.fixture
@@ -27,3 +31,25 @@ def caller(node):
 async def client(caller):
     async with caller() as client:
         yield client
+
+
+@pytest.fixture
+async def serve(node):
+    """Starts the app under a real server on a real socket, and tells where."""
+    servers = []
+
+    async def start(**options):
+        listener = socket.create_server(("127.0.0.1", 0))  # takes connections before the server is up
+        server = Web(build_app(node), **options)
+        servers.append((server, asyncio.create_task(server.serve([listener]))))
+        return "{}:{}".format(*listener.getsockname())
+
+    yield start
+    for server, serving in servers:
+        server.should_exit = True
+        await serving
+
+
+@pytest.fixture
+async def address(serve):
+    return await serve()

@@ -92,3 +92,43 @@ async def test_a_batch_may_be_larger_than_one_request_but_not_without_end(client
 async def test_each_job_of_a_batch_may_be_deep_but_not_too_deep(client):
     deep = b'{"task": "a", "payload": ' + b"[" * 32 + b"]" * 32 + b"}"
     assert paths(await post(client, b'[{"task": "a"},' + deep + b"]", JSON)) == ["[1].payload"]
+
+
+@pytest.mark.parametrize("headers", [JSON, NDJSON])
+async def test_a_batch_in_several_groups_is_read_in_order_and_its_mistakes_are_named(client, node, headers):
+    jobs = [{"task": "a", "key": str(number), "payload": "x" * 1000} for number in range(500)]
+    encoded = [json.dumps(job) for job in jobs]
+    text = f"[{','.join(encoded)}]" if headers is JSON else "\n".join(encoded)
+    answer = await post(client, text, headers)
+    assert [item["key"] for item in answer.json()["items"]] == [job["key"] for job in jobs]
+    wrong = text.replace('"key": "1"', '"key": 1').replace('"key": "499"', '"key": 499')
+    assert paths(await post(client, wrong, headers)) == ["[1].key", "[499].key"]
+
+
+async def test_a_line_holds_one_job(client):
+    answer = await post(client, b'{"task": "a"}\n{"task": "b"},{"task": "c"}\n', NDJSON)
+    assert answer.status_code == 400
+    assert "line 2" in answer.json()["detail"]
+
+
+async def test_a_batch_has_a_limit_of_values_and_each_of_its_jobs_too(client):
+    def job(values):
+        return b'{"task": "a", "payload": [' + b",".join([b"1"] * values) + b"]}"
+
+    assert (await post(client, b"[" + b",".join([job(40_000)] * 5) + b"]", JSON)).status_code == 201
+    answer = await post(client, b"[" + b",".join([job(40_000)] * 7) + b"]", JSON)
+    assert (answer.status_code, answer.json()["detail"]) == (413, "the body may hold at most 250,000 values")
+    answer = await post(client, b"[" + job(100_000) + b"]", JSON)
+    assert (answer.status_code, answer.json()["detail"]) == (413, "the body may hold at most 50,000 values")
+
+
+async def test_a_job_of_a_batch_may_be_as_large_as_one_alone(client):
+    job = json.dumps({"task": "a", "payload": "x" * 1024 * 1024}).encode()
+    answer = await post(client, b'{"task": "a"}\n' + job, NDJSON)
+    assert (answer.status_code, answer.json()["detail"]) == (413, "[1]: a job may hold at most 1 MiB")
+
+
+async def test_of_very_many_mistakes_the_first_hundred_are_named(client):
+    answer = await post(client, b'{"task": 1}\n' * 5000, NDJSON)
+    assert len(paths(answer)) == 100
+    assert answer.json()["detail"] == "100 fields are wrong, perhaps more; `errors` names those"

@@ -22,7 +22,7 @@ async def post(client, content, headers=JSON, path="/v1/jobs"):
         (b'{"task": "a"} x', "line 1, column 16: trailing characters"),
         (b'{"task": "\xff"}', "line 1, column 11: not UTF-8"),
         (b'{"task": NaN}', "line 1, column 10: invalid character"),
-        (b"[" * 100_000, "line 1, column 1: nested deeper than 32 levels"),
+        (b"[" * 40_000, "line 1, column 1: nested deeper than 32 levels"),
     ],
 )
 async def test_broken_json_is_told_where(client, body, detail):
@@ -48,6 +48,21 @@ async def test_a_body_may_be_32_levels_deep_and_no_deeper(client):
 
 async def test_many_brackets_side_by_side_are_not_deep(client):
     body = b'{"task": "report", "payload": [' + b",".join([b"{}"] * 100) + b"]}"
+    assert (await post(client, body)).status_code == 201
+
+
+async def test_a_body_may_hold_50_000_values_and_no_more(client):
+    def body(count):
+        return b'{"task": "report", "payload": [' + b",".join([b"1"] * count) + b"]}"
+
+    assert (await post(client, body(49_990))).status_code == 201
+    answer = await post(client, body(50_001))
+    assert answer.status_code == 413
+    assert answer.json()["detail"] == "the body may hold at most 50,000 values"
+
+
+async def test_commas_in_texts_are_no_values(client):
+    body = b'{"task": "report", "payload": "' + b"[]," * 100_000 + b'"}'
     assert (await post(client, body)).status_code == 201
 
 

@@ -1,30 +1,13 @@
 """The app under a real server on a real socket."""
 
 import asyncio
-import contextlib
 import json
-import socket
 
 import httpx2
 import pytest
-import uvicorn
 from structlog.testing import capture_logs
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-
-from tickwork.api.server import build_app
-
-
-@pytest.fixture
-async def address(node):
-    listener = socket.create_server(("127.0.0.1", 0))  # takes connections before the server is up
-    config = uvicorn.Config(build_app(node), ws="websockets-sansio", lifespan="off", log_level="error")
-    server = uvicorn.Server(config)
-    server.capture_signals = contextlib.nullcontext
-    serving = asyncio.create_task(server.serve([listener]))
-    yield "{}:{}".format(*listener.getsockname())
-    server.should_exit = True
-    await serving
 
 
 def dial(address, key):

@@ -39,11 +39,12 @@ async def test_nobody_goes_on_waiting_for_a_client_that_is_gone():
     path = f"/v1/workers/{worker_id(7)}/claim"
     scope = {
         "type": "http",
+        "http_version": "1.1",
         "method": "POST",
         "path": path,
         "raw_path": path.encode(),
         "query_string": b"",
-        "headers": [(b"authorization", b"Bearer worker")],
+        "headers": [(b"host", b"x"), (b"authorization", b"Bearer worker")],
     }
     async with asyncio.timeout(10):
         await build_app(node)(scope, receive, send)

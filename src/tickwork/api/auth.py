@@ -1,6 +1,6 @@
 """Who is asking, and may they."""
 
-from tickwork.api.body import RawHeaders
+from tickwork.api.head import RawHeaders
 from tickwork.api.node import Keys
 from tickwork.api.problem import NOT_ALLOWED, UNAUTHENTICATED, Refusal
 from tickwork.model.tenancy import Caller, Scope

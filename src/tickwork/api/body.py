@@ -1,55 +1,58 @@
 """The body of a request: read up to a limit, decoded, checked."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
 from starlette.types import Receive
 
+from tickwork.api.head import RawHeaders
 from tickwork.api.problem import BROKEN_BODY, TOO_LARGE, WRONG_MEDIA, Refusal
+from tickwork.api.shape import Text, TooManyValues, is_deeper
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.fault import faults, refuse_any
 
 MEBIBYTE = 1024 * 1024
 LIMIT_DEFAULT = MEBIBYTE
 DEEPEST = 32
+MOST_VALUES = 50_000
 _NUL = "\x00"
-_ALL_ONE_KIND = bytes.maketrans(b"[]", b"{}")
-_NO_BRACKETS = bytes(set(range(256)).difference(b"[]{}"))
 _ESCAPED_NUL = b"\\u0000"
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _HALF_A_PAIR = re.compile(rb'\\ud[89ab][0-9a-f]{2}"', re.IGNORECASE)  # the decoder says: truncated
 _BYTE = re.compile(r"^(?:JSON is malformed: )?(?P<what>.*) \(byte (?P<at>\d+)\)$")
 
 Body = TypeVar("Body", bound=msgspec.Struct)
-RawHeaders = Mapping[bytes, bytes]
 
 
 class Gone(Exception):
     """The client went away before its request was complete."""
 
 
-async def read_body(receive: Receive, headers: RawHeaders, limit: int) -> bytes:
+async def read_body(receive: Receive, headers: RawHeaders, limit: int) -> Text:
     """The whole body; a larger one is refused unread."""
     declared = headers.get(b"content-length", b"")
     if declared.isdigit() and int(declared[:20]) > limit:
         raise _too_large(limit)
-    chunks: list[bytes] = []
-    size = 0
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Gone
-        chunk = message.get("body", b"")
-        size += len(chunk)
-        if size > limit:
-            raise _too_large(limit)
-        chunks.append(chunk)
-        more = message.get("more_body", False)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    chunk, more = await _next_chunk(receive)
+    if not more and len(chunk) <= limit:
+        return chunk
+    body = bytearray(chunk)
+    while more and len(body) <= limit:
+        chunk, more = await _next_chunk(receive)
+        body += chunk
+    if len(body) > limit:
+        raise _too_large(limit)
+    return body
+
+
+async def _next_chunk(receive: Receive) -> tuple[bytes, bool]:
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise Gone
+    return message.get("body", b""), message.get("more_body", False)
 
 
 def media_of(headers: RawHeaders) -> str:
@@ -66,27 +69,28 @@ def check_media(headers: RawHeaders, allowed: Collection[str]) -> None:
         raise Refusal(WRONG_MEDIA, detail, headers={"accept": ", ".join(allowed)})
 
 
-def decode(body: bytes, decoder: msgspec.json.Decoder[Body], line: int = 1) -> Body:
+def decode(body: Text, decoder: msgspec.json.Decoder[Body], line: int = 1) -> Body:
     """The body as the decoder's struct. Its text starts on the given line of what the client sent."""
+    storable = is_storable(body, DEEPEST, MOST_VALUES)
     try:
         value = decoder.decode(body)
     except UNREADABLE as error:
         loose = decode_any(body, line)
         refuse_any(chain(_unstorable(loose), faults(loose, decoder.type)))
         raise Invalid.field("", str(error)) from None
-    if not is_storable(body, DEEPEST):
+    if not storable:
         refuse_any(_unstorable(decode_any(body, line)))
     return value
 
 
-def decode_any(body: bytes, line: int = 1) -> Any:
+def decode_any(body: Text, line: int = 1) -> Any:
     try:
         return msgspec.json.decode(body)
     except UNREADABLE as error:
         raise broken(body, error, line) from None
 
 
-def broken(body: bytes, error: Exception, line: int = 1) -> Refusal:
+def broken(body: Text, error: Exception, line: int = 1) -> Refusal:
     if isinstance(error, msgspec.ValidationError):
         return Refusal(BROKEN_BODY, "a number is out of range")  # where, the decoder does not tell
     what, at = _mistake(body, error)
@@ -95,7 +99,7 @@ def broken(body: bytes, error: Exception, line: int = 1) -> Refusal:
     return Refusal(BROKEN_BODY, f"line {row}, column {column}: {what}")
 
 
-def _mistake(body: bytes, error: Exception) -> tuple[str, int]:
+def _mistake(body: Text, error: Exception) -> tuple[str, int]:
     """What is wrong with the JSON, and at which byte."""
     if not body.strip():
         return "the body is empty; send JSON", 0
@@ -110,7 +114,7 @@ def _mistake(body: bytes, error: Exception) -> tuple[str, int]:
     return "the JSON ends too early", len(body)
 
 
-def _first_byte_that_is_not_utf8(body: bytes) -> int:
+def _first_byte_that_is_not_utf8(body: Text) -> int:
     try:
         body.decode()
     except UnicodeDecodeError as error:
@@ -118,18 +122,12 @@ def _first_byte_that_is_not_utf8(body: bytes) -> int:
     return 0
 
 
-def is_storable(body: bytes, deepest: int) -> bool:
-    """Whether all that it says can be kept. Brackets in texts may make it seem not so: then it is to be looked at."""
-    return _ESCAPED_NUL not in body and not _seems_deeper(body, deepest)
-
-
-def _seems_deeper(body: bytes, limit: int) -> bool:
-    if body.count(b"{") + body.count(b"[") <= limit:
-        return False
-    pairs = body.translate(_ALL_ONE_KIND, _NO_BRACKETS)
-    for _ in range(limit):
-        pairs = pairs.replace(b"{}", b"")  # one level less
-    return bool(pairs)
+def is_storable(body: Text, deepest: int, most_values: int) -> bool:
+    """Whether all that it says can be kept; 413 if it says too much to look into."""
+    try:
+        return not is_deeper(body, deepest, most_values) and _ESCAPED_NUL not in body
+    except TooManyValues:
+        raise Refusal(TOO_LARGE, f"the body may hold at most {most_values:,} values") from None
 
 
 def _unstorable(value: object) -> Iterator[FieldError]:

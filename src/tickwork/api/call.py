@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
-from tickwork.api.body import RawHeaders
+from tickwork.api.head import RawHeaders
 from tickwork.api.node import ServerNode
 from tickwork.api.problem import NOT_FOUND, Refusal
 from tickwork.model.errors import BadId, Invalid, NotFound, Stale

@@ -9,6 +9,7 @@ from starlette.types import Scope as AsgiScope
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected, WebSocketState
 
 from tickwork.api.auth import authenticate, require
+from tickwork.api.head import check_headers
 from tickwork.api.node import ServerNode
 from tickwork.api.problem import Refusal, refusal_for
 from tickwork.api.request_id import request_id_of
@@ -42,7 +43,9 @@ class Connector:
             await self._attend(caller, WorkerSocket(socket))
 
     async def _admitted(self, socket: WebSocket) -> Caller:
-        caller = await authenticate(self._node.keys, dict(socket.scope["headers"]))
+        headers = dict(socket.scope["headers"])
+        check_headers(socket.scope, headers)
+        caller = await authenticate(self._node.keys, headers)
         require(caller, Scope.WORKER)
         return caller
 

@@ -8,8 +8,9 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from tickwork.api.auth import NOBODY, authenticate, require
-from tickwork.api.body import LIMIT_DEFAULT, Gone, RawHeaders, check_media, media_of, read_body
+from tickwork.api.body import LIMIT_DEFAULT, Gone, check_media, media_of, read_body
 from tickwork.api.call import Call
+from tickwork.api.head import RawHeaders, check_headers
 from tickwork.api.idempotency import KEY_HEADER, fingerprint, once
 from tickwork.api.metric import observe
 from tickwork.api.node import ServerNode
@@ -18,10 +19,12 @@ from tickwork.api.query import parse_query
 from tickwork.api.reply import Reply, send_reply
 from tickwork.api.request_id import request_id_of
 from tickwork.api.route import Route
+from tickwork.api.shape import Text
 from tickwork.api.stream import send_stream
 from tickwork.api.wait import unless_gone
 from tickwork.model.tenancy import Caller
 
+_LARGEST_ON_LOOP = 128 * 1024
 _EMPTY_BODIES = (b"", b"{}")
 
 
@@ -51,6 +54,7 @@ class Endpoint:
             await send_stream(scope["method"], receive, send, reply, request_id)
 
     async def _reply(self, scope: Scope, headers: RawHeaders, receive: Receive) -> Reply:
+        check_headers(scope, headers)
         route = self._routes.get("GET" if scope["method"] == "HEAD" else scope["method"])
         caller = await self._admitted(route, headers)
         if route is None:
@@ -82,7 +86,7 @@ class Endpoint:
         return Refusal(WRONG_METHOD, f"this path takes {allowed}", headers={"allow": allowed})
 
 
-async def _raw_body(route: Route, headers: RawHeaders, receive: Receive) -> bytes:
+async def _raw_body(route: Route, headers: RawHeaders, receive: Receive) -> Text:
     if route.body is None:
         return await read_body(receive, headers, LIMIT_DEFAULT) if route.method == "POST" else b""
     if route.body.default is None:
@@ -90,18 +94,18 @@ async def _raw_body(route: Route, headers: RawHeaders, receive: Receive) -> byte
     return await read_body(receive, headers, route.body.limit)
 
 
-async def _body(route: Route, raw: bytes, headers: RawHeaders) -> Any:
+async def _body(route: Route, raw: Text, headers: RawHeaders) -> Any:
     if route.body is None:
         return _no_body(raw)
     if route.body.default is not None:
         if raw in _EMPTY_BODIES:
             return route.body.default
         check_media(headers, route.body.media)
-    if len(raw) > LIMIT_DEFAULT:  # decoding so much would hold up every timer on this loop
+    if len(raw) > _LARGEST_ON_LOOP:  # decoding so much would hold up every timer on this loop
         return await to_thread(route.body.read, raw, media_of(headers))
     return route.body.read(raw, media_of(headers))
 
 
-def _no_body(raw: bytes) -> None:
+def _no_body(raw: Text) -> None:
     if raw not in _EMPTY_BODIES:
         raise Refusal(BROKEN_BODY, "this request takes no body")

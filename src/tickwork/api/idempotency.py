@@ -14,13 +14,14 @@ from tickwork.api.call import Call
 from tickwork.api.node import Remembered, StoredResponse
 from tickwork.api.problem import CONFLICT, Refusal
 from tickwork.api.reply import Reply
+from tickwork.api.shape import Text
 from tickwork.model.errors import Conflict, Invalid
 
 KEY_HEADER = b"idempotency-key"
 _VISIBLE = re.compile(rb"[\x21-\x7e]{1,255}")
 
 
-def fingerprint(method: str, path: str, query: bytes, body: bytes) -> bytes:
+def fingerprint(method: str, path: str, query: bytes, body: Text) -> bytes:
     digest = sha256(f"{method} {path}?".encode())
     digest.update(query + b"\n")
     digest.update(body)

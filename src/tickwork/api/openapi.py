@@ -55,6 +55,16 @@ _IF_MATCH = {
 }
 
 
+_ALWAYS = (
+    problem.BROKEN_HEAD,
+    problem.WRONG_METHOD,
+    problem.TIMED_OUT,
+    problem.HEAD_TOO_LARGE,
+    problem.INTERNAL,
+    problem.TOO_MANY_CONNECTIONS,
+)
+
+
 def with_document(routes: Sequence[Route]) -> tuple[Route, ...]:
     """The routes, and one more that describes them all."""
 
@@ -172,7 +182,7 @@ def _problems(route: Route, schema_of: dict[Any, Schema]) -> dict[str, Schema]:
 
 
 def _usual_problems(route: Route) -> Iterator[ProblemType]:
-    yield problem.INTERNAL
+    yield from _ALWAYS
     if route.scope:
         yield from (problem.UNAUTHENTICATED, problem.NOT_ALLOWED, problem.INVALID, problem.UNAVAILABLE)
     if "{" in route.path:

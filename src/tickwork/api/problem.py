@@ -7,6 +7,7 @@ import msgspec
 import structlog
 
 from tickwork.api.reply import Headers, Reply, json_reply
+from tickwork.api.validate import MOST_ERRORS
 from tickwork.model.errors import (
     Conflict,
     FieldError,
@@ -45,6 +46,13 @@ BROKEN_BODY = ProblemType(
     "The body cannot be read",
     "The body is not valid JSON, or there is one where none belongs. `detail` says where the mistake is.",
 )
+BROKEN_HEAD = ProblemType(
+    "broken-head",
+    400,
+    "The head of the request cannot be read",
+    "The request is not HTTP, or its head can be understood in two ways: it has no `Host`, or a header twice that may "
+    "stand there once.",
+)
 UNAUTHENTICATED = ProblemType(
     "unauthenticated",
     401,
@@ -69,6 +77,12 @@ WRONG_METHOD = ProblemType(
     405,
     "This path takes other methods",
     "The `Allow` header lists the methods that this path takes.",
+)
+TIMED_OUT = ProblemType(
+    "request-timeout",
+    408,
+    "The request did not come in time",
+    "A head has 20 seconds. A body has as long, and a second more for every 16 KiB.",
 )
 CONFLICT = ProblemType(
     "conflict",
@@ -102,7 +116,8 @@ TOO_LARGE = ProblemType(
     "body-too-large",
     413,
     "The body is too large",
-    "A request may hold 1 MiB, a batch of jobs 32 MiB. Put large data elsewhere, its address in the payload.",
+    "A request may hold 1 MiB and 50,000 values; a batch of jobs 32 MiB and 250,000 values, each of its jobs as much "
+    "as a request. Put large data elsewhere, its address in the payload.",
 )
 WRONG_MEDIA = ProblemType(
     "unsupported-media-type",
@@ -130,6 +145,12 @@ QUEUE_FULL = ProblemType(
     "As many executions wait in the queue as its `max_backlog` lets in. Nothing was created. Repeat the request "
     "after `Retry-After` seconds.",
 )
+HEAD_TOO_LARGE = ProblemType(
+    "head-too-large",
+    431,
+    "The head of the request is too large",
+    "The address and the headers of a request may have 64 KiB in all, in 100 headers.",
+)
 INTERNAL = ProblemType(
     "internal-error",
     500,
@@ -144,13 +165,22 @@ UNAVAILABLE = ProblemType(
     "after `Retry-After` seconds; with the same `Idempotency-Key` it takes effect once, whether or not it did "
     "the first time.",
 )
+TOO_MANY_CONNECTIONS = ProblemType(
+    "too-many-connections",
+    503,
+    "The server has no connection to spare",
+    "As many connections are open as `max_connections` lets in, and each of them is at work. Repeat the request after "
+    "`Retry-After` seconds.",
+)
 
 PROBLEM_TYPES = (
     BROKEN_BODY,
+    BROKEN_HEAD,
     UNAUTHENTICATED,
     NOT_ALLOWED,
     NOT_FOUND,
     WRONG_METHOD,
+    TIMED_OUT,
     CONFLICT,
     STALE_ATTEMPT,
     LEASE_GONE,
@@ -160,8 +190,10 @@ PROBLEM_TYPES = (
     INVALID,
     KEY_REUSED,
     QUEUE_FULL,
+    HEAD_TOO_LARGE,
     INTERNAL,
     UNAVAILABLE,
+    TOO_MANY_CONNECTIONS,
 )
 
 
@@ -245,4 +277,6 @@ def _foreseen(error: Exception) -> Refusal | None:
 def _summary(errors: Sequence[FieldError]) -> str:
     if len(errors) == 1:
         return f"{errors[0].path}: {errors[0].message}" if errors[0].path else errors[0].message
+    if len(errors) >= MOST_ERRORS:
+        return f"{len(errors)} fields are wrong, perhaps more; `errors` names those"
     return f"{len(errors)} fields are wrong; `errors` names them"

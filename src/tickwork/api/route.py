@@ -10,6 +10,7 @@ from tickwork.api.body import LIMIT_DEFAULT, decode
 from tickwork.api.call import Call
 from tickwork.api.problem import ProblemType
 from tickwork.api.reply import JSON, Reply
+from tickwork.api.shape import Text
 from tickwork.model.tenancy import Scope
 
 
@@ -23,7 +24,7 @@ class Content(NamedTuple):
     """The body that a request has, and how to read it."""
 
     type: Any  # as the OpenAPI document shows it
-    read: Callable[[bytes, str], Any]  # from the bytes and their media type
+    read: Callable[[Text, str], Any]  # from the bytes and their media type
     media: tuple[str, ...] = (JSON,)
     limit: int = LIMIT_DEFAULT
     example: Any = None

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from tickwork.api.body import RawHeaders
+from tickwork.api.head import RawHeaders
 from tickwork.api.reply import Reply
 
 TSV = "text/tab-separated-values"

@@ -37,7 +37,7 @@ async def _serve(settings: Settings) -> None:
         async with working(settings, stop) as node:
             if node.first_key and not settings.admin_key:
                 _hand_over(node.first_key, settings)
-            async with answering(node, listener):
+            async with answering(node, listener, settings.max_connections):
                 say(f"Tickwork answers on {url_of(listener)}")
                 await stop.asked.wait()
 

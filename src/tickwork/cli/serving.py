@@ -3,21 +3,18 @@
 import asyncio
 import errno
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-
-import uvicorn
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from tickwork.api.server import build_app
+from tickwork.api.web import MOST_CONNECTIONS, Web
 from tickwork.app import Node
 from tickwork.cli.database import once_there
 from tickwork.cli.loop import Stop
 from tickwork.config import Settings
 from tickwork.model.errors import TickworkError
 
-_GRACE = 5  # seconds that open requests get to finish
 _BACKLOG = 1024
-_LARGEST_MESSAGE = 256 * 1024 * 1024  # a worker that was away for long has much to report
 
 
 class PortTaken(TickworkError):
@@ -56,8 +53,10 @@ async def working(settings: Settings, stop: Stop) -> AsyncIterator[Node]:
 
 
 @asynccontextmanager
-async def answering(node: Node, listener: socket.socket) -> AsyncIterator[None]:
-    web = _Web(node)
+async def answering(
+    node: Node, listener: socket.socket, most_connections: int = MOST_CONNECTIONS
+) -> AsyncIterator[None]:
+    web = Web(build_app(node), most_connections)
     running = asyncio.create_task(web.serve(sockets=[listener]))
     await web.ready.wait()
     try:
@@ -66,28 +65,3 @@ async def answering(node: Node, listener: socket.socket) -> AsyncIterator[None]:
         node.end_streams()
         web.should_exit = True
         await running
-
-
-class _Web(uvicorn.Server):
-    def __init__(self, node: Node) -> None:
-        super().__init__(
-            uvicorn.Config(
-                build_app(node),
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                timeout_graceful_shutdown=_GRACE,
-                ws_max_size=_LARGEST_MESSAGE,
-                server_header=False,
-            )
-        )
-        self.ready = asyncio.Event()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Signals are for the command: there is more to stop than this."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.ready.set()

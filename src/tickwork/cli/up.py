@@ -50,7 +50,7 @@ async def _up(settings: Settings, app: str | None, listening: Callable[[str, int
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listening(settings.host, settings.port))
         node = await stack.enter_async_context(working(settings, stop))
-        await stack.enter_async_context(answering(node, listener))
+        await stack.enter_async_context(answering(node, listener, settings.max_connections))
         address = Address(url_of(listener), await _admin_key(settings, node))
         worker = await stack.enter_async_context(child_worker(app, address)) if app else None
         if worker:

@@ -1,6 +1,7 @@
 """Jobs: made, changed, held, ended. Everything the API, the clients and the workers' declared jobs go through."""
 
 import builtins
+from asyncio import sleep
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
@@ -37,6 +38,7 @@ from tickwork.store.port.read import ReadStore
 
 _TRIES = 50  # of a change that others keep overtaking
 _MOST_SHOWN = 1000  # jobs of a graph
+_BETWEEN_BREATHS = 200  # jobs
 _MOST_ERRORS = 100  # guessing what was meant takes time, and nobody reads more
 
 
@@ -168,6 +170,8 @@ class Jobs:
         errors = builtins.list(islice(_repeated_keys(requests), _MOST_ERRORS))
         specs: builtins.list[JobSpec] = []
         for number, request in enumerate(requests):
+            if number % _BETWEEN_BREATHS == _BETWEEN_BREATHS - 1:
+                await sleep(0)  # thousands in one go would hold up everybody else
             try:
                 specs.append(_compile_one(request, tasks, compiler))
             except Invalid as invalid:
