@@ -7,7 +7,6 @@ import msgspec
 import structlog
 
 from tickwork.api.reply import Headers, Reply, json_reply
-from tickwork.api.validate import MOST_ERRORS
 from tickwork.model.errors import (
     Conflict,
     FieldError,
@@ -21,6 +20,7 @@ from tickwork.model.errors import (
     StaleAttempt,
     Unavailable,
 )
+from tickwork.model.fault import MOST_ERRORS
 
 MEDIA = "application/problem+json"
 TYPES_PATH = "/docs/problems"
