@@ -63,6 +63,27 @@ HARD = [
     "and " * 60,
     "," * 250,
     "1h" * 120,
+    "every " * 42,
+    "first " * 42,
+    "every first and " * 16,
+    "except " * 36,
+    "every day except mon, " * 11,
+    "twenty-" * 36,
+    "p" + "1y" * 120,
+    "every p1" + "0" * 240,
+    "9am-" * 60,
+    "mon.." * 50,
+    "*-*-" * 60,
+    "*" * 256,
+    "*:" + "0/1," * 60,
+    "cron(" * 50,
+    "rate(" + "9" * 240 + ")",
+    "(" * 256,
+    "\u200b" * 256,
+    "\u0665" * 256,
+    "\U0001f435" * 256,
+    "a/" * 120,
+    "0 5 * * 1 " + "x" * 240,
     "FREQ=DAILY;BYHOUR=" + "1," * 1000 + "1",
 ]
 
@@ -74,7 +95,7 @@ def test_the_hardest_questions_are_answered_with_little_work(
 ) -> None:
     def ask() -> None:
         try:
-            understood = understand(schedule, zone, now=NOW)
+            understood = understand(schedule, zone, now=NOW).schedule
         except Invalid:
             return
         assert isinstance(understood, Recurring)
@@ -86,7 +107,11 @@ def test_the_hardest_questions_are_answered_with_little_work(
 
 
 WORDS = (  # noqa: SIM905 (easier to read)
-    "every each other at on in of the and , between from to until except starting weekday weekend "
+    "every each other at on in of the and , once twice times a half quarter past except except for "
+    "morning night nightly monthly quarterly fortnight biweekly workdays business mon-fri mon..fri 9am-5pm *-*-* "
+    "*:0/15 09:00 rate(5 minutes) cron(0 10 ? * 2 *) PST est 12/24/2026 twenty five thirty a.m. synchronized "
+    "to through - "
+    "between from to until except starting weekday weekend "
     "weekdays day week month quarter year hour minute second 5 15 90 0 1st 2nd 31st first last monday fri "
     "june december 2026 2026-12-24 9 9am 17:00 noon midnight tomorrow next now holidays FR Europe/Paris * "
     "*/5 H L MON#2 ? 1-5 @daily FREQ=DAILY RRULE:FREQ=WEEKLY;BYDAY=MO DTSTART:20260101T000000Z R5/ /PT1H "

@@ -44,11 +44,13 @@ def holidays_of(code: str, year: int) -> dict[int, str]:
 def check_country(code: object) -> str:
     """A country or region that holidays are known for."""
     known = _known_countries()
-    country, dash, region = code.partition("-") if isinstance(code, str) else ("", "", "")
+    country, dash, region = code.strip().partition("-") if isinstance(code, str) else ("", "", "")
+    country = country.upper()
+    region = next((name for name in known.get(country, ()) if name.lower() == region.lower()), region)
     if country not in known:
         raise Misread(
             f"no public holidays are known for {str(code)[:40]!r}",
-            'use a country code such as "FR" or "DE-BY"',
+            "use a country code such as FR or DE-BY",
         )
     if dash and region not in known[country]:
         regions = ", ".join(f"{country}-{name}" for name in sorted(known[country])[:8])

@@ -27,6 +27,7 @@ class Draft(NamedTuple):
     end: int | None = None
     due_times: int | None = None  # from the start on
     exclude: Mapping[str, Any] = {}
+    notes: tuple[str, ...] = ()  # what was read into the words
 
 
 def canonical_of(draft: Draft, options: Options) -> dict[str, Any]:

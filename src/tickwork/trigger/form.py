@@ -5,20 +5,26 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
+from tickwork.trigger.aws import is_aws, read_aws
 from tickwork.trigger.cron import read_cron
+from tickwork.trigger.crontab import check_is_no_line
 from tickwork.trigger.draft import LONGEST, Draft
-from tickwork.trigger.due.zone import Zone, zone_named
+from tickwork.trigger.due.epoch import from_seconds
+from tickwork.trigger.due.zone import Zone
 from tickwork.trigger.duration import read_duration
 from tickwork.trigger.fields import read_fields
 from tickwork.trigger.interval import read_every
 from tickwork.trigger.iso import read_iso
 from tickwork.trigger.misread import Misread
-from tickwork.trigger.once import Moment, read_instant
+from tickwork.trigger.oncalendar import is_on_calendar, read_on_calendar
+from tickwork.trigger.once import Moment, read_instant, write_instant
 from tickwork.trigger.option import read_end, read_start
 from tickwork.trigger.rrule import read_rrule
 from tickwork.trigger.rule import local_anchor, read_rule
 from tickwork.trigger.rulecron import simplest
-from tickwork.trigger.text import read_text
+from tickwork.trigger.text import Sentence, read_text
+from tickwork.trigger.timing import compile_source
+from tickwork.trigger.zone_name import read_zone_name
 
 _LONGEST_TEXT = 256
 _INSTANT = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T ][0-9:.,]+(?:Z|[+-][0-9:]+)?)?", re.IGNORECASE)
@@ -28,6 +34,7 @@ _CRON = re.compile(
     r"(?:(?:CRON_)?TZ=\S+\s+)?(?:@|[0-9*?H][0-9*?H,/()-]*\s+[0-9*?H][0-9*?H,/()-]*(?:\s|$))", re.IGNORECASE
 )
 _ZONE = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(.*)", re.IGNORECASE)
+_INTERVAL = re.compile(r"INTERVAL=[0-9]+;?")
 _EVERY = re.compile(r"@every\s+(\S.*)", re.IGNORECASE)
 
 
@@ -79,8 +86,11 @@ def _read_cron(value: object, setting: Setting) -> list[Draft]:
     text = _bounded(value, LONGEST["cron"])
     zoned = _ZONE.fullmatch(text)
     if zoned:
-        zone = zone_named(zoned[1])
+        zone = read_zone_name(zoned[1])
         return [draft._replace(zone=zone) for draft in _read_cron(zoned[2], setting)]
+    if is_aws(text):
+        return _of_one(_read_aws(text, setting))
+    check_is_no_line(text)
     every = _EVERY.fullmatch(text)
     return [Draft(read_every(every[1]))] if every else [Draft(read_cron(text, setting.seed))]
 
@@ -93,6 +103,10 @@ def _read_text(value: object, setting: Setting) -> Moment | list[Draft]:
         return read_form(form, text, setting)
     if _REPEATING.match(text):
         return [read_iso(text, setting.zone)]
+    if is_aws(text):
+        return _read_aws(text, setting)
+    if is_on_calendar(text):
+        return [_read_on_calendar(text, setting)]
     return _read_sentence(text, setting)
 
 
@@ -104,12 +118,35 @@ def _bounded(value: object, longest: int) -> str:
     return value.strip()
 
 
+def _read_aws(text: str, setting: Setting) -> Moment | list[Draft]:
+    found = read_aws(text, setting.zone)
+    if isinstance(found.what, Moment):
+        return found.what
+    return [Draft(found.what, notes=found.notes)]
+
+
+def _of_one(found: Moment | list[Draft]) -> list[Draft]:
+    if isinstance(found, Moment):
+        raise Misread("cron is due again and again", "use at for one instant")
+    return found
+
+
+def _read_on_calendar(text: str, setting: Setting) -> Draft:
+    event = read_on_calendar(text)
+    if not isinstance(event.what, str):
+        return Draft(event.what, event.zone)
+    anchor = local_anchor(setting.start, event.zone or setting.zone)
+    return Draft(simplest(read_rule(event.what, anchor)[0]), event.zone)
+
+
 def _read_sentence(text: str, setting: Setting) -> Moment | list[Draft]:
     sentence = read_text(text, setting.zone, setting.now)
     zone = sentence.zone or setting.zone
     if sentence.at is not None:
-        return Moment(sentence.at, zone)
+        return Moment(sentence.at, zone, sentence.notes)
     start = read_start(sentence.options.get("start"), zone)
+    if start is not None and sentence.counts_from_start:
+        start = _first_due(sentence, start, zone)
     anchor = local_anchor(setting.start if start is None else start, zone)
     shared = Draft(
         0,
@@ -118,11 +155,24 @@ def _read_sentence(text: str, setting: Setting) -> Moment | list[Draft]:
         read_end(sentence.options.get("end"), zone),
         None,
         sentence.options.get("exclude", {}),
+        sentence.notes,
     )
     return [
         shared._replace(what=simplest(read_rule(what, anchor)[0]) if isinstance(what, str) else what)
         for what in sentence.schedules
     ]
+
+
+def _first_due(sentence: Sentence, start: int, zone: Zone) -> int:
+    """Every 2 weeks on monday starting on a thursday begins with the monday after it: a rule would count from
+    the week of the thursday."""
+    rules = (_INTERVAL.sub("", what) for what in sentence.schedules if isinstance(what, str))
+    each = [
+        {"rrule": rule, "timezone": zone.name, "start": write_instant(from_seconds(start))} for rule in rules
+    ]
+    return min(
+        (due for one in each if (due := compile_source(one).next_after(start - 1)) is not None), default=start
+    )
 
 
 _READERS: dict[str, Callable[[object, Setting], Moment | list[Draft]]] = {

@@ -14,6 +14,7 @@ _FIRST_YEAR = 1971  # in the whole world
 class Moment(NamedTuple):
     at: datetime
     zone: Zone  # whose clocks to show it by
+    notes: tuple[str, ...] = ()  # what was read into the words
 
     @property
     def words(self) -> str:

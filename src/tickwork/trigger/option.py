@@ -11,6 +11,7 @@ from tickwork.trigger.duration import read_duration
 from tickwork.trigger.misread import Misread
 from tickwork.trigger.once import read_instant, write_instant
 from tickwork.trigger.problems import Problems
+from tickwork.trigger.zone_name import read_zone_name
 
 NAMES = ("timezone", "start", "end", "exclude", "dst")
 JOB_NAMES = ("max_runs", "jitter")
@@ -60,7 +61,7 @@ def read_zone(value: object) -> Zone | None:
         return None
     if not isinstance(value, str):
         raise Misread("a time zone is a text", 'such as "Europe/Paris"')
-    return zone_named(value)
+    return read_zone_name(value)
 
 
 def read_start(value: object, zone: Zone) -> int | None:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,11 +20,16 @@ _LONGEST, _LONGEST_KEPT = 16_384, 512
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+class Understood(NamedTuple):
+    schedule: Moment | Recurring | None  # None means now
+    notes: tuple[str, ...] = ()  # what was read into the words
+
+
 def parse_schedule(
     schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str = ""
 ) -> Schedule:
     """Understand a schedule. Invalid names every field that is wrong, and the schedule if it is never due."""
-    understood = understand(schedule, timezone, now=now, seed=seed)
+    understood = understand(schedule, timezone, now=now, seed=seed).schedule
     if understood is None:
         return Once(None, "now")
     if isinstance(understood, Moment):
@@ -36,11 +41,11 @@ def parse_schedule(
 
 def understand(
     schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str = ""
-) -> Moment | Recurring | None:
-    """The same, but never being due is no mistake, and None means now."""
+) -> Understood:
+    """The same, but never being due is no mistake."""
     if schedule is None:
         _check_zone(timezone)
-        return None
+        return Understood(None)
     key = _encoded(schedule)
     if len(key) > _LONGEST_KEPT or (isinstance(schedule, dict) and ("at" in schedule or "in" in schedule)):
         return _read(schedule, timezone, now, seed)
@@ -49,10 +54,10 @@ def understand(
 
 
 @lru_cache(maxsize=4096)
-def _repeated(schedule: bytes, timezone: str | None, seed: str) -> Recurring | None:
+def _repeated(schedule: bytes, timezone: str | None, seed: str) -> Understood | None:
     """A schedule that repeats means the same whenever it is said; one instant is not for keeping."""
     found = _read(msgspec.json.decode(schedule), timezone, _BEGINNING, seed)
-    return found if isinstance(found, Recurring) else None
+    return found if isinstance(found.schedule, Recurring) else None
 
 
 def _encoded(schedule: str | dict[str, Any]) -> bytes:
@@ -71,22 +76,21 @@ def _check_zone(timezone: str | None) -> None:
     problems.raise_any()
 
 
-def _read(
-    schedule: str | dict[str, Any], timezone: str | None, now: datetime, seed: str
-) -> Moment | Recurring:
+def _read(schedule: str | dict[str, Any], timezone: str | None, now: datetime, seed: str) -> Understood:
     problems = Problems()
     zone = problems.attempt("timezone", read_zone, timezone)
-    found = Reader(problems, now, seed).read(schedule, Options(zone))
+    notes: list[str] = []
+    found = Reader(problems, now, seed, notes).read(schedule, Options(zone))
     of_job = read_job_options(schedule, problems) if isinstance(schedule, dict) else {}
     problems.raise_any()
     if isinstance(found, Moment):
-        return found
+        return Understood(found, tuple(notes))
     text = canonical_text(_join(found) | of_job)
     if len(text) > _LONGEST:
         raise Invalid.field(
             "schedule", f"this is too long: written in full it has {len(text)} bytes, not {_LONGEST}"
         )
-    return Recurring(text, timing_from_text(text))
+    return Understood(Recurring(text, timing_from_text(text)), tuple(notes))
 
 
 def why_never(timing: Timing) -> tuple[str, str]:

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
+import msgspec
+
 from tickwork.model.errors import Invalid
 from tickwork.model.preview import Preview, PreviewTime
 from tickwork.model.schedule import Recurring, Timing
@@ -16,6 +18,7 @@ from tickwork.trigger.option import read_zone
 from tickwork.trigger.parse import understand
 from tickwork.trigger.problems import Problems
 from tickwork.trigger.warning import warnings_of
+from tickwork.trigger.zone_name import zone_warning
 
 MOST_TIMES = 100
 
@@ -35,16 +38,20 @@ def preview(
     if not 1 <= count <= MOST_TIMES:
         problems.add("count", f"count is a number from 1 to {MOST_TIMES}")
     try:
-        understood = understand(schedule, timezone, now=now)
+        understood, notes = understand(schedule, timezone, now=now)
     except Invalid as invalid:
         raise Invalid([*problems.found, *invalid.errors]) from invalid
     problems.raise_any()
     zone = read_zone(timezone) or zone_named("UTC")
     if isinstance(understood, Recurring):
-        return _recurring(understood.timing, after or now, count, zone, viewer)
+        found = _recurring(understood.timing, after or now, count, zone, viewer)
+        return msgspec.structs.replace(
+            found, warnings=[*notes, *_about_zones(found.canonical), *found.warnings]
+        )
     moment = understood or Moment(now, zone)
     words = moment.words if understood else "now"
-    return Preview({"at": write_instant(moment.at)}, words, [_time(moment.at, moment.zone, viewer)])
+    warnings = [*notes, *filter(None, [zone_warning(moment.zone.name)])]
+    return Preview({"at": write_instant(moment.at)}, words, [_time(moment.at, moment.zone, viewer)], warnings)
 
 
 def _recurring(timing: Timing, after: datetime, count: int, zone: Zone, viewer: Zone | None) -> Preview:
@@ -60,6 +67,11 @@ def _due_times(timing: Timing, after: datetime) -> Iterator[datetime]:
     while due is not None:
         yield due
         due = timing.next_after(due)
+
+
+def _about_zones(canonical: Mapping[str, Any]) -> list[str]:
+    names = dict.fromkeys(part.get("timezone", "UTC") for part in canonical.get("any", [canonical]))
+    return [warning for name in names if (warning := zone_warning(name))]
 
 
 def _zone_of(canonical: Mapping[str, Any]) -> Zone | None:

@@ -23,6 +23,7 @@ class Reader(NamedTuple):
     problems: Problems
     now: datetime
     seed: str
+    notes: list[str]  # what was read into the words, to be said back
 
     def read(self, given: object, outer: Options) -> Moment | list[Part]:
         return self._read(given, outer, "schedule", KINDS, (*NAMES, *JOB_NAMES))
@@ -61,7 +62,10 @@ class Reader(NamedTuple):
 
     def _form(self, kind: str, value: object, options: Options, path: str) -> Moment | list[Draft]:
         setting = Setting(options.zone or zone_named("UTC"), options.start, self.now, self.seed)
-        return self.problems.attempt(path, read_form, kind, value, setting) or []
+        found = self.problems.attempt(path, read_form, kind, value, setting) or []
+        for read in [found] if isinstance(found, Moment) else found:
+            self.notes.extend(note for note in read.notes if note not in self.notes)
+        return found
 
     def _canonical(self, drafts: list[Draft], options: Options, path: str) -> list[Part]:
         parts = (self.problems.attempt(path, canonical_of, draft, options) for draft in drafts)

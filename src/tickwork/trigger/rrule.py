@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from tickwork.trigger.draft import Draft
 from tickwork.trigger.due.epoch import DAY, from_seconds, to_seconds
-from tickwork.trigger.due.zone import Zone, zone_named
+from tickwork.trigger.due.zone import Zone
 from tickwork.trigger.misread import Misread
 from tickwork.trigger.once import check_year, write_instant
 from tickwork.trigger.rule import local_anchor, read_rule
 from tickwork.trigger.rulecron import simplest
+from tickwork.trigger.zone_name import read_zone_name
 
 _LINE = re.compile(r"(DTSTART|EXDATE)((?:;[A-Z]+=[^:;\s]+)*):(\S+)", re.IGNORECASE)
 _STAMP = re.compile(r"([0-9]{8})(?:T([0-9]{6})(Z?))?")
@@ -77,7 +78,7 @@ def _zone_of(parameters: str) -> Zone | None:
             name = value
         elif (key.upper(), value.upper()) not in (("VALUE", "DATE"), ("VALUE", "DATE-TIME")):
             raise Misread(f"did not understand {parameter[:40]!r}")
-    return zone_named(name) if name else None
+    return read_zone_name(name) if name else None
 
 
 def _read_until(text: str, zone: Zone) -> int:

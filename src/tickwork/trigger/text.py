@@ -1,19 +1,23 @@
 """Words: a small grammar that names the word it did not understand instead of guessing."""
 
-import re
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from tickwork.trigger.calendar import check_country
 from tickwork.trigger.cron import Cron
-from tickwork.trigger.due.zone import Zone, zone_named, zone_names
+from tickwork.trigger.due.zone import Zone
 from tickwork.trigger.english.clause import Clause
+from tickwork.trigger.english.clock import PARTS, Clock, in_part
 from tickwork.trigger.english.cursor import Cursor
-from tickwork.trigger.english.moment import DATE, is_moment, read_date, read_moment
+from tickwork.trigger.english.limit import Limits, take_limits
+from tickwork.trigger.english.moment import is_moment, read_moment
+from tickwork.trigger.english.names import clock
 from tickwork.trigger.english.phrase import read_phrase
+from tickwork.trigger.english.rate import settle_day
+from tickwork.trigger.english.zonewords import check_is_no_city, take_zone
 from tickwork.trigger.misread import Misread
 
-_COUNTRY = re.compile(r"[a-z]{2}(?:-[a-z0-9]+)?")
+_EARLY = 6 * 3600  # a night is over
+_ONCE_OR_EVERY = "once, or every time?"
 
 
 class Sentence(NamedTuple):
@@ -23,140 +27,118 @@ class Sentence(NamedTuple):
     at: datetime | None
     schedules: list[int | Cron | str]
     options: dict[str, Any]
+    notes: tuple[str, ...]
+    counts_from_start: bool = False
 
 
 def read_text(text: str, zone: Zone, now: datetime) -> Sentence:
+    try:
+        return _read(text, zone, now)
+    except Misread as misread:
+        if misread.message != _ONCE_OR_EVERY:
+            raise
+        raise Misread(_ONCE_OR_EVERY, _clearer(text, zone, now)) from misread
+
+
+def _read(text: str, zone: Zone, now: datetime) -> Sentence:
     cursor = Cursor(text)
-    own = _take_zone(cursor)
+    own = take_zone(cursor)
     if cursor.done:
         cursor.fail("a schedule")
-    options = _take_options(cursor)
-    if not options and is_moment(cursor):
-        return Sentence(own, read_moment(cursor, own or zone, now), [], {})
-    schedules = [schedule for clause in _read_clauses(cursor) for schedule in clause.compile()]
-    return Sentence(own, None, schedules, options)
+    limits = take_limits(cursor)
+    if limits == Limits() and is_moment(cursor):
+        at = read_moment(cursor, own or zone, now)
+        return Sentence(own, at, [], {}, tuple(cursor.notes))
+    clauses = _read_clauses(cursor, limits)
+    schedules = [schedule for clause in clauses for schedule in clause.compile()]
+    counted = any(clause.counts_from_a_day for clause in clauses)
+    if counted and not limits.start:
+        cursor.note('which of them is counted from 2001-01-01; add "starting" and a date to choose')
+    given = {"start": limits.start, "end": limits.end, "exclude": limits.exclude}
+    options = {name: value for name, value in given.items() if value}
+    return Sentence(own, None, schedules, options, tuple(cursor.notes), counted)
 
 
-def _read_clauses(cursor: Cursor) -> list[Clause]:
+def _read_clauses(cursor: Cursor, limits: Limits) -> list[Clause]:
     clauses = [Clause()]
     while not cursor.done:
         if read_phrase(cursor, clauses[-1]):
             continue
+        check_is_no_city(cursor)
         if clauses[-1].empty or not cursor.take_one_of(("and", ",")):
             cursor.fail()
         cursor.take("and")
         clauses.append(Clause(recurs=clauses[-1].recurs))
-    _check(clauses)
+    for clause in clauses:
+        _settle(cursor, clause, limits)
+    _check(cursor, clauses, limits)
     return clauses
 
 
-def _check(clauses: list[Clause]) -> None:
-    if not clauses[0].recurs:
+def _settle(cursor: Cursor, clause: Clause, limits: Limits) -> None:
+    """Decide what the words leave open, and note it."""
+    settle_day(cursor, clause)
+    if clause.workday_words and "holidays" not in limits.exclude:
+        cursor.note('public holidays are not left out; add "except holidays in FR" to do so')
+    if clause.part:
+        clause.times = _times_in_part(cursor, clause, clause.part)
+    if clause.names_days and any(time.midnight for time in clause.times):
+        cursor.note('"midnight" is read as 00:00, the beginning of the day')
+    clause.leave_out(set(limits.weekdays), set(limits.months))
+
+
+def _times_in_part(cursor: Cursor, clause: Clause, part: str) -> list[Clock]:
+    if clause.several_a_day:
+        return clause.times
+    if not clause.times:
+        usual = PARTS[part].usual * 3600
+        cursor.note(f'"{part}" is read as {clock(usual)}; say the time to choose another')
+        return [Clock(usual)]
+    times = [in_part(time, part) for time in clause.times]
+    if part == "night" and clause.names_days and any(time.second < _EARLY for time in times):
         raise Misread(
-            "once, or every time?",
-            'say "every …", or give the date: "tomorrow", "next monday", "24 december 2026"',
+            "which night, before or after that day?",
+            'say the day whose hour it is: "every tuesday at 2am"',
         )
-    if len(clauses) > 1 and not all(clause.times or clause.several_a_day for clause in clauses):
-        raise Misread('each schedule joined with "and" needs its own time of day')
+    return times
 
 
-def _take_zone(cursor: Cursor) -> Zone | None:
-    """Remove the name of a time zone, with the "in" before it, from the sentence."""
-    for at, word in enumerate(cursor.words):
-        if "/" in word or word == "utc":
-            names = {name.lower(): name for name in zone_names()}
-            zone = zone_named(names.get(word, cursor.written[at]))
-            cursor.remove(at - 1 if at and cursor.words[at - 1] == "in" else at, at + 1)
-            return zone
-    return None
+def _check(cursor: Cursor, clauses: list[Clause], limits: Limits) -> None:
+    first = clauses[0]
+    if not first.recurs:
+        days = len(first.dates) + len(first.nth_weekdays) + len(first.workdays)
+        if len(first.months) * days <= 1:
+            raise Misread(_ONCE_OR_EVERY)
+        cursor.note("this is read as every year")
+    for clause in clauses:
+        if clause.part and not (clause.rate or clause.names_days):
+            clause.every_day()
+    if len(clauses) > 1 and not all(clause.timed for clause in clauses):
+        raise Misread(
+            'each schedule joined with "and" needs its own time of day',
+            'such as "every monday at 9am and every friday at 5pm"',
+        )
+    if limits.start_time and not all(clause.timed for clause in clauses):
+        raise Misread(
+            f"{limits.start_time}: only when it starts, or every time?",
+            f'say "every day at {limits.start_time} starting 2026-06-01"',
+        )
 
 
-def _take_options(cursor: Cursor) -> dict[str, Any]:
-    """Remove "starting …", "until …" and "except …", which stand at the end of the sentence."""
-    options: dict[str, Any] = {}
-    starts = [at for at, word in enumerate(cursor.words) if word in _OPTIONS and _is_option(cursor, at)]
-    for at in reversed(starts):
-        read = _OPTIONS[cursor.words[at]]
-        tail = cursor.remove(at, len(cursor.words))
-        tail.at = 1
-        if cursor.words[-1:] == [","]:
-            cursor.remove(at - 1, at)
-        key, value = read(tail)
-        if key in options:
-            raise Misread(f"{key} is given twice")
-        options[key] = value
-    return options
-
-
-def _is_option(cursor: Cursor, at: int) -> bool:
-    following = cursor.words[at + 1] if at + 1 < len(cursor.words) else ""
-    return cursor.words[at] in ("except", "starting") or bool(DATE.match(following))
-
-
-def _read_start(tail: Cursor) -> tuple[str, str]:
-    tail.take("on")
-    return "start", _read_stamp(tail)
-
-
-def _read_until(tail: Cursor) -> tuple[str, str]:
-    return "end", _read_stamp(tail)
-
-
-def _read_stamp(tail: Cursor) -> str:
-    """A date and perhaps a time, in ISO 8601."""
-    if not DATE.match(tail.word):
-        tail.fail("a date such as 2026-12-24")
-    stamp = " ".join(tail.written[tail.at : tail.at + 2])
-    tail.at += 2
-    if not tail.done:
-        tail.fail()
-    return stamp
-
-
-def _read_except(tail: Cursor) -> tuple[str, dict[str, Any]]:
-    exclude: dict[str, Any] = {}
-    while not (tail.done and exclude):
-        tail.take("on")
-        if tail.take_one_of(("weekends", "weekend")):
-            exclude["weekends"] = True
-        elif dates := tail.take_list(lambda: _read_date(tail)):
-            exclude["dates"] = sorted({*exclude.get("dates", ()), *dates})
-        elif countries := _read_holidays(tail):
-            exclude["holidays"] = sorted({*exclude.get("holidays", ()), *countries})
-        else:
-            tail.fail("weekends, dates or holidays of a country")
-        if not tail.done and not tail.take_one_of((",", "and")):
-            tail.fail()
-    return "exclude", exclude
-
-
-def _read_date(tail: Cursor) -> str | None:
-    if not DATE.fullmatch(tail.word):
-        return None
-    tail.at += 1
-    return read_date(*map(int, tail.words[tail.at - 1].split("-"))).isoformat()
-
-
-def _read_holidays(tail: Cursor) -> list[str]:
-    """Holidays in FR and DE-BY; FR holidays."""
-    before = tail.take("holidays", "in")
-    countries = tail.take_list(lambda: _read_country(tail))
-    if not before and not tail.take("holidays"):
-        return []
-    return countries
-
-
-def _read_country(tail: Cursor) -> str | None:
-    if not _COUNTRY.fullmatch(tail.word):
-        return None
-    tail.at += 1
-    return check_country(tail.written[tail.at - 1].upper())
-
-
-_OPTIONS = {
-    "starting": _read_start,
-    "from": _read_start,
-    "until": _read_until,
-    "till": _read_until,
-    "except": _read_except,
-}
+def _clearer(text: str, zone: Zone, now: datetime) -> str:
+    """Ways to say it that are understood."""
+    plain = text.strip()
+    plain = plain[3:] if plain.lower().startswith("on ") else plain
+    found = []
+    for ways in (
+        (f"every {plain}", f"every month on {plain}", f"every day {plain}"),
+        (f"next {plain}", f"tomorrow {plain}"),
+    ):
+        for way in ways:
+            try:
+                _read(way, zone, now)
+            except Misread:
+                continue
+            found.append(f'"{way}"')
+            break
+    return f"say {' or '.join(found)}" if found else 'such as "every day at 9am" or "tomorrow at 9am"'

@@ -45,7 +45,7 @@ def test_words_are_a_sentence_that_means_the_same(sentence: str) -> None:
         ("0 0 L-3 * *", "on the last day but 3 of every month at 00:00"),
         ("0 0 1 * FRI", "on the 1st of every month and every Friday at 00:00"),
         ("0 0 */15 * MON", "on the 1st, 16th and 31st of every month, if it is Monday, at 00:00"),
-        ("0 0 25 12 *", "on the 25th of December at 00:00"),
+        ("0 0 25 12 *", "every year on the 25th of December at 00:00"),
         ("0 0 9 1 1 ? 2030", "on the 1st of January 2030 at 09:00"),
         ("0 0 9 * * ? 2030", "every day in 2030 at 09:00"),
         ("0 0 * * MON,FRI#1", "every Monday and on the first Friday of every month at 00:00"),

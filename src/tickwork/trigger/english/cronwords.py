@@ -21,6 +21,7 @@ _WORKDAYS, _WEEKEND = bits(range(1, 6)), bits([0, 6])
 _GROUPS = {EVERY_WEEKDAY.plain: "day", _WORKDAYS: "weekday", _WEEKEND: "weekend day"}
 _PLURALS = {_WORKDAYS: "weekdays", _WEEKEND: "weekends"}
 _MOST_LISTED = 6
+_HOUR = 3600
 _MOST_TIMES = 1440
 
 
@@ -34,8 +35,26 @@ class TimeWords(NamedTuple):
 def cron_words(times: Sequence[Times], days: CronDays) -> str:
     time = time_words(times)
     if not time.is_rate:
-        return f"{_days(days)} {time.text}"
-    return time.text if days == CronDays() else f"{time.text} {_on_days(days)}"
+        return f"{_every_year(days)}{_days(days)} {time.text}"
+    if days == CronDays():
+        return f"{time.text}{_counted_from_midnight(times)}"
+    return f"{time.text} {_on_days(days)}"
+
+
+def _every_year(days: CronDays) -> str:
+    """One day of one month could be taken for one day."""
+    by_month = days.dates != EVERY_DATE or days.weekdays.nth
+    return "every year " if by_month and days.months.bit_count() == 1 and days.years == EVERY_YEAR else ""
+
+
+def _counted_from_midnight(times: Sequence[Times]) -> str:
+    """Every 2 hours alone would be a period, which does not care what the clocks show."""
+    if sum(part.per_day for part in times) > _MOST_TIMES:
+        return ""
+    found = sorted({time for part in times for time in _clock_times(part)})
+    step = found[1] - found[0]
+    even = found == list(range(0, DAY, step)) and DAY % step == 0
+    return _between(found) if even and _HOUR % step else ""
 
 
 def time_words(times: Sequence[Times]) -> TimeWords:

@@ -1,12 +1,11 @@
 """A place in a sentence, moving from word to word."""
 
-import re
 from collections.abc import Callable, Container
 from typing import NoReturn, TypeVar
 
+from tickwork.trigger.english.spelling import words_of
 from tickwork.trigger.misread import Misread
 
-_WORD = re.compile(r"[^\s,()]+|,")
 _EXAMPLES = (
     'for example "every weekday at 9am", "every 15 minutes between 9am and 5pm", '
     '"last day of the month at noon" or "tomorrow at 9"'
@@ -16,18 +15,27 @@ Found = TypeVar("Found")
 
 class Cursor:
     def __init__(self, text: str) -> None:
+        words = words_of(text)
         self.text = text
-        self.written: list[str] = _WORD.findall(text)
-        self.words = [word.lower() for word in self.written]
+        self.written = [word.written for word in words]
+        self.words = [word.read for word in words]
         self.at = 0
+        self.notes: list[str] = []  # what was read into the words, to be said back
 
     @property
     def word(self) -> str:
-        return self.words[self.at] if self.at < len(self.words) else ""
+        return self.ahead(0)
 
     @property
     def following(self) -> str:
-        return self.words[self.at + 1] if self.at + 1 < len(self.words) else ""
+        return self.ahead(1)
+
+    def ahead(self, count: int) -> str:
+        return self.words[self.at + count] if self.at + count < len(self.words) else ""
+
+    @property
+    def before(self) -> str:
+        return self.words[self.at - 1] if self.at else ""
 
     @property
     def done(self) -> bool:
@@ -59,13 +67,14 @@ class Cursor:
                 return found
             found.append(item)
 
-    def remove(self, start: int, end: int) -> "Cursor":
-        """Take some words out of the sentence, to be read on their own."""
-        removed = Cursor(" ".join(self.written[start:end]))
-        removed.text = self.text
+    def remove(self, start: int, end: int) -> None:
+        """Take some words out of the sentence."""
         del self.words[start:end]
         del self.written[start:end]
-        return removed
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
 
     def fail(self, wanted: str = "") -> NoReturn:
         """Name the word that was not understood."""

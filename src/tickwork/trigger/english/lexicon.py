@@ -10,56 +10,61 @@ _MONTH_NAMES = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
-_ORDINAL_NAMES = ("first", "second", "third", "fourth", "fifth")
-_NUMBER_NAMES = (
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
+_ORDINAL_NAMES = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+    "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth",
+    "eighteenth", "nineteenth", "twentieth",
+)  # fmt: skip
 
 WEEKDAYS = {short: n for n, name in enumerate(_WEEKDAY_NAMES) for short in (name, name[:3], f"{name}s")}
-WEEKDAYS |= {"tues": 2, "thur": 4, "thurs": 4}
+WEEKDAYS |= {"tues": 2, "weds": 3, "thur": 4, "thurs": 4}
 _WORKDAYS, _WEEKEND = (1, 2, 3, 4, 5), (6, 0)
-WEEKDAY_GROUPS: dict[str, tuple[int, ...]] = dict.fromkeys(
-    ("weekday", "weekdays", "workday", "workdays"), _WORKDAYS
-)
+WORKDAY_NAMES = ("workday", "workdays")
+WEEKDAY_GROUPS: dict[str, tuple[int, ...]] = dict.fromkeys(("weekday", "weekdays", *WORKDAY_NAMES), _WORKDAYS)
 WEEKDAY_GROUPS |= dict.fromkeys(("weekend", "weekends"), _WEEKEND)
 MONTHS = {short: n for n, name in enumerate(_MONTH_NAMES, 1) for short in (name, name[:3])} | {"sept": 9}
 LAST = -1
-ORDINALS = {name: n for n, name in enumerate(_ORDINAL_NAMES, 1)} | {"last": LAST}
-NUMBERS = {name: n for n, name in enumerate(_NUMBER_NAMES, 1)} | {"a": 1, "an": 1}
+ORDINALS = {name: n for n, name in enumerate(_ORDINAL_NAMES, 1)} | {"thirtieth": 30, "last": LAST}
+ONE = ("a", "an")
+TO = ("to", "-", "through", "thru", "until", "till")
 UNITS = {
     "second": "second", "sec": "second", "s": "second",
     "minute": "minute", "min": "minute", "m": "minute",
     "hour": "hour", "hr": "hour", "h": "hour",
     "day": "day", "d": "day",
-    "week": "week", "w": "week",
-    "month": "month", "quarter": "quarter", "year": "year",
+    "week": "week", "wk": "week", "w": "week", "fortnight": "fortnight",
+    "month": "month", "quarter": "quarter", "year": "year", "yr": "year",
 }  # fmt: skip
-SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "fortnight": 1_209_600}
+SEVERAL_A_DAY = ("second", "minute", "hour")
 RATES = {
+    "minutely": "minute",
     "hourly": "hour",
     "daily": "day",
     "weekly": "week",
+    "fortnightly": "fortnight",
     "monthly": "month",
+    "quarterly": "quarter",
     "yearly": "year",
     "annually": "year",
 }
+TWO_MEANINGS = {
+    "biweekly": 'say "every 2 weeks on monday" or "every monday and thursday"',
+    "semiweekly": 'say which days: "every monday and thursday"',
+    "bimonthly": 'say "every 2 months on the 1st" or "on the 1st and 15th of every month"',
+    "semimonthly": 'say which days: "on the 1st and 15th of every month"',
+    "biannually": 'say "every 2 years on january 1" or "every 6 months on the 1st"',
+    "semiannually": 'say which days: "every 6 months on the 1st"',
+    "biennially": 'say which day: "every 2 years on january 1"',
+}
 
 _NTH = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)")
-_CLOCK = re.compile(r"([0-9]{1,2})(?::([0-9]{2})(?::([0-9]{2}))?)?(am|pm)?")
 _COMPACT = re.compile(r"([0-9]{1,6})([a-z]+)")
-_NAMED_TIMES = {"noon": 43_200, "midday": 43_200, "midnight": 0}
-_HALF_DAY = 12
+_ISO = re.compile(r"p(?:[0-9]{1,6}[ymwd])*(?:t(?:[0-9]{1,6}[hms])+)?")
+_ISO_PART = re.compile(r"([0-9]{1,6})([ymwdhs])")
+_ISO_DATE = {"y": "year", "m": "month", "w": "week", "d": "day"}
+_ISO_TIME = {"h": "hour", "m": "minute", "s": "second"}
+_FRACTION = re.compile(r"[0-9]{1,4}\.[0-9]{1,3}")
 
 
 class Amount(NamedTuple):
@@ -72,7 +77,7 @@ def unit_of(word: str) -> str | None:
 
 
 def number_of(word: str) -> int | None:
-    return int(word) if word.isascii() and word.isdigit() and len(word) <= 6 else NUMBERS.get(word)  # noqa: PLR2004
+    return int(word) if word.isascii() and word.isdigit() and len(word) <= 6 else None  # noqa: PLR2004
 
 
 def ordinal_of(word: str) -> int | None:
@@ -80,29 +85,31 @@ def ordinal_of(word: str) -> int | None:
     return int(match[1]) if match else ORDINALS.get(word)
 
 
+def fraction_of(word: str, unit: str) -> Amount | None:
+    """1.5 hours, as whole seconds."""
+    if not _FRACTION.fullmatch(word) or unit not in SECONDS:
+        return None
+    whole, _, part = word.partition(".")
+    seconds, rest = divmod(int(whole + part) * SECONDS[unit], 10 ** len(part))
+    if rest:
+        raise Misread(f"{word} {unit}s is not a whole number of seconds", 'such as "every 90 seconds"')
+    return Amount(seconds, "second")
+
+
 def compact_amounts(word: str) -> list[Amount] | None:
-    """1h30m, 90s, 15min."""
-    found = [
-        (count, UNITS.get(unit) or UNITS.get(unit.removesuffix("s")))
-        for count, unit in _COMPACT.findall(word)
-    ]
+    """1h30m, 90s, 15min, PT5M."""
+    if word.startswith("p"):
+        return _iso_amounts(word)
+    found = [(count, unit_of(unit)) for count, unit in _COMPACT.findall(word)]
     if not found or _COMPACT.sub("", word) or any(unit is None for _, unit in found):
         return None
     return [Amount(int(count), unit) for count, unit in found if unit]
 
 
-def time_of(word: str, following: str = "") -> int | None:
-    """The second of the day for 9, 9am, 9:30, 17:00:30, noon; `following` may be the am or pm of "9 am"."""
-    if word in _NAMED_TIMES:
-        return _NAMED_TIMES[word]
-    match = _CLOCK.fullmatch(word + following)
-    if not match:
+def _iso_amounts(word: str) -> list[Amount] | None:
+    if not _ISO.fullmatch(word):
         return None
-    hour, minute, second = int(match[1]), int(match[2] or 0), int(match[3] or 0)
-    if match[4]:
-        if not 1 <= hour <= _HALF_DAY:
-            raise Misread(f"{word + following!r} is not a time of day")
-        hour = hour % _HALF_DAY + (_HALF_DAY if match[4] == "pm" else 0)
-    if hour > 23 or minute > 59 or second > 59:  # noqa: PLR2004 (a clock)
-        raise Misread(f"{word!r} is not a time of day")
-    return hour * 3600 + minute * 60 + second
+    dated, _, timed = word[1:].partition("t")
+    found = [Amount(int(count), _ISO_DATE[unit]) for count, unit in _ISO_PART.findall(dated)]
+    found += [Amount(int(count), _ISO_TIME[unit]) for count, unit in _ISO_PART.findall(timed)]
+    return found or None

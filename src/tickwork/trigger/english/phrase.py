@@ -1,143 +1,103 @@
 """The phrases of a sentence about repeated times. Each reads some words and adds a fact to the clause."""
 
 from tickwork.trigger.english.clause import Clause
+from tickwork.trigger.english.clock import PART_NAMES, read_time, read_times, read_window, take_part
 from tickwork.trigger.english.cursor import Cursor
-from tickwork.trigger.english.lexicon import (
-    LAST,
-    MONTHS,
-    RATES,
-    SECONDS,
-    WEEKDAY_GROUPS,
-    WEEKDAYS,
-    Amount,
-    compact_amounts,
-    number_of,
-    ordinal_of,
-    time_of,
-    unit_of,
-)
+from tickwork.trigger.english.dayphrase import add_days, add_months, add_years, is_month_range, is_year
+from tickwork.trigger.english.lexicon import MONTHS, RATES, WEEKDAY_GROUPS, WEEKDAYS, number_of
+from tickwork.trigger.english.rate import add_adverb, add_every, add_so_many_times, check_adverb
 from tickwork.trigger.misread import Misread
-
-_LONGEST_MONTH = 31
 
 
 def read_phrase(cursor: Cursor, clause: Clause) -> bool:
     """Read the next phrase; False when there is none that is known."""
+    check_adverb(cursor.word)
     if cursor.take_one_of(("every", "each")):
-        _every(cursor, clause)
-    elif rate := cursor.take_one_of(RATES):
-        clause.recurs = True
-        _add_rate(clause, Amount(1, RATES[rate]))
+        add_every(cursor, clause)
+    elif cursor.take_one_of(RATES):
+        add_adverb(cursor, clause)
+    elif cursor.take("nightly"):
+        clause.recurs, clause.part = True, "night"
+    elif add_so_many_times(cursor, clause):
+        pass
+    elif part := take_part(cursor):
+        _add_part(cursor, clause, part)
     elif cursor.take("at"):
         _at(cursor, clause)
-    elif cursor.word in ("between", "from") and time_of(cursor.following) is not None:
-        _window(cursor, clause)
-    elif cursor.take("on"):
-        _on(cursor, clause)
-    elif cursor.word in ("in", "of") and cursor.following in MONTHS:
+    elif cursor.word in ("between", "from") and _is_time(cursor):
         cursor.at += 1
-        _months(cursor, clause)
+        _add_window(clause, read_window(cursor, loose=True))
+    elif cursor.take("on", "the", "hour"):
+        clause.minutes = [0]
+    elif cursor.take("synchronized"):
+        clause.aligned = True
     else:
-        return _on_days(cursor, clause)
+        return _add_days_or_time(cursor, clause)
     return True
 
 
-def read_amounts(cursor: Cursor) -> list[Amount]:
-    """5 minutes; 1 hour and 30 minutes; 1h30m. Empty when there is none."""
-    compact = compact_amounts(cursor.word)
-    if compact:
+def _add_days_or_time(cursor: Cursor, clause: Clause) -> bool:
+    if cursor.take("on"):
+        if not add_days(cursor, clause):
+            cursor.fail("a day")
+    elif cursor.word in ("in", "of", "during") and (cursor.following in MONTHS or is_year(cursor.following)):
         cursor.at += 1
-        return compact
-    return cursor.take_list(lambda: _amount(cursor))
-
-
-def read_time(cursor: Cursor) -> int | None:
-    following = cursor.following if cursor.following in ("am", "pm") else ""
-    time = time_of(cursor.word, following)
-    if time is not None:
-        cursor.at += 2 if following else 1
-    return time
-
-
-def _amount(cursor: Cursor) -> Amount | None:
-    count, unit = number_of(cursor.word), unit_of(cursor.following)
-    if count is None or unit is None:
-        return None
-    cursor.at += 2
-    return Amount(count, unit)
-
-
-def _every(cursor: Cursor, clause: Clause) -> None:
-    clause.recurs = True
-    if cursor.take("other"):
-        _every_other(cursor, clause)
-    elif _counts_days(cursor):
-        _check_is_clear(cursor)
-        _ordinals(cursor, clause)
-    elif amounts := read_amounts(cursor):
-        _add_rate(clause, _total(amounts))
-    elif unit := (unit_of(cursor.word) if cursor.word else None):
+        if not add_years(cursor, clause):
+            add_months(cursor, clause)
+    elif cursor.word == "from" and (cursor.following in WEEKDAYS or is_month_range(cursor, 1)):
         cursor.at += 1
-        _add_rate(clause, Amount(1, unit))
-    elif not _on_days(cursor, clause):
-        cursor.fail("a unit of time or a day")
-
-
-def _counts_days(cursor: Cursor) -> bool:
-    day = cursor.following in WEEKDAYS or unit_of(cursor.following) is not None
-    return day and ordinal_of(cursor.word) is not None
-
-
-def _check_is_clear(cursor: Cursor) -> None:
-    """Every second friday: of the month, or every other one?"""
-    of = cursor.words[cursor.at + 2 : cursor.at + 3] == ["of"]
-    if not of and ordinal_of(cursor.word) not in (1, LAST):
-        raise Misread(
-            f'"every {cursor.word} {cursor.following}" has two meanings',
-            f'say "every other {cursor.following}" or "the 2nd {cursor.following} of every month"',
-        )
-
-
-def _every_other(cursor: Cursor, clause: Clause) -> None:
-    unit = unit_of(cursor.word)
-    if unit:
-        cursor.at += 1
-        _add_rate(clause, Amount(2, unit))
-    elif cursor.word in WEEKDAYS:
-        _add_rate(clause, Amount(2, "week"))
-        _weekdays(cursor, clause)
+        add_days(cursor, clause)
+    elif window := read_window(cursor, loose=False):
+        _add_window(clause, window)
+    elif _is_exact_time(cursor):
+        _check_is_first(cursor, clause)
+        clause.times = read_times(cursor, loose=False)
     else:
-        cursor.fail("a unit of time or a weekday")
+        return add_days(cursor, clause)
+    return True
 
 
-def _total(amounts: list[Amount]) -> Amount:
-    if len(amounts) == 1:
-        return amounts[0]
-    if any(amount.unit not in SECONDS for amount in amounts):
-        raise Misread("months and years do not add up with other units")
-    return Amount(sum(amount.number * SECONDS[amount.unit] for amount in amounts), "second")
+def _is_time(cursor: Cursor) -> bool:
+    """Whether a time of day follows a between or a from."""
+    before = cursor.at
+    cursor.at += 1
+    found = not cursor.done and read_time(cursor, loose=True) is not None
+    cursor.at = before
+    return found
 
 
-def _add_rate(clause: Clause, rate: Amount) -> None:
-    if clause.rate:
-        raise Misread(f'"every {clause.rate.unit}" and "every {rate.unit}": which of them?')
-    if rate.number < 1:
-        raise Misread("a period is at least 1")
-    clause.rate = rate
+def _is_exact_time(cursor: Cursor) -> bool:
+    before = cursor.at
+    found = not cursor.done and read_time(cursor, loose=False) is not None
+    cursor.at = before
+    return found
+
+
+def _add_part(cursor: Cursor, clause: Clause, part: str) -> None:
+    if clause.part:
+        cursor.at -= 1
+        cursor.fail("one part of the day")
+    clause.recurs |= cursor.before.endswith("s")
+    clause.part = part
 
 
 def _at(cursor: Cursor, clause: Clause) -> None:
-    if clause.times or clause.minutes:
-        cursor.at -= 1
-        cursor.fail("only one at")
+    cursor.at -= 1
+    _check_is_first(cursor, clause)
+    cursor.at += 1
     if cursor.take_one_of(("minute", "minutes")):
         clause.minutes = cursor.take_list(lambda: _minute(cursor, cursor.word))
     elif cursor.word.startswith(":"):
         clause.minutes = cursor.take_list(lambda: _minute(cursor, cursor.word.removeprefix(":")))
     else:
-        clause.times = cursor.take_list(lambda: read_time(cursor))
+        clause.times = read_times(cursor, loose=True)
     if not (clause.times or clause.minutes):
         cursor.fail("a time of day")
+
+
+def _check_is_first(cursor: Cursor, clause: Clause) -> None:
+    if clause.times or clause.minutes:
+        cursor.fail("only one time of day, or several joined with and")
 
 
 def _minute(cursor: Cursor, word: str) -> int | None:
@@ -148,116 +108,17 @@ def _minute(cursor: Cursor, word: str) -> int | None:
     return minute
 
 
-def _window(cursor: Cursor, clause: Clause) -> None:
-    cursor.at += 1
-    start = read_time(cursor)
-    if not cursor.take_one_of(("and", "to", "until", "till", "-")):
-        cursor.fail('"and" or "to"')
-    end = None if cursor.done else read_time(cursor)
-    if start is None or end is None:
-        cursor.fail("a time of day")
+def _add_window(clause: Clause, window: tuple[int, int] | None) -> None:
     if clause.window:
-        raise Misread("one window of time at a time", "join two sentences with and")
-    clause.window = start, end
+        raise Misread(
+            "one window of time at a time",
+            'such as "every hour between 9am and noon and every hour between 2pm and 6pm"',
+        )
+    clause.window = window
 
 
-def _on(cursor: Cursor, clause: Clause) -> None:
-    if not _on_days(cursor, clause):
-        cursor.fail("a day")
-
-
-def _on_days(cursor: Cursor, clause: Clause) -> bool:
-    """Weekdays, days of the month, or a day of the year; False when none comes next."""
-    before = cursor.at
-    cursor.take("the")
-    if ordinal_of(cursor.word) is not None:
-        _ordinals(cursor, clause)
-    elif cursor.word in WEEKDAYS or cursor.word in WEEKDAY_GROUPS:
-        _weekdays(cursor, clause)
-    elif cursor.word in MONTHS:
-        _months(cursor, clause)
-    elif number_of(cursor.word) is not None and cursor.following in MONTHS:
-        _add_dates(clause, [number_of(cursor.word) or 0])
-        cursor.at += 1
-        _months(cursor, clause)
-    else:
-        cursor.at = before
-        return False
-    return True
-
-
-def _weekdays(cursor: Cursor, clause: Clause) -> None:
-    for days in cursor.take_list(lambda: _weekday(cursor, clause)):
-        clause.weekdays += days
-    cursor.take("days")
-    cursor.take("day")
-
-
-def _weekday(cursor: Cursor, clause: Clause) -> tuple[int, ...] | None:
-    word = cursor.take_one_of(WEEKDAYS.keys() | WEEKDAY_GROUPS.keys())
-    if word is None:
-        return None
-    clause.recurs |= word.endswith(("days", "ends"))
-    return WEEKDAY_GROUPS[word] if word in WEEKDAY_GROUPS else (WEEKDAYS[word],)
-
-
-def _ordinals(cursor: Cursor, clause: Clause) -> None:
-    """The 1st and 15th; the first monday; the last day; the last weekday; … of the month."""
-    ordinals = cursor.take_list(lambda: _ordinal(cursor))
-    if cursor.word in WEEKDAYS:
-        weekday = WEEKDAYS[cursor.word]
-        cursor.at += 1
-        clause.nth_weekdays += [(_up_to_five(ordinal), weekday) for ordinal in ordinals]
-    elif cursor.take_one_of(("weekday", "workday")):
-        if not set(ordinals) <= {1, LAST}:
-            raise Misread("only the first or the last weekday of a month can be named")
-        clause.workdays += ordinals
-    else:
-        cursor.take("day")
-        _add_dates(clause, ordinals)
-    if cursor.word == "of":
-        _of(cursor, clause)
-
-
-def _ordinal(cursor: Cursor) -> int | None:
-    cursor.take("the")
-    ordinal = ordinal_of(cursor.word)
-    if ordinal is not None:
-        cursor.at += 1
-    return ordinal
-
-
-def _up_to_five(ordinal: int) -> int:
-    if ordinal > 5:  # noqa: PLR2004 (weeks in a month)
-        raise Misread(f"no month has a weekday {ordinal} times")
-    return ordinal
-
-
-def _add_dates(clause: Clause, dates: list[int]) -> None:
-    for date in dates:
-        if date != LAST and not 1 <= date <= _LONGEST_MONTH:
-            raise Misread(f"no month has a day {date}")
-    clause.dates += dates
-
-
-def _of(cursor: Cursor, clause: Clause) -> None:
-    cursor.at += 1
-    every = cursor.take_one_of(("the", "every", "each"))
-    if cursor.word in MONTHS:
-        clause.recurs |= every in ("every", "each")
-        _months(cursor, clause)
-    elif unit := cursor.take_one_of(("month", "quarter")):
-        clause.recurs = True
-        if unit == "quarter":
-            _add_rate(clause, Amount(1, unit))
-    else:
-        cursor.fail("a month")
-
-
-def _months(cursor: Cursor, clause: Clause) -> None:
-    """June; june and december; december 24."""
-    clause.months += [MONTHS[word] for word in cursor.take_list(lambda: cursor.take_one_of(MONTHS))]
-    day = ordinal_of(cursor.word) or number_of(cursor.word)
-    if day is not None and not clause.dates and len(clause.months) == 1:
-        cursor.at += 1
-        _add_dates(clause, [day])
+RECURRING = {"every", "each", *RATES, "nightly"} | {
+    word
+    for word in (*WEEKDAYS, *WEEKDAY_GROUPS, *PART_NAMES)
+    if word.endswith("s") and len(word) > 4  # noqa: PLR2004
+}

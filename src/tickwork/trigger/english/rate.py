@@ -1,0 +1,177 @@
+"""How often: every 5 minutes, every other friday, monthly, once a day, every morning."""
+
+from tickwork.trigger.english.amount import read_amounts, total
+from tickwork.trigger.english.clause import Clause
+from tickwork.trigger.english.clock import PART_NAMES
+from tickwork.trigger.english.cursor import Cursor
+from tickwork.trigger.english.dayphrase import add_days, add_ordinals, add_weekdays
+from tickwork.trigger.english.lexicon import (
+    LAST,
+    RATES,
+    TWO_MEANINGS,
+    WEEKDAYS,
+    Amount,
+    number_of,
+    ordinal_of,
+    unit_of,
+)
+from tickwork.trigger.misread import Misread
+
+_WEEKS_IN_FORTNIGHT = 2
+_MOST_IN_MONTH = 5
+_USUAL_DAY = {
+    "month": ("the 1st of every month", [1], []),
+    "quarter": ("the 1st of January, April, July and October", [1], []),
+    "year": ("1 January", [1], [1]),
+}
+_TIMES = {"once": 1, "twice": 2, "thrice": 3}
+_EXAMPLES = {
+    "second": "every 30 seconds", "minute": "every 30 seconds", "hour": "every 20 minutes",
+    "day": "every day at 9am and 5pm", "week": "every monday and thursday at 9am", "fortnight":
+    "every 2 weeks on monday and thursday", "month": "on the 1st and 15th of every month", "quarter":
+    "first and last day of every quarter", "year": "on the 1st of january and july",
+}  # fmt: skip
+
+
+def check_adverb(word: str) -> None:
+    """Biweekly is twice a week to some and every two weeks to others."""
+    hint = TWO_MEANINGS.get(word.replace("-", ""))
+    if hint:
+        raise Misread(f"{word!r} is not clear", hint)
+
+
+def add_every(cursor: Cursor, clause: Clause) -> None:
+    clause.recurs = True
+    check_adverb(cursor.word)
+    if cursor.take("other"):
+        _every_other(cursor, clause)
+    elif cursor.take("single") or cursor.take("and", "every"):
+        add_every(cursor, clause)
+    elif part := cursor.take_one_of(PART_NAMES):
+        clause.part = PART_NAMES[part]
+    elif _counts_days(cursor):
+        _check_is_clear(cursor)
+        add_ordinals(cursor, clause)
+    elif amounts := read_amounts(cursor):
+        _check_is_length(cursor)
+        add_rate(clause, total(amounts))
+    elif unit := (unit_of(cursor.word) if cursor.word else None):
+        cursor.at += 1
+        add_rate(clause, _with_half(cursor, unit))
+    elif not add_days(cursor, clause):
+        cursor.fail("a unit of time or a day")
+
+
+def _with_half(cursor: Cursor, unit: str) -> Amount:
+    if unit == "hour" and cursor.take("and", "a", "half"):
+        return Amount(90, "minute")
+    return Amount(1, unit)
+
+
+def _check_is_length(cursor: Cursor) -> None:
+    """Every 5 minutes past the hour is another thing than every 5 minutes."""
+    if cursor.word in ("past", "after", "before", "to"):
+        cursor.fail()
+
+
+def add_adverb(cursor: Cursor, clause: Clause) -> None:
+    """Daily, weekly … Where cron and systemd agree on the day, it may be left out."""
+    clause.recurs = True
+    clause.adverb = cursor.before
+    add_rate(clause, Amount(1, RATES[cursor.before]))
+
+
+def settle_day(cursor: Cursor, clause: Clause) -> None:
+    """Monthly without a day is on the 1st."""
+    if clause.adverb and clause.rate and not clause.names_days and clause.rate.unit in _USUAL_DAY:
+        words, dates, months = _USUAL_DAY[clause.rate.unit]
+        clause.dates, clause.months = list(dates), list(months)
+        cursor.note(f'"{clause.adverb}" is read as {words}')
+
+
+def add_rate(clause: Clause, rate: Amount) -> None:
+    if rate.unit == "fortnight":
+        rate = Amount(rate.number * _WEEKS_IN_FORTNIGHT, "week")
+    if clause.rate:
+        raise Misread(f'"every {clause.rate.unit}" and "every {rate.unit}": which of them?')
+    if rate.number < 1:
+        raise Misread("a period is at least 1")
+    clause.rate = rate
+
+
+def add_so_many_times(cursor: Cursor, clause: Clause) -> bool:
+    """Once a day; twice a week, if the days are said; 3 times an hour is refused."""
+    before = cursor.at
+    count = _TIMES.get(cursor.word) or (number_of(cursor.word) if cursor.following == "times" else None)
+    if not count:
+        return False
+    cursor.at += 1 if cursor.word in _TIMES else 2
+    unit: str | None = RATES.get(cursor.word)
+    if unit is None and cursor.take_one_of(("a", "an", "per", "every", "each")):
+        unit = unit_of(cursor.word)
+    if unit is None and count == 1 and cursor.before in ("every", "each"):
+        cursor.at -= 1
+        return True
+    if unit is None:
+        cursor.at = before
+        return False
+    cursor.at += 1
+    clause.recurs = True
+    add_rate(clause, Amount(1, unit))
+    clause.count, clause.example = count, _EXAMPLES[unit]
+    return True
+
+
+def _counts_days(cursor: Cursor) -> bool:
+    day = cursor.following in WEEKDAYS or unit_of(cursor.following) is not None
+    return day and ordinal_of(cursor.word) is not None
+
+
+def _check_is_clear(cursor: Cursor) -> None:
+    """Every second friday: of the month, or every other one?"""
+    count = ordinal_of(cursor.word)
+    unit = unit_of(cursor.following)
+    if cursor.ahead(2) == "of" and (unit in (None, "day")):
+        return
+    if count in (1, LAST) and unit in (None, "day"):
+        return
+    raise Misread(
+        f'"every {cursor.word} {cursor.following}" has two meanings',
+        _both_meanings(count or 1, cursor.following),
+    )
+
+
+def _both_meanings(count: int, day: str) -> str:
+    unit = unit_of(day)
+    if unit == "day" or day in WEEKDAYS:
+        rate = f"{count} days" if unit else f"{count} weeks on {day}"
+        rate = f"other {day}" if count == 2 else rate  # noqa: PLR2004 (every other)
+        most = 31 if unit else _MOST_IN_MONTH
+        nth = f' or "the {_nth(count)} {day} of every month"' if count <= most else ""
+        return f'say "every {rate}"{nth}'
+    count = max(count, 1)
+    return {
+        "hour": f'say "every {count} hours", or name the hour: "every day at {count % 24:02}:00"',
+        "minute": f'say "every {count} minutes" or "every hour at minute {count % 60}"',
+        "week": f'say "every {count} weeks on monday" or "the {_nth(min(count, 5))} monday of every month"',
+        "month": f'say "every {count} months on the 1st"',
+        "quarter": f'say "every {3 * count} months on the 1st"',
+        "year": f'say "every {count} years on january 1"',
+    }.get(unit or "", f'say "every {count} {unit}s"')
+
+
+def _nth(count: int) -> str:
+    suffix = {1: "st", 2: "nd", 3: "rd"}.get(count % 10 if count not in range(11, 14) else 0, "th")
+    return f"{count}{suffix}"
+
+
+def _every_other(cursor: Cursor, clause: Clause) -> None:
+    unit = unit_of(cursor.word)
+    if unit:
+        cursor.at += 1
+        add_rate(clause, Amount(2, unit))
+    elif cursor.word in WEEKDAYS:
+        add_rate(clause, Amount(2, "week"))
+        add_weekdays(cursor, clause)
+    else:
+        cursor.fail("a unit of time or a weekday")
