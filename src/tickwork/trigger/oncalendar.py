@@ -22,7 +22,8 @@ from tickwork.trigger.misread import Misread
 from tickwork.trigger.zone_name import read_zone_name
 
 _PART = r"[0-9*][0-9*,./]*"
-_WEEKDAY_TOKEN = re.compile(r"[a-z]{3,9}(?:(?:,|\.\.|-)[a-z]{3,9})*,?")
+_WEEKDAYS = r"[a-z]{3,9}(?:(?:\.\.|-)[a-z]{3,9})?"
+_WEEKDAY_TOKEN = re.compile(rf"{_WEEKDAYS}(?:,{_WEEKDAYS})*,?")
 _DATE_TOKEN = re.compile(rf"(?:({_PART})-)?({_PART})([-~])({_PART})")
 _TIME_TOKEN = re.compile(rf"({_PART}):({_PART})(?::({_PART}))?")
 _ZONE_TOKEN = re.compile(r"utc|[a-z_]+(?:/[a-z0-9_+-]+){1,2}")

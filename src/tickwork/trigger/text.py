@@ -1,13 +1,16 @@
 """Words: a small grammar that names the word it did not understand instead of guessing."""
 
+import re
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from tickwork.trigger.cron import Cron
 from tickwork.trigger.due.zone import Zone
+from tickwork.trigger.english.amount import read_amounts
 from tickwork.trigger.english.clause import Clause
 from tickwork.trigger.english.clock import PARTS, Clock, in_part
 from tickwork.trigger.english.cursor import Cursor
+from tickwork.trigger.english.lexicon import WEEKDAYS
 from tickwork.trigger.english.limit import Limits, take_limits
 from tickwork.trigger.english.moment import is_moment, read_moment
 from tickwork.trigger.english.names import clock
@@ -17,6 +20,7 @@ from tickwork.trigger.english.zonewords import check_is_no_city, take_zone
 from tickwork.trigger.misread import Misread
 
 _EARLY = 6 * 3600  # a night is over
+_LEAD = re.compile(r"(?:on\s+)?(?:the\s+)?", re.IGNORECASE)
 _ONCE_OR_EVERY = "once, or every time?"
 
 
@@ -60,11 +64,16 @@ def _read(text: str, zone: Zone, now: datetime) -> Sentence:
 
 
 def _read_clauses(cursor: Cursor, limits: Limits) -> list[Clause]:
+    if read_amounts(cursor) and cursor.done:
+        raise Misread(_ONCE_OR_EVERY)
+    cursor.at = 0
     clauses = [Clause()]
     while not cursor.done:
         if read_phrase(cursor, clauses[-1]):
             continue
         check_is_no_city(cursor)
+        if _goes_on(cursor, clauses[-1]):
+            continue
         if clauses[-1].empty or not cursor.take_one_of(("and", ",")):
             cursor.fail()
         cursor.take("and")
@@ -73,6 +82,16 @@ def _read_clauses(cursor: Cursor, limits: Limits) -> list[Clause]:
         _settle(cursor, clause, limits)
     _check(cursor, clauses, limits)
     return clauses
+
+
+def _goes_on(cursor: Cursor, clause: Clause) -> bool:
+    """Every monday and every friday at 9 is one schedule."""
+    days = clause.weekdays and not (clause.timed or clause.rate)
+    return (
+        bool(days)
+        and cursor.ahead(2) in WEEKDAYS
+        and (cursor.take("and", "every") or cursor.take("and", "each"))
+    )
 
 
 def _settle(cursor: Cursor, clause: Clause, limits: Limits) -> None:
@@ -118,21 +137,21 @@ def _check(cursor: Cursor, clauses: list[Clause], limits: Limits) -> None:
             'each schedule joined with "and" needs its own time of day',
             'such as "every monday at 9am and every friday at 5pm"',
         )
-    if limits.start_time and not all(clause.timed for clause in clauses):
-        raise Misread(
-            f"{limits.start_time}: only when it starts, or every time?",
-            f'say "every day at {limits.start_time} starting 2026-06-01"',
-        )
+    for lead, time in limits.times:
+        if not all(clause.timed for clause in clauses):
+            raise Misread(
+                f'{time} after "{lead}": is it the time of the limit, or of every day?',
+                f'say "every day at {time} {lead} 2026-12-31"',
+            )
 
 
 def _clearer(text: str, zone: Zone, now: datetime) -> str:
     """Ways to say it that are understood."""
-    plain = text.strip()
-    plain = plain[3:] if plain.lower().startswith("on ") else plain
+    plain = _LEAD.sub("", text.strip(), count=1)
     found = []
     for ways in (
         (f"every {plain}", f"every month on {plain}", f"every day {plain}"),
-        (f"next {plain}", f"tomorrow {plain}"),
+        (f"next {plain}", f"tomorrow {plain}", f"in {plain}"),
     ):
         for way in ways:
             try:

@@ -1,5 +1,7 @@
 """Which days: mondays, Mon-Fri, the 1st and 15th, the last weekday of the quarter, december 24."""
 
+from collections.abc import Container
+
 from tickwork.trigger.english.clause import Clause
 from tickwork.trigger.english.clock import PART_NAMES
 from tickwork.trigger.english.cursor import Cursor
@@ -58,7 +60,7 @@ def _weekdays(cursor: Cursor, clause: Clause) -> tuple[int, ...] | None:
     if word in WEEKDAY_GROUPS:
         clause.workday_words |= word in WORKDAY_NAMES
         return WEEKDAY_GROUPS[word]
-    if cursor.word in TO and cursor.following in WEEKDAYS:
+    if is_weekday_range(cursor, -1):
         clause.recurs = True
         first, last = WEEKDAYS[word], WEEKDAYS[cursor.following]
         cursor.at += 2
@@ -197,5 +199,13 @@ def _months(cursor: Cursor) -> list[int] | None:
 
 def is_month_range(cursor: Cursor, start: int) -> bool:
     """Whether the words from there on are june to august."""
+    return _is_range(cursor, start, MONTHS)
+
+
+def is_weekday_range(cursor: Cursor, start: int) -> bool:
+    return _is_range(cursor, start, WEEKDAYS)
+
+
+def _is_range(cursor: Cursor, start: int, names: Container[str]) -> bool:
     words = [cursor.ahead(start + n) if start + n >= 0 else cursor.before for n in range(3)]
-    return words[0] in MONTHS and words[1] in TO and words[2] in MONTHS
+    return words[0] in names and words[1] in TO and words[2] in names

@@ -26,11 +26,20 @@ _DST = {
 def describe(canonical: Mapping[str, Any]) -> str:
     parts = canonical.get("any", [canonical])
     zones = sorted({part.get("timezone", "UTC") for part in parts if not part.keys().isdisjoint(_LOCAL)})
-    words = ", ".join([" and ".join(_together(parts)), *_of_job(canonical)])
+    words = ", ".join([_joined(parts), *_of_job(canonical)])
     return f"{words} ({listed(zones)})" if zones else words
 
 
-def _together(parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _joined(parts: Sequence[Mapping[str, Any]]) -> str:
+    """What limits all of them is told once, at the end."""
+    told = [(_kind(same), ", ".join(_conditions(same[0]))) for same in _together(parts)]
+    limits = {limit for _, limit in told}
+    if len(limits) == 1:
+        return ", ".join(filter(None, [" and ".join(kind for kind, _ in told), *limits]))
+    return "; ".join(", ".join(filter(None, part)) for part in told)
+
+
+def _together(parts: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
     """Times of day on the same days are told together."""
     same_days: dict[str, list[Mapping[str, Any]]] = {}
     for part in parts:
@@ -40,8 +49,7 @@ def _together(parts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             same_days.setdefault(repr((days, sorted(rest.items(), key=str))), []).append(part)
         else:
             same_days[repr(part)] = [part]
-    for same in same_days.values():
-        yield ", ".join([_kind(same), *_conditions(same[0])])
+    yield from same_days.values()
 
 
 def _conditions(canonical: Mapping[str, Any]) -> Iterator[str]:

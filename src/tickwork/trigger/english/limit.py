@@ -16,13 +16,13 @@ _COUNTRY = re.compile(r"[a-z]{2}(?:-[a-z0-9]+)?")
 _KINDS_OF_HOLIDAY = ("public", "bank", "national")
 _START = frozenset({"starting", "from", "beginning", "starts", "as of"})
 _END = frozenset({"until", "till", "to", "through", "ending", "ends"})
-_EXCEPT = frozenset({"except for", "except", "excluding", "but not", "not"})
+_EXCEPT = frozenset({"except for", "except", "excluding", "but not", "but", "not"})
 
 
 class Limits(NamedTuple):
     start: str | None = None  # ISO 8601, local
     end: str | None = None
-    start_time: str = ""  # the time of day of the start, if one was said
+    times: tuple[tuple[str, str], ...] = ()  # those said with the start and the end: (starting, 09:00)
     exclude: Mapping[str, Any] = {}
     weekdays: frozenset[int] = frozenset()  # left out
     months: frozenset[int] = frozenset()  # left out
@@ -38,6 +38,7 @@ def take_limits(cursor: Cursor) -> Limits:
             at += 1
             continue
         limits = found
+        _check_ends(cursor)
         end = cursor.at
         start = at - 1 if at and cursor.words[at - 1] == "," else at
         if cursor.words[end : end + 1] == [","]:
@@ -46,6 +47,17 @@ def take_limits(cursor: Cursor) -> Limits:
         at = start
     cursor.at = 0
     return limits
+
+
+def _check_ends(cursor: Cursor) -> None:
+    """Only a time or another phrase may follow: "except mondays in august" leaves out other days."""
+    word = cursor.word
+    if word in ("and", "or"):
+        raise Misread(
+            f'what follows "{word}", is it limited too?', "give each schedule by itself, joined with any"
+        )
+    if (not cursor.done and word in ("in", "of", "on", "the")) or word in WEEKDAYS or word in MONTHS:
+        cursor.fail("a time of day, or the end")
 
 
 def _read_limit(cursor: Cursor, limits: Limits) -> Limits | None:
@@ -69,7 +81,9 @@ def _read_start(cursor: Cursor, limits: Limits, lead: str) -> Limits | None:
         cursor.fail("a date such as 2026-12-24")
     if limits.start:
         raise Misread("start is given twice")
-    return limits._replace(start=" ".join(filter(None, stamp)), start_time=stamp[1])
+    return limits._replace(
+        start=" ".join(filter(None, stamp)), times=_with_time(limits, "starting", stamp[1])
+    )
 
 
 def _read_end(cursor: Cursor, limits: Limits, lead: str) -> Limits | None:
@@ -79,7 +93,11 @@ def _read_end(cursor: Cursor, limits: Limits, lead: str) -> Limits | None:
         return None if lead in TO else cursor.fail("a date such as 2026-12-24")
     if limits.end:
         raise Misread("end is given twice")
-    return limits._replace(end=" ".join(filter(None, stamp)))
+    return limits._replace(end=" ".join(filter(None, stamp)), times=_with_time(limits, "until", stamp[1]))
+
+
+def _with_time(limits: Limits, lead: str, time: str) -> tuple[tuple[str, str], ...]:
+    return (*limits.times, (lead, time)) if time else limits.times
 
 
 def _read_stamp(cursor: Cursor) -> tuple[str, str] | None:

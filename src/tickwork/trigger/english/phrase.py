@@ -3,7 +3,14 @@
 from tickwork.trigger.english.clause import Clause
 from tickwork.trigger.english.clock import PART_NAMES, read_time, read_times, read_window, take_part
 from tickwork.trigger.english.cursor import Cursor
-from tickwork.trigger.english.dayphrase import add_days, add_months, add_years, is_month_range, is_year
+from tickwork.trigger.english.dayphrase import (
+    add_days,
+    add_months,
+    add_years,
+    is_month_range,
+    is_weekday_range,
+    is_year,
+)
 from tickwork.trigger.english.lexicon import MONTHS, RATES, WEEKDAY_GROUPS, WEEKDAYS, number_of
 from tickwork.trigger.english.rate import add_adverb, add_every, add_so_many_times, check_adverb
 from tickwork.trigger.misread import Misread
@@ -44,7 +51,7 @@ def _add_days_or_time(cursor: Cursor, clause: Clause) -> bool:
         cursor.at += 1
         if not add_years(cursor, clause):
             add_months(cursor, clause)
-    elif cursor.word == "from" and (cursor.following in WEEKDAYS or is_month_range(cursor, 1)):
+    elif cursor.word == "from" and (is_weekday_range(cursor, 1) or is_month_range(cursor, 1)):
         cursor.at += 1
         add_days(cursor, clause)
     elif window := read_window(cursor, loose=False):

@@ -7,7 +7,9 @@ from tickwork.trigger.english.cursor import Cursor
 from tickwork.trigger.english.dayphrase import add_days, add_ordinals, add_weekdays
 from tickwork.trigger.english.lexicon import (
     LAST,
+    MONTHS,
     RATES,
+    SEVERAL_A_DAY,
     TWO_MEANINGS,
     WEEKDAYS,
     Amount,
@@ -58,8 +60,10 @@ def add_every(cursor: Cursor, clause: Clause) -> None:
     elif unit := (unit_of(cursor.word) if cursor.word else None):
         cursor.at += 1
         add_rate(clause, _with_half(cursor, unit))
-    elif not add_days(cursor, clause):
-        cursor.fail("a unit of time or a day")
+    else:
+        _check_is_date(cursor)
+        if not add_days(cursor, clause):
+            cursor.fail("a unit of time or a day")
 
 
 def _with_half(cursor: Cursor, unit: str) -> Amount:
@@ -92,11 +96,20 @@ def settle_day(cursor: Cursor, clause: Clause) -> None:
 def add_rate(clause: Clause, rate: Amount) -> None:
     if rate.unit == "fortnight":
         rate = Amount(rate.number * _WEEKS_IN_FORTNIGHT, "week")
-    if clause.rate:
-        raise Misread(f'"every {clause.rate.unit}" and "every {rate.unit}": which of them?')
+    if clause.rate and Amount(1, "day") in (clause.rate, rate) and clause.several_a_day != _several(rate):
+        rate = clause.rate if clause.several_a_day else rate  # every day, every 30 minutes
+    elif clause.rate:
+        raise Misread(
+            f'"every {clause.rate.unit}" and "every {rate.unit}": which of them?',
+            'such as "every 30 minutes" or "every day at 9am"',
+        )
     if rate.number < 1:
         raise Misread("a period is at least 1")
     clause.rate = rate
+
+
+def _several(rate: Amount) -> bool:
+    return rate.unit in SEVERAL_A_DAY
 
 
 def add_so_many_times(cursor: Cursor, clause: Clause) -> bool:
@@ -120,6 +133,15 @@ def add_so_many_times(cursor: Cursor, clause: Clause) -> bool:
     add_rate(clause, Amount(1, unit))
     clause.count, clause.example = count, _EXAMPLES[unit]
     return True
+
+
+def _check_is_date(cursor: Cursor) -> None:
+    """Every 15th is of the month; every 2nd, every third or every last of what?"""
+    count = ordinal_of(cursor.word)
+    alone = cursor.following not in ("of", "and", ",", "-", "to", "through", "weekday", "workday", *MONTHS)
+    if count and alone and count != 1 and count <= _MOST_IN_MONTH:
+        date = "last day" if count == LAST else _nth(count)
+        raise Misread(f'"every {cursor.word}" of what?', f'say "on the {date} of every month"')
 
 
 def _counts_days(cursor: Cursor) -> bool:
