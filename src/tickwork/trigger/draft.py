@@ -28,12 +28,14 @@ class Draft(NamedTuple):
     due_times: int | None = None  # from the start on
     exclude: Mapping[str, Any] = {}
     notes: tuple[str, ...] = ()  # what was read into the words
+    first: int | None = None  # where counting begins, at or after the start
 
 
 def canonical_of(draft: Draft, options: Options) -> dict[str, Any]:
     """The one form of all schedules with these due times."""
     zone = _one_of("timezone", draft.zone, options.zone) or zone_named("UTC")
     start, end = _one_of("start", draft.start, options.start), _one_of("end", draft.end, options.end)
+    start = start if draft.first is None else draft.first
     canonical = _kind(draft.what, zone, options.dst)
     if start is not None:
         canonical["start"] = write_instant(from_seconds(start))

@@ -34,6 +34,7 @@ _CRON = re.compile(
     r"(?:(?:CRON_)?TZ=\S+\s+)?(?:@|[0-9*?H][0-9*?H,/()-]*\s+[0-9*?H][0-9*?H,/()-]*(?:\s|$))", re.IGNORECASE
 )
 _ZONE = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(.*)", re.IGNORECASE)
+_COUNTED = 'which of them is counted from 2001-01-01; add "starting" and a date to choose'
 _INTERVAL = re.compile(r"INTERVAL=[0-9]+;?")
 _EVERY = re.compile(r"@every\s+(\S.*)", re.IGNORECASE)
 
@@ -70,8 +71,22 @@ def _read_in(value: object, setting: Setting) -> Moment:
     return Moment(setting.now + read_duration(value), setting.zone)
 
 
-def _read_every(value: object, _: Setting) -> list[Draft]:
-    return [Draft(read_every(value))]
+def _read_every(value: object, setting: Setting) -> list[Draft]:
+    try:
+        return [Draft(read_every(value))]
+    except Misread as misread:
+        if not isinstance(value, str) or not _is_sentence(f"every {value}", setting):
+            raise
+        raise Misread(
+            f"{value[:40]!r} is not a length of time", f'give it as a text: "every {value}"'
+        ) from misread
+
+
+def _is_sentence(text: str, setting: Setting) -> bool:
+    try:
+        return bool(_read_text(text, setting))
+    except Misread:
+        return False
 
 
 def _read_fields(value: object, setting: Setting) -> list[Draft]:
@@ -145,9 +160,6 @@ def _read_sentence(text: str, setting: Setting) -> Moment | list[Draft]:
     if sentence.at is not None:
         return Moment(sentence.at, zone, sentence.notes)
     start = read_start(sentence.options.get("start"), zone)
-    if start is not None and sentence.counts_from_start:
-        start = _first_due(sentence, start, zone)
-    anchor = local_anchor(setting.start if start is None else start, zone)
     shared = Draft(
         0,
         sentence.zone,
@@ -157,6 +169,13 @@ def _read_sentence(text: str, setting: Setting) -> Moment | list[Draft]:
         sentence.options.get("exclude", {}),
         sentence.notes,
     )
+    begin = setting.start if start is None else start
+    if sentence.counts_from_start and begin is None:
+        shared = shared._replace(notes=(*sentence.notes, _COUNTED))
+    elif sentence.counts_from_start and begin is not None:
+        begin = _first_due(sentence, begin, zone)
+        shared = shared._replace(first=begin)
+    anchor = local_anchor(begin, zone)
     return [
         shared._replace(what=simplest(read_rule(what, anchor)[0]) if isinstance(what, str) else what)
         for what in sentence.schedules

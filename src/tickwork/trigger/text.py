@@ -56,8 +56,6 @@ def _read(text: str, zone: Zone, now: datetime) -> Sentence:
     clauses = _read_clauses(cursor, limits)
     schedules = [schedule for clause in clauses for schedule in clause.compile()]
     counted = any(clause.counts_from_a_day for clause in clauses)
-    if counted and not limits.start:
-        cursor.note('which of them is counted from 2001-01-01; add "starting" and a date to choose')
     given = {"start": limits.start, "end": limits.end, "exclude": limits.exclude}
     options = {name: value for name, value in given.items() if value}
     return Sentence(own, None, schedules, options, tuple(cursor.notes), counted)

@@ -18,21 +18,27 @@ _PARTS_OF_AN_HOUR = {
     ("half", "hour"): 30, ("half", "an", "hour"): 30, ("half-hour",): 30, ("quarter", "hour"): 15,
     ("quarter", "of", "an", "hour"): 15, ("quarter-hour",): 15, ("half-hourly",): 30,
 }  # fmt: skip
-_MONTHS_IN_CAPITALS = re.compile(r"[0-9]+M")
+_CAPITAL = re.compile(r"([0-9]{1,6})M")
 
 
 def read_amounts(cursor: Cursor) -> list[Amount]:
     """Empty when there is none."""
     compact = compact_amounts(cursor.word)
     if compact:
-        if _MONTHS_IN_CAPITALS.fullmatch(cursor.written[cursor.at]):
-            raise Misread(
-                f"{cursor.written[cursor.at][:40]!r}: minutes, or months?",
-                f'say "every {compact[0].number} minutes" or "every {compact[0].number} months on the 1st"',
-            )
+        check_is_no_month(cursor.written[cursor.at])
         cursor.at += 1
         return compact
     return cursor.take_list(lambda: _amount(cursor))
+
+
+def check_is_no_month(written: str) -> None:
+    """Many mean months by a capital M."""
+    match = _CAPITAL.fullmatch(written)
+    if match:
+        raise Misread(
+            f"{written[:40]!r}: minutes, or months?",
+            f'say "every {match[1]} minutes" or "every {match[1]} months on the 1st"',
+        )
 
 
 def total(amounts: list[Amount]) -> Amount:
@@ -65,6 +71,7 @@ def _amount(cursor: Cursor) -> Amount | None:
         return fraction
     if tuple(cursor.words[cursor.at + 2 : cursor.at + 5]) == ("and", "a", "half"):
         return _and_a_half(cursor, count, unit, 5)
+    check_is_no_month(f"{count}{cursor.written[cursor.at + 1]}")
     cursor.at += 2
     return Amount(count, unit)
 

@@ -144,7 +144,7 @@ class Clause:
         if self.times:
             raise Misread(
                 f'"every {rate.unit}" and "at" a time of day exclude each other',
-                'say "every day at 9am" or "every 15 minutes between 9am and 5pm"',
+                'say "every day at 9am", "every hour at minute 15" or "every 15 minutes between 9am and 5pm"',
             )
         period = rate.number * SECONDS[rate.unit]
         if self.part:
@@ -173,7 +173,7 @@ class Clause:
     def _grid(self, period: int) -> list[int]:
         """Counted from the start of the window, or of the day."""
         start, end = self.window or (0, DAY - 1)
-        if end < start:
+        if end <= start:
             raise Misread("a window of time ends after it begins", _over_midnight(period, start, end))
         if not self.window and DAY % period:
             raise Misread(

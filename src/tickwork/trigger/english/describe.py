@@ -6,7 +6,8 @@ from typing import Any
 
 from tickwork.model.duration import format_duration
 from tickwork.trigger.cron import read_cron
-from tickwork.trigger.due.epoch import to_seconds
+from tickwork.trigger.due.epoch import from_seconds, to_seconds
+from tickwork.trigger.due.wallclock import WallClock
 from tickwork.trigger.due.zone import Zone, zone_named
 from tickwork.trigger.english.cronwords import cron_words, time_words
 from tickwork.trigger.english.names import MONTHS, WEEKDAYS, listed, nth, ordinal, period, several
@@ -55,13 +56,26 @@ def _together(parts: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[s
 def _conditions(canonical: Mapping[str, Any]) -> Iterator[str]:
     zone = zone_named(canonical.get("timezone", "UTC"))
     if "start" in canonical:
-        yield f"starting {_local(canonical['start'], zone)}"
+        yield f"starting {_local(_beginning(canonical, zone), zone)}"
     if "end" in canonical:
         yield f"until {_local(canonical['end'], zone)}"
     if "exclude" in canonical:
         yield f"except {listed(_excluded(canonical['exclude'], zone))}"
     if "dst" in canonical:
         yield f"{_DST[canonical['dst']['gap']]} and {_DST[canonical['dst']['repeat']]}"
+
+
+def _beginning(canonical: Mapping[str, Any], zone: Zone) -> str:
+    """Every 2 weeks on monday is told to start on its first monday, for the week before it counts too."""
+    start: str = canonical["start"]
+    if "rrule" not in canonical:
+        return start
+    at = to_seconds(datetime.fromisoformat(start))
+    rule = read_rule(canonical["rrule"], local_anchor(at, zone))[0]
+    if rule.times is None or rule.days.interval == 1:
+        return start
+    first = WallClock(zone, rule.days, rule.times, rule.dst).next_after(at - 1)
+    return start if first is None else from_seconds(first).isoformat()
 
 
 def _of_job(canonical: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from tickwork.trigger.english.lexicon import MONTHS, WEEKDAYS, ordinal_of
 from tickwork.trigger.misread import Misread
 
 _WORD = re.compile(r"[^\s,()]+|,")
-_SIGNS = str.maketrans({"–": "-", "—": "-", "−": "-", "‑": "-", "’": "'"})  # noqa: RUF001 (as pasted)
+_SIGNS = str.maketrans({"–": "-", "—": "-", "−": "-", "‑": "-", "’": "'", "&": " and "})  # noqa: RUF001 (as pasted)
 _SAME: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<![a-z])([ap])\.\s?m\.?(?![a-z])", re.IGNORECASE), r"\1m"),
     (re.compile(r"\b(?:business|working|work|banking)[\s-]+(days?)\b", re.IGNORECASE), r"work\1"),
@@ -18,6 +18,7 @@ _SAME: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 _RANGE = re.compile(r"(.+?)(?:-|\.\.)(.+)")
 _CLOCK = re.compile(r"[0-9]{1,2}(?:[:.][0-9]{2}){0,2}(?:am|pm)?")
+_HALVED = re.compile(r"[0-9]{1,2}(?:[:.][0-9]{2})?(?:am|pm)")
 _ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _TEENS = (
     "ten", "eleven", "twelve", "thirteen", "fourteen",
@@ -26,7 +27,7 @@ _TEENS = (
 _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
 _UNITS = {word: n for n, word in enumerate([*_ONES, *_TEENS], 1)}
 _NUMBERS = _UNITS | _TENS | {"sixty": 60}
-_HOURS, _TWO_DIGITS = range(1, 13), range(10, 60)
+_HOURS, _TWO_DIGITS = range(1, 24), range(10, 60)
 
 
 class Word(NamedTuple):
@@ -53,7 +54,10 @@ def _check_is_visible(text: str) -> None:
 
 
 def _split(word: str) -> list[str]:
-    """Mon-Fri, 9am-5pm and 1st-5th are three words; twenty-five is two."""
+    """Mon-Fri, 9am-5pm and sat/sun are three words; twenty-five is two."""
+    sides = word.lower().split("/")
+    if len(sides) > 1 and (all(side in WEEKDAYS for side in sides) or all(map(_HALVED.fullmatch, sides))):
+        return word.replace("/", "/,/").split("/")
     match = _RANGE.fullmatch(word.lower())
     if not match:
         return [word]
@@ -87,7 +91,9 @@ def _with_clocks(words: list[Word]) -> list[Word]:
     found: list[Word] = []
     for word in words:
         before = found[-1] if found else Word("", "")
-        in_letters = before.written.isalpha() and before.read.isdigit() and not word.written.isdigit()
+        in_letters = (
+            before.written.replace(" ", "").isalpha() and before.read.isdigit() and not word.written.isdigit()
+        )
         if (
             in_letters
             and word.read.isdigit()
