@@ -14,7 +14,7 @@ from tickwork.trigger.english.lexicon import WEEKDAYS
 from tickwork.trigger.english.limit import Limits, take_limits
 from tickwork.trigger.english.moment import is_moment, read_moment
 from tickwork.trigger.english.names import clock
-from tickwork.trigger.english.phrase import read_phrase
+from tickwork.trigger.english.phrase import is_time, read_phrase
 from tickwork.trigger.english.rate import settle_day
 from tickwork.trigger.english.zonewords import check_is_no_city, take_zone
 from tickwork.trigger.misread import Misread
@@ -83,13 +83,14 @@ def _read_clauses(cursor: Cursor, limits: Limits) -> list[Clause]:
 
 
 def _goes_on(cursor: Cursor, clause: Clause) -> bool:
-    """Every monday and every friday at 9 is one schedule."""
-    days = clause.weekdays and not (clause.timed or clause.rate)
-    return (
-        bool(days)
-        and cursor.ahead(2) in WEEKDAYS
-        and (cursor.take("and", "every") or cursor.take("and", "each"))
-    )
+    """Every monday and every friday at 9 is one schedule, and so is every day, at 9am."""
+    days_only = Clause(recurs=clause.recurs, weekdays=clause.weekdays, workday_words=clause.workday_words)
+    if clause == days_only and clause.weekdays and cursor.ahead(2) in WEEKDAYS:
+        return cursor.take("and", "every") or cursor.take("and", "each")
+    times_only = clause == Clause(times=clause.times)
+    if cursor.word != "," or not (times_only or (not clause.timed and is_time(cursor, 1))):
+        return False
+    return cursor.take(",")
 
 
 def _settle(cursor: Cursor, clause: Clause, limits: Limits) -> None:

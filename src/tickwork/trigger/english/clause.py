@@ -24,6 +24,7 @@ from tickwork.trigger.misread import Misread
 _CODES = ("SU", "MO", "TU", "WE", "TH", "FR", "SA")
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 _YEAR = 12
+_SHORTEST_MONTH, _WEEKS = 28, 4
 _MINUTE, _HOUR = 60, 3600
 
 
@@ -127,6 +128,11 @@ class Clause:
         if self.weekdays or self.months or not (self.dates or self.nth_weekdays or self.workdays):
             example = "every quarter on the 1st" if length < _YEAR else "every year on december 24"
             raise Misread(f"on which day of the {self.span}?", f'such as "{example}"')
+        if any(day > _SHORTEST_MONTH for day in self.dates) or any(n > _WEEKS for n, _ in self.nth_weekdays):
+            raise Misread(
+                f"only days of the first four weeks of a {self.span}, or its last, can be named",
+                f'such as "first day of the {self.span}"',
+            )
         found = []
         for last, month in ((False, 1), (True, length)):
             part = replace(

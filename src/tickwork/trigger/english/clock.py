@@ -9,7 +9,7 @@ from tickwork.trigger.misread import Misread
 
 _CLOCK = re.compile(r"([0-9]{1,2})(?:[:.h]([0-9]{2})(?::([0-9]{2}))?|h)?(am|pm)?")
 _EXACT = re.compile(r"[0-9]{1,2}(?::[0-9]{2}(?::[0-9]{2})?(?:am|pm)?|(?:\.[0-9]{2})?(?:am|pm))")
-_NAMED = {"noon": 43_200, "midday": 43_200, "midnight": 0}
+NAMED = {"noon": 43_200, "midday": 43_200, "midnight": 0}
 _TWELVE = {"noon": 43_200, "midday": 43_200, "midnight": 0, "am": 0, "pm": 43_200}
 _HOUR, _MINUTE, _HALF_DAY = 3600, 60, 12
 _PAST = {"half": 30, "quarter": 15}
@@ -31,7 +31,7 @@ PARTS = {
     "morning": PartOfDay(8, tuple(range(12))),
     "afternoon": PartOfDay(14, tuple(range(12, 18))),
     "evening": PartOfDay(18, tuple(range(17, 24))),
-    "night": PartOfDay(22, (*range(18, 24), *range(6))),
+    "night": PartOfDay(22, (*range(19, 24), *range(6))),
 }
 PART_NAMES = {name: part for part in PARTS for name in (part, f"{part}s")}
 
@@ -49,7 +49,7 @@ def read_times(cursor: Cursor, *, loose: bool) -> list[Clock]:
 def read_time(cursor: Cursor, *, loose: bool) -> Clock | None:
     if cursor.word in _PAST and cursor.following in ("past", "to"):
         return _relative(cursor)
-    if cursor.take_one_of(_NAMED):
+    if cursor.take_one_of(NAMED):
         return _named(cursor.before)
     half = cursor.following if cursor.following in _TWELVE else ""
     if not loose and not (_EXACT.fullmatch(cursor.word) or (half and _CLOCK.fullmatch(cursor.word))):
@@ -63,7 +63,7 @@ def read_time(cursor: Cursor, *, loose: bool) -> Clock | None:
 
 
 def _named(word: str) -> Clock:
-    return Clock(_NAMED[word], halved=True, midnight=word == "midnight")
+    return Clock(NAMED[word], halved=True, midnight=word == "midnight")
 
 
 def _relative(cursor: Cursor) -> Clock | None:
@@ -86,7 +86,7 @@ def clock_of(word: str, half: str = "") -> Clock | None:
     match = _CLOCK.fullmatch(word)
     if not match:
         return None
-    if half in _NAMED:
+    if half in NAMED:
         if (int(match[1]), int(match[2] or 0), match[4]) != (_HALF_DAY, 0, None):
             raise Misread(f"{word} {half} is not a time of day", 'say "every day at noon"')
         return _named(half)

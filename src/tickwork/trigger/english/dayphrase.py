@@ -106,8 +106,8 @@ def _ordinals(cursor: Cursor) -> list[int] | None:
     before = cursor.at
     if first != LAST and cursor.take_one_of(TO):
         last = _ordinal(cursor)
-        if last is not None and (last == LAST or last > first):
-            return list(range(first, (_LONGEST_MONTH if last == LAST else last) + 1))
+        if last is not None and last > first:
+            return list(range(first, last + 1))
         cursor.at = before
     return [first]
 

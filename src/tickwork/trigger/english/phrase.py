@@ -31,7 +31,7 @@ def read_phrase(cursor: Cursor, clause: Clause) -> bool:
         _add_part(cursor, clause, part)
     elif cursor.take("at"):
         _at(cursor, clause)
-    elif cursor.word in ("between", "from") and _is_time(cursor):
+    elif cursor.word in ("between", "from") and is_time(cursor, 1, loose=True):
         cursor.at += 1
         _add_window(clause, read_window(cursor, loose=True))
     elif cursor.take("on", "the", "hour"):
@@ -56,7 +56,7 @@ def _add_days_or_time(cursor: Cursor, clause: Clause) -> bool:
         add_days(cursor, clause)
     elif window := read_window(cursor, loose=False):
         _add_window(clause, window)
-    elif _is_exact_time(cursor):
+    elif is_time(cursor, 0):
         _check_is_first(cursor, clause)
         clause.times = read_times(cursor, loose=False)
     else:
@@ -64,18 +64,11 @@ def _add_days_or_time(cursor: Cursor, clause: Clause) -> bool:
     return True
 
 
-def _is_time(cursor: Cursor) -> bool:
-    """Whether a time of day follows a between or a from."""
+def is_time(cursor: Cursor, ahead: int, *, loose: bool = False) -> bool:
+    """Whether so many words ahead there is an at or a time of day."""
     before = cursor.at
-    cursor.at += 1
-    found = not cursor.done and read_time(cursor, loose=True) is not None
-    cursor.at = before
-    return found
-
-
-def _is_exact_time(cursor: Cursor) -> bool:
-    before = cursor.at
-    found = not cursor.done and read_time(cursor, loose=False) is not None
+    cursor.at += ahead
+    found = not cursor.done and (cursor.word == "at" or read_time(cursor, loose=loose) is not None)
     cursor.at = before
     return found
 

@@ -2,7 +2,7 @@
 
 from tickwork.trigger.english.amount import read_amounts, total
 from tickwork.trigger.english.clause import Clause
-from tickwork.trigger.english.clock import PART_NAMES
+from tickwork.trigger.english.clock import NAMED, PART_NAMES
 from tickwork.trigger.english.cursor import Cursor
 from tickwork.trigger.english.dayphrase import add_days, add_ordinals, add_weekdays
 from tickwork.trigger.english.lexicon import (
@@ -49,6 +49,8 @@ def add_every(cursor: Cursor, clause: Clause) -> None:
         _every_other(cursor, clause)
     elif cursor.take("single") or cursor.take("and", "every"):
         add_every(cursor, clause)
+    elif cursor.word in NAMED:
+        add_rate(clause, Amount(1, "day"))
     elif part := cursor.take_one_of(PART_NAMES):
         clause.part = PART_NAMES[part]
     elif _counts_days(cursor):
@@ -60,6 +62,8 @@ def add_every(cursor: Cursor, clause: Clause) -> None:
     elif unit := (unit_of(cursor.word) if cursor.word else None):
         cursor.at += 1
         add_rate(clause, _with_half(cursor, unit))
+        for span in ("week", "month", "year") if unit == "day" else ():
+            cursor.take("of", "the", span)
     else:
         _check_is_date(cursor)
         if not add_days(cursor, clause):
