@@ -13,7 +13,8 @@ import asyncpg
 from tickwork.model.errors import Invalid
 from tickwork.store.failure import LOST, reason_of
 
-_ANSWER_WITHIN = 3.0  # seconds, where the URL has no connect_timeout
+# Seconds, where the URL has no connect_timeout. A single host that is slow is better than none.
+_ANSWER_WITHIN, _ANSWER_WITHIN_ALONE = 3.0, 5.0
 _DEFAULT_PORT = "5432"
 _PRIMARY = "primary"
 _OWN_OPTIONS: tuple[str, ...] = ("connect_timeout", "target_session_attrs")
@@ -35,10 +36,11 @@ class Connector:
 
     def __init__(self, url: str) -> None:
         self._url, given = _without_own_options(url)
-        self._answer_within = _seconds(given.get("connect_timeout"))
         # Reading is not enough: a standby is no answer, unless the URL says so.
         self._wanted = given.get("target_session_attrs") or os.environ.get("PGTARGETSESSIONATTRS") or _PRIMARY
         self._hosts: list[Host | None] = [*_hosts(url)] or [None]  # None: as the URL says
+        usual = _ANSWER_WITHIN if len(self._hosts) > 1 else _ANSWER_WITHIN_ALONE
+        self._answer_within = _seconds(given.get("connect_timeout"), usual)
 
     @property
     def patience(self) -> float:
@@ -98,14 +100,14 @@ def _without_own_options(url: str) -> tuple[str, dict[str, str]]:
     return (urlunsplit(parts._replace(query=urlencode(query))) if own else url), own
 
 
-def _seconds(given: str | None) -> float:
+def _seconds(given: str | None, usual: float) -> float:
     if given is None:
-        return _ANSWER_WITHIN
+        return usual
     if not given.isdigit():
         raise Invalid.field(
             "database_url", f"connect_timeout={given} is no number of seconds", "write connect_timeout=3"
         )
-    return float(given) or _ANSWER_WITHIN
+    return float(given) or usual
 
 
 def _hosts(url: str) -> list[Host]:
