@@ -1,5 +1,6 @@
 """Bugs to plant, one at a time: each is a small change that a tired person might make."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
 from math import inf
@@ -10,6 +11,7 @@ import pytest
 
 from tickwork.define.run import Runs
 from tickwork.dispatch import member
+from tickwork.dispatch.gate import Gates
 from tickwork.execute.lease import Lease
 from tickwork.model import lifecycle
 from tickwork.model.ids import execution_id
@@ -17,6 +19,8 @@ from tickwork.model.protocol import Run
 from tickwork.model.retry import RetryPolicy
 from tickwork.store.query import queries
 from tickwork.trigger import catch_up
+
+_MANY = 1000
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -68,6 +72,19 @@ async def _answered_before_written(runs: Runs, tenant_id: int, job: int, overlap
 
 def _never_over(lease: Lease, token: str, *, sent: float, seconds: float) -> None:
     lease.token, lease._seconds, lease.deadline = token, seconds, inf
+
+
+def _no_gate_is_an_open_gate(patch: pytest.MonkeyPatch) -> None:
+    begin = Gates.__init__
+
+    def believe_in_all(gates: Gates, *lanes_and_gates: Any) -> None:
+        begin(gates, *lanes_and_gates)
+        gates._bounds = defaultdict(list, gates._bounds)
+
+    patch.setattr(Gates, "__init__", believe_in_all)
+    patch.setattr(
+        Gates, "room", lambda gates, lane: min(map(gates._room, gates._bounds[lane.id]), default=_MANY)
+    )
 
 
 BUGS = [
@@ -189,4 +206,5 @@ BUGS = [
         "I19",
         _in_query("gate", "running", "WHERE s.gate_id", "WHERE false AND s.gate_id"),
     ),
+    Bug("work of a lane whose limits were not read is handed out", "I19", _no_gate_is_an_open_gate),
 ]

@@ -1,13 +1,13 @@
 """What users ask for, at random, and what they hear."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import msgspec
 
 from simulation.store import Planned
-from simulation.worker import TASK
+from simulation.worker import TASKS
 from simulation.world import BEGIN, TENANT, Server, World
 from support.evidence import Key, Operation
 from tickwork.api.call import Call
@@ -38,10 +38,26 @@ class Client:
         self._unanswered: list[tuple[int, str]] = []  # runs to ask for again: job, Idempotency-Key
 
     async def create(self, server: Server, planned: Planned | None = None) -> None:
-        self._requests += 1
         number = self._world.random.choice((1, 2, 3))
-        keys = tuple(f"k{self._requests}-{each}" for each in range(number))
-        requests = [self._job(key) for key in keys]
+        await self._create(server, [{} for _ in range(number)], planned)
+
+    async def fill(self, server: Server, task: str, places: int) -> None:
+        """As much of a task as workers have places for, one under a limit that is then used up, and what falls due
+        soon: more of it under that limit, beside another task."""
+        now = {"task": task, "schedule": {"at": self._world.now.isoformat()}, "payload": {}}
+        soon = {"schedule": {"every": "5s", **_WINDOW}}
+        used_up = {"limits": [{"key": f"full {self._requests}", "max_running": 1}]}
+        (other,) = {*TASKS} - {task}
+        chosen = [{**now, **used_up}, *[{**now, "limits": []}] * (places - 1)]
+        chosen += [{"task": task, **soon, **used_up}, {"task": other, **soon}]
+        await self._create(server, chosen, None)
+
+    async def _create(
+        self, server: Server, chosen: Sequence[dict[str, Any]], planned: Planned | None
+    ) -> None:
+        self._requests += 1
+        keys = tuple(f"k{self._requests}-{each}" for each in range(len(chosen)))
+        requests = [*map(self._job, keys, chosen)]
         answer, made = await self._ask(server, server.node.jobs.create(TENANT, requests), planned)
         self._jobs += [parse_job_id(view.id) for view in made or ()]
         self._note(Operation("create", answer, 0, keys=keys))
@@ -65,7 +81,8 @@ class Client:
         while self._unanswered:
             await self._run(server, *self._unanswered.pop(), None)
 
-    def _job(self, key: str) -> JobRequest:
+    def _job(self, key: str, chosen: dict[str, Any]) -> JobRequest:
+        """At random, but for what is chosen."""
         choose = self._world.random.choice
         now = self._world.now
         schedule = choose(
@@ -80,7 +97,7 @@ class Client:
         return msgspec.convert(
             {
                 "key": key,
-                "task": TASK,
+                "task": choose(TASKS),
                 "payload": {"poison": True} if once and self._world.random.random() < _POISONED else {},
                 "schedule": schedule,
                 "overlap": choose(("skip", "skip", "queue", "allow", "replace")),
@@ -94,6 +111,7 @@ class Client:
                     "max": "5s",
                     "jitter": choose((0, 0.2, 0.5)),
                 },
+                **chosen,
             },
             JobRequest,
         )

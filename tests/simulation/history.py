@@ -8,7 +8,7 @@ import asyncpg
 from simulation.client import HORIZON, Client
 from simulation.nemesis import Nemesis
 from simulation.store import Lines, Planned
-from simulation.worker import SimulatedWorker
+from simulation.worker import TASKS, SimulatedWorker
 from simulation.world import Server, World
 from support.evidence import Evidence
 from support.observer import observed
@@ -27,6 +27,8 @@ _LOST_REQUESTS = (
     Planned("lose commit"),
     Planned("lose statement", 4),
 )
+_BEFORE_LIMITS = Planned("stand still", words="FOR UPDATE OF g")
+_OFTEN_DUE = 5.0  # seconds
 _LEFT_OUT = {"partitions", "past jobs", "zone data", "key use", "answers", "promote"}
 _PAUSES = (0.05, 0.2, 1.0, 1.0, 3.0, 3.0, 4.0)
 _AHEAD = 0.2  # seconds
@@ -85,8 +87,9 @@ class _Script:
         world = self._world
         for number in range(self._random.randint(2, 3)):
             world.servers.append(await world.open_server(number))
-        for _ in range(self._random.randint(2, 3)):
-            world.connect(self._nemesis.hire(), self._random.choice(world.servers))
+        self._nemesis.hire(self._random.randint(2, 3))
+        for worker in world.workers:
+            world.connect(worker, self._random.choice(world.servers))
         await self._deliver_all()
         await self._client.create(world.servers[0])
 
@@ -94,7 +97,7 @@ class _Script:
         faults = set(self._random.sample(range(_STEPS), self._random.randint(*_FAULTS)))
         weights = {
             self._step: 12, self._deliver: 14, self._act: 5, self._beat: 3, self._ask: 2, self._wait: 5,
-            self._hand_out_ahead: 1,
+            self._hand_out_ahead: 1, self._free_places_before_limits: 3,
         }  # fmt: skip
         for number in range(_STEPS):
             await self._nemesis.mend()
@@ -158,6 +161,37 @@ class _Script:
                 await self._deliver()
             await self._act()
 
+    async def _free_places_before_limits(self) -> None:
+        """Workers that are full free places while firing waits for the locks of the limits."""
+        server = self._running_server()
+        workers = self._workers_of(server) if server else []
+        tasks = [task for task in TASKS if 0 < sum(task in worker.tasks for worker in workers) < len(workers)]
+        if server is None or not tasks:
+            return
+        task = self._random.choice(tasks)
+        full = [worker for worker in workers if task in worker.tasks]
+        await self._client.fill(server, task, sum(worker.places for worker in full))
+        await self._world.drain(server, "claim")
+        await self._exchange_all(server)
+        await self._world.advance(_OFTEN_DUE - self._world.seconds() % _OFTEN_DUE)
+        await self._beat()
+        await self._world.step(server, "fire", _BEFORE_LIMITS)
+        await self._exchange_all(server)
+        await self._world.go_on(server)
+
+    def _workers_of(self, server: Server) -> list[SimulatedWorker]:
+        return [each for each in self._awake_workers() if each.link and each.link.server == server.number]
+
+    async def _exchange_all(self, server: Server) -> None:
+        """All messages between a node and its workers, which do what they can meanwhile."""
+        for link in [link for link in self._world.links if link.server == server.number]:
+            while link.to_worker and self._is_awake(link.worker):
+                self._world.deliver_to_worker(link)
+        await self._act()
+        for link in [link for link in self._world.links if link.server == server.number]:
+            while link.to_server:
+                await self._world.deliver_to_server(link)
+
     async def _all_is_well(self) -> None:
         """Everything must come to its end, without anybody's help."""
         world = self._world
@@ -182,8 +216,7 @@ class _Script:
             worker.beat()
             worker.act()
             self._part_with(worker)
-        while len(self._world.workers) < 2:
-            self._nemesis.hire()
+        self._nemesis.hire(2)
         await self._deliver_all()
         for server in self._world.servers:
             for loop in server.node._loops.names():

@@ -1,7 +1,7 @@
 """What goes wrong, at random."""
 
 from simulation.store import Planned
-from simulation.worker import SimulatedWorker
+from simulation.worker import TASKS, SimulatedWorker
 from simulation.world import Server, World
 
 _LOOPS = ("fire", "claim", "record", "rescue", "renew", "release", "revoke", "reconcile", "backfill")
@@ -38,7 +38,7 @@ class Nemesis:
             if (server.frozen or server.standing) and self._world.random.random() < 0.1:
                 await self._thaw(server)
         if len(self._world.workers) < 2:
-            self.hire()
+            self._hire()
 
     async def heal(self) -> None:
         """All that is left to mend, at once."""
@@ -54,14 +54,22 @@ class Nemesis:
             if link.swallows:
                 link.swallows = False
                 link.cut()
-        while len(self._world.workers) < 2:
-            self.hire()
+        self.hire(2)
 
-    def hire(self) -> SimulatedWorker:
+    def hire(self, least: int) -> None:
+        """Until there are so many workers, and one for every task."""
+        while len(self._world.workers) < least or not self._is_every_task_offered():
+            self._hire()
+
+    def _hire(self) -> None:
+        """Some offer only a part of the tasks, so that one may be full while another has room."""
         self._names += 1
-        worker = SimulatedWorker(self._world, f"worker-{self._names}")
-        self._world.workers.append(worker)
-        return worker
+        part = self._world.random.choice((TASKS, TASKS[:1], TASKS[1:]))
+        tasks = part if self._is_every_task_offered() else TASKS
+        self._world.workers.append(SimulatedWorker(self._world, f"worker-{self._names}", tasks))
+
+    def _is_every_task_offered(self) -> bool:
+        return {task for worker in self._world.workers for task in worker.tasks} == {*TASKS}
 
     async def _thaw(self, server: Server) -> None:
         server.frozen = False

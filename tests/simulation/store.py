@@ -24,10 +24,11 @@ Fault = Literal["lose statement", "lose commit", "lose answer", "stand still", "
 
 
 class Planned(NamedTuple):
-    """A fault that waits for its moment: the so-many-th statement, or the commit."""
+    """A fault that waits for its moment: the so-many-th statement, one with these words, or the commit."""
 
     fault: Fault
     statement: int = 0
+    words: str = ""
 
 
 class Lines:
@@ -72,10 +73,12 @@ class Access:
         if self.cut:
             raise ConnectionRefusedError("simulated: the database is away")
 
-    def strikes(self, *faults: Fault) -> bool:
-        """Whether one of these faults is due at the present statement; then it is over with."""
+    def strikes(self, fault: Fault, query: str = "") -> bool:
+        """Whether this fault is due at the present statement; then it is over with."""
         planned = self.planned
-        if planned is None or planned.fault not in faults or self.statements < planned.statement:
+        if planned is None or planned.fault != fault or self.statements < planned.statement:
+            return False
+        if planned.words not in query:
             return False
         self.planned = None
         return True
@@ -118,7 +121,7 @@ class SimulatedConnection:
         self._access.statements += 1
         if self._access.strikes("lose statement"):
             self._break("a statement was lost")
-        if self._access.strikes("stand still"):
+        if self._access.strikes("stand still", str(arguments[0])):
             await self._access.stand_still()
         return await act(*arguments, **options)
 

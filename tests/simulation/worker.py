@@ -1,6 +1,6 @@
 """A worker that does by hand what a real one does by itself, with the real one's lease, clock and outbox."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from random import Random
 from typing import Protocol
@@ -18,7 +18,7 @@ from tickwork.model.ids import from_micros, to_micros
 from tickwork.model.protocol import Beat, Claim, Drain, Failure, Hello, Outcome, Run, TaskOffer
 from tickwork.model.worker import LEASE, MARGIN
 
-TASK = "work"
+TASKS = ("work", "other")
 POISON = b"poison"  # in the payload of a job that takes its workers down
 _ROUNDING = 1e-6
 _MAY_WORK_FOR = (LEASE - MARGIN).total_seconds() + _ROUNDING
@@ -58,9 +58,10 @@ class _Attempt:
 
 
 class SimulatedWorker:
-    def __init__(self, world: Surroundings, name: str) -> None:
+    def __init__(self, world: Surroundings, name: str, tasks: Sequence[str]) -> None:
         self._world = world
         self.name = name
+        self.tasks = tasks
         self._offset = world.random.uniform(0, 1000)
         self._slots = world.random.randint(1, 3)
         self._start_over()
@@ -84,6 +85,10 @@ class SimulatedWorker:
         return self._world.seconds() + self._offset
 
     @property
+    def places(self) -> int:
+        return self._credit()
+
+    @property
     def busy(self) -> bool:
         return any(attempt.runs for attempt in self._held.values())
 
@@ -98,7 +103,7 @@ class SimulatedWorker:
                 version="0",
                 slots=self._slots,
                 credit=self._credit(),
-                tasks=[TaskOffer(TASK, {"type": "object"})],
+                tasks=[TaskOffer(task, {"type": "object"}) for task in self.tasks],
                 resume=self._lease.token,
                 holding=[_claim(attempt.run) for attempt in self._held.values()],
             )
