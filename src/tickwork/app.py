@@ -84,7 +84,8 @@ _SELDOM = 3600.0  # it is woken
 _FILL = 0.5
 _NOTE = 0.2
 _VITAL_CONNECTIONS = 3
-_CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS
+_RECOVERY_CONNECTIONS = 2
+_CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS - _RECOVERY_CONNECTIONS
 _ANSWERS_KEPT = timedelta(hours=24)
 _PROMOTED = 1000
 
@@ -160,7 +161,8 @@ class Node:
         condition = Condition()
         self._database = Database(self.database_url, size=_CONNECTIONS, condition=condition)
         self._vital = Database(self.database_url, size=_VITAL_CONNECTIONS, limits=VITAL, condition=condition)
-        for database in (self._database, self._vital):
+        self._recovery = Database(self.database_url, size=_RECOVERY_CONNECTIONS, condition=condition)
+        for database in (self._database, self._vital, self._recovery):
             await database.open()
             opening.push_async_callback(database.close)
         self._clock = DatabaseClock(self._vital)
@@ -173,7 +175,7 @@ class Node:
         self._read = PostgresReadStore(self._database, timing_from_text)
         self._tenancy = PostgresTenancyStore(self._database)
         self._triggers = PostgresTriggerStore(self._database)
-        self._dispatch = PostgresDispatchStore(self._database, self._vital, LEAD)
+        self._dispatch = PostgresDispatchStore(self._database, self._vital, self._recovery, LEAD)
         self._backfills = PostgresBackfillStore(self._database)
         self._roster = Roster()
         self._may_go_on = self._after_commit(self._something_waits)

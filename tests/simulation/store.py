@@ -113,6 +113,9 @@ class SimulatedConnection:
     async def copy_records_to_table(self, *arguments: Any, **options: Any) -> Any:
         return await self._send(self._real.copy_records_to_table, *arguments, **options)
 
+    def get_server_version(self) -> Any:
+        return self._real.get_server_version()
+
     def terminate(self) -> None:
         self._broken = True
 

@@ -1,6 +1,7 @@
 """What the tables of circuit breakers promise when several write at once, and what reading them costs."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
@@ -176,6 +177,6 @@ async def test_letting_go_reads_no_more_than_it_lets_go(
         "FROM generate_series(1, 20000) n"
     )
     await connection.execute("ANALYZE tickwork.held_by_breaker")
-    free = (await explain(database, "breaker", "let_go")).partition("CTE in_order")[0]
+    free = re.split("CTE in_order|WindowAgg", await explain(database, "breaker", "let_go"))[0]
     assert "using held_by_breaker_pkey" in free
     assert "Sort" not in free

@@ -31,4 +31,6 @@ def explained() -> Iterator[None]:
 
 
 def _lines(error: Exception) -> list[str]:
-    return list(map(str, error.errors)) if isinstance(error, Invalid) else [str(error)]
+    if isinstance(error, Invalid):
+        return list(map(str, error.errors))
+    return [str(error) or "no answer in time"]

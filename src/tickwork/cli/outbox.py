@@ -15,11 +15,12 @@ from tickwork.cli.value import duration
 from tickwork.client.address import Address
 from tickwork.client.asynchronous import AsyncClient
 from tickwork.logs import configure_logs
-from tickwork.model.errors import Invalid, Unavailable
+from tickwork.model.errors import Invalid
 from tickwork.model.page import Page
 from tickwork.outbox import statement
 from tickwork.outbox.relay import Relay, connected
 from tickwork.outbox.schema import Connection, check, install, schema_sql
+from tickwork.store.failure import unavailable
 
 Result = TypeVar("Result")
 
@@ -142,7 +143,7 @@ def _in_outbox(
         with as_refused():
             return asyncio.run(main())
     except (OSError, asyncpg.InterfaceError) as error:
-        raise Unavailable(f"the database cannot be reached: {error}") from error
+        raise unavailable(error) from error
 
 
 def _required(url: str | None) -> str:

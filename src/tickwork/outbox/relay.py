@@ -23,6 +23,7 @@ from tickwork.outbox.schema import Connection, check
 _LARGEST_BATCH = 200
 _POLL = 1.0  # seconds, for what no notification told of
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
+_CONNECT_WITHIN = 5.0
 _ANSWER_WITHIN = 30.0
 _FROZEN = "90s"  # longer than any answer takes
 _REMEMBERED = timedelta(hours=20)  # a server forgets an Idempotency-Key after 24
@@ -139,7 +140,7 @@ class Relay:
 async def connected(url: str) -> AsyncIterator[Connection]:
     connection = await asyncpg.connect(
         url,
-        timeout=_ANSWER_WITHIN,
+        timeout=_CONNECT_WITHIN,
         command_timeout=_ANSWER_WITHIN,
         statement_cache_size=0,
         server_settings={"application_name": "tickwork outbox"},

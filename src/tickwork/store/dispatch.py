@@ -24,11 +24,13 @@ from tickwork.store.settling import PostgresSettling
 
 
 class PostgresDispatchStore:
-    def __init__(self, database: Database, vital: Database, lead: timedelta) -> None:
-        """Leases renew on connections of their own, so that no load can make living workers look dead. `lead`: how
-        long before its time an execution may be handed over."""
+    def __init__(self, database: Database, vital: Database, recovery: Database, lead: timedelta) -> None:
+        """Leases renew on connections of their own, so that no load can make living workers look dead. `recovery`: for
+        what concerns all that a worker holds, which may take longer than a renewal may. `lead`: how long before its
+        time an execution may be handed over."""
         self._database = database
         self._vital = vital
+        self._recovery = recovery
         self._lead = lead
         self._sql = queries("dispatch")
 
@@ -46,7 +48,7 @@ class PostgresDispatchStore:
 
     @asynccontextmanager
     async def rescuing(self) -> AsyncIterator["PostgresRescuing"]:
-        async with self._vital.transaction() as connection:
+        async with self._recovery.transaction() as connection:
             yield PostgresRescuing(connection)
 
     async def register(
@@ -86,7 +88,7 @@ class PostgresDispatchStore:
         return Seat(row["id"], row["connection"]) if row else None
 
     async def held_by(self, worker_id: int) -> HeldWorks:
-        async with self._vital.transaction() as connection:
+        async with self._recovery.transaction() as connection:
             await connection.execute(self._sql["wait_for_handouts"], worker_id)
             rows = await connection.fetch(self._sql["held_by"], worker_id, self._lead)
         return HeldWorks([row[0] for row in rows], works_of([row[1:] for row in map(tuple, rows)]))

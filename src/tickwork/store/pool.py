@@ -20,7 +20,7 @@ from tickwork.store.session import SETTINGS, WORK, Limits
 
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
-CONNECTIONS = 11  # of a node, at most
+CONNECTIONS = 13  # of a node, at most
 _WAIT = 5.0  # seconds for a connection that is in use
 _ROLL_BACK_WITHIN = 5.0
 

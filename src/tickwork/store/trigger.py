@@ -27,6 +27,9 @@ from tickwork.store.port.work import Works
 from tickwork.store.query import queries, rows_written
 
 _PICKED = 11  # columns of a picked job
+_LOOKS_UP_LISTS = (
+    17  # since this version a list that is the last part of a key is looked up, however few seem to match
+)
 
 
 class PostgresTriggerStore:
@@ -102,9 +105,9 @@ class PostgresFiring(PostgresHanding):
             (works.tenants[span.start], rounds[number].last_at, span.start + 1, span.stop)
             for number, span in candidates.spans()
         ]
-        rows = await self._connection.fetch(
-            self._sql["blockers"], *map(list, zip(*spans, strict=True)), works.jobs
-        )
+        at_once = self._connection.get_server_version().major >= _LOOKS_UP_LISTS
+        sql = self._sql["blockers" if at_once else "blockers_singly"]
+        rows = await self._connection.fetch(sql, *map(list, zip(*spans, strict=True)), works.jobs)
         if not rows:
             return {}
         places = {job: place for place, job in enumerate(works.jobs)}

@@ -141,6 +141,13 @@ def test_a_silent_database_is_told_with_its_reason(run, words):
     assert "the database cannot be reached: no answer within 1 s" in " ".join(done.output.split())
 
 
+def test_a_silent_database_of_the_outbox_is_told_with_its_reason(run):
+    with silent_port() as port:
+        done = run("outbox", "list", "--database-url", f"postgresql://x@127.0.0.1:{port}/x")
+    assert done.exit_code == 1
+    assert "the database cannot be reached: no answer in time" in done.stderr
+
+
 @pytest.mark.parametrize("command", ["up", "server"])
 @pytest.mark.parametrize("by", ["flag", "variable"])
 def test_a_port_that_was_asked_for_and_is_taken_ends_it(run, command, by):

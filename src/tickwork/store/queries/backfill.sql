@@ -70,12 +70,15 @@ CROSS JOIN LATERAL (
 -- everybody does.
 WITH remembered AS (
     INSERT INTO tickwork.extra (job_id, scheduled_for)
-    SELECT $2, e.blocked_by FROM tickwork.execution e
-    WHERE e.tenant_id = $1 AND e.job_id = $2 AND e.scheduled_for = ANY($3::timestamptz[])
-        AND $6::text = 'failed' AND e.status = 'skipped' AND EXISTS (
-            SELECT FROM tickwork.execution b
-            WHERE b.tenant_id = $1 AND b.scheduled_for = e.blocked_by AND b.job_id = $2 AND b.finished_at IS NULL
-            OFFSET 0)
+    SELECT $2, e.blocked_by FROM unnest($3::timestamptz[]) AS at CROSS JOIN LATERAL (
+        SELECT blocked_by FROM tickwork.execution
+        WHERE tenant_id = $1 AND scheduled_for = at AND job_id = $2 AND $6::text = 'failed' AND status = 'skipped'
+        OFFSET 0
+    ) e
+    WHERE EXISTS (
+        SELECT FROM tickwork.execution b
+        WHERE b.tenant_id = $1 AND b.scheduled_for = e.blocked_by AND b.job_id = $2 AND b.finished_at IS NULL
+        OFFSET 0)
     ON CONFLICT DO NOTHING
 ), alive AS (
     DELETE FROM tickwork.dead_letter
@@ -86,7 +89,8 @@ WITH remembered AS (
     SET status = 'pending', trigger = 'backfill', attempt = e.attempt + 1, failures = 0, losses = 0, worker_id = NULL,
         started_at = NULL, finished_at = NULL, blocked_by = NULL, reason = NULL, lane_id = $4, priority = $5,
         ready_at = tickwork.clock() + array_position($3, e.scheduled_for) * interval '1 microsecond'
-    WHERE e.tenant_id = $1 AND e.job_id = $2 AND e.scheduled_for = ANY($3::timestamptz[])
+    FROM (SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM unnest($3::timestamptz[]) AS at OFFSET 0) o
+    WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job_id = o.job_id
         AND $6::text = 'failed' AND e.status IN ('failed', 'skipped') AND (SELECT count(*) FROM alive) >= 0
     RETURNING e.scheduled_for
 ), new AS (
@@ -117,10 +121,11 @@ WHERE id = $1;
 SELECT tenant_id, job_id, status, active FROM tickwork.backfill WHERE tenant_id = $1 AND id = $2 FOR UPDATE;
 
 -- name: cancel_backfilled
--- Ends the executions of a backfill that wait.
-UPDATE tickwork.execution
+-- Ends the executions of a backfill that wait. OFFSET 0: each is looked up by its whole key.
+UPDATE tickwork.execution e
 SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reason = 'backfill cancelled'
-WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = ANY($3::timestamptz[]) AND status = 'pending';
+FROM (SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM unnest($3::timestamptz[]) AS at OFFSET 0) o
+WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job_id = o.job_id AND e.status = 'pending';
 
 -- name: stop_backfill
 -- Makes no more of it.

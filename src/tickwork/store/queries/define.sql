@@ -89,15 +89,24 @@ FROM (
 
 -- name: jobs_by_key
 -- The jobs that have these keys, and the rules to lock before they may be looked at.
-SELECT id, key, rule_id FROM tickwork.job
-WHERE tenant_id = $1 AND key = ANY($2::text[]) AND key IS NOT NULL AND status <> 'cancelled';
+SELECT j.* FROM (SELECT DISTINCT unnest($2::text[]) AS key) wanted CROSS JOIN LATERAL (
+    SELECT id, key, rule_id FROM tickwork.job
+    WHERE tenant_id = $1 AND key = wanted.key AND key IS NOT NULL AND status <> 'cancelled'
+    OFFSET 0
+) j;
 
 -- name: lock_jobs_by_key
--- Locks the jobs that have these keys. + 0: they are found by key and then sorted, not looked for in the order of ids.
+-- Locks the jobs that have these keys: each is found by its key, and then they are locked in the order of their ids.
 SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, key, overlap::text,
     followed, depends
 FROM tickwork.job
-WHERE tenant_id = $1 AND key = ANY($2::text[]) AND key IS NOT NULL AND status <> 'cancelled'
+WHERE id = ANY(ARRAY(
+        SELECT j.id FROM unnest($2::text[]) AS wanted (key) CROSS JOIN LATERAL (
+            SELECT id FROM tickwork.job
+            WHERE tenant_id = $1 AND key = wanted.key AND key IS NOT NULL AND status <> 'cancelled'
+            OFFSET 0
+        ) j))
+    AND status <> 'cancelled'
 ORDER BY id + 0
 FOR UPDATE;
 
@@ -182,11 +191,15 @@ WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
 
 -- name: stop_ahead
 -- Ends executions that were fired ahead of a time that has not come yet.
-UPDATE tickwork.execution
+UPDATE tickwork.execution e
 SET status = $4, ready_at = NULL, finished_at = tickwork.clock(), reason = $5
-WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = ANY($3::timestamptz[])
-    AND scheduled_for > tickwork.clock() AND finished_at IS NULL
-RETURNING scheduled_for, attempt, worker_id;
+FROM (
+    SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM unnest($3::timestamptz[]) AS at
+    WHERE at > tickwork.clock()
+    OFFSET 0
+) o
+WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job_id = o.job_id AND e.finished_at IS NULL
+RETURNING e.scheduled_for, e.attempt, e.worker_id;
 
 -- name: take_back
 -- Takes an execution that has not begun out of its worker's hands, to wait until its job is resumed.
@@ -206,30 +219,35 @@ WHERE e.tenant_id = ANY(ARRAY[held.tenant_id]) AND e.scheduled_for = held.schedu
 RETURNING held.scheduled_for, held.attempt, held.worker_id;
 
 -- name: hold_waiting
--- Lets the waiting executions of a job wait until it is resumed, whatever else they waited for.
-UPDATE tickwork.execution SET ready_at = 'infinity', reason = NULL
-WHERE tenant_id = $1 AND scheduled_for = ANY(ARRAY(SELECT tickwork.waiting_times($1, $2, $3))) AND job_id = $2
-    AND ready_at IS NOT NULL;
+-- Lets the waiting executions of a job wait until it is resumed, whatever else they waited for. isfinite, here and below:
+-- what waits is looked up by its key, never looked for among all that waits.
+UPDATE tickwork.execution e SET ready_at = 'infinity', reason = NULL
+FROM (SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM tickwork.waiting_times($1, $2, $3) AS at OFFSET 0) o
+WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job_id = o.job_id
+    AND isfinite(e.ready_at) IS NOT NULL;
 
 -- name: unhold_waiting
 -- Lets the waiting executions of a job go on, except those that wait for other jobs.
-UPDATE tickwork.execution SET ready_at = greatest(scheduled_for, tickwork.clock()), reason = NULL
-WHERE tenant_id = $1 AND scheduled_for = ANY(ARRAY(SELECT tickwork.waiting_times($1, $2, $3))) AND job_id = $2
-    AND NOT isfinite(ready_at) AND blocked_by IS NULL
-    AND NOT tickwork.is_waiting(job_id, scheduled_for);
+UPDATE tickwork.execution e SET ready_at = greatest(e.scheduled_for, tickwork.clock()), reason = NULL
+FROM (SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM tickwork.waiting_times($1, $2, $3) AS at OFFSET 0) o
+WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job_id = o.job_id
+    AND NOT isfinite(e.ready_at) AND e.blocked_by IS NULL
+    AND NOT tickwork.is_waiting(e.job_id, e.scheduled_for);
 
 -- name: cancel_waiting
 -- Ends the waiting executions of a job.
-UPDATE tickwork.execution
+UPDATE tickwork.execution e
 SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reason = $4
-WHERE tenant_id = $1 AND scheduled_for = ANY(ARRAY(SELECT tickwork.waiting_times($1, $2, $3))) AND job_id = $2
-    AND ready_at IS NOT NULL;
+FROM (SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM tickwork.waiting_times($1, $2, $3) AS at OFFSET 0) o
+WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job_id = o.job_id
+    AND isfinite(e.ready_at) IS NOT NULL;
 
 -- name: move_waiting
 -- Moves the waiting executions of a job to another lane or priority.
-UPDATE tickwork.execution SET lane_id = $4, priority = $5
-WHERE tenant_id = $1 AND scheduled_for = ANY(ARRAY(SELECT tickwork.waiting_times($1, $2, $3))) AND job_id = $2
-    AND ready_at IS NOT NULL;
+UPDATE tickwork.execution e SET lane_id = $4, priority = $5
+FROM (SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM tickwork.waiting_times($1, $2, $3) AS at OFFSET 0) o
+WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job_id = o.job_id
+    AND isfinite(e.ready_at) IS NOT NULL;
 
 -- name: find_tasks
 -- What workers said these tasks' payloads must look like, and how their jobs are run.

@@ -4,7 +4,9 @@ SELECT tickwork.clock() AS now;
 
 -- name: jobs_by_id
 -- Some jobs as shown to users.
-SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = ANY($2::bigint[]);
+SELECT v.* FROM unnest($2::bigint[]) AS wanted (id) CROSS JOIN LATERAL (
+    SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = wanted.id OFFSET 0
+) v;
 
 -- name: job_with_key
 -- The job that has a key; one that was cancelled has it no more.

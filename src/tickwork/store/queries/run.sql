@@ -3,8 +3,11 @@
 -- for or cancelled waiting for, or else the latest run by hand. Backfills have a pace of their own and are never in the
 -- way. OFFSET 0: looked up by its whole key, never joined.
 WITH RECURSIVE way AS (
-    SELECT scheduled_for, finished_at, blocked_by FROM tickwork.execution
-    WHERE tenant_id = $1 AND scheduled_for = ANY($3::timestamptz[]) AND job_id = $2 AND trigger <> 'backfill'
+    SELECT fired.* FROM unnest($3::timestamptz[]) AS at CROSS JOIN LATERAL (
+        SELECT e.scheduled_for, e.finished_at, e.blocked_by FROM tickwork.execution e
+        WHERE e.tenant_id = $1 AND e.scheduled_for = at AND e.job_id = $2 AND e.trigger <> 'backfill'
+        OFFSET 0
+    ) fired
     UNION
     SELECT before.* FROM way CROSS JOIN LATERAL (
         SELECT b.scheduled_for, b.finished_at, b.blocked_by FROM tickwork.execution b

@@ -73,6 +73,46 @@ FROM (
         OFFSET 0)
 ) found;
 
+-- name: blockers_singly
+-- The same, with each job of the rule looked up by itself: up to PostgreSQL 16 a list that is the last part of a key is
+-- held against every execution of the round instead.
+SELECT found.job_id, found.by_hand, found.scheduled_for, (
+    SELECT count(*) FROM tickwork.execution q
+    WHERE q.tenant_id = found.tenant_id AND q.job_id = found.job_id
+        AND q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL) AS queued
+FROM (
+    SELECT r.tenant_id, last.job_id, false AS by_hand, unended.scheduled_for
+    FROM unnest($1::int[], $2::timestamptz[], $3::int[], $4::int[]) AS r (tenant_id, last_at, first, last)
+    CROSS JOIN LATERAL unnest(($5::bigint[])[r.first:r.last]) AS asked (job_id)
+    CROSS JOIN LATERAL (
+        SELECT e.job_id, e.scheduled_for, e.finished_at, e.blocked_by FROM tickwork.execution e
+        WHERE e.tenant_id = r.tenant_id AND e.scheduled_for = r.last_at AND e.job_id = asked.job_id
+            AND (e.finished_at IS NULL OR e.blocked_by IS NOT NULL) AND e.trigger <> 'backfill'
+        OFFSET 0
+    ) last
+    CROSS JOIN LATERAL (
+        WITH RECURSIVE way AS (
+            SELECT last.scheduled_for, last.finished_at, last.blocked_by
+            UNION
+            SELECT before.* FROM way CROSS JOIN LATERAL (
+                SELECT b.scheduled_for, b.finished_at, b.blocked_by FROM tickwork.execution b
+                WHERE b.tenant_id = r.tenant_id AND b.scheduled_for = way.blocked_by AND b.job_id = last.job_id
+                OFFSET 0
+            ) before
+            WHERE way.finished_at IS NOT NULL
+        )
+        SELECT scheduled_for FROM way WHERE finished_at IS NULL
+    ) unended
+    UNION ALL
+    SELECT j.tenant_id, x.job_id, true, x.scheduled_for
+    FROM tickwork.extra x JOIN tickwork.job j ON j.id = x.job_id
+    WHERE x.job_id = ANY($5::bigint[]) AND x.backfill_id IS NULL AND EXISTS (
+        SELECT FROM tickwork.execution e
+        WHERE e.tenant_id = j.tenant_id AND e.scheduled_for = x.scheduled_for AND e.job_id = x.job_id
+            AND e.finished_at IS NULL
+        OFFSET 0)
+) found;
+
 -- name: cancel_blockers
 -- Ends the executions that newer ones replace, with those they wait for and those run by hand, and has their workers
 -- told.
