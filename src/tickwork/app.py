@@ -7,7 +7,7 @@ Every node does every duty. Nodes know nothing of each other; row locks in the d
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -37,6 +37,7 @@ from tickwork.dispatch.roster import Roster
 from tickwork.dispatch.why import Reasons
 from tickwork.model.errors import Unavailable
 from tickwork.model.preview import Preview
+from tickwork.model.protocol import Outcome
 from tickwork.record.complete import Recorder
 from tickwork.record.dead_letter import DeadLetters
 from tickwork.record.feed import Feeds
@@ -44,6 +45,7 @@ from tickwork.record.history import History
 from tickwork.record.log import Logs
 from tickwork.record.note import Notekeeper
 from tickwork.record.report import Reports
+from tickwork.record.waiting import Waiting
 from tickwork.service import Loops
 from tickwork.store.backfill import PostgresBackfillStore
 from tickwork.store.breaker import PostgresBreakerStore
@@ -83,6 +85,7 @@ _RELEASE = 0.2
 _SELDOM = 3600.0  # it is woken
 _FILL = 0.5
 _NOTE = 0.2
+_LOOK_AROUND = 0.5
 _VITAL_CONNECTIONS = 3
 _RECOVERY_CONNECTIONS = 2
 _CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS - _RECOVERY_CONNECTIONS
@@ -136,6 +139,7 @@ class Node:
     def end_streams(self) -> None:
         """Those who follow something or wait for work here go to another node."""
         self._feeds.close()
+        self.waiting.close()
         self.rest_workers.close()
 
     async def open(self) -> None:
@@ -268,6 +272,7 @@ class Node:
         records, logs = PostgresRecordStore(self._database), PostgresLogStore(self._database)
         self._feeds = Feeds(logs)
         self._recorder = Recorder(records, submitted=self._loops.waking("record"), recorded=self._go_on)
+        self.waiting = Waiting(self._read)
         self._notekeeper = Notekeeper(logs, submitted=self._loops.waking("notes"), kept=self._feeds.wake)
         self.logs = Logs(logs, self._read, self._feeds)
         self.reports = Reports(
@@ -281,6 +286,7 @@ class Node:
         )
         self._loops.add("record", self._recorder.record, every=1)
         self._loops.add("notes", self._notekeeper.keep, every=_NOTE)
+        self._loops.add("waiting", self.waiting.look_around, every=_LOOK_AROUND)
 
     def _compose_gateway(self) -> None:
         """Where those come in that execute."""
@@ -322,8 +328,9 @@ class Node:
         if self._claimer.something_may_be_left:
             self._loops.wake("claim")
 
-    def _go_on(self) -> None:
-        """Something ended: a limit that held others back may let them through."""
+    def _go_on(self, outcomes: Sequence[Sequence[Outcome]]) -> None:
+        """Something ended: whoever waits for it is told, and a limit that held others back may let them through."""
+        self.waiting.recorded(outcomes)
         if self._claimer.something_is_held_back:
             self._loops.wake("claim")
 

@@ -31,8 +31,8 @@ async def test_jobs_come_back_in_the_order_in_which_they_were_sent(client, conte
     assert answer.status_code == 201
     assert answer.json() == {
         "items": [
-            {"id": "j1", "key": "one", "next_run_at": "2026-01-31T12:00:00Z"},
-            {"id": "j2", "key": None, "next_run_at": "2026-01-31T12:00:00Z"},
+            {"id": "j1", "key": "one", "next_run_at": "2026-01-31T12:00:00Z", "execution_id": None},
+            {"id": "j2", "key": None, "next_run_at": "2026-01-31T12:00:00Z", "execution_id": None},
         ]
     }
 

@@ -25,6 +25,7 @@ from tickwork.api.wait import unless_gone
 from tickwork.model.tenancy import Caller
 
 _LARGEST_ON_LOOP = 128 * 1024
+_REFUSED = 300
 _EMPTY_BODIES = (b"", b"{}")
 
 
@@ -65,7 +66,13 @@ class Endpoint:
         call = Call(self._node, caller, headers, scope["path_params"], query, body)
         if route.waits:
             return await unless_gone(receive, route.handler(call))
-        if route.method != "POST" or not route.keeps_answer or KEY_HEADER not in headers:
+        reply = await self._work(route, call, scope, raw)
+        if route.finish and getattr(query, "wait", None) and reply.status < _REFUSED:
+            return await unless_gone(receive, route.finish(call, reply))
+        return reply
+
+    async def _work(self, route: Route, call: Call[Any, Any], scope: Scope, raw: bytes) -> Reply:
+        if route.method != "POST" or not route.keeps_answer or KEY_HEADER not in call.headers:
             return await route.handler(call)
         mark = fingerprint(route.method, scope["path"], scope["query_string"], raw)
         return await once(call, mark, route.handler)

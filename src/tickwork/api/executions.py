@@ -1,6 +1,7 @@
 """/executions: what ran, what runs, what will."""
 
 from tickwork.api.call import Call
+from tickwork.api.ending import WaitQuery, check_wait, with_its_end
 from tickwork.api.problem import CONFLICT
 from tickwork.api.query import JobId, PageQuery, Text, WorkerId
 from tickwork.api.reply import Reply, json_reply
@@ -51,8 +52,13 @@ async def list_missed(call: Call[NoQuery, None]) -> Reply:
     return json_reply(Page(list(missed)))
 
 
-async def get_execution(call: Call[NoQuery, None]) -> Reply:
-    """Look at an execution."""
+async def get_execution(call: Call[WaitQuery, None]) -> Reply:
+    """Look at an execution.
+
+    With `wait` the answer comes when it has ended, or when the time is over. A server on which too many wait already
+    answers at once.
+    """
+    check_wait(call.query)
     return json_reply(await call.node.history.get(call.tenant_id, *call.id(parse_execution_id)))
 
 
@@ -99,7 +105,15 @@ ROUTES = (
         Page[ExecutionView],
         query=HistoryQuery,
     ),
-    Route("GET", "/v1/executions/{id}", get_execution, Scope.READ, ExecutionView),
+    Route(
+        "GET",
+        "/v1/executions/{id}",
+        get_execution,
+        Scope.READ,
+        ExecutionView,
+        query=WaitQuery,
+        finish=with_its_end,
+    ),
     Route("GET", "/v1/executions/{id}/attempts", list_attempts, Scope.READ, Page[AttemptView]),
     Route("GET", "/v1/executions/{id}/why", explain_execution, Scope.READ, Why),
     Route(

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from tickwork.api.call import Call
+from tickwork.api.ending import WaitQuery, check_wait, with_its_end, with_its_execution
 from tickwork.api.patch import patch_of
 from tickwork.api.problem import CONFLICT, QUEUE_FULL, STALE
 from tickwork.api.query import PageQuery, Text
@@ -56,12 +57,15 @@ class JobQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return JobFilter(**{name: getattr(self, name) for name in JobFilter._fields})
 
 
-async def create_job(call: Call[NoQuery, JobRequest]) -> Reply:
+async def create_job(call: Call[WaitQuery, JobRequest]) -> Reply:
     """Create a job.
 
     Without a schedule it is due at once. The answer tells what the schedule was understood as. `priority`, `queue`,
     `timeout` and the fields of `retry` that are not given are those that the task's workers announced, if they did.
+    Of a job that is due once, `execution_id` names its execution. With `wait` the answer comes when that has ended, or
+    when the time is over, and has it as `execution`; the job is there whatever becomes of the answer.
     """
+    check_wait(call.query)
     job = await call.node.jobs.create_one(call.tenant_id, call.body)
     return json_reply(job, 201, {"location": f"/v1/jobs/{job.id}", **_etag(job)})
 
@@ -115,11 +119,13 @@ async def resume_job(call: Call[NoQuery, None]) -> Reply:
     return _job_reply(await call.node.jobs.resume(call.tenant_id, await call.job()))
 
 
-async def run_job(call: Call[NoQuery, RunRequest]) -> Reply:
+async def run_job(call: Call[WaitQuery, RunRequest]) -> Reply:
     """Run a job now, whatever its schedule.
 
-    It runs beside an execution that has not ended; say with `overlap` what else is to become of it.
+    It runs beside an execution that has not ended; say with `overlap` what else is to become of it. With `wait` the
+    answer comes when it has ended, or when the time is over.
     """
+    check_wait(call.query)
     execution = await call.node.runs.run(call.tenant_id, await call.job(), call.body.overlap)
     return json_reply(execution, 201, {"location": f"/v1/executions/{execution.id}"})
 
@@ -146,14 +152,34 @@ _VERSIONED = (CONFLICT, STALE)
 _CREATING = (CONFLICT, QUEUE_FULL)
 
 ROUTES = (
-    Route("POST", "/v1/jobs", create_job, Scope.WRITE, JobView, 201, body=_CREATE, problems=_CREATING),
+    Route(
+        "POST",
+        "/v1/jobs",
+        create_job,
+        Scope.WRITE,
+        JobView,
+        201,
+        query=WaitQuery,
+        body=_CREATE,
+        problems=_CREATING,
+        finish=with_its_execution,
+    ),
     Route("GET", "/v1/jobs", list_jobs, Scope.READ, Page[JobView], query=JobQuery),
     Route("GET", "/v1/jobs/{id}", get_job, Scope.READ, JobView),
     Route("GET", "/v1/jobs/{id}/graph", get_graph, Scope.READ, JobGraph),
     Route("PATCH", "/v1/jobs/{id}", edit_job, Scope.WRITE, JobView, body=_PATCH, problems=_VERSIONED),
     Route("DELETE", "/v1/jobs/{id}", cancel_job, Scope.WRITE, JobView, problems=_VERSIONED),
     Route(
-        "POST", "/v1/jobs/{id}/run", run_job, Scope.WRITE, ExecutionView, 201, body=_RUN, problems=_CREATING
+        "POST",
+        "/v1/jobs/{id}/run",
+        run_job,
+        Scope.WRITE,
+        ExecutionView,
+        201,
+        query=WaitQuery,
+        body=_RUN,
+        problems=_CREATING,
+        finish=with_its_end,
     ),
     Route("POST", "/v1/jobs/{id}/retry", retry_job, Scope.WRITE, ExecutionView, problems=(CONFLICT,)),
     Route("POST", "/v1/jobs/{id}/pause", pause_job, Scope.WRITE, JobView, problems=(CONFLICT,)),

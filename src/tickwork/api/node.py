@@ -76,6 +76,12 @@ class History(Protocol):
     ) -> Page[ExecutionView]: ...
 
 
+class Waiting(Protocol):
+    async def until_ended(
+        self, tenant_id: int, job: int, scheduled_for: datetime, seconds: float, /
+    ) -> ExecutionView | None: ...
+
+
 class DeadLetters(Protocol):
     async def list(
         self, tenant_id: int, wanted: DeadLetterFilter, limit: int, cursor: str | None, /
@@ -221,6 +227,8 @@ class ServerNode(Protocol):
     def backfills(self) -> Backfills: ...
     @property
     def history(self) -> History: ...
+    @property
+    def waiting(self) -> Waiting: ...
     @property
     def dead_letters(self) -> DeadLetters: ...
     @property

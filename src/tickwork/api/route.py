@@ -20,6 +20,10 @@ class Handler(Protocol):
     def __call__(self, call: Call[Any, Any], /) -> Awaitable[Reply]: ...
 
 
+class Finish(Protocol):
+    def __call__(self, call: Call[Any, Any], reply: Reply, /) -> Awaitable[Reply]: ...
+
+
 class Content(NamedTuple):
     """The body that a request has, and how to read it."""
 
@@ -59,6 +63,9 @@ class Route(NamedTuple):
     media: str = JSON
     also_media: tuple[str, ...] = ()  # in which the same is given when asked for
     waits: bool = False  # for long: the work on it ends when the client goes away
+    finish: Finish | None = (
+        None  # what is left of the answer when the work is done and committed, if the query asks to wait
+    )
     keeps_answer: bool = (
         True  # of a POST with an Idempotency-Key; one that is safe to repeat as it is needs no such
     )

@@ -49,6 +49,7 @@ _FIELDS: Columns[JobView] = {
     "payload": lambda job: as_json(job.payload or None),
     "schedule": lambda job: job.schedule_words,
     "next run": lambda job: job.next_run_at,
+    "execution": lambda job: job.execution_id,
     "queue": lambda job: job.queue,
     "priority": lambda job: job.priority,
     "attempts": lambda job: job.retry.max_attempts,
@@ -110,7 +111,8 @@ def create(client: Client, wait: bool, wait_timeout: timedelta | None, output: s
     """
     job = client.create_job(**definition_fields(options))
     if wait:
-        finish_with(client.wait_for_job(job.id, seconds(wait_timeout)), output)
+        ended = client.wait_for_job(job.id, seconds(wait_timeout), execution_id=job.execution_id)
+        finish_with(ended, output)
     else:
         _show_with_next_runs(client, job, output)
 

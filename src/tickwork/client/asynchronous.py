@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
@@ -13,7 +14,8 @@ from tickwork.client.call import Answer, Call
 from tickwork.client.connection import TIMEOUT_DEFAULT, connection_options, shown_url, take_signature
 from tickwork.client.exchange import RETRIES_DEFAULT, Pause, Reply, Sending, Steps, exchange
 from tickwork.client.field import JobFilters
-from tickwork.client.follow import FOLLOW_TIMEOUT, Following
+from tickwork.client.follow import Following
+from tickwork.model.errors import TickworkError
 from tickwork.model.job import JobView
 from tickwork.model.log import AttemptProgress, LogEntry
 
@@ -141,7 +143,7 @@ class AsyncClient:
         while not following.ended:
             sending = following.sending()._asdict()
             try:
-                async with self._http.stream(**sending, timeout=FOLLOW_TIMEOUT) as response:
+                async with self._http.stream(**sending) as response:
                     reply: Reply = response
                     if response.is_success:
                         async for received in response.aiter_bytes():
@@ -167,13 +169,16 @@ class AsyncClient:
         await self.close()
 
     async def _follow(self, steps: Steps[Result]) -> Result:
-        outcome: Any = None
+        go_on: Callable[[], Any] = partial(steps.send, None)
         while True:
             try:
-                step = steps.send(outcome)
+                step = go_on()
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
-            outcome = await self._do(step)
+            try:
+                go_on = partial(steps.send, await self._do(step))
+            except TickworkError as error:
+                go_on = partial(steps.throw, error)
 
     async def _do(self, step: Pause | Sending | Call[Any]) -> Any:
         match step:

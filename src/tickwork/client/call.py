@@ -49,13 +49,17 @@ class Call(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     body: bytes | None = None
     repeatable: bool = True  # sending it again after a lost answer gives the same answer
+    waits: float = 0.0  # seconds that the server was asked to wait before it answers
 
 
-def create_job(request: JobRequest | None = None, **fields: Unpack[JobFields]) -> Call[JobView]:
-    """Create a job from a JobRequest or from its fields: task="report", payload={…}, schedule="0 9 * * *"."""
+def create_job(
+    request: JobRequest | None = None, *, wait: float | None = None, **fields: Unpack[JobFields]
+) -> Call[JobView]:
+    """Create a job from a JobRequest or from its fields: task="report", payload={…}, schedule="0 9 * * *". With `wait`,
+    up to 60 seconds, the answer to one that is due once comes when its execution has ended, or that time is over."""
     if request is not None and fields:
         raise TypeError("give a JobRequest or its fields, not both")
-    return _post("jobs", answer=JobView, body=fields if request is None else request)
+    return _waiting(wait, _post("jobs", answer=JobView, body=fields if request is None else request))
 
 
 def create_job_batch(body: bytes, *, idempotency_key: str | None = None) -> Call[Page[CreatedJob]]:
@@ -105,10 +109,11 @@ def cancel_job(job_id: str) -> Call[JobView]:
     return Call(method="DELETE", path=("jobs", job_id), answer=JobView)
 
 
-def run_job(job_id: str, *, overlap: Overlap | None = None) -> Call[ExecutionView]:
-    """Run the job now, whatever its schedule: beside an execution that has not ended, unless `overlap` says else."""
+def run_job(job_id: str, *, overlap: Overlap | None = None, wait: float | None = None) -> Call[ExecutionView]:
+    """Run the job now, whatever its schedule: beside an execution that has not ended, unless `overlap` says else. With
+    `wait`, up to 60 seconds, the answer comes when it has ended, or that time is over."""
     body = None if overlap is None else {"overlap": overlap}
-    return _post("jobs", job_id, "run", answer=ExecutionView, body=body)
+    return _waiting(wait, _post("jobs", job_id, "run", answer=ExecutionView, body=body))
 
 
 def retry_job(job_id: str) -> Call[ExecutionView]:
@@ -204,9 +209,9 @@ def list_executions(
     return _get("executions", answer=Page[ExecutionView], query=locals())
 
 
-def get_execution(execution_id: str) -> Call[ExecutionView]:
-    """The execution as it is now."""
-    return _get("executions", execution_id, answer=ExecutionView)
+def get_execution(execution_id: str, *, wait: float | None = None) -> Call[ExecutionView]:
+    """The execution as it is now; with `wait`, up to 60 seconds, when it has ended or that time is over."""
+    return _waiting(wait, _get("executions", execution_id, answer=ExecutionView))
 
 
 def list_attempts(execution_id: str) -> Call[Page[AttemptView]]:
@@ -355,6 +360,12 @@ def revoke_key(key_id: str) -> Call[KeyView]:
 def get_signing_secret() -> Call[SigningSecret]:
     """What signs the HTTP calls made for your tenant."""
     return _get("signing-secret", answer=SigningSecret)
+
+
+def _waiting(seconds: float | None, call: Call[Answer]) -> Call[Answer]:
+    if not seconds:
+        return call
+    return msgspec.structs.replace(call, query={**call.query, "wait": f"{seconds:.3f}s"}, waits=seconds)
 
 
 def _get(*path: str, answer: type[Answer], query: Fields | None = None) -> Call[Answer]:

@@ -10,7 +10,7 @@ import httpx2
 from tickwork.client.address import Address
 
 TIMEOUT_DEFAULT = 30.0  # seconds for one answer
-_CONNECT_TIMEOUT = 5.0
+CONNECT_TIMEOUT = 5.0
 
 
 def connection_options(address: Address, timeout: float) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def connection_options(address: Address, timeout: float) -> dict[str, Any]:
     return {
         "base_url": url,
         "headers": {"Authorization": f"Bearer {address.key}"},
-        "timeout": httpx2.Timeout(timeout, connect=_CONNECT_TIMEOUT),
+        "timeout": httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT),
         "trust_env": not is_loopback(url.host),  # no proxy leads back to this machine
         "verify": url.scheme == "https",  # reading the certificates takes longer than a request
     }

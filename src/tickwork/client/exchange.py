@@ -15,6 +15,7 @@ import msgspec
 
 from tickwork.client.answer import Problem
 from tickwork.client.call import Answer, Call
+from tickwork.client.connection import CONNECT_TIMEOUT, TIMEOUT_DEFAULT
 from tickwork.model.errors import (
     Conflict,
     Invalid,
@@ -59,6 +60,7 @@ class Sending(NamedTuple):
     params: dict[str, str]
     headers: dict[str, str]
     content: bytes | None
+    timeout: Any = httpx2.USE_CLIENT_DEFAULT
 
 
 Steps = Generator[Pause | Sending | Call[Any], Any, Result]
@@ -83,7 +85,14 @@ def sending_of(call: Call[Any]) -> Sending:
         headers["Content-Type"] = (
             "application/merge-patch+json" if call.method == "PATCH" else "application/json"
         )
-    return Sending(call.method, _path(call), call.query, headers, call.body)
+    return Sending(call.method, _path(call), call.query, headers, call.body, _timeout(call))
+
+
+def _timeout(call: Call[Any]) -> Any:
+    """An answer that is to take a while may take that much longer than others."""
+    if not call.waits:
+        return httpx2.USE_CLIENT_DEFAULT
+    return httpx2.Timeout(call.waits + TIMEOUT_DEFAULT, connect=CONNECT_TIMEOUT)
 
 
 def _path(call: Call[Any]) -> str:

@@ -32,7 +32,8 @@ class Following:
         query, headers = self._call.query | {"follow": "true"}, {"Accept": "text/event-stream"}
         if self._last_id is not None:
             headers["Last-Event-ID"] = self._last_id
-        return sending_of(msgspec.structs.replace(self._call, query=query, headers=headers))
+        sending = sending_of(msgspec.structs.replace(self._call, query=query, headers=headers))
+        return sending._replace(timeout=FOLLOW_TIMEOUT)
 
     def read(self, received: bytes) -> Iterator[LogEntry | AttemptProgress]:
         self._most = _PATIENCE

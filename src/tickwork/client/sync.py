@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
@@ -13,7 +14,8 @@ from tickwork.client.call import Answer, Call
 from tickwork.client.connection import TIMEOUT_DEFAULT, connection_options, shown_url, take_signature
 from tickwork.client.exchange import RETRIES_DEFAULT, Pause, Reply, Sending, Steps, exchange
 from tickwork.client.field import JobFilters
-from tickwork.client.follow import FOLLOW_TIMEOUT, Following
+from tickwork.client.follow import Following
+from tickwork.model.errors import TickworkError
 from tickwork.model.job import JobView
 from tickwork.model.log import AttemptProgress, LogEntry
 
@@ -137,7 +139,7 @@ class Client:
         following = Following(describe, self._retries)
         while not following.ended:
             try:
-                with self._http.stream(**following.sending()._asdict(), timeout=FOLLOW_TIMEOUT) as response:
+                with self._http.stream(**following.sending()._asdict()) as response:
                     reply: Reply = response
                     if response.is_success:
                         for received in response.iter_bytes():
@@ -162,13 +164,16 @@ class Client:
         self.close()
 
     def _follow(self, steps: Steps[Result]) -> Result:
-        outcome: Any = None
+        go_on: Callable[[], Any] = partial(steps.send, None)
         while True:
             try:
-                step = steps.send(outcome)
+                step = go_on()
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
-            outcome = self._do(step)
+            try:
+                go_on = partial(steps.send, self._do(step))
+            except TickworkError as error:
+                go_on = partial(steps.throw, error)
 
     def _do(self, step: Pause | Sending | Call[Any]) -> Any:
         match step:

@@ -23,10 +23,13 @@ class ExecutionFailed(TickworkError):
 
 
 class Handle(Generic[Result]):
-    """A job that was submitted. `id` is the job's."""
+    """A job that was submitted. `id` is the job's; `execution_id`, of one that is due once, that of its execution."""
 
-    def __init__(self, job_id: str, result_type: Any, connections: Connections) -> None:
+    def __init__(
+        self, job_id: str, result_type: Any, connections: Connections, execution_id: str | None = None
+    ) -> None:
         self.id = job_id
+        self.execution_id = execution_id
         self._result_type = result_type
         self._connections = connections
 
@@ -44,11 +47,14 @@ class Handle(Generic[Result]):
     def result(self, timeout: float | None = None) -> Result:
         """What the task returned. Waits for it: TimeoutError after so many seconds, ExecutionFailed if it did
         not complete."""
-        return self._result_of(self._connections.client.wait_for_job(self.id, timeout))
+        return self._result_of(
+            self._connections.client.wait_for_job(self.id, timeout, execution_id=self.execution_id)
+        )
 
     async def result_async(self, timeout: float | None = None) -> Result:  # noqa: ASYNC109 (as `result`)
         """As `result`, in async code."""
-        return self._result_of(await self._connections.async_client.wait_for_job(self.id, timeout))
+        client = self._connections.async_client
+        return self._result_of(await client.wait_for_job(self.id, timeout, execution_id=self.execution_id))
 
     def cancel(self) -> None:
         """Cancel the job: no further executions. One that runs goes on."""

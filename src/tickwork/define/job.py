@@ -16,7 +16,7 @@ from tickwork.define.payload import payload_errors, unknown_task
 from tickwork.model.default import NO_DEFAULTS, TaskDefaults, filled
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.graph import JobGraph
-from tickwork.model.ids import KEY_PREFIX, is_key, job_id
+from tickwork.model.ids import KEY_PREFIX, execution_id, is_key, job_id
 from tickwork.model.job import (
     BUILT_IN,
     HTTP_TASK,
@@ -81,11 +81,9 @@ class Jobs:
         """The same, told in brief: what is new is not read again."""
         _, made = await self._make(tenant_id, requests)
         old = [each.job for each in made if not each.is_new]
-        seen = (
-            {view.id: view.next_run_at for view in await self._read.jobs_by_id(tenant_id, old)} if old else {}
-        )
+        seen = {view.id: view for view in await self._read.jobs_by_id(tenant_id, old)} if old else {}
         return [
-            CreatedJob(name := job_id(each.job), request.key, each.next_run_at if each.is_new else seen[name])
+            _in_brief(each, request, seen.get(job_id(each.job)))
             for each, request in zip(made, requests, strict=True)
         ]
 
@@ -236,10 +234,18 @@ def _view(spec: JobSpec, made: Made) -> JobView | None:
         schedule=schedule,
         words=words,
         next_run_at=made.next_run_at,
+        once_at=made.scheduled_for,
         version=1,
         created_at=made.created_at,
         updated_at=made.created_at,
     )
+
+
+def _in_brief(made: Made, request: JobRequest, seen: JobView | None) -> CreatedJob:
+    if seen:
+        return CreatedJob(seen.id, request.key, seen.next_run_at, seen.execution_id)
+    execution = execution_id(made.job, made.scheduled_for) if made.scheduled_for else None
+    return CreatedJob(job_id(made.job), request.key, made.next_run_at, execution)
 
 
 def _compile_one(request: JobRequest, tasks: _KnownTasks, compiler: Compiler) -> JobSpec:

@@ -214,7 +214,7 @@ class Task(Generic[P, R_co]):
         return changed
 
     def _handle(self, job: JobView) -> Handle[Any]:
-        return Handle(job.id, self._signature.result, self._connections)
+        return Handle(job.id, self._signature.result, self._connections, job.execution_id)
 
 
 def _holds_context(arguments: tuple[Any, ...]) -> bool:

@@ -69,9 +69,9 @@ class Step(Generic[Result]):
         self.parents[parent] = on
         parent.children.append(self)
 
-    def become(self, job_id: str) -> None:
+    def become(self, job_id: str, execution_id: str | None = None) -> None:
         """Note the job that it was submitted as."""
-        self.job = Handle(job_id, self._result_type, self.connections)
+        self.job = Handle(job_id, self._result_type, self.connections, execution_id)
 
 
 class Steps(Generic[Result]):
@@ -144,7 +144,7 @@ def _reached(
 
 def _become(flow: Sequence[Step[Any]], created: Sequence[CreatedJob]) -> None:
     for step, job in zip(flow, created, strict=True):
-        step.become(job.id)
+        step.become(job.id, job.execution_id)
 
 
 def _requests(flow: Sequence[Step[Any]]) -> list[JobRequest]:

@@ -10,7 +10,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tickwork.model.duration import parse_duration
 from tickwork.model.errors import FieldError
-from tickwork.model.ids import job_id
+from tickwork.model.execution import ExecutionView
+from tickwork.model.ids import execution_id, job_id
 from tickwork.model.instant import Instant
 from tickwork.model.retry import Backoff, RetryPolicy
 from tickwork.model.schedule import Schedule
@@ -249,6 +250,8 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     schedule: dict[str, Any]  # the canonical form: give it back as `schedule` and get the same times
     schedule_words: str
     next_run_at: Instant | None
+    execution_id: str | None = None  # of the one execution of a job that is due once
+    execution: ExecutionView | None = None  # that one, when its end was waited for
     priority: Priority
     queue: str
     retry: RetryPolicy
@@ -275,11 +278,12 @@ def job_view(
     schedule: dict[str, Any],
     words: str,
     next_run_at: datetime | None,
+    once_at: datetime | None,
     version: int,
     created_at: datetime,
     updated_at: datetime,
 ) -> JobView:
-    """A job as its definition and its row tell it."""
+    """A job as its definition and its row tell it. `once_at`: of one that is due once."""
     run = running(request)
     return JobView(
         id=job_id(number),
@@ -292,6 +296,7 @@ def job_view(
         schedule=schedule,
         schedule_words=words,
         next_run_at=next_run_at,
+        execution_id=execution_id(number, once_at) if once_at else None,
         priority=run.priority,
         queue=run.queue,
         retry=request.retry.policy(),
@@ -316,6 +321,7 @@ class CreatedJob(msgspec.Struct, frozen=True):
     id: str
     key: str | None
     next_run_at: Instant | None
+    execution_id: str | None = None  # of the one execution of a job that is due once
 
 
 class JobFilter(NamedTuple):

@@ -50,7 +50,10 @@ class _Submission:
 
 class Recorder:
     def __init__(
-        self, store: RecordStore, submitted: Callable[[], None], recorded: Callable[[], None]
+        self,
+        store: RecordStore,
+        submitted: Callable[[], None],
+        recorded: Callable[[Sequence[Sequence[Outcome]]], None],
     ) -> None:
         self._store = store
         self._submitted = submitted
@@ -83,7 +86,7 @@ class Recorder:
         del self._waiting[: len(batch)]
         for submission in batch:
             submission.recorded()
-        self._recorded()
+        self._recorded([submission.outcomes for submission in batch])
         return True
 
     def close(self) -> None:

@@ -130,6 +130,10 @@ class PostgresReadStore:
         root = await self._database.fetchrow(queries("dependency")["root"], job, scheduled_for, _SEEN)
         return msgspec.structs.replace(execution, blocked_by=_blocking(root) if root else None)
 
+    async def ended(self, keys: Sequence[ExecutionKey]) -> list[ExecutionKey]:
+        rows = await self._database.fetch(self._sql["ended"], *map(list, zip(*keys, strict=True)))
+        return [ExecutionKey(*row) for row in rows]
+
     async def executions(
         self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None
     ) -> Page[ExecutionView]:
@@ -210,6 +214,7 @@ class PostgresReadStore:
             schedule=schedule,
             words=words,
             next_run_at=row["next_run_at"],
+            once_at=row["scheduled_for"] if row["timing"] is None else None,
             version=row["version"],
             created_at=row["created_at"],
             updated_at=row["updated_at"],

@@ -9,6 +9,7 @@ from tickwork.client.exchange import Pause
 from tickwork.client.sync import Client
 from tickwork.client.wait import wait_for_execution, wait_for_job
 from tickwork.model.errors import Conflict
+from tickwork.model.execution import ExecutionStatus, ExecutionView
 from tickwork.model.job import JobStatus, JobView
 from tickwork.model.page import Page
 
@@ -27,7 +28,15 @@ def follow(steps, answer, rounds=1000):
     return None, pauses
 
 
-def test_looks_soon_at_first_and_every_second_later():
+def test_the_server_is_asked_to_answer_at_the_end():
+    asked = []
+    follow(wait_for_execution("e5-1", timeout=5), lambda call: asked.append(call) or COMPLETED)
+    (call,) = asked
+    assert 0 < call.waits <= 5
+    assert call.query == {"wait": f"{call.waits:.3f}s"}
+
+
+def test_a_server_that_answers_early_is_asked_soon_at_first_and_every_second_later():
     _, pauses = follow(wait_for_execution("e5-1"), lambda _: EXECUTION, rounds=40)
     assert pauses[0] == 0.05
     assert pauses == sorted(pauses)
@@ -46,12 +55,41 @@ def test_looks_once_before_it_times_out():
 
 
 def test_waits_for_a_job_that_has_no_execution_yet():
-    pages = iter([page(), page(EXECUTION), page(COMPLETED)])
+    pages = iter([page(), page(EXECUTION)])
+    looks = iter([EXECUTION, COMPLETED])
 
     def answer(call):
+        if call.answer is ExecutionView:
+            return next(looks)
         return JOB if call.answer is JobView else Page(**next(pages))
 
     assert follow(wait_for_job("j5"), answer)[0] == COMPLETED
+
+
+def test_a_job_that_is_due_once_is_waited_for_by_its_execution():
+    asked = []
+    waited = wait_for_job("j5", 5, execution_id="e5-1")
+    assert follow(waited, lambda call: asked.append(call.path) or COMPLETED)[0] == COMPLETED
+    assert asked == [("executions", "e5-1")]
+
+
+def test_a_job_that_was_given_another_time_is_waited_for_by_its_newest_execution():
+    moved = changed(EXECUTION, status=ExecutionStatus.SKIPPED)
+
+    def answer(call):
+        return Page(**page(COMPLETED)) if call.path == ("executions",) else moved
+
+    assert follow(wait_for_job("j5", execution_id="e5-1"), answer)[0] == COMPLETED
+
+
+async def test_an_execution_that_is_not_there_yet_is_waited_for_by_its_job(server):
+    for _ in range(2):
+        server.will_answer({}, 404)
+        server.will_answer(page(COMPLETED))
+    with Client(server.url, "secret") as client:
+        assert client.wait_for_job("j5", 30, execution_id="e5-1") == COMPLETED
+    async with AsyncClient(server.url, "secret") as client:
+        assert await client.wait_for_job("j5", 30, execution_id="e5-1") == COMPLETED
 
 
 def test_does_not_wait_for_a_job_that_will_never_run():

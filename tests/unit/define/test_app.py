@@ -32,6 +32,7 @@ class Execution(msgspec.Struct):
 
 class Job(msgspec.Struct):
     id: str
+    execution_id: str | None = None
 
 
 class RecordedClient:
@@ -49,7 +50,7 @@ class RecordedClient:
     def list_executions(self, **_: Any) -> Page:
         return Page([self.execution] if self.execution else [])
 
-    def wait_for_job(self, *_: Any) -> Execution | None:
+    def wait_for_job(self, *_: Any, **__: Any) -> Execution | None:
         return self.execution
 
     def cancel_job(self, job_id: str) -> None:
@@ -63,7 +64,7 @@ class AsyncRecordedClient(RecordedClient):
     async def list_executions(self, **_: Any) -> Page:
         return super().list_executions()
 
-    async def wait_for_job(self, *_: Any) -> Execution | None:
+    async def wait_for_job(self, *_: Any, **__: Any) -> Execution | None:
         return super().wait_for_job()
 
     async def cancel_job(self, job_id: str) -> None:

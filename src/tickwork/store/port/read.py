@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionView, MissedView
+from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView, MissedView
 from tickwork.model.graph import JobGraph
 from tickwork.model.job import JobFilter, JobView
 from tickwork.model.page import Page
@@ -25,6 +25,9 @@ class ReadStore(Protocol):
         """NotFound when the job is not this tenant's."""
 
     async def execution(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView: ...
+
+    async def ended(self, keys: Sequence[ExecutionKey]) -> list[ExecutionKey]:
+        """Those of them that have ended."""
 
     async def executions(
         self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None

@@ -88,6 +88,17 @@ ORDER BY page.place_at, page.rule_id, page.priority, page.id;
 -- One execution as shown to users.
 SELECT * FROM tickwork.execution_view WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3;
 
+-- name: ended
+-- Which of these executions have ended.
+SELECT wanted.tenant_id, wanted.scheduled_for, wanted.job_id
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[]) AS wanted (tenant_id, scheduled_for, job_id)
+CROSS JOIN LATERAL (
+    SELECT FROM tickwork.execution e
+    WHERE e.tenant_id = wanted.tenant_id AND e.scheduled_for = wanted.scheduled_for AND e.job_id = wanted.job_id
+        AND e.finished_at IS NOT NULL
+    OFFSET 0
+) e;
+
 -- name: executions
 -- One page of a tenant's executions, latest first, looking through a bounded number. OFFSET 0: looked up one by one
 -- by the whole key, never joined.

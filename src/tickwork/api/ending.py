@@ -1,0 +1,73 @@
+"""`?wait=20s`: the answer comes when the execution has ended, or when that time is over."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from tickwork.api.call import Call
+from tickwork.api.reply import Reply, json_reply
+from tickwork.model.duration import parse_duration
+from tickwork.model.errors import Invalid
+from tickwork.model.execution import ExecutionView
+from tickwork.model.ids import parse_execution_id
+
+LONGEST_WAIT = 60.0
+
+Wait = Annotated[
+    str,
+    Meta(
+        max_length=64,
+        description=f'how long to wait for the end, up to {LONGEST_WAIT:g} s: "20s"',
+        extra={"kind": "duration"},
+    ),
+]
+
+
+class WaitQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    wait: Wait | None = None
+
+
+class _Created(msgspec.Struct, frozen=True):
+    id: str
+    execution_id: str | None = None
+
+
+def check_wait(query: WaitQuery) -> None:
+    """Before anything is done: a wait that makes no sense must not leave a job behind."""
+    seconds_of(query)
+
+
+def seconds_of(query: WaitQuery) -> float:
+    try:
+        seconds = parse_duration(query.wait or 0).total_seconds()
+    except ValueError as error:
+        raise Invalid.field("wait", str(error)) from None
+    if seconds > LONGEST_WAIT:
+        raise Invalid.field("wait", f"is {LONGEST_WAIT:g} s at most", "ask again when it is over")
+    return seconds
+
+
+async def with_its_end(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
+    """The answer about an execution, given later."""
+    execution = await _ended(call, *parse_execution_id(_read(reply).id))
+    return reply if execution is None else reply._replace(body=json_reply(execution).body)
+
+
+async def with_its_execution(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
+    """The answer about a new job, with what became of its one execution."""
+    name = _read(reply).execution_id
+    execution = await _ended(call, *parse_execution_id(name)) if name else None
+    if execution is None:
+        return reply
+    job = msgspec.json.decode(reply.body, type=dict[str, msgspec.Raw])
+    return reply._replace(body=json_reply(job | {"execution": execution}).body)
+
+
+async def _ended(call: Call[WaitQuery, Any], job: int, scheduled_for: datetime) -> ExecutionView | None:
+    return await call.node.waiting.until_ended(call.tenant_id, job, scheduled_for, seconds_of(call.query))
+
+
+def _read(reply: Reply) -> _Created:
+    return msgspec.json.decode(reply.body, type=_Created)
