@@ -1,14 +1,16 @@
 """What programs import: documented, and telling what it is."""
 
 import inspect
+import threading
 from typing import Any
 
 import pytest
 
 import tickwork
-from tickwork import App, AsyncClient, Client, Context, Invalid, Limit, TickworkError
+from tickwork import App, AsyncClient, Client, Context, Invalid, Limit, TickworkError, outbox
 from tickwork.client.field import DeadLetterFields, JobFields, JobFilters
 from tickwork.define.handle import Handle
+from tickwork.define.manifest import declared_jobs
 from tickwork.model import errors
 from tickwork.model.dead_letter import DeadLetterFilter
 from tickwork.model.job import JobFilter, JobRequest, JobStatus, JobStatusName
@@ -35,6 +37,11 @@ def test_everything_public_is_described(name: str) -> None:
     if inspect.isclass(thing):
         nameless = [member for member, value in public_members(thing) if not inspect.getdoc(value)]
         assert nameless == []
+
+
+@pytest.mark.parametrize("name", outbox.__all__)
+def test_the_outbox_is_described(name: str) -> None:
+    assert inspect.getdoc(getattr(outbox, name))
 
 
 def test_every_error_can_be_imported_from_the_top() -> None:
@@ -79,6 +86,31 @@ def test_all_that_is_wrong_with_a_task_is_said_at_once_with_the_name_of_its_func
     assert found[f"{place}(priority)"].endswith(
         """must be one of critical, high, low, normal; got "hihg" (did you mean 'high'?)"""
     )
+
+
+def test_all_that_is_wrong_with_any_task_is_said_when_the_worker_starts() -> None:
+    def one(place: object, thread: threading.Thread) -> None: ...
+
+    def two(price: "Missing", tax: "Missing") -> None: ...  # noqa: F821 (that is what is wrong)
+
+    def three(day: str) -> None: ...
+
+    app = App()
+    app.task(name="one")(one)
+    app.task(name="two")(two)
+    app.task(name="three", schedule="every 1h")(three)
+    with pytest.raises(Invalid) as refused:
+        _ = app.definitions
+    assert [error.path.rpartition(".")[2] for error in refused.value.errors] == [
+        "one(place)",
+        "one(thread)",
+        "two(price)",
+        "two(tax)",
+    ]
+    alone = App()
+    alone.task(name="three", schedule="every 1h")(three)
+    with pytest.raises(Invalid, match=r"three\(schedule\): it is run by its schedule without arguments"):
+        declared_jobs(alone)
 
 
 def test_all_parameters_that_cannot_be_given_by_name_are_said_at_once() -> None:

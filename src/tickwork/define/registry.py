@@ -47,8 +47,17 @@ class App:
 
     @property
     def definitions(self) -> Mapping[str, TaskDefinition]:
-        """What a worker needs to run the tasks, by their names."""
-        return {name: task.definition for name, task in self.tasks.items()}
+        """What a worker needs to run the tasks, by their names. Invalid names all that is wrong with any of them."""
+        definitions: dict[str, TaskDefinition] = {}
+        errors: list[FieldError] = []
+        for name, task in self.tasks.items():
+            try:
+                definitions[name] = task.definition
+            except Invalid as invalid:
+                errors.extend(invalid.errors)
+        if errors:
+            raise Invalid(errors)
+        return definitions
 
     @overload
     def task(self, function: Callable[Concatenate[Anything, P], R], /) -> Task[..., R]: ...

@@ -50,7 +50,7 @@ def read_model(kind: type, value: object) -> Any:
 def _write_model(value: Any) -> Any:
     if not hasattr(type(value), "model_validate_json"):
         raise TypeError(f"JSON cannot carry {type(value).__qualname__}")
-    return value.model_dump(mode="json", by_alias=True)
+    return value.model_dump(mode="json", by_alias=True, round_trip=True)
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_write_model)

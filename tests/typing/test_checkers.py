@@ -10,7 +10,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-SAMPLE = HERE / "sample.py"
+PROGRAM = HERE / "typed_program.py"
 _EXPECTED = re.compile(r"# error(?:: (mypy|pyright))?$")
 
 
@@ -20,12 +20,20 @@ def expected(checker: str) -> set[int]:
 
 
 def lines() -> list[str]:
-    return SAMPLE.read_text().splitlines()
+    return PROGRAM.read_text().splitlines()
 
 
 def said_by_mypy() -> dict[int, str]:
-    """What is said of lines of the sample. The program's own types are what an installed package shows."""
-    command = [sys.executable, "-m", "mypy", "--strict", "--show-absolute-path", "--output=json", str(SAMPLE)]
+    """What is said of lines of the program. The program's own types are what an installed package shows."""
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--show-absolute-path",
+        "--output=json",
+        str(PROGRAM),
+    ]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     found = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
     return {each["line"]: each["message"] for each in found if each["severity"] == "error"}
@@ -37,7 +45,7 @@ def said_by_pyright(tmp_path: Path) -> dict[int, str]:
         json.dumps(
             {
                 "typeCheckingMode": "strict",
-                "include": [str(SAMPLE)],
+                "include": [str(PROGRAM)],
                 "extraPaths": [str(ROOT / "src")],
                 "pythonVersion": "3.11",
                 "reportUnusedCallResult": "none",
