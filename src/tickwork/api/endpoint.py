@@ -71,7 +71,7 @@ class Endpoint:
             return await unless_gone(receive, route.finish(call, reply))
         return reply
 
-    async def _work(self, route: Route, call: Call[Any, Any], scope: Scope, raw: bytes) -> Reply:
+    async def _work(self, route: Route, call: Call[Any, Any], scope: Scope, raw: Text) -> Reply:
         if route.method != "POST" or not route.keeps_answer or KEY_HEADER not in call.headers:
             return await route.handler(call)
         mark = fingerprint(route.method, scope["path"], scope["query_string"], raw)
