@@ -35,6 +35,7 @@ class RecordedServer:
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self._answers: deque[Answer] = deque()
+        self._always: dict[str, Answer] = {}
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._http.server_port}"
@@ -53,6 +54,10 @@ class RecordedServer:
         encoded = body if isinstance(body, bytes) else msgspec.json.encode(body)
         self._answers.append(Answer(status, encoded, headers))
 
+    def will_always_answer(self, path: str, body: object) -> None:
+        """To whoever asks for this, in whatever order."""
+        self._always[path] = Answer(200, msgspec.json.encode(body), {})
+
     def will_refuse(self, status: int, detail: str = "", errors: object = (), **headers: str) -> None:
         problem = {
             "type": "t",
@@ -67,8 +72,10 @@ class RecordedServer:
     def will_hang_up(self) -> None:
         self._answers.append(HANG_UP)
 
-    def _next_answer(self) -> Answer:
+    def _next_answer(self, path: str) -> Answer:
         """The last one is repeated."""
+        if path in self._always:
+            return self._always[path]
         return self._answers.popleft() if len(self._answers) > 1 else self._answers[0]
 
     def _handler(server) -> type[BaseHTTPRequestHandler]:  # noqa: N805 (`self` is the handler's)
@@ -79,7 +86,7 @@ class RecordedServer:
                 url = urlsplit(self.path)
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 server.asked.append(Asked(self.command, url.path, parse_qs(url.query), self.headers, body))
-                answer = server._next_answer()
+                answer = server._next_answer(url.path)
                 if answer is HANG_UP:
                     self.close_connection = True
                     return

@@ -3,7 +3,8 @@
 import click
 
 from tickwork.cli.connect import with_client
-from tickwork.cli.output import Columns, output_option, show_item, show_page
+from tickwork.cli.output import Columns, output_option, show_item
+from tickwork.cli.watch import show_list, watch_option
 from tickwork.client.sync import Client
 from tickwork.model.breaker import BreakerView
 
@@ -25,11 +26,12 @@ def command() -> None:
 
 
 @command.command("list")
+@watch_option
 @output_option
 @with_client
-def list_(client: Client, output: str) -> None:
+def list_(client: Client, output: str, watch: float | None) -> None:
     """Destinations that have failed of late, with how many executions wait for them."""
-    show_page(client.list_breakers(), _COLUMNS, output)
+    show_list(client.list_breakers, _COLUMNS, output, watch)
 
 
 @command.command()

@@ -7,8 +7,9 @@ import click
 
 from tickwork.cli.connect import with_client
 from tickwork.cli.failure import CONFLICT, NOT_FOUND
-from tickwork.cli.output import Columns, output_option, page_options, say, show_item, show_page
+from tickwork.cli.output import Columns, output_option, page_options, say, show_item
 from tickwork.cli.value import past
+from tickwork.cli.watch import show_list, watch_option
 from tickwork.client.sync import Client
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
 from tickwork.model.rate import parse_rate
@@ -82,11 +83,12 @@ def command() -> None:
 @command.command("list")
 @_filters
 @page_options
+@watch_option
 @output_option
 @with_client
-def list_(client: Client, output: str, **filters: Any) -> None:
+def list_(client: Client, output: str, watch: float | None, **filters: Any) -> None:
     """Dead letters, the latest failure first. `tickwork execution get ID` has the traceback."""
-    show_page(client.list_dead_letters(**filters), _COLUMNS, output)
+    show_list(lambda: client.list_dead_letters(**filters), _COLUMNS, output, watch)
 
 
 @command.command()

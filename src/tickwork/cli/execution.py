@@ -15,6 +15,8 @@ from tickwork.cli.output import Columns, output_option, page_options, say, show_
 from tickwork.cli.story import first_due, headline, next_due, tell
 from tickwork.cli.text import as_json, full
 from tickwork.cli.value import duration, past
+from tickwork.cli.waiting import shown_while_waiting, the_execution
+from tickwork.cli.watch import show_list, watch_option
 from tickwork.cli.why import tell_why
 from tickwork.client.sync import Client
 from tickwork.model.duration import format_duration
@@ -36,10 +38,10 @@ def _note(execution: ExecutionView) -> str | None:
         return f"waits for {execution.waiting_for}"
     if execution.error:
         return f"{execution.error.type}: {execution.error.message}"
-    return execution.reason or _progress(execution)
+    return execution.reason or progress_of(execution)
 
 
-def _progress(execution: ExecutionView) -> str | None:
+def progress_of(execution: ExecutionView) -> str | None:
     progress = execution.progress
     return f"{progress.fraction:.0%} {progress.message or ''}".rstrip() if progress else None
 
@@ -75,7 +77,7 @@ EXECUTION_FIELDS: Columns[ExecutionView] = {
     "took": lambda execution: _took(execution.started_at, execution.finished_at),
     "attempt": lambda execution: f"{execution.attempt} of {execution.max_attempts}",
     "worker": lambda execution: execution.worker,
-    "progress": _progress,
+    "progress": progress_of,
     "result": lambda execution: as_json(execution.result),
     "error": _error,
 }
@@ -105,11 +107,12 @@ def command() -> None:
 )
 @click.option("--until", type=past, metavar="TIME|AGE", help="Due before.")
 @page_options
+@watch_option
 @output_option
 @with_client
-def list_(client: Client, output: str, **filters: Any) -> None:
+def list_(client: Client, output: str, watch: float | None, **filters: Any) -> None:
     """Executions, newest first."""
-    show_page(client.list_executions(**filters), _COLUMNS, output)
+    show_list(lambda: client.list_executions(**filters), _COLUMNS, output, watch)
 
 
 @command.command()
@@ -222,7 +225,9 @@ def retry(client: Client, execution_id: str, output: str) -> None:
 @with_client
 def wait(client: Client, execution_id: str, timeout: timedelta | None, output: str) -> None:
     """Wait until an execution has ended, print its result, and exit with its outcome."""
-    finish_with(client.wait_for_execution(execution_id, seconds(timeout)), output)
+    with shown_while_waiting(client, the_execution(client, execution_id)):
+        ended = client.wait_for_execution(execution_id, seconds(timeout))
+    finish_with(ended, output)
 
 
 def finish_with(execution: ExecutionView, output: str) -> None:
@@ -231,8 +236,8 @@ def finish_with(execution: ExecutionView, output: str) -> None:
         show_item(execution, EXECUTION_FIELDS, output)
     elif execution.result is not None:
         click.echo(full(as_json(execution.result)))
-    took = _took(execution.started_at, execution.finished_at)
-    say(f"{execution.id} {execution.status}" + (f" in {took}" if took else ""))
+    spent = _took(execution.started_at, execution.finished_at)
+    say(f"{execution.id} {execution.status}" + (f" in {spent}" if spent else ""))
     if execution.status is not ExecutionStatus.COMPLETED:
         say(full(_error(execution) or execution.reason))
         raise click.exceptions.Exit(FAILED)

@@ -14,10 +14,12 @@ from tickwork.cli.preview import TIME_COLUMNS
 from tickwork.cli.text import as_json, full
 from tickwork.cli.tree import tree
 from tickwork.cli.value import duration, instant
+from tickwork.cli.waiting import newest_of_job, shown_while_waiting, the_execution
+from tickwork.cli.watch import show_list, watch_option
 from tickwork.client.sync import Client
 from tickwork.model.duration import format_duration
 from tickwork.model.execution import MissedView
-from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView, Overlap
+from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView, Overlap, Sort
 from tickwork.model.page import Page
 from tickwork.model.preview import PreviewTime
 
@@ -111,7 +113,8 @@ def create(client: Client, wait: bool, wait_timeout: timedelta | None, output: s
     """
     job = client.create_job(**definition_fields(options))
     if wait:
-        ended = client.wait_for_job(job.id, seconds(wait_timeout), execution_id=job.execution_id)
+        with shown_while_waiting(client, newest_of_job(client, job.id)):
+            ended = client.wait_for_job(job.id, seconds(wait_timeout), execution_id=job.execution_id)
         finish_with(ended, output)
     else:
         _show_with_next_runs(client, job, output)
@@ -127,13 +130,24 @@ def create(client: Client, wait: bool, wait_timeout: timedelta | None, output: s
 @click.option("-q", "--search", "q", help="Part of the name, key or task.")
 @click.option("--due-before", type=instant, metavar="TIME")
 @click.option("--due-after", type=instant, metavar="TIME")
-@click.option("--sort", type=click.Choice(["-created_at", "created_at"]), help="Newest or oldest first.")
+@click.option(
+    "--sort",
+    type=click.Choice(get_args(Sort)),
+    help="Newest or oldest first; or those that repeat, by their next run.",
+)
+@click.option("--recurring", is_flag=True, help="Only those that repeat, by their next run.")
 @page_options
+@watch_option
 @output_option
 @with_client
-def list_(client: Client, output: str, **filters: Any) -> None:
+def list_(
+    client: Client, recurring: bool, sort: Sort | None, output: str, watch: float | None, **filters: Any
+) -> None:
     """Jobs, newest first."""
-    show_page(client.list_jobs(**filters), _COLUMNS, output)
+    if recurring and sort not in (None, "next_run_at"):
+        raise click.UsageError("--recurring is in the order of the next runs; leave --sort out")
+    order: Sort | None = "next_run_at" if recurring else sort
+    show_list(lambda: client.list_jobs(**filters, sort=order), _COLUMNS, output, watch)
 
 
 @command.command()
@@ -199,7 +213,9 @@ def run(
     """Run a job now, whatever its schedule."""
     execution = client.run_job(job_id, overlap=overlap)
     if wait:
-        finish_with(client.wait_for_execution(execution.id, seconds(wait_timeout)), output)
+        with shown_while_waiting(client, the_execution(client, execution.id)):
+            ended = client.wait_for_execution(execution.id, seconds(wait_timeout))
+        finish_with(ended, output)
     else:
         show_item(execution, EXECUTION_FIELDS, output)
 

@@ -63,14 +63,17 @@ def print_table(items: Sequence[Item], columns: Columns[Item]) -> None:
     """Columns with nothing in them are left out."""
     if not items:
         return say("nothing found")
+    for line in table_lines(items, columns):
+        click.echo(line)
+    return None
+
+
+def table_lines(items: Sequence[Item], columns: Columns[Item]) -> list[str]:
     cells = [[name.upper(), *(brief(read(item)) for item in items)] for name, read in columns.items()]
     filled = [column for column in cells if any(column[1:])]
     widths = [max(map(cell_len, column)) for column in filled]
     heads, *rows = zip(*filled, strict=True)
-    click.echo(click.style(_aligned(heads, widths), bold=True))
-    for row in rows:
-        click.echo(_aligned(row, widths))
-    return None
+    return [click.style(_aligned(heads, widths), bold=True), *(_aligned(row, widths) for row in rows)]
 
 
 def print_fields(fields: Mapping[str, object]) -> None:

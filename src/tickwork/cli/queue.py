@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from tickwork.cli.connect import with_client
-from tickwork.cli.output import Columns, output_option, page_options, show_item, show_page
+from tickwork.cli.output import Columns, output_option, page_options, show_item
+from tickwork.cli.watch import show_list, watch_option
 from tickwork.client.sync import Client
 from tickwork.model.duration import format_duration
 from tickwork.model.errors import NotFound
@@ -30,7 +31,7 @@ def _oldest(queue: QueueView) -> str | None:
     return format_duration(timedelta(seconds=round(queue.oldest_age)))
 
 
-_COLUMNS: Columns[QueueView] = {
+QUEUE_COLUMNS: Columns[QueueView] = {
     "queue": lambda queue: queue.name,
     "state": lambda queue: "paused" if queue.paused else "active",
     "waiting": _depth,
@@ -50,11 +51,12 @@ def command() -> None:
 
 @command.command("list")
 @page_options
+@watch_option
 @output_option
 @with_client
-def list_(client: Client, output: str, **page: Any) -> None:
+def list_(client: Client, output: str, watch: float | None, **page: Any) -> None:
     """Queues by name, with how much waits in each and for how long."""
-    show_page(client.list_queues(**page), _COLUMNS, output)
+    show_list(lambda: client.list_queues(**page), QUEUE_COLUMNS, output, watch)
 
 
 @command.command()
@@ -63,7 +65,7 @@ def list_(client: Client, output: str, **page: Any) -> None:
 @with_client
 def get(client: Client, name: str, output: str) -> None:
     """One queue."""
-    show_item(client.get_queue(name), _COLUMNS, output)
+    show_item(client.get_queue(name), QUEUE_COLUMNS, output)
 
 
 @command.command("set")
@@ -88,7 +90,7 @@ def set_(client: Client, name: str, output: str, **options: Any) -> None:
 
     A queue may be set before the first job names it.
     """
-    show_item(client.set_queue(name, **_limits(_present(client, name), options)), _COLUMNS, output)
+    show_item(client.set_queue(name, **_limits(_present(client, name), options)), QUEUE_COLUMNS, output)
 
 
 @command.command()
@@ -97,7 +99,7 @@ def set_(client: Client, name: str, output: str, **options: Any) -> None:
 @with_client
 def pause(client: Client, name: str, output: str) -> None:
     """Hold a queue: nothing more of it starts. What runs goes on."""
-    show_item(client.pause_queue(name), _COLUMNS, output)
+    show_item(client.pause_queue(name), QUEUE_COLUMNS, output)
 
 
 @command.command()
@@ -106,7 +108,7 @@ def pause(client: Client, name: str, output: str) -> None:
 @with_client
 def resume(client: Client, name: str, output: str) -> None:
     """Let a held queue go on."""
-    show_item(client.resume_queue(name), _COLUMNS, output)
+    show_item(client.resume_queue(name), QUEUE_COLUMNS, output)
 
 
 def _present(client: Client, name: str) -> dict[str, Any]:

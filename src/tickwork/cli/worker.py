@@ -8,8 +8,9 @@ import click
 
 from tickwork.cli.connect import find_address, read_settings, with_client
 from tickwork.cli.loop import leave_soon, replace_process, run_loop
-from tickwork.cli.output import Columns, output_option, page_options, show_item, show_page
+from tickwork.cli.output import Columns, output_option, page_options, show_item
 from tickwork.cli.value import label, resource, weighted_queue
+from tickwork.cli.watch import show_list, watch_option
 from tickwork.cli.working import work
 from tickwork.client.link import WebSocketLink, own_order
 from tickwork.client.sync import Client
@@ -83,11 +84,12 @@ def command() -> None:
 
 @command.command("list")
 @page_options
+@watch_option
 @output_option
 @with_client
-def list_(client: Client, output: str, **page: Any) -> None:
+def list_(client: Client, output: str, watch: float | None, **page: Any) -> None:
     """Workers, newest first."""
-    show_page(client.list_workers(**page), _COLUMNS, output)
+    show_list(lambda: client.list_workers(**page), _COLUMNS, output, watch)
 
 
 @command.command()

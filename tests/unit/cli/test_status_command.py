@@ -1,0 +1,92 @@
+"""`tickwork status` and `tickwork task list`."""
+
+import json
+
+import pytest
+from sample import JOB, NOON, WORKER, changed, page
+from test_breaker_command import OPEN
+from test_queue_command import IDLE, MAIL
+
+from tickwork.model.breaker import BreakerState
+from tickwork.model.worker import TaskView
+
+QUIET = changed(MAIL, depth=0, oldest_age=None)
+BUILT_IN = changed(WORKER, id="w2", name="built-in", tasks=["http"], slots=1000, holding=3)
+
+
+@pytest.fixture
+def stand(server):
+    def is_so(*, queues=(QUIET,), breakers=()):
+        server.will_always_answer("/v1/workers", page(WORKER, BUILT_IN, changed(WORKER, status="offline")))
+        server.will_always_answer("/v1/queues", page(*queues))
+        server.will_always_answer("/v1/dead-letters", page())
+        server.will_always_answer("/v1/breakers", page(*breakers))
+        server.will_always_answer("/v1/jobs", page(changed(JOB, name="weekly", next_run_at=NOON)))
+
+    return is_so
+
+
+def test_shows_how_things_stand(ask, stand, server):
+    stand(queues=[QUIET, IDLE])
+    done = ask("status")
+    assert done.exit_code == 0
+    told = dict(line.split("  ", 1) for line in done.stdout.splitlines()[:6])
+    assert told["workers"].strip() == "1 online; 2 of 10 slots in use"
+    assert told["http jobs"].strip() == "3 of 1000 slots in use"
+    assert told["dead letters"].strip() == "0 in the last 24 hours"
+    assert "weekly" in done.stdout
+    assert [line.split()[0] for line in done.stdout.splitlines()[-2:]] == ["mail", "idle"]
+    assert len(server.asked) == 5
+
+
+def test_exits_with_1_when_work_waits_for_long(ask, stand):
+    stand(queues=[MAIL])
+    done = ask("status")
+    assert done.exit_code == 1
+    assert "look: queue mail: the oldest has waited for 75 s" in done.stderr
+
+
+def test_a_paused_queue_waits_because_somebody_wants_it_to(ask, stand):
+    stand(queues=[changed(MAIL, paused=True)])
+    assert ask("status").exit_code == 0
+
+
+def test_exits_with_1_when_a_destination_fails(ask, stand):
+    stand(breakers=[OPEN, changed(OPEN, destination="https://b.example.com", state=BreakerState.CLOSED)])
+    done = ask("status", "-o", "json")
+    assert done.exit_code == 1
+    picture = json.loads(done.stdout)
+    assert [breaker["destination"] for breaker in picture["breakers"]] == ["https://api.example.com"]
+    assert len(picture["problems"]) == 1
+
+
+def test_exits_with_1_when_nothing_answers(ask, server):
+    server.will_refuse(503, "the database is away")
+    done = ask("status")
+    assert done.exit_code == 1
+    assert "the database is away" in done.stderr
+
+
+def test_lists_tasks_with_what_they_take(ask, server):
+    parameters = {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string"},
+            "days": {"type": "integer", "default": 3},
+            "unit": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+        },
+        "required": ["city"],
+    }
+    weather = TaskView(name="weather", parameters=parameters, description="Ask a station.", workers=["w1"])
+    server.will_answer(page(weather, TaskView(name="old", parameters={}, description=None, workers=[])))
+    head, first, second = ask("task", "list").stdout.splitlines()
+    assert " ".join(head.split()) == "TASK PARAMETERS WORKERS DESCRIPTION"
+    assert "city: string, days: integer = 3, unit: string | null = null" in first
+    assert second.split() == ["old", "none"]
+
+
+def test_recurring_jobs_are_asked_for_by_their_next_run(ask, server):
+    server.will_answer(page(JOB))
+    assert ask("job", "list", "--recurring").exit_code == 0
+    assert server.asked[0].query["sort"] == ["next_run_at"]
+    assert ask("job", "list", "--recurring", "--sort", "created_at").exit_code == 2
