@@ -6,10 +6,10 @@
 import argparse
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from contest import CONTESTS
@@ -33,13 +33,24 @@ def main() -> None:
     write(asked.figures, asked.page)
 
 
-def write(folder: Path, file: Path) -> None:
-    """What has not been measured says so; of a section without any figure, the page keeps what it has."""
+class _Earlier(NamedTuple):
+    """What the page tells of an earlier run on the same machine."""
+
+    rows: Mapping[str, str] = {}
+    details: Mapping[str, str] = {}
+    dates: Sequence[str] = ()
+
+
+def write(folder: Path, file: Path, failed: Collection[str] = ()) -> None:
+    """The page keeps what it has of scenarios that were not run this time, if it is of the same machine; one that
+    failed, or never was measured, says so."""
     page, plots = file.read_text(), file.parent / file.stem
     if figures := _measured(folder):
-        page = _between(page, "machine", _machine(list(figures.values())))
-        page = _between(page, "figures", _figures(figures))
-        page = _between(page, "details", "\n".join(_details(each, plots) for each in figures.values()))
+        earlier = _earlier(page, list(figures.values()), failed)
+        page = _between(page, "machine", _machine(list(figures.values()), earlier.dates))
+        page = _between(page, "figures", _figures(figures, earlier.rows))
+        details = {**earlier.details, **{name: _details(each, plots) for name, each in figures.items()}}
+        page = _between(page, "details", "\n".join(details[name] for name in SCENARIOS if name in details))
     if (peers := folder / "peers.json").exists():
         page = _between(page, "peers", _peers(json.loads(peers.read_text()), plots))
     file.write_text(page)
@@ -57,24 +68,41 @@ def _measured(folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def _machine(figures: Sequence[dict[str, Any]]) -> str:
-    measured = sorted(figure["at"][:10] for figure in figures)
+def _earlier(page: str, figures: Sequence[dict[str, Any]], failed: Collection[str]) -> _Earlier:
+    told = dict(_cells(line)[:2] for line in _within(page, "machine").splitlines() if line.startswith("|"))
+    if any(told.get(name) != value for name, value in _machine_rows(figures[0])):
+        return _Earlier()  # figures of two machines do not stand side by side
+    rows = {_cells(line)[0]: line for line in _within(page, "figures").splitlines() if line.startswith("|")}
+    details = re.split(r"^(?=### )", _within(page, "details").strip(), flags=re.MULTILINE)
+    return _Earlier(
+        {name: row for name, row in rows.items() if name not in failed},
+        {name: text.strip() + "\n" for text in details if (name := text[4:].partition("\n")[0]) not in failed},
+        told.get("measured", "").split(" to "),
+    )
+
+
+def _machine(figures: Sequence[dict[str, Any]], earlier: Sequence[str]) -> str:
+    measured = sorted([*filter(None, earlier), *(figure["at"][:10] for figure in figures)])
     rows = [
-        *figures[0]["machine"].items(),
+        *_machine_rows(figures[0]),
         ("measured", " to ".join(dict.fromkeys((measured[0], measured[-1])))),
         ("held equal", figures[0]["held_equal"]),
     ]
-    return _table(("", ""), ((name.replace("_", " "), str(value)) for name, value in rows))
+    return _table(("", ""), rows)
 
 
-def _figures(figures: Mapping[str, dict[str, Any]]) -> str:
+def _machine_rows(figure: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(name.replace("_", " "), str(value)) for name, value in figure["machine"].items()]
+
+
+def _figures(figures: Mapping[str, dict[str, Any]], earlier: Mapping[str, str]) -> str:
     head = ("scenario", "measured", "goal", "met", "lost", "doubled")
-    return _table(head, (_figure_row(name, figures.get(name)) for name in SCENARIOS))
+    return _table(head, (_figure_row(name, figures.get(name), earlier.get(name)) for name in SCENARIOS))
 
 
-def _figure_row(name: str, figure: dict[str, Any] | None) -> tuple[str, ...]:
+def _figure_row(name: str, figure: dict[str, Any] | None, earlier: str | None) -> Sequence[str]:
     if figure is None:
-        return (name, "not measured", "", "", "", "")
+        return _cells(earlier) if earlier else (name, "not measured", "", "", "", "")
     return (
         name,
         f"{_number(figure['value'])} {figure['unit']}",
@@ -222,6 +250,15 @@ def _number(value: Any) -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def _within(page: str, marker: str) -> str:
+    """What stands between two comments of this name."""
+    return page.partition(f"<!-- {marker} -->\n")[2].partition(f"<!-- end of {marker} -->")[0]
 
 
 def _between(page: str, marker: str, text: str) -> str:

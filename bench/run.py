@@ -36,12 +36,13 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     out = OUT / "quick" if asked.quick else OUT
     out.mkdir(parents=True, exist_ok=True)
-    sound = [_try_scenario(name, asked, out) for name in SCENARIOS if _wanted(name, asked)]
+    wanted = [name for name in SCENARIOS if _wanted(name, asked)]
+    failed = [name for name in wanted if not _try_scenario(name, asked, out)]
     if contests := [contest for contest in CONTESTS if _wanted(contest.name, asked, "peers")]:
-        sound.append(_compete(contests, asked, out))
+        failed += [] if _compete(contests, asked, out) else ["peers"]
     if not asked.quick:
-        report.write(OUT, report.PAGE)
-    sys.exit(not all(sound))
+        report.write(OUT, report.PAGE, failed)
+    sys.exit(bool(failed))
 
 
 def _arguments() -> argparse.Namespace:

@@ -36,6 +36,43 @@ def test_says_of_each_scenario_without_a_figure_that_it_was_not_measured(report:
     assert (page.parent / "performance" / "http.svg").exists()
 
 
+@pytest.fixture
+def before(report: Any, page: Path) -> str:
+    """A page with two figures, of which the files are gone."""
+    for name in ("http", "lateness"):
+        _keep(page.parent / f"{name}.json", _figure(name))
+    report.write(page.parent, page)
+    for name in ("http", "lateness"):
+        (page.parent / f"{name}.json").unlink()
+    return page.read_text()
+
+
+def test_a_run_of_some_keeps_the_earlier_figures_of_the_others(report: Any, page: Path, before: str) -> None:
+    _keep(page.parent / "http.json", _figure("http") | {"value": 4200, "at": "2026-03-04T00:00:00Z"})
+    report.write(page.parent, page)
+    text = page.read_text()
+    assert "| http | 4,200 jobs/s |" in text
+    assert "| lateness | 3,100 jobs/s |" in text
+    assert text.count("### lateness") == text.count("### http") == 1
+    assert "| measured | 2026-01-02 to 2026-03-04 |" in text
+    _keep(page.parent / "http.json", _figure("http"))
+    report.write(page.parent, page)
+    assert page.read_text() == before.replace("2026-01-02 |", "2026-01-02 to 2026-03-04 |")
+
+
+def test_an_earlier_figure_does_not_stand_for_a_failure(report: Any, page: Path, before: str) -> None:
+    _keep(page.parent / "http.json", _figure("http"))
+    report.write(page.parent, page, failed=["lateness"])
+    assert "| lateness | not measured |" in page.read_text()
+    assert "### lateness" not in page.read_text()
+
+
+def test_figures_of_two_machines_do_not_stand_side_by_side(report: Any, page: Path, before: str) -> None:
+    _keep(page.parent / "http.json", _figure("http") | {"machine": _MACHINE | {"cores": 64}})
+    report.write(page.parent, page)
+    assert "| lateness | not measured |" in page.read_text()
+
+
 def test_takes_no_quick_form_for_a_measurement(report: Any, page: Path) -> None:
     quick = report.msgspec.to_builtins(report.scenario("http").quick)
     _keep(page.parent / "http.json", _figure("http") | {"plan": quick})
