@@ -11,6 +11,7 @@ import pytest
 
 from support.database import create_database, drop_database
 from support.postgres import PROGRAMS
+from support.skip import pytest_terminal_summary  # noqa: F401 (pytest finds it here)
 from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.store.embedded import EmbeddedPostgres

@@ -1,6 +1,7 @@
 """The README's first five minutes and the tutorial, typed as they are written."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -56,13 +57,27 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-@pytest.mark.parametrize("page", [FIVE_MINUTES, TUTORIAL], ids=["README", "tutorial"])
-def test_all_that_is_typed_shows_what_the_page_shows(clone: Path, page: str) -> None:
-    todo = steps(page)
+def test_all_that_is_typed_shows_what_the_page_shows(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One page after the other on the same data; the second on another port, given as the README says."""
+    follow(clone, steps(FIVE_MINUTES))
+    monkeypatch.delenv("TICKWORK_PORT")
+    follow(clone, [on_port(_free_port(), step) for step in steps(TUTORIAL)])
+
+
+def follow(clone: Path, todo: list[Step]) -> None:
     (up,) = (number for number, step in enumerate(todo) if step.typed.startswith("make up"))
     type_in(clone, todo[:up])
     with first_terminal(clone, todo[up]):
         type_in(clone, todo[up + 1 :])
+
+
+def on_port(port: int, step: Step) -> Step:
+    make_up = re.sub(r"^make up ARGS=(\S+)", rf'make up ARGS="\1 --port {port}"', step.typed)
+    return Step(make_up, step.shown)
+
+
+def test_the_tutorial_needs_nothing_of_the_readme(clone: Path) -> None:
+    follow(clone, steps(TUTORIAL))
 
 
 def type_in(folder: Path, todo: list[Step]) -> None:

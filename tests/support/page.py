@@ -10,6 +10,7 @@ _FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE |
 _VARIES = re.compile(  # what is another on every machine and in every run
     r"(?P<execution>\be[0-9a-z]+-[0-9a-z]+)"
     r"|(?P<worker>\bw\d+\b)"
+    r"|(?P<job>\bj\d+\b)"
     r"|(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:[\d.]+(?:Z|[+-]\d\d:\d\d))"
     r"|(?P<local>[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [A-Z]+)"
     r"|(?P<age>\bnow\b|(?:\bin )?\b(?:\d+(?:ms|[smhd]))+\b(?: ago)?)"
@@ -21,6 +22,7 @@ _VARIES = re.compile(  # what is another on every machine and in every run
 _LIKE_IT = {
     "execution": r"e[0-9a-z]+-[0-9a-z]+",
     "worker": r"w\d+",
+    "job": r"j\d+",
     "time": r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:[\d.]+(?:Z|[+-]\d\d:\d\d)",
     "local": r"[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [A-Z]+",
     "age": r"(?:now|(?:in )?(?:\d+(?:ms|[smhd]))+(?: ago)?)",
