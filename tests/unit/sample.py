@@ -7,7 +7,7 @@ import msgspec
 
 from tickwork.model.backfill import BackfillStatus, BackfillView
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
-from tickwork.model.job import CatchUpPolicy, JobStatus, JobView
+from tickwork.model.job import CatchUpView, JobStatus, JobView
 from tickwork.model.retry import RetryPolicy
 from tickwork.model.tenancy import KeyView, Scope
 from tickwork.model.worker import WorkerView
@@ -31,7 +31,7 @@ JOB = JobView(
     timeout=300.0,
     on_worker_lost="retry",
     overlap="skip",
-    catch_up=CatchUpPolicy(),
+    catch_up=CatchUpView(),
     tags=[],
     version=3,
     created_at=NOON,

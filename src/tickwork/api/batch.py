@@ -11,7 +11,7 @@ import msgspec
 from tickwork.api.body import DEEPEST, LIMIT_DEFAULT, MEBIBYTE, UNREADABLE, broken, decode, is_storable
 from tickwork.api.call import Call
 from tickwork.api.problem import CONFLICT, QUEUE_FULL, TOO_LARGE, Refusal
-from tickwork.api.reply import JSON, Reply, json_reply
+from tickwork.api.reply import JSON, NDJSON, Reply, json_reply
 from tickwork.api.route import Content, NoQuery, Route
 from tickwork.api.shape import Text
 from tickwork.model.errors import FieldError, Invalid
@@ -19,7 +19,6 @@ from tickwork.model.fault import refuse_any
 from tickwork.model.job import CreatedJob, JobRequest
 from tickwork.model.tenancy import Scope
 
-NDJSON = "application/x-ndjson"
 LIMIT = 32 * MEBIBYTE
 MOST_JOBS = 10_000
 MOST_VALUES = 250_000

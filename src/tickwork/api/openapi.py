@@ -11,8 +11,9 @@ import msgspec
 from tickwork.api import problem
 from tickwork.api.call import Call
 from tickwork.api.problem import Problem, ProblemType
-from tickwork.api.reply import JSON, Reply
+from tickwork.api.reply import JSON, NDJSON, Reply
 from tickwork.api.route import NoQuery, Route
+from tickwork.api.union import with_named_unions
 from tickwork.model.tenancy import Scope
 
 Schema = dict[str, Any]
@@ -55,6 +56,7 @@ _IF_MATCH = {
 }
 
 
+_LINES = {"schema": {"type": "string", "description": "one JSON object per line"}}
 _ALWAYS = (
     problem.BROKEN_HEAD,
     problem.WRONG_METHOD,
@@ -97,7 +99,7 @@ def document(routes: Sequence[Route]) -> Schema:
         "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
         "paths": paths,
         "components": {
-            "schemas": dict(sorted(components.items())),
+            "schemas": dict(sorted(with_named_unions(components, _REF).items())),
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key."}},
         },
     }
@@ -134,7 +136,8 @@ def _operation(route: Route, schema_of: dict[Any, Schema], queries: dict[str, Sc
     if route.body:
         media = _media(schema_of[route.body.type], route.body.example)
         required = route.body.default is None
-        operation["requestBody"] = {"required": required, "content": dict.fromkeys(route.body.media, media)}
+        kinds = {kind: _LINES if kind == NDJSON else media for kind in route.body.media}
+        operation["requestBody"] = {"required": required, "content": kinds}
     return operation
 
 

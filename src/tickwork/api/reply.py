@@ -9,6 +9,7 @@ from starlette.types import Message, Send
 Headers = dict[str, str]
 
 JSON = "application/json"
+NDJSON = "application/x-ndjson"
 _encode = msgspec.json.Encoder().encode
 
 

@@ -108,8 +108,8 @@ class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     within: Duration = "1h"
     max: Annotated[int, Meta(ge=1, le=10_000)] = 100
 
-    def in_seconds(self) -> "CatchUpPolicy":
-        return CatchUpPolicy(self.policy, parse_duration(self.within).total_seconds(), self.max)
+    def in_seconds(self) -> "CatchUpView":
+        return CatchUpView(self.policy, parse_duration(self.within).total_seconds(), self.max)
 
     def text(self) -> str:
         """One text for one policy, so that jobs with the same one share a rule."""
@@ -119,7 +119,7 @@ class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
         ).decode()
 
 
-class CatchUpPolicy(msgspec.Struct, frozen=True):
+class CatchUpView(msgspec.Struct, frozen=True):
     """The same as shown to users, in seconds."""
 
     policy: Literal["latest", "skip", "all"] = "latest"
@@ -258,7 +258,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     on_worker_lost: OnWorkerLost
     overlap: Overlap
-    catch_up: CatchUpPolicy
+    catch_up: CatchUpView
     requires: Requires = Requires()
     limits: Limits = []
     fair_share: FairShare | None = None

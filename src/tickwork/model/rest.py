@@ -49,11 +49,14 @@ class TaskRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     defaults: TaskDefaults = NO_DEFAULTS  # of its jobs, for what they do not say themselves
 
 
+OfferedTask = TaskName | TaskRequest
+
+
 class WorkerRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A worker that comes in: the body of POST /workers."""
 
     name: Name
-    tasks: Annotated[list[TaskName | TaskRequest], Meta(min_length=1, max_length=1000)]
+    tasks: Annotated[list[OfferedTask], Meta(min_length=1, max_length=1000)]
     queues: Annotated[list[QueueName], Meta(max_length=100)] = []  # none named: all of them
     weights: Weights = {}  # of queues: how much of its room each gets beside the others; 1 unless said
     slots: Annotated[int, Meta(ge=1, le=10_000)] = 1
@@ -132,13 +135,16 @@ class LogText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level: Annotated[str, Meta(min_length=1, max_length=20)] = "info"
 
 
+LogLine = Annotated[str, Meta(max_length=16 * 1024)] | LogText
+
+
 class ProgressReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How far an attempt has come, what it logged since, or both."""
 
     attempt: AttemptNumber
     fraction: Annotated[float, Meta(ge=0, le=1)] | None = None
     message: Annotated[str, Meta(max_length=1000)] | None = None
-    log: Annotated[list[Annotated[str, Meta(max_length=16 * 1024)] | LogText], Meta(max_length=1000)] = []
+    log: Annotated[list[LogLine], Meta(max_length=1000)] = []
     first_line: Annotated[int, Meta(ge=0, le=_LARGEST // 2)] = (
         0  # number of the first of these lines in its attempt
     )
