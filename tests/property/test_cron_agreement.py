@@ -1,13 +1,17 @@
 """Our cron and cronsim, the engine that is known to be right on daylight saving, give the same times."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from zoneinfo import ZoneInfo
 
+import pytest
 from cronsim import CronSim
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tickwork.trigger.parse import parse_schedule
+from tickwork.model.schedule import Recurring
+from tickwork.trigger.cron import read_cron
+from tickwork.trigger.parse import parse_schedule, understand
 
 ZONES = ("UTC", "Europe/Paris", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Asia/Kolkata")
 STEPS = 12
@@ -43,3 +47,45 @@ def test_the_same_times_as_cronsim(cron: str, zone: str, start: datetime) -> Non
         assert due == expected, f"{cron} in {zone} after {start}"
         if due > until:
             break
+
+
+BEGIN, END = datetime(2023, 12, 31, 12, tzinfo=UTC), datetime(2025, 3, 1, tzinfo=UTC)
+DATES = [
+    *("*", "?", "*/1", "*/2", "*/7", "*/15", "*/30", "*/2,31", "*,3", "*/15,L"),
+    *("1", "31", "1-7", "1-31", "1-31/2", "8-14/3", "1,15", "5/10", "13,L", "L", "LW", "1,*/9"),
+]
+WEEKDAYS = [
+    *("*", "?", "*/1", "*/2", "*/3", "*/4", "*/5", "*/6", "*/7", "*,1", "*/7,1", "*/7,MON#2", "*/3,5L"),
+    *("0", "7", "SUN", "MON", "MON-FRI", "1-7", "0-6", "5-7", "6,0", "1/2", "0/7", "1-5/2", "SUN,WED"),
+    *("MON#1", "5L", "2,FRI#5"),
+]
+
+
+@pytest.mark.parametrize("date", DATES)
+def test_every_pair_of_day_fields_means_the_same_days_as_in_cronsim(date: str) -> None:
+    """A field that begins with a star asks for both to match, in every form that it can have."""
+    for weekday in WEEKDAYS:
+        understood = understand(f"0 0 {date} * {weekday}", None, now=BEGIN)
+        assert isinstance(understood, Recurring)
+        ours, due = [], understood.timing.next_after(BEGIN)
+        while due is not None and due < END:
+            ours.append(due)
+            due = understood.timing.next_after(due)
+        expression = f"0 0 {date} * {weekday}".replace("?", "*")
+        assert ours == list(takewhile(lambda at: at < END, CronSim(expression, BEGIN))), expression
+
+
+@pytest.mark.parametrize("date", DATES)
+def test_what_is_written_is_what_was_read(date: str) -> None:
+    for weekday in WEEKDAYS:
+        for times in ("0 0", "*/7 1-5", "3/20 */2", "H H(0-7)"):
+            cron = read_cron(f"{times} {date} */5 {weekday}", "a seed")
+            assert read_cron(cron.text)[:2] == cron[:2], f"{date} {weekday} became {cron.text}"
+
+
+@pytest.mark.parametrize(
+    ("weekdays", "meaning"),
+    [("SUN-SUN", "0"), ("0-SUN", "0"), ("7-SUN", "0"), ("SUN-MON", "0,1"), ("MON-SUN", "*")],
+)
+def test_a_range_that_ends_on_sunday_begins_where_it_says(weekdays: str, meaning: str) -> None:
+    assert read_cron(f"0 0 * * {weekdays}").text == f"0 0 * * {meaning}"

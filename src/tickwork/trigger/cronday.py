@@ -100,7 +100,7 @@ class CronDays(NamedTuple):
         starred = write_starred(self.dates.plain, DATE)
         if starred is not None:
             return ",".join(filter(None, [starred, str(self.dates._replace(plain=0))])), weekdays
-        starred = write_starred(self.weekdays.plain, _WRITTEN_WEEKDAY) or "*"
+        starred = _write_starred_weekdays(self.weekdays.plain)
         return dates, ",".join(filter(None, [starred, str(self.weekdays._replace(plain=0))]))
 
 
@@ -110,6 +110,15 @@ def read_days(date: str, weekday: str, *, months: int, years: int, spread: Sprea
     if either and (dates == EVERY_DATE or weekdays == EVERY_WEEKDAY):
         dates, weekdays = EVERY_DATE, EVERY_WEEKDAY
     return CronDays(dates, weekdays, months, years, either and dates != EVERY_DATE)
+
+
+def _write_starred_weekdays(plain: int) -> str:
+    """Sunday alone fills the field as well: it is 0 and 7."""
+    starred = write_starred(plain, _WRITTEN_WEEKDAY)
+    if starred is not None:
+        return starred
+    assert plain & 1  # noqa: S101 (one of the two fields began with a star, and it was not the date)
+    return ",".join(filter(None, ["*/7", write_list(plain & ~1)]))
 
 
 def _read_dates(text: str, spread: Spread) -> Dates:

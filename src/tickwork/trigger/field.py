@@ -62,8 +62,8 @@ class Field(NamedTuple):
         if not dash:
             return low, self.high if open_end else low
         high = self.number(last)
-        if last == "SUN":
-            high = self.high
+        if last == "SUN" and low > high:
+            high = self.high  # the end of a week that begins on another day
         if high < low:
             raise Misread(
                 f"{self.name}: the range {text[:40]!r} runs backwards",

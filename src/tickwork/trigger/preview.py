@@ -10,6 +10,7 @@ import msgspec
 from tickwork.model.errors import Invalid
 from tickwork.model.preview import Preview, PreviewTime
 from tickwork.model.schedule import Recurring, Timing
+from tickwork.trigger.dialect import other_readings
 from tickwork.trigger.due.epoch import to_seconds
 from tickwork.trigger.due.zone import Zone, zone_named
 from tickwork.trigger.oddday import note_at
@@ -45,9 +46,8 @@ def preview(
     zone = read_zone(timezone) or zone_named("UTC")
     if isinstance(understood, Recurring):
         found = _recurring(understood.timing, after or now, count, zone, viewer)
-        return msgspec.structs.replace(
-            found, warnings=[*notes, *_about_zones(found.canonical), *found.warnings]
-        )
+        about = [*notes, *other_readings(schedule), *_about_zones(found.canonical)]
+        return msgspec.structs.replace(found, warnings=[*about, *found.warnings])
     moment = understood or Moment(now, zone)
     words = moment.words if understood else "now"
     warnings = [*notes, *filter(None, [zone_warning(moment.zone.name)])]

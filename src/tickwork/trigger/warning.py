@@ -8,7 +8,7 @@ from typing import Any
 from tickwork.model.schedule import Timing
 from tickwork.trigger.calendar import reason_excluded
 from tickwork.trigger.cron import read_cron
-from tickwork.trigger.cronday import EVERY_DATE
+from tickwork.trigger.cronday import EVERY_DATE, EVERY_WEEKDAY
 from tickwork.trigger.due.days import month_length
 from tickwork.trigger.due.epoch import DAY, from_seconds, to_seconds
 from tickwork.trigger.due.times import members
@@ -25,7 +25,7 @@ _AHEAD = 400 * DAY
 _MOST = 10
 _STEPS = 500
 _LEAP_YEAR = 2024
-_SHORTEST_MONTH = 28
+_LEAP_DAY = 29
 _LIMITS = ("start", "end", "exclude")
 
 
@@ -54,11 +54,13 @@ def _about_days(part: Mapping[str, Any]) -> Iterator[str]:
     days = read_cron(part["cron"]).days
     if days.either:
         yield "a day of the month and a day of the week are given: this runs on either"
-    months = [month_length(_LEAP_YEAR, month) for month in members(days.months)]
+    elif days.dates != EVERY_DATE and days.weekdays != EVERY_WEEKDAY:
+        yield "one of the two kinds of day begins with a star: this runs on days that match both"
+    shortest = min(month_length(_LEAP_YEAR, month) for month in members(days.months))
     for date in members(days.dates.plain if days.dates != EVERY_DATE else 0):
-        if date > min(months):
+        if date > shortest:
             yield f"months without a {ordinal(date)} are left out; write L for the last day of a month"
-        elif date > _SHORTEST_MONTH and min(months) == date:
+        elif date == shortest == _LEAP_DAY:
             yield "29 February comes every fourth year"
 
 

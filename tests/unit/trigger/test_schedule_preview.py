@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 import pytest
@@ -79,10 +80,60 @@ def test_warns_of_the_clock_changes_a_schedule_notices() -> None:
         ("0 0 1 * MON", "a day of the month and a day of the week are given: this runs on either"),
         ("0 0 31 * *", "months without a 31st are left out; write L for the last day of a month"),
         ("0 0 29 2 *", "29 February comes every fourth year"),
+        (
+            "0 0 1-7 * */7",
+            "one of the two kinds of day begins with a star: this runs on days that match both",
+        ),
     ],
 )
 def test_warns_of_what_may_surprise(schedule: str, warning: str) -> None:
-    assert preview(schedule, None, now=NOW).warnings == [warning]
+    found = preview(schedule, None, now=NOW).warnings
+    assert found[:1] == [warning]
+    assert all("this runs every" in other for other in found[1:])
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "59 23 31 12 *",
+        "0 0 30 4,6,9 *",
+        "0 0 12 ? * MON-FRI",
+        "0 0 12 ? * 1-7",
+        "0 0 12 * * *",
+        "0 0 12 * * ?",
+        "0 0 9 ? * MON#2",
+        "0 9 * * 1-5",
+        "0 9 * * */7",
+        "*/15 * * * * *",
+        {"any": ["0 9 * * MON", "every 5m"]},
+        {"fields": {"hour": 9, "days_of_week": [2]}},
+    ],
+)
+def test_does_not_warn_of_what_everybody_reads_alike(schedule: Any) -> None:
+    assert preview(schedule, None, now=NOW).warnings == []
+
+
+def test_warns_of_weekday_numbers_that_quartz_reads_differently() -> None:
+    (warning,) = preview("0 0 12 ? * 2-6", None, now=NOW).warnings
+    assert "so this is every Tuesday, Wednesday, Thursday, Friday and Saturday at 12:00" in warning
+    assert "Quartz numbers them from 1 and means every weekday at 12:00" in warning
+    (warning,) = preview("0 0 9 ? * 6#3 2030", None, now=NOW).warnings
+    assert "means on the third Friday of every month in 2030 at 09:00" in warning
+
+
+def test_warns_of_seconds_that_others_have_last() -> None:
+    warning = preview("*/5 * * * * 0", None, now=NOW).warnings[0]
+    assert warning.startswith("seconds come first, so this is every 5 seconds on Sundays;")
+    assert warning.endswith("programs that have them last mean every 5 minutes")
+
+
+def test_warns_of_other_readings_wherever_the_expression_stands() -> None:
+    for schedule in (
+        {"cron": "TZ=UTC 0 0 12 ? * 2-6"},
+        {"text": "0 0 12 ? * 2-6"},
+        {"any": ["every monday at 9", {"cron": "0 12 ? * 2-6"}]},
+    ):
+        assert "Quartz numbers them from 1" in preview(schedule, None, now=NOW).warnings[0]
 
 
 def test_warns_of_the_holidays_left_out() -> None:
