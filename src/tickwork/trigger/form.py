@@ -117,7 +117,7 @@ def _read_text(value: object, setting: Setting) -> Moment | list[Draft]:
     if form != "text":
         return read_form(form, text, setting)
     if _REPEATING.match(text):
-        return [read_iso(text, setting.zone)]
+        return [read_iso(text, setting.zone, setting.start)]
     if is_aws(text):
         return _read_aws(text, setting)
     if is_on_calendar(text):

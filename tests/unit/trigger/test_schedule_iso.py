@@ -22,6 +22,29 @@ def test_days_follow_the_calendar_of_the_zone() -> None:
     assert canonical("R/2026-03-28T09:00:00Z/P1D") == {"every": 86_400, "start": "2026-03-28T09:00:00Z"}
 
 
+def test_without_a_start_days_follow_the_calendar_of_the_zone_too() -> None:
+    assert canonical("R/P1D", "Europe/Paris") == {"cron": "0 0 * * *", "timezone": "Europe/Paris"}
+    assert due("R/P1D", "Europe/Paris", after="2026-03-28T12:00:00+00:00", count=2) == [
+        "2026-03-28 23:00",
+        "2026-03-29 22:00",
+    ]
+    assert canonical("R/P1W") == {"cron": "0 0 * * 1", "timezone": "UTC"}
+    assert canonical("R/P1M") == {"cron": "0 0 1 * *", "timezone": "UTC"}
+    assert canonical("R/P1Y") == {"cron": "0 0 1 1 *", "timezone": "UTC"}
+    assert canonical("R/PT24H", "Europe/Paris") == {"every": 86_400}
+    two_days = {"text": "R/P2D", "start": "2026-03-06T09:00"}
+    assert due(two_days, "Europe/Paris", count=2) == ["2026-03-06 08:00", "2026-03-08 08:00"]
+    assert canonical(canonical(two_days, "Europe/Paris")) == canonical(two_days, "Europe/Paris")
+
+
+def test_more_repeats_than_there_is_time_for_end_with_it() -> None:
+    assert canonical("R999999999/2026-05-01T00:00:00Z/P1W") == {
+        "every": 604_800,
+        "start": "2026-05-01T00:00:00Z",
+    }
+    assert canonical("R1000000/2026-05-01T00:00:00Z/PT1S")["end"] == "2026-05-12T13:46:39Z"
+
+
 def test_a_month_without_that_day_means_its_last_day() -> None:
     assert due("R/2026-01-31T09:00:00Z/P1M") == ["2026-03-31 09:00", "2026-04-30 09:00", "2026-05-31 09:00"]
     assert due("R/2028-02-29T09:00:00Z/P1Y", count=2) == ["2028-02-29 09:00", "2029-02-28 09:00"]
