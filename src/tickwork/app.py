@@ -73,6 +73,7 @@ from tickwork.store.why import PostgresWhyStore
 from tickwork.store.worker import PostgresWorkerStore
 from tickwork.trigger.backfill import Backfiller
 from tickwork.trigger.backlog import Backlogs
+from tickwork.trigger.calendar import load_calendars
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.parse import parse_schedule, timing_from_text
 from tickwork.trigger.preview import preview
@@ -105,7 +106,7 @@ class Node:
         self.first_key: str | None = None  # the admin key, when this node made the database's first one
 
     async def start(self) -> None:
-        await self.open()
+        await asyncio.gather(self.open(), asyncio.to_thread(load_calendars))
         self._loops.start()
         self._running = True
         _log.info(

@@ -26,7 +26,7 @@ def instant(text: str) -> datetime:
     """A time; in the zone of this machine when it names none."""
     try:
         return datetime.fromisoformat(text).astimezone()
-    except ValueError:
+    except (ValueError, OverflowError):
         raise click.BadParameter(f"{text!r} is not a time such as 2026-01-31T09:00 or …T09:00Z") from None
 
 

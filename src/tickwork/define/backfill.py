@@ -2,9 +2,9 @@
 
 import asyncio
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import islice, takewhile
 
 import msgspec
 
@@ -90,7 +90,8 @@ def _check_range(request: BackfillRequest, now: datetime) -> None:
 
 
 def _due_times(timing: Timing, begin: datetime, end: datetime) -> list[datetime]:
-    due = list(islice(_walk(timing, begin, end), MOST_TIMES + 1))
+    times = takewhile(lambda due: due <= end, timing.due_times(begin - _MOMENT))
+    due = list(islice(times, MOST_TIMES + 1))
     if len(due) > MOST_TIMES:
         raise Invalid.field(
             "to",
@@ -98,13 +99,6 @@ def _due_times(timing: Timing, begin: datetime, end: datetime) -> list[datetime]
             f"narrow the range: {_written(due[-2])} is as far as one backfill can go",
         )
     return due
-
-
-def _walk(timing: Timing, begin: datetime, end: datetime) -> Iterator[datetime]:
-    due = timing.next_after(begin - _MOMENT)
-    while due is not None and due <= end:
-        yield due
-        due = timing.next_after(due)
 
 
 def _written(at: datetime) -> str:

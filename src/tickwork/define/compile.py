@@ -20,12 +20,11 @@ from tickwork.model.job import (
 )
 from tickwork.model.mark import mark_errors, may_refer
 from tickwork.model.retry import RetryPolicy
-from tickwork.model.schedule import Once, Recurring, Schedule
+from tickwork.model.schedule import Once, Schedule
 from tickwork.model.target import target_errors
 from tickwork.model.terms import errors_of_terms, terms_of
 
 _LONGEST_PAYLOAD = 512 * 1024
-_MOST_RUNS = 100_000
 _WITHOUT_BODY = ("GET", "HEAD", "DELETE")
 _NOTHING = Once(None, "")
 
@@ -109,15 +108,12 @@ def _schedule(
     request: JobRequest, parse_schedule: ParseSchedule, now: datetime, errors: list[FieldError]
 ) -> Schedule:
     try:
-        schedule = parse_schedule(
+        return parse_schedule(
             request.schedule, request.timezone, now=now, seed=request.key or request.name or ""
         )
     except Invalid as invalid:
         errors.extend(invalid.errors)
         return _NOTHING
-    if isinstance(schedule, Recurring) and (schedule.timing.max_runs or 0) > _MOST_RUNS:
-        errors.append(FieldError("schedule.max_runs", f"is {_MOST_RUNS} at most", "give an end instead"))
-    return schedule
 
 
 def _payload(request: JobRequest, errors: list[FieldError]) -> bytes:

@@ -1,8 +1,12 @@
 """When: every way of saying it is compiled to one canonical form."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import lru_cache
+from itertools import islice, takewhile
 from typing import Any, NamedTuple, Protocol
 
+MOST_RUNS = 10_000  # of a job that has only so many: they are counted one by one
 KINDS = ("at", "in", "cron", "every", "rrule", "text", "fields", "any")  # a schedule object has exactly one
 
 
@@ -26,8 +30,13 @@ class Timing(Protocol):
     def max_runs(self) -> int | None:
         """How many due times a job has in all."""
 
+    def __hash__(self) -> int: ...
+
     def next_after(self, after: datetime) -> datetime | None:
         """The first due time strictly after the given instant, in UTC; None when there is none."""
+
+    def due_times(self, after: datetime) -> Iterator[datetime]:
+        """All of them after the given instant, in order."""
 
 
 class Once(NamedTuple):
@@ -53,19 +62,13 @@ def described_once(at: datetime) -> tuple[dict[str, Any], str]:
     return {"at": text}, f"once at {text}"
 
 
+@lru_cache(maxsize=64)  # the jobs of a batch have the same schedule and are created at one instant
 def last_of(timing: Timing, after: datetime, runs: int) -> datetime | None:
     """The due time that is the so many-th from then on; None when there are not that many."""
-    due: datetime | None = after
-    for _ in range(runs):
-        if due is None:
-            return None
-        due = timing.next_after(due)
-    return due
+    return next(islice(timing.due_times(after), min(runs, MOST_RUNS) - 1, None), None)
 
 
 def count_between(timing: Timing, after: datetime, until: datetime) -> int:
-    """How many due times lie after the one instant and not after the other."""
-    count, due = 0, timing.next_after(after)
-    while due and due <= until:
-        count, due = count + 1, timing.next_after(due)
-    return count
+    """How many due times lie after the one instant and not after the other, as far as they are counted."""
+    between = takewhile(lambda due: due <= until, timing.due_times(after))
+    return sum(1 for _ in islice(between, MOST_RUNS))

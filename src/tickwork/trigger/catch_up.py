@@ -4,8 +4,8 @@ A due time counts as missed when nothing fired it within a short grace: then the
 late by less than that is fired in order, one due time after the other.
 """
 
-from collections import deque
 from datetime import datetime, timedelta
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 import msgspec
@@ -17,7 +17,7 @@ from tickwork.store.port.trigger import NOT_BEGUN, DueRule, Round, RoundNote
 
 GRACE = timedelta(seconds=10)
 _MOMENT = timedelta(microseconds=1)
-_STEPS = 1000  # due times passed over in one go: a long outage is worked off in slices, never in one breath
+STEPS = 1000  # due times passed over in one go: a long outage is worked off in slices, never in one breath
 
 
 class Plan(NamedTuple):
@@ -27,20 +27,21 @@ class Plan(NamedTuple):
     note: RoundNote | None  # what was missed
 
 
-def plan(rule: DueRule, timing: Timing) -> Plan:
+def plan(rule: DueRule, timing: Timing, steps: int = STEPS) -> Plan:
+    """`steps`: how many due times may be passed over."""
     if rule.cursor is None and rule.now - rule.next_at > GRACE:
-        return _after_outage(rule, timing, msgspec.json.decode(rule.catch_up, type=CatchUp))
+        return _after_outage(rule, timing, msgspec.json.decode(rule.catch_up, type=CatchUp), steps)
     return _fire(rule, timing, rule.next_at, [])
 
 
-def _after_outage(rule: DueRule, timing: Timing, policy: CatchUp) -> Plan:
+def _after_outage(rule: DueRule, timing: Timing, policy: CatchUp, steps: int) -> Plan:
     first = _first_to_run(rule, timing, policy)
     missed: list[datetime] = []
     due: datetime | None = rule.next_at
     while due and due <= rule.now and (first is None or due < first):
         missed.append(due)
         due = timing.next_after(due)
-        if len(missed) == _STEPS:
+        if len(missed) == steps:
             return Plan(rule, None, due, _note(rule, missed))
     if due is None or due > rule.now:
         return Plan(rule, None, due, _note(rule, missed))
@@ -59,17 +60,26 @@ def _first_to_run(rule: DueRule, timing: Timing, policy: CatchUp) -> datetime | 
 def _newest(timing: Timing, wanted: int, oldest: datetime, now: datetime) -> datetime | None:
     """The first of the so many newest due times in that range. The walk begins near the end and goes back only as
     far as it must, because the range may hold millions."""
-    span = timedelta(seconds=wanted)  # nothing is due more often than once a second
-    while True:
+    found: list[datetime] = []
+    span, end = timedelta(seconds=wanted), now + _MOMENT  # nothing is due more often than once a second
+    while len(found) < wanted and oldest < end:
         begin = max(now - span, oldest)
-        newest: deque[datetime] = deque(maxlen=wanted)
-        due = timing.next_after(begin - _MOMENT)
-        while due and due <= now:
-            newest.append(due)
-            due = timing.next_after(due)
-        if len(newest) == wanted or begin == oldest:
-            return newest[0] if newest else None
-        span *= 2
+        found = _last_between(timing, begin, end, wanted - len(found)) + found
+        end, span = begin, span * 2
+    return found[0] if found else None
+
+
+def _last_between(timing: Timing, begin: datetime, end: datetime, wanted: int) -> list[datetime]:
+    """The last so many due times from `begin` until just before `end`. Where there are more, half of the time is
+    looked at first: the work grows with what is wanted, not with what there is."""
+    first = takewhile(lambda due: due < end, timing.due_times(begin - _MOMENT))
+    found = list(islice(first, wanted + 1))
+    if len(found) <= wanted:
+        return found
+    middle = begin + (end - begin) / 2
+    later = _last_between(timing, middle, end, wanted)
+    missing = wanted - len(later)
+    return (_last_between(timing, begin, middle, missing) if missing else []) + later
 
 
 def _fire(rule: DueRule, timing: Timing, due: datetime, missed: list[datetime]) -> Plan:

@@ -54,7 +54,7 @@ class Weekdays(NamedTuple):
 
     def month(self, year: int, month: int) -> int:
         found = weekdays_of(year, month, self.plain)
-        for code in members(self.nth):
+        for code in members(self.nth) if self.nth else ():
             days = members(weekdays_of(year, month, 1 << code % 8))
             if code // 8 <= len(days):
                 found |= 1 << days[code // 8 - 1]
@@ -79,6 +79,9 @@ class CronDays(NamedTuple):
     months: int = EVERY_MONTH
     years: int = EVERY_YEAR
     either: bool = False
+
+    def months_of(self, year: int) -> int:
+        return self.months if self.years >> (year - YEAR.low) & 1 else 0
 
     def month(self, year: int, month: int) -> int:
         if not (self.months >> month & 1 and self.years >> (year - YEAR.low) & 1):

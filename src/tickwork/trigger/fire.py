@@ -33,7 +33,7 @@ from tickwork.store.port.trigger import (
 )
 from tickwork.store.port.work import Works
 from tickwork.trigger.backlog import Backlogs
-from tickwork.trigger.catch_up import GRACE, Plan, plan
+from tickwork.trigger.catch_up import GRACE, STEPS, Plan, plan
 from tickwork.trigger.jitter import spread
 from tickwork.trigger.overlap import skip_reason
 
@@ -42,6 +42,7 @@ LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the
 _FEWEST_RULES, _MOST_RULES = 8, 512  # late rules fired together, and as many that are on time
 _CHUNK = 4000  # executions written together, shared by those rules
 _LEAST = 8  # of each rule
+_PASSED_OVER = 20_000  # missed due times noted together, shared by those rules
 _NONE = range(0)
 
 
@@ -95,7 +96,8 @@ class Trigger:
                 rules = await firing.take(LEAD, GRACE, self._width)
                 if not rules:
                     return False
-                plans = [plan(rule, self._timing_from_text(rule.timing)) for rule in rules]
+                steps = max(_PASSED_OVER // len(rules), 1)
+                plans = [plan(rule, self._timing_from_text(rule.timing), min(steps, STEPS)) for rule in rules]
                 chunk = max(_CHUNK // len(plans), _LEAST)
                 rounds = [each.round for each in plans if each.round]
                 candidates = await self._pick(firing, rounds, plans, chunk)

@@ -1,6 +1,7 @@
 """Days on which the clocks of a zone jump, as far as a schedule notices."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tickwork.trigger.due.epoch import DAY, from_seconds
 from tickwork.trigger.due.wallclock import WallClock
@@ -24,13 +25,10 @@ def note_at(due: int, zone: Zone) -> str | None:
 
 def odd_days(wall: WallClock, start: int, end: int) -> Iterator[str]:
     """What happens to the times that the clocks skip or repeat between two instants."""
-    before = wall.zone.stretch(start)
-    while before.end < end:
-        after = wall.zone.stretch(before.end)
+    for before, after in pairwise(wall.zone.stretches(start, end)):
         low, high = sorted((before.end + before.offset, before.end + after.offset))
         if wall.shows_between(low, high):
             yield _odd_day(wall, before, after)
-        before = after
 
 
 def _odd_day(wall: WallClock, before: Stretch, after: Stretch) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
+from tickwork.model.schedule import MOST_RUNS
 from tickwork.trigger.calendar import check_country
 from tickwork.trigger.due.epoch import DAY, to_seconds
 from tickwork.trigger.due.zone import Zone, zone_named
@@ -17,7 +18,6 @@ NAMES = ("timezone", "start", "end", "exclude", "dst")
 JOB_NAMES = ("max_runs", "jitter")
 _DST = {"gap": ("next", "skip"), "repeat": ("once", "twice")}
 _EXCLUDE = ("holidays", "dates", "weekends")
-_MOST_RUNS = 1_000_000_000
 MOST_DATES, _MOST_CALENDARS = 366, 5
 _LONGEST_JITTER = timedelta(days=1)
 _ALMOST_A_SECOND = timedelta(microseconds=999_999)
@@ -125,8 +125,8 @@ def _read_dst(value: object) -> dict[str, str]:
 def _read_max_runs(value: object) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_RUNS:
-        raise Misread(f"max_runs is a whole number from 1 to {_MOST_RUNS}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_RUNS:
+        raise Misread(f"max_runs is a whole number from 1 to {MOST_RUNS}", "for more, give an end")
     return value
 
 

@@ -1,6 +1,6 @@
 """What a schedule means: its canonical form, in words, and when it comes next."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -14,7 +14,7 @@ from tickwork.trigger.dialect import other_readings
 from tickwork.trigger.due.epoch import to_seconds
 from tickwork.trigger.due.zone import Zone, zone_named
 from tickwork.trigger.oddday import note_at
-from tickwork.trigger.once import Moment, write_instant
+from tickwork.trigger.once import Moment, check_year, write_instant
 from tickwork.trigger.option import read_zone
 from tickwork.trigger.parse import understand
 from tickwork.trigger.problems import Problems
@@ -36,6 +36,8 @@ def preview(
     """A schedule that is never due has a warning and no times; one not understood is Invalid."""
     problems = Problems()
     viewer = problems.attempt("viewer_timezone", read_zone, viewer_timezone)
+    if after is not None:
+        problems.attempt("after", check_year, after)
     if not 1 <= count <= MOST_TIMES:
         problems.add("count", f"count is a number from 1 to {MOST_TIMES}")
     try:
@@ -57,16 +59,9 @@ def preview(
 def _recurring(timing: Timing, after: datetime, count: int, zone: Zone, viewer: Zone | None) -> Preview:
     canonical = timing.canonical
     zone = _zone_of(canonical) or zone
-    due = list(islice(_due_times(timing, after), min(count, canonical.get("max_runs", count))))
+    due = list(islice(timing.due_times(after), min(count, canonical.get("max_runs", count))))
     times = [_time(at, zone, viewer) for at in due]
     return Preview(canonical, timing.words, times, list(warnings_of(timing, canonical, after, due)))
-
-
-def _due_times(timing: Timing, after: datetime) -> Iterator[datetime]:
-    due = timing.next_after(after)
-    while due is not None:
-        yield due
-        due = timing.next_after(due)
 
 
 def _about_zones(canonical: Mapping[str, Any]) -> list[str]:

@@ -1,12 +1,12 @@
 """The days an RRULE names: every n-th year, month, week or day that passes all of its filters."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from tickwork.trigger.due.days import day_number, month_length, weekdays_of, whole_month
-from tickwork.trigger.due.epoch import FIRST_DAY
+from tickwork.trigger.due.epoch import FIRST_DAY, LAST_YEAR
 from tickwork.trigger.due.times import bits, members
 
 Frequency = Literal["YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"]
@@ -27,17 +27,25 @@ class RuleDays(NamedTuple):
     weeks: frozenset[int] = frozenset()
     positions: frozenset[int] = frozenset()
 
-    def month(self, year: int, month: int) -> int:
-        turn = self._in_turn(year, month)
-        if not turn:
+    def months_of(self, year: int) -> int:
+        if self.frequency == "YEARLY" and (year - self._start.year) % self.interval:
             return 0
-        return turn & (self._chosen(year, month) if self.positions else self.matching(year, month))
+        return _months_named(self, _alike(year))
+
+    def month(self, year: int, month: int) -> int:
+        if self.interval == 1:
+            return _named(self, _alike(year), month)
+        turn = self._in_turn(year, month)
+        return turn and turn & _named(self, _alike(year), month)
+
+    @property
+    def _start(self) -> date:
+        return date.fromordinal(FIRST_DAY + self.anchor)
 
     def _in_turn(self, year: int, month: int) -> int:
         """The days of the month whose period is one of every `interval`."""
-        start, whole = date.fromordinal(FIRST_DAY + self.anchor), whole_month(year, month)
-        if self.interval == 1:
-            return whole
+        whole = whole_month(year, month)
+        start = self._start
         if self.frequency == "YEARLY":
             return whole if (year - start.year) % self.interval == 0 else 0
         if self.frequency == "MONTHLY":
@@ -45,12 +53,14 @@ class RuleDays(NamedTuple):
         first = day_number(year, month, 1)
         if self.frequency == "WEEKLY":
             week = self._week_of(self.anchor)
-            return whole & bits(
-                [day for day in range(1, 32) if (first + day - 1 - week) // 7 % self.interval == 0]
-            )
+            return whole & self._days_of_weeks(first, lambda day: (day - week) // 7 % self.interval == 0)
         if self.frequency == "DAILY":
             return whole & bits(range(1 + (self.anchor - first) % self.interval, 32, self.interval))
         return whole
+
+    def named(self, year: int, month: int) -> int:
+        """The days that pass, whichever turn it is."""
+        return self._chosen(year, month) if self.positions else self.matching(year, month)
 
     def matching(self, year: int, month: int) -> int:
         if self.months and month not in self.months:
@@ -85,33 +95,26 @@ class RuleDays(NamedTuple):
         return bits([day for day in days if 0 < day <= 31])  # noqa: PLR2004 (the longest month)
 
     def _weeks(self, year: int, month: int) -> int:
-        first = day_number(year, month, 1)
-        return bits([day for day in range(1, 32) if self._week_numbers(first + day - 1) & self.weeks])
+        return self._days_of_weeks(
+            day_number(year, month, 1),
+            lambda day: not self.weeks.isdisjoint(_week_numbers(day, self.week_start)),
+        )
 
-    def _week_numbers(self, day: int) -> frozenset[int]:
-        """The number of a day's week from the start and from the end of the year its fourth day is in."""
-        week = self._week_of(day)
-        year = date.fromordinal(FIRST_DAY + week + 3).year
-        start = self._week_of(day_number(year, 1, 4))
-        following = self._week_of(day_number(year + 1, 1, 4))
-        return frozenset(((week - start) // 7 + 1, (week - following) // 7))
+    def _days_of_weeks(self, first: int, is_meant: Callable[[int], bool]) -> int:
+        """Of the month that begins on a day: the days of those weeks which, by their own first day, are meant."""
+        found = 0
+        for day in range(self._week_of(first), first + 31, 7):
+            found |= 0b1111111 << 7 + day - first if is_meant(day) else 0
+        return found >> 6
 
     def _week_of(self, day: int) -> int:
-        """The day a day's week begins."""
-        return day - (FIRST_DAY - 1 + day - self.week_start) % 7
+        return _week_begin(day, self.week_start)
 
     def _chosen(self, year: int, month: int) -> int:
         """Of the matching days of each period, those at the given positions."""
-        first, length = day_number(year, month, 1), month_length(year, month)
         start, end, period = self._periods(year, month)
-        matching, found = _matching_between(self, start, end), 0
-        for offset in range(0, end - start, period):
-            days = matching >> offset & (1 << period) - 1
-            for position in self.positions:
-                if abs(position) <= days.bit_count():
-                    day = start + offset + members(days)[position - (position > 0)] - first + 1
-                    found |= 1 << day if 1 <= day <= length else 0
-        return found
+        chosen = _chosen_between(self, start, end, period)
+        return chosen >> day_number(year, month, 1) - start << 1 & whole_month(year, month)
 
     def _periods(self, year: int, month: int) -> tuple[int, int, int]:
         """The first day, the day after the last, and the length of the periods that touch a month."""
@@ -124,7 +127,48 @@ class RuleDays(NamedTuple):
         return self._week_of(first), self._week_of(after - 1) + 7, 7
 
 
+@lru_cache(maxsize=4096)
+def _months_named(rule: RuleDays, year: int) -> int:
+    return bits([month for month in range(1, 13) if _named(rule, year, month)])
+
+
+def _alike(year: int) -> int:
+    """A year from 1972 on with the same weekdays and leap days, as have the years beside it: they come again after 28
+    years. The last year is like no other, for what follows is no leap year."""
+    return year if year == LAST_YEAR else 1972 + (year - 1972) % 28
+
+
+def _week_begin(day: int, week_start: int) -> int:
+    """The day a day's week begins."""
+    return day - (FIRST_DAY - 1 + day - week_start) % 7
+
+
+@lru_cache(maxsize=16_384)  # the weeks of 28 years, whichever weekday they begin on
+def _week_numbers(week: int, week_start: int) -> tuple[int, int]:
+    """The number of the week that begins on a day, from the start and from the end of the year its fourth day is in."""
+    year = date.fromordinal(FIRST_DAY + week + 3).year
+    start = _week_begin(day_number(year, 1, 4), week_start)
+    following = _week_begin(day_number(year + 1, 1, 4), week_start)
+    return (week - start) // 7 + 1, (week - following) // 7
+
+
+@lru_cache(maxsize=16_384)  # what is seldom due is looked for in every year, and they are of few kinds
+def _named(rule: RuleDays, year: int, month: int) -> int:
+    return rule.named(year, month)
+
+
 @lru_cache(maxsize=1024)  # the twelve months of a year ask for the same days
+def _chosen_between(rule: RuleDays, start: int, end: int, period: int) -> int:
+    """As a mask: bit 0 is the first day."""
+    matching, found = _matching_between(rule, start, end), 0
+    for offset in range(0, end - start, period):
+        days = members(matching >> offset & (1 << period) - 1)
+        for position in rule.positions:
+            if abs(position) <= len(days):
+                found |= 1 << offset + days[position - (position > 0)]
+    return found
+
+
 def _matching_between(rule: RuleDays, start: int, end: int) -> int:
     """The matching days as a mask: bit 0 is the first."""
     found, day = 0, start

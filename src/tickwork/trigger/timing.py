@@ -1,19 +1,21 @@
 """A canonical schedule made ready to answer when it is due next."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from tickwork.trigger.calendar import workdays_of
+from tickwork.trigger.calendar import Workdays, WorkdaysOf, workdays_of
 from tickwork.trigger.cron import read_cron
 from tickwork.trigger.due.bounded import Bounded
+from tickwork.trigger.due.days import Days
 from tickwork.trigger.due.epoch import END, from_seconds, to_seconds
 from tickwork.trigger.due.ondays import OnDays
 from tickwork.trigger.due.source import Source
 from tickwork.trigger.due.union import Union
+from tickwork.trigger.due.walk import walk
 from tickwork.trigger.due.wallclock import Dst, WallClock
 from tickwork.trigger.due.zone import Zone, zone_named
 from tickwork.trigger.english.describe import describe
@@ -52,6 +54,9 @@ class CompiledTiming:
         due = self._source.next_after(to_seconds(after))
         return None if due is None else from_seconds(due)
 
+    def due_times(self, after: datetime) -> Iterator[datetime]:
+        return map(from_seconds, walk(self._source, to_seconds(after)))
+
 
 @lru_cache(maxsize=_KEPT)
 def timing_from_text(text: str) -> CompiledTiming:
@@ -68,26 +73,33 @@ def compile_source(canonical: Mapping[str, Any]) -> Source:
     zone = zone_named(canonical.get("timezone", "UTC"))
     start = _seconds(canonical["start"]) if "start" in canonical else None
     end = _seconds(canonical["end"]) if "end" in canonical else END
-    source = _compile_kind(canonical, zone, start)
+    workdays = workdays_of(canonical["exclude"]) if "exclude" in canonical else None
+    source = _compile_kind(canonical, zone, start, workdays)
     if start is not None or end < END:
         source = Bounded(source, start or 0, end)
-    if "exclude" in canonical:
-        exclude = canonical["exclude"]
-        single = frozenset(_seconds(day) for day in exclude.get("dates", ()) if "T" in day)
-        source = OnDays(source, zone, workdays_of(exclude), single)
+    if workdays:
+        dates = canonical["exclude"].get("dates", ())
+        source = OnDays(source, zone, workdays, frozenset(_seconds(day) for day in dates if "T" in day))
     return source
 
 
-def _compile_kind(canonical: Mapping[str, Any], zone: Zone, start: int | None) -> Source:
+def _compile_kind(
+    canonical: Mapping[str, Any], zone: Zone, start: int | None, workdays: Workdays | None
+) -> Source:
+    """`workdays`: days outside of which nothing needs to be looked for."""
     if "every" in canonical:
         return Interval(canonical["every"], start or 0)
     if "cron" in canonical:
         cron = read_cron(canonical["cron"])
-        return WallClock(zone, cron.days, cron.times, _dst(canonical, cron.dst))
+        return WallClock(zone, _left(cron.days, workdays), cron.times, _dst(canonical, cron.dst))
     rule, _ = read_rule(canonical["rrule"], local_anchor(start, zone))
     if rule.times is None:
-        return OnDays(Interval(rule.step, start or 0), zone, rule.days)
-    return WallClock(zone, rule.days, rule.times, _dst(canonical, rule.dst))
+        return OnDays(Interval(rule.step, start or 0), zone, _left(rule.days, workdays))
+    return WallClock(zone, _left(rule.days, workdays), rule.times, _dst(canonical, rule.dst))
+
+
+def _left(days: Days, workdays: Workdays | None) -> Days:
+    return WorkdaysOf(days, workdays) if workdays else days
 
 
 def _dst(canonical: Mapping[str, Any], usual: Dst) -> Dst:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from tickwork.model.schedule import Timing
-from tickwork.trigger.calendar import reason_excluded
+from tickwork.trigger.calendar import USUAL_WEEKEND, reason_excluded, weekend_of
 from tickwork.trigger.cron import read_cron
 from tickwork.trigger.cronday import EVERY_DATE, EVERY_WEEKDAY
 from tickwork.trigger.due.days import month_length
@@ -14,7 +14,7 @@ from tickwork.trigger.due.epoch import DAY, from_seconds, to_seconds
 from tickwork.trigger.due.times import members
 from tickwork.trigger.due.wallclock import WallClock
 from tickwork.trigger.due.zone import zone_named
-from tickwork.trigger.english.names import ordinal, several
+from tickwork.trigger.english.names import WEEKDAYS, listed, ordinal, several
 from tickwork.trigger.oddday import odd_days
 from tickwork.trigger.parse import why_never
 from tickwork.trigger.timing import compile_source
@@ -23,7 +23,7 @@ _SECOND = timedelta(seconds=1)
 _OFTEN = timedelta(seconds=10)
 _AHEAD = 400 * DAY
 _MOST = 10
-_STEPS = 500
+_STEPS = 500  # due times looked at for days that are left out
 _LEAP_YEAR = 2024
 _LEAP_DAY = 29
 _LIMITS = ("start", "end", "exclude")
@@ -39,11 +39,13 @@ def warnings_of(
     if gaps and min(gaps) <= _OFTEN:
         yield f"this runs every {several(min(gaps) // _SECOND, 'second')}"
     found: list[str] = []
-    for part in canonical.get("any", [canonical]):
+    parts = canonical.get("any", [canonical])
+    for part in parts:
         found += [
             *_about_days(part),
             *_about_clocks(part, to_seconds(after)),
-            *_about_exclusions(part, after, due),
+            *_about_weekends(part, due[0].year),
+            *_about_exclusions(part, after, due, _STEPS // len(parts)),
         ]
     yield from dict.fromkeys(found[:_MOST])
 
@@ -70,14 +72,26 @@ def _about_clocks(part: Mapping[str, Any], after: int) -> Iterator[str]:
         yield from odd_days(source, after, after + _AHEAD)
 
 
-def _about_exclusions(part: Mapping[str, Any], after: datetime, due: Sequence[datetime]) -> Iterator[str]:
+def _about_weekends(part: Mapping[str, Any], year: int) -> Iterator[str]:
+    exclude = part.get("exclude", {})
+    weekend = (
+        weekend_of(tuple(exclude.get("holidays", ())), year) if exclude.get("weekends") else USUAL_WEEKEND
+    )
+    if weekend != USUAL_WEEKEND:
+        days = listed(WEEKDAYS[day] for day in members(weekend))
+        yield f"the weekend is {days}, as in {listed(exclude['holidays'])}"
+
+
+def _about_exclusions(
+    part: Mapping[str, Any], after: datetime, due: Sequence[datetime], steps: int
+) -> Iterator[str]:
     """Holidays and dates left out before the last of the times shown."""
-    if "exclude" not in part or not due:
+    if "exclude" not in part:
         return
     zone, last = zone_named(part["timezone"]), to_seconds(due[-1])
     source = compile_source({name: value for name, value in part.items() if name != "exclude"})
     at = source.next_after(to_seconds(after))
-    for _ in range(_STEPS):
+    for _ in range(steps):
         if at is None or at > last:
             return
         day = zone.local(at) // DAY

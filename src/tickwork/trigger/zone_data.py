@@ -9,7 +9,7 @@ import structlog
 from tickwork.model.schedule import Timing
 from tickwork.store.port.trigger import TriggerStore
 
-_RULES = 1000  # computed anew in one transaction
+_RULES = 200  # computed anew in one transaction, and in one breath
 _log = structlog.get_logger("tickwork")
 
 

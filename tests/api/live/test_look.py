@@ -101,6 +101,22 @@ async def test_a_preview_says_when_and_what_is_odd_and_stores_nothing(
     assert await connection.fetchval("SELECT count(*) FROM tickwork.rule") == 0
 
 
+async def test_a_preview_of_any_year_is_answered_or_refused(client: httpx2.AsyncClient) -> None:
+    for year in (*range(1900, 2111, 6), 2098, 2099, 2100, 5000, 9999):
+        for schedule in (
+            "30 2 * * *",
+            {"every": "7d", "exclude": {"weekends": True, "holidays": ["FR", "SA"]}},
+        ):
+            after = f"{year}-12-31T23:59:59-12:00"
+            body = {"schedule": schedule, "timezone": "Europe/Paris", "after": after, "count": 100}
+            answer = await client.post("/v1/schedules/preview", json=body)
+            assert answer.status_code == (200 if 1971 <= year <= 2099 else 422), answer.text
+            if answer.status_code == 422:
+                (error,) = answer.json()["errors"]
+                assert error["path"] == "after"
+                assert error["hint"] == "use a year from 1971 to 2099"
+
+
 async def test_health_answers_without_a_key_and_metrics_do_not(
     client: httpx2.AsyncClient, connect: Connect, still_node: Node
 ) -> None:

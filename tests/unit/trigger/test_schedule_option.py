@@ -1,7 +1,10 @@
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from schedule_reading import canonical, due, problem, problems, timing
+from schedule_reading import NOW, canonical, due, problem, problems, timing
+
+from tickwork.model.schedule import Recurring
+from tickwork.trigger.parse import understand
 
 
 def test_start_and_end_bound_any_schedule() -> None:
@@ -42,6 +45,60 @@ def test_holidays_of_countries_and_regions_are_left_out() -> None:
     berlin = due({**days, "exclude": {"holidays": ["DE-BE"]}}, "Europe/Berlin", count=20)
     assert set(berlin) - set(bavaria) == {"2026-06-04 07:00"}
     assert "2026-05-25 07:00" not in berlin
+
+
+def test_the_weekend_is_that_of_the_countries_whose_holidays_are_kept() -> None:
+    def weekdays(*countries: str) -> set[str]:
+        schedule = {"cron": "0 9 * * *", "exclude": {"weekends": True, "holidays": [*countries]}}
+        return {f"{datetime.fromisoformat(at):%a}" for at in due(schedule, count=60)}
+
+    assert weekdays() == weekdays("FR") == {"Mon", "Tue", "Wed", "Thu", "Fri"}
+    assert weekdays("SA") == {"Sun", "Mon", "Tue", "Wed", "Thu"}
+    assert weekdays("FR", "SA") == {"Mon", "Tue", "Wed", "Thu"}
+    assert weekdays("IR") == {"Sat", "Sun", "Mon", "Tue", "Wed", "Thu"}
+
+
+def test_a_weekend_that_was_moved_is_that_of_its_year() -> None:
+    schedule = {
+        "cron": "0 9 * * SUN",
+        "exclude": {"weekends": True, "holidays": ["AE"]},
+        "start": "2021-12-01",
+    }
+    read = understand(schedule, None, now=NOW)
+    assert isinstance(read, Recurring)
+    assert [f"{at:%m-%d}" for at in read.timing.due_times(NOW.replace(year=2021))] == [
+        "12-05",
+        "12-12",
+        "12-19",
+        "12-26",
+    ]
+
+
+def test_what_is_excluded_for_decades_is_still_found_after_them() -> None:
+    sundays = {"cron": "0 0 29 2 */7", "exclude": {"dates": ["2032-02-29"]}}
+    assert due(sundays, count=9) == ["2060-02-29 00:00", "2088-02-29 00:00"]
+    firsts = [f"{year}-01-01" for year in range(2027, 2098)]
+    assert due({"cron": "0 0 1 1 *", "exclude": {"dates": firsts}}, count=9) == [
+        "2098-01-01 00:00",
+        "2099-01-01 00:00",
+    ]
+
+
+def test_a_question_from_before_time_is_answered_from_its_beginning() -> None:
+    plain, excluding = (
+        timing("0 9 * * *"),
+        timing({"cron": "0 9 * * *", "exclude": {"dates": ["2026-01-01"]}}),
+    )
+    for year in (1, 1900, 1969):
+        after = datetime(year, 1, 1, tzinfo=UTC)
+        assert plain.next_after(after) == excluding.next_after(after) == datetime(1970, 1, 3, 9, tzinfo=UTC)
+
+
+def test_a_period_that_keeps_falling_on_excluded_days_is_never_due() -> None:
+    weekly = {"every": "7d", "start": "2026-03-07T09:00:00Z", "exclude": {"weekends": True}}
+    assert "never due" in problem(weekly).message
+    drifting = {"every": "169h", "start": "2026-03-07T00:00:00Z", "exclude": {"weekends": True}}
+    assert due(drifting, count=1) == ["2027-02-08 00:00"]
 
 
 def test_a_period_skips_excluded_days_by_the_calendar_of_its_zone() -> None:
@@ -96,6 +153,7 @@ def test_any_of_one_is_that_one() -> None:
         ({"every": "5m", "end": 7}, "schedule.end", "'7' is not a date and time"),
         ({"every": "5m", "end": "2020-01-01"}, "schedule.every", "all of its times have passed"),
         ({"every": "5m", "max_runs": 0}, "schedule.max_runs", "max_runs is a whole number from 1"),
+        ({"every": "5m", "max_runs": 10_001}, "schedule.max_runs", "a whole number from 1 to 10000"),
         ({"every": "5m", "max_runs": True}, "schedule.max_runs", "max_runs is a whole number from 1"),
         ({"every": "5m", "jitter": "2d"}, "schedule.jitter", "jitter is at most one day"),
         ({"every": "5m", "jitter": []}, "schedule.jitter", "'[]' is not a duration"),

@@ -1,10 +1,11 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import msgspec
 import pytest
 from schedule_reading import NOW
 
+from support.effort import calls
 from tickwork.model.errors import Invalid
 from tickwork.trigger.preview import Preview, preview
 
@@ -39,6 +40,36 @@ def test_begins_after_the_asked_instant_and_ends_with_the_runs() -> None:
     later = datetime(2027, 1, 1, tzinfo=UTC)
     assert preview("@yearly", None, now=NOW, after=later).times[0].at == datetime(2028, 1, 1, tzinfo=UTC)
     assert len(preview({"every": "5m", "max_runs": 2}, None, now=NOW).times) == 2
+
+
+@pytest.mark.parametrize("zone", ["Europe/Paris", "America/Santiago", "Asia/Tokyo", "UTC"])
+def test_ends_where_time_ends(zone: str) -> None:
+    last = datetime(2099, 12, 30, 12, tzinfo=UTC)
+    found: list[Preview] = []
+    calls(lambda: found.append(preview("30 2 * * *", zone, now=NOW, after=last)))
+    assert 1 <= len(found[0].times) <= 2
+    assert found[0].times[-1].at.year == 2099
+    assert preview("0 9 31 12 *", zone, now=NOW, after=datetime(2099, 12, 31, 23, tzinfo=UTC)).times == []
+
+
+@pytest.mark.parametrize("year", [1, 1900, 1970, 2100, 9999])
+def test_refuses_to_begin_where_there_is_no_time(year: int) -> None:
+    for offset in (-12, 0, 14):
+        after = datetime(year, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=offset)))
+        with pytest.raises(Invalid) as caught:
+            preview("@daily", None, now=NOW, after=after)
+        (error,) = caught.value.errors
+        assert error.path == "after"
+        assert error.hint == "use a year from 1971 to 2099"
+
+
+def test_tells_which_days_are_the_weekend_where_they_are_others() -> None:
+    schedule = {"cron": "0 9 * * *", "exclude": {"weekends": True, "holidays": ["SA"]}}
+    assert preview(schedule, None, now=NOW, count=1).warnings == [
+        "the weekend is Friday and Saturday, as in SA"
+    ]
+    schedule = {"cron": "0 9 * * *", "exclude": {"weekends": True, "holidays": ["FR"]}}
+    assert preview(schedule, None, now=NOW, count=1).warnings == []
 
 
 def test_marks_the_times_around_clock_changes() -> None:

@@ -2,12 +2,13 @@
 
 import struct
 from collections.abc import Iterator
+from datetime import timedelta
 from importlib.resources import files
 from itertools import pairwise
 
 import pytest
 
-from tickwork.trigger.due.epoch import BEGIN, END
+from tickwork.trigger.due.epoch import BEGIN, DAY, END, from_seconds
 from tickwork.trigger.due.zone import Zone, zone_data_version, zone_named, zone_names
 from tickwork.trigger.misread import Misread
 
@@ -45,6 +46,27 @@ def test_no_change_of_any_zone_is_overlooked() -> None:
         assert found == listed, name
         for (at, _), (following, _) in pairwise(listed):
             assert zone.stretch(at).end == following, name
+
+
+def test_the_rule_of_every_zone_is_followed_to_the_end() -> None:
+    """Against the standard library, every month and around every change."""
+    seen = set()
+    for name in sorted(zone_names()):
+        zone = Zone(name)
+        stretches = zone.stretches(BEGIN, END - 1)
+        if stretches in seen:  # another name of the same zone
+            continue
+        seen.add(stretches)
+        around = [at for stretch in stretches[1:] for at in (stretch.start - 1, stretch.start)]
+        for at in [*range(BEGIN, END, 30 * DAY), *around]:
+            offset = from_seconds(at).astimezone(zone.info).utcoffset()
+            assert offset == timedelta(seconds=zone.stretch(at).offset), f"{name} at {from_seconds(at)}"
+
+
+def test_the_stretches_between_two_instants_come_to_an_end() -> None:
+    zone = zone_named("Europe/Paris")
+    assert len(zone.stretches(END - 400 * DAY, END + 400 * DAY)) == 3
+    assert len(zone.stretches(END + DAY, END + 9999 * DAY)) == 1
 
 
 def test_a_zone_without_changes_is_one_stretch() -> None:

@@ -11,19 +11,29 @@ _LENGTHS = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 class Days(Protocol):
+    def months_of(self, year: int) -> int:
+        """The months of that year that may have days of the set, for all others need not be looked at: bit n stands
+        for the n-th."""
+
     def month(self, year: int, month: int) -> int:
         """The days of that month that belong to the set: bit n stands for the n-th."""
 
 
 def first_day_from(days: Days, day: int) -> int | None:
-    """The first day of the set at or after one, both counted in days since 1970."""
+    """The first day of the set at or after one, both counted in days since 1970. Looks at 130 years at most."""
     start = date.fromordinal(FIRST_DAY + day)
-    year, month, low = start.year, start.month, start.day
-    while year <= LAST_YEAR:
-        found = first_from(days.month(year, month), low)
-        if found > 0:
-            return day_number(year, month, found)
-        year, month, low = (year, month + 1, 1) if month < 12 else (year + 1, 1, 1)  # noqa: PLR2004 (a year)
+    found = first_from(days.month(start.year, start.month), start.day) if start.year <= LAST_YEAR else -1
+    if found > 0:
+        return day_number(start.year, start.month, found)
+    later = start.month + 1
+    for year in range(start.year, LAST_YEAR + 1):
+        months = days.months_of(year)
+        while (month := first_from(months, later)) > 0:
+            mask = days.month(year, month)
+            if mask:
+                return day_number(year, month, first_from(mask, 1))
+            later = month + 1
+        later = 1
     return None
 
 

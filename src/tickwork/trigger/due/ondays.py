@@ -7,7 +7,7 @@ from tickwork.trigger.due.epoch import DAY
 from tickwork.trigger.due.source import Source
 from tickwork.trigger.due.zone import Zone
 
-_PATIENCE = 20 * 366 * DAY  # due times that never fall on a right day are not looked for any longer
+_MOST_WRONG = 250  # in a row: a period that keeps falling on wrong days so often is never due
 
 
 class OnDays(NamedTuple):
@@ -18,7 +18,9 @@ class OnDays(NamedTuple):
 
     def next_after(self, after: int) -> int | None:
         due = self.source.next_after(after)
-        while due is not None and due - after < _PATIENCE:
+        for _ in range(_MOST_WRONG + len(self.without)):
+            if due is None:
+                return None
             day = self.zone.local(due) // DAY
             right = first_day_from(self.days, day)
             if right is None:
