@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Recurring, Timing
+from tickwork.trigger.cron import Cron, read_cron
+from tickwork.trigger.misread import Misread
 from tickwork.trigger.parse import parse_schedule
+from tickwork.trigger.rule import read_rule
+from tickwork.trigger.rulecron import simplest
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 YEARS_COMPARED = timedelta(days=6 * 366)
@@ -153,3 +157,24 @@ def test_the_canonical_form_of_a_rule_is_understood_as_itself(rule: str, start: 
         again = parse_schedule(timing.canonical, None, now=start.replace(tzinfo=UTC) - timedelta(seconds=1))
         assert isinstance(again, Recurring)
         assert again.timing.canonical == timing.canonical
+
+
+@settings(max_examples=300, deadline=None)
+@given(daily_or_longer(), STARTS)
+def test_a_rule_in_its_simplest_form_names_the_same_days_and_times(rule: str, start: datetime) -> None:
+    """What is written as cron, or as a rule with all of its parts said, loses nothing."""
+    try:
+        read, _ = read_rule(rule, start)
+    except Misread:
+        return
+    simple = simplest(read)
+    assert not isinstance(simple, int)
+    written = read_cron(simple.text) if isinstance(simple, Cron) else read_rule(simple.text, start)[0]
+    assert written.times == read.times
+    for year in range(start.year, start.year + 5):
+        for month in range(1, 13):
+            assert written.days.month(year, month) == read.days.month(year, month), (
+                f"{rule} in {month}/{year}"
+            )
+            looked_at = read.days.months_of(year) >> month & 1
+            assert looked_at or not read.days.month(year, month)

@@ -1,10 +1,11 @@
 """Jobs: made, changed, held, ended. Everything the API, the clients and the workers' declared jobs go through."""
 
+import asyncio
 import builtins
-from asyncio import sleep
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from time import monotonic
 from typing import Any, NamedTuple
 
 import msgspec
@@ -38,7 +39,7 @@ from tickwork.store.port.read import ReadStore
 
 _TRIES = 50  # of a change that others keep overtaking
 _MOST_SHOWN = 1000  # jobs of a graph
-_BETWEEN_BREATHS = 200  # jobs
+_TURN = 0.02  # seconds that a long request is read before others have a turn
 _MOST_ERRORS = 100  # guessing what was meant takes time, and nobody reads more
 
 
@@ -167,9 +168,11 @@ class Jobs:
         )
         errors = builtins.list(islice(_repeated_keys(requests), _MOST_ERRORS))
         specs: builtins.list[JobSpec] = []
+        begun = monotonic()
         for number, request in enumerate(requests):
-            if number % _BETWEEN_BREATHS == _BETWEEN_BREATHS - 1:
-                await sleep(0)  # thousands in one go would hold up everybody else
+            if monotonic() - begun > _TURN:
+                await asyncio.sleep(0)
+                begun = monotonic()
             try:
                 specs.append(_compile_one(request, tasks, compiler))
             except Invalid as invalid:

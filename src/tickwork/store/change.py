@@ -16,7 +16,7 @@ from tickwork.store.lane import ensure_lanes, lane_name
 from tickwork.store.membership import Crossed, LockedRule, LockedRules
 from tickwork.store.pool import Connection
 from tickwork.store.query import queries
-from tickwork.store.timing import JobTiming, job_timing, runs
+from tickwork.store.timing import JobTiming, job_timing, last_due, runs
 from tickwork.store.upcoming import Upcoming
 
 
@@ -50,7 +50,8 @@ class Change:
         job, old_rule = row["id"], self._rules.get(row["rule_id"])
         upcoming = Upcoming(self._connection, self._tenant_id, job)
         lane = (await ensure_lanes(self._connection, self._tenant_id, [spec]))[lane_name(spec)].id
-        timing = job_timing(job, spec, self._rules, self._now, self._horizon)
+        last = last_due(spec, self._now)
+        timing = job_timing(job, spec, self._rules, self._now, self._horizon, last)
         moved = timing.rule_id != row["rule_id"] or (timing.rule_id is None and another_time)
         if moved:
             await self._leave(upcoming, row, old_rule)

@@ -12,7 +12,7 @@ from tickwork.store.pool import Connection
 from tickwork.store.port.define import Made
 from tickwork.store.query import queries
 from tickwork.store.queue import refuse_if_full
-from tickwork.store.timing import JobTiming, job_timing
+from tickwork.store.timing import JobTiming, job_timing, last_due_times
 
 
 class _NewJob(NamedTuple):
@@ -41,9 +41,14 @@ async def insert_jobs(
         return []
     sql = queries("define")
     lanes = await ensure_lanes(connection, tenant_id, [*specs.values()])
+    last = await last_due_times(specs, now)
     new = [
         _NewJob(
-            job, spec, lanes[lane_name(spec)], job_timing(job, spec, rules, now, horizon), job in followed
+            job,
+            spec,
+            lanes[lane_name(spec)],
+            job_timing(job, spec, rules, now, horizon, last.get(job)),
+            job in followed,
         )
         for job, spec in specs.items()
     ]

@@ -1,10 +1,12 @@
 """When a job is due, as its row says it."""
 
+import asyncio
+from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from tickwork.model.job import JobSpec
-from tickwork.model.schedule import Once, Recurring, last_of
+from tickwork.model.schedule import MOST_RUNS, Once, Recurring, last_of
 from tickwork.store.membership import LockedRules
 
 
@@ -17,14 +19,21 @@ class JobTiming(NamedTuple):
     until: datetime | None = None  # the last of its due times, when it has only so many
 
 
-def job_timing(job: int, spec: JobSpec, rules: LockedRules, now: datetime, horizon: datetime) -> JobTiming:
+def job_timing(
+    job: int,
+    spec: JobSpec,
+    rules: LockedRules,
+    now: datetime,
+    horizon: datetime,
+    last_due_at: datetime | None,
+) -> JobTiming:
     """`horizon`: up to when there are partitions for executions."""
     rule = rules.of(spec)
     if rule:
         if spec.parents:  # its executions are made with theirs
             return JobTiming(rule.id, None, False, None, rule.next_at)
         due = rule.passed(now, (spec.priority, job))
-        return JobTiming(rule.id, None, False, due, rule.next_at, until=_last_due(spec, now))
+        return JobTiming(rule.id, None, False, due, rule.next_at, until=last_due_at)
     assert isinstance(spec.schedule, Once)  # noqa: S101 (what has no rule is due once)
     at = max(spec.schedule.at or now, now)
     held = at >= horizon
@@ -36,8 +45,18 @@ def runs(spec: JobSpec) -> int | None:
     return spec.schedule.timing.max_runs if isinstance(spec.schedule, Recurring) else None
 
 
-def _last_due(spec: JobSpec, now: datetime) -> datetime | None:
+def last_due(spec: JobSpec, now: datetime) -> datetime | None:
+    """The last of its due times, when it has only so many."""
     count = runs(spec)
     return (
         last_of(spec.schedule.timing, now, count) if count and isinstance(spec.schedule, Recurring) else None
     )
+
+
+async def last_due_times(specs: Mapping[int, JobSpec], now: datetime) -> dict[int, datetime | None]:
+    """The same of many jobs. With many runs of many schedules that takes long, so it is done beside the event loop."""
+    counted = {job: spec for job, spec in specs.items() if runs(spec) and not spec.parents}
+    different = {(spec.schedule, runs(spec)) for spec in counted.values()}
+    if sum(count or 0 for _, count in different) <= MOST_RUNS:
+        return {job: last_due(spec, now) for job, spec in counted.items()}
+    return await asyncio.to_thread(lambda: {job: last_due(spec, now) for job, spec in counted.items()})

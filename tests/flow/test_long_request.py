@@ -1,0 +1,39 @@
+"""A request with thousands of schedules does not hold up everybody else."""
+
+import asyncio
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from support.scripted import ScriptedWorker
+from tickwork.app import Node
+from tickwork.define import job as define
+from tickwork.model.job import JobRequest
+from tickwork.model.schedule import Schedule
+from tickwork.trigger.parse import parse_schedule
+
+
+async def test_others_have_their_turn_while_a_batch_is_read(
+    still_node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns, seen = 0, set()
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def parse(schedule: Any, timezone: str | None, *, now: datetime, seed: str) -> Schedule:
+        seen.add(turns)
+        return parse_schedule(schedule, timezone, now=now, seed=seed)
+
+    await ScriptedWorker.offer_only(still_node, ["work"])
+    monkeypatch.setattr(define, "_TURN", 0)
+    monkeypatch.setattr(still_node.jobs, "_parse_schedule", parse)
+    busy = asyncio.create_task(others())
+    requests = [JobRequest(task="work", schedule=f"every {60 + number}s") for number in range(50)]
+    assert len(await still_node.jobs.create_many(1, requests)) == 50
+    busy.cancel()
+    assert len(seen) > 40
