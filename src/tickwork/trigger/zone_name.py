@@ -1,6 +1,7 @@
 """The name of a time zone as people write it: europe/paris, EST; and what to know about it."""
 
 import re
+from functools import cache
 
 from tickwork.trigger.due.epoch import END
 from tickwork.trigger.due.zone import Zone, zone_named, zone_names
@@ -69,10 +70,9 @@ def read_zone_name(name: str) -> Zone:
     """In any case. Misread proposes the zones that may have been meant."""
     if name in zone_names():
         return zone_named(name)
-    wanted = name.strip().replace(" ", "_").lower()
-    for known in zone_names():
-        if known.lower() == wanted:
-            return zone_named(known)
+    known = _by_small_letters().get(name.strip().replace(" ", "_").lower())
+    if known:
+        return zone_named(known)
     upper = name.strip().upper()
     if upper in _USED_IN:
         places = " or ".join(_USED_IN[upper])
@@ -80,6 +80,11 @@ def read_zone_name(name: str) -> Zone:
     if _OFFSET.fullmatch(upper):
         raise Misread(f"{name.strip()!r} is not the name of a time zone", _fixed(upper))
     return zone_named(name)
+
+
+@cache
+def _by_small_letters() -> dict[str, str]:
+    return {known.lower(): known for known in zone_names()}
 
 
 def _fixed(name: str) -> str:

@@ -72,6 +72,31 @@ def test_everything_has_words(schedule: str | dict[str, object], words: str) -> 
     assert timing(schedule).words.removesuffix(" (UTC)") == words
 
 
+def test_what_is_counted_from_midnight_is_told_apart_from_a_period() -> None:
+    assert (
+        timing("0 */2 * * *", "Europe/Paris").words == "every 2 hours between 00:00 and 22:00 (Europe/Paris)"
+    )
+    assert timing("0 * * * *", "Asia/Kolkata").words == "every hour between 00:00 and 23:00 (Asia/Kolkata)"
+    assert timing("0 * * * *", "Europe/Paris").words == "every hour (Europe/Paris)"
+    assert timing("every 2 hours", "Europe/Paris").words == "every 2 hours"
+
+
+def test_limits_of_joined_schedules_are_told_so_that_it_is_clear_what_they_limit() -> None:
+    shared = timing("every monday at 9 and every friday at 10 except holidays in FR")
+    assert shared.words == "every Friday at 10:00 and every Monday at 09:00, except holidays in FR (UTC)"
+    own = timing({"any": ["0 9 * * MON", {"cron": "0 10 * * FRI", "exclude": {"holidays": ["FR"]}}]})
+    assert own.words == "every Friday at 10:00, except holidays in FR; every Monday at 09:00 (UTC)"
+
+
+def test_every_so_many_weeks_are_told_to_start_with_the_first() -> None:
+    rule = {"rrule": "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO;BYHOUR=9;BYMINUTE=0", "start": "2026-03-10"}
+    assert timing(rule).words == "every 2 weeks on Monday at 09:00, starting 2026-03-23 09:00 (UTC)"
+
+
+def test_joined_minutes_have_words() -> None:
+    assert timing({"any": ["* * * * *", "*/2 * * * *"]}).words
+
+
 def test_a_choice_about_clock_changes_is_told() -> None:
     found = timing({"cron": "30 2 * * *", "dst": {"gap": "skip"}}, "Europe/Paris")
     assert found.words == (

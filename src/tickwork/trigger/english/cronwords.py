@@ -12,8 +12,9 @@ from tickwork.trigger.cronday import (
     Dates,
     Weekdays,
 )
-from tickwork.trigger.due.epoch import DAY
+from tickwork.trigger.due.epoch import DAY, END
 from tickwork.trigger.due.times import EVERY_HOUR, EVERY_MINUTE, Times, bits, members
+from tickwork.trigger.due.zone import Zone
 from tickwork.trigger.english.names import MONTHS, WEEKDAYS, clock, listed, nth, ordinal, period, several
 from tickwork.trigger.field import YEAR
 
@@ -21,7 +22,7 @@ _WORKDAYS, _WEEKEND = bits(range(1, 6)), bits([0, 6])
 _GROUPS = {EVERY_WEEKDAY.plain: "day", _WORKDAYS: "weekday", _WEEKEND: "weekend day"}
 _PLURALS = {_WORKDAYS: "weekdays", _WEEKEND: "weekends"}
 _MOST_LISTED = 6
-_HOUR = 3600
+_HALF_A_YEAR = 183 * DAY
 _MOST_TIMES = 1440
 
 
@@ -32,12 +33,12 @@ class TimeWords(NamedTuple):
     is_rate: bool
 
 
-def cron_words(times: Sequence[Times], days: CronDays) -> str:
+def cron_words(times: Sequence[Times], days: CronDays, zone: Zone) -> str:
     time = time_words(times)
     if not time.is_rate:
         return f"{_every_year(days)}{_days(days)} {time.text}"
     if days == CronDays():
-        return f"{time.text}{_counted_from_midnight(times)}"
+        return f"{time.text}{_counted_from_midnight(times, zone)}"
     return f"{time.text} {_on_days(days)}"
 
 
@@ -47,14 +48,15 @@ def _every_year(days: CronDays) -> str:
     return "every year " if by_month and days.months.bit_count() == 1 and days.years == EVERY_YEAR else ""
 
 
-def _counted_from_midnight(times: Sequence[Times]) -> str:
-    """Every 2 hours alone would be a period, which does not care what the clocks show."""
+def _counted_from_midnight(times: Sequence[Times], zone: Zone) -> str:
+    """Every 2 hours alone would be a period, counted from midnight in UTC."""
     if sum(part.per_day for part in times) > _MOST_TIMES:
         return ""
     found = sorted({time for part in times for time in _clock_times(part)})
     step = found[1] - found[0]
     even = found == list(range(0, DAY, step)) and DAY % step == 0
-    return _between(found) if even and _HOUR % step else ""
+    in_step = not any(zone.stretch(at).offset % step for at in (END - 1, END - _HALF_A_YEAR))
+    return _between(found) if even and not in_step else ""
 
 
 def time_words(times: Sequence[Times]) -> TimeWords:
@@ -78,6 +80,8 @@ def _clock_times(times: Times) -> list[int]:
 
 def _every_second(times: Times) -> str | None:
     seconds = members(times.seconds)
+    if len(seconds) == 1:
+        return None
     step = seconds[1] - seconds[0]
     even = 60 % step == 0 and seconds == list(range(0, 60, step))
     all_day = times.minutes == EVERY_MINUTE and times.hours == EVERY_HOUR

@@ -32,10 +32,11 @@ def describe(canonical: Mapping[str, Any]) -> str:
 
 
 def _joined(parts: Sequence[Mapping[str, Any]]) -> str:
-    """What limits all of them is told once, at the end."""
+    """What limits all of them is told once, at the end. A semicolon parts what "and" would confuse."""
     told = [(_kind(same), ", ".join(_conditions(same[0]))) for same in _together(parts)]
     limits = {limit for _, limit in told}
-    if len(limits) == 1:
+    clear = len(told) == 1 or not any(" and every " in kind or " and on " in kind for kind, _ in told)
+    if len(limits) == 1 and clear:
         return ", ".join(filter(None, [" and ".join(kind for kind, _ in told), *limits]))
     return "; ".join(", ".join(filter(None, part)) for part in told)
 
@@ -91,7 +92,7 @@ def _kind(same: Sequence[Mapping[str, Any]]) -> str:
         return f"every {period(canonical['every'])}"
     if "cron" in canonical:
         crons = [read_cron(part["cron"]) for part in same]
-        return cron_words([cron.times for cron in crons], crons[0].days)
+        return cron_words([cron.times for cron in crons], crons[0].days, zone_named(canonical["timezone"]))
     start = to_seconds(datetime.fromisoformat(canonical["start"])) if "start" in canonical else None
     anchor = local_anchor(start, zone_named(canonical["timezone"]))
     return _rule_words(read_rule(canonical["rrule"], anchor)[0])

@@ -1,6 +1,7 @@
 """The time zone in a sentence."""
 
 import re
+from functools import cache
 
 from tickwork.trigger.due.zone import Zone, zone_names
 from tickwork.trigger.english.clock import clock_of
@@ -65,7 +66,7 @@ def check_is_no_date(word: str) -> None:
 def check_is_no_city(cursor: Cursor) -> None:
     """In New York: the zone has another name."""
     start = cursor.at + (cursor.word == "in")
-    cities = {zone.rsplit("/", 1)[-1].lower(): zone for zone in sorted(zone_names())}
+    cities = _cities()
     for count in range(_LONGEST_CITY, 0, -1):
         words = cursor.words[start : start + count]
         if len(words) == count and "_".join(words) in cities:
@@ -73,3 +74,8 @@ def check_is_no_city(cursor: Cursor) -> None:
             raise Misread(
                 f"{name[:40]!r} is not the name of a time zone", f"write in {cities['_'.join(words)]}"
             )
+
+
+@cache
+def _cities() -> dict[str, str]:
+    return {zone.rsplit("/", 1)[-1].lower(): zone for zone in sorted(zone_names())}
