@@ -2,9 +2,9 @@
 
 import re
 
-from tickwork.trigger.due.zone import zone_names
 from tickwork.trigger.field import MONTH, WEEKDAY
 from tickwork.trigger.misread import Misread
+from tickwork.trigger.zone_name import is_zone_name
 
 _NAMES = "|".join([*MONTH.names, *WEEKDAY.names])
 _FIELD = re.compile(rf"(?:[0-9*?/,#LWH()-]|{_NAMES})+")
@@ -19,7 +19,7 @@ def check_is_no_line(text: str) -> None:
     if not rest or text.lower().startswith("@every"):
         return
     schedule = " ".join(words[:count])
-    if len(rest) == 1 and rest[0].lower() in {name.lower() for name in zone_names()}:
+    if len(rest) == 1 and is_zone_name(rest[0]):
         raise Misread("a cron expression has its time zone in front", f'write "TZ={rest[0]} {schedule}"')
     if not all(_FIELD.fullmatch(word.upper()) for word in rest) and _are_fields(words[:count]):
         raise Misread(

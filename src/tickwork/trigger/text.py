@@ -10,6 +10,7 @@ from tickwork.trigger.english.amount import read_amounts
 from tickwork.trigger.english.clause import Clause
 from tickwork.trigger.english.clock import PARTS, Clock, in_part
 from tickwork.trigger.english.cursor import Cursor
+from tickwork.trigger.english.dayphrase import add_weekdays
 from tickwork.trigger.english.lexicon import WEEKDAYS
 from tickwork.trigger.english.limit import Limits, take_limits
 from tickwork.trigger.english.moment import is_moment, read_moment
@@ -79,14 +80,18 @@ def _read_clauses(cursor: Cursor, limits: Limits) -> list[Clause]:
     for clause in clauses:
         _settle(cursor, clause, limits)
     _check(cursor, clauses, limits)
+    for clause in clauses:
+        clause.leave_out(set(limits.weekdays), set(limits.months))
     return clauses
 
 
 def _goes_on(cursor: Cursor, clause: Clause) -> bool:
     """Every monday and every friday at 9 is one schedule, and so is every day, at 9am."""
     days_only = Clause(recurs=clause.recurs, weekdays=clause.weekdays, workday_words=clause.workday_words)
-    if clause == days_only and clause.weekdays and cursor.ahead(2) in WEEKDAYS:
-        return cursor.take("and", "every") or cursor.take("and", "each")
+    joined = clause == days_only and clause.weekdays and cursor.ahead(2) in WEEKDAYS
+    if joined and (cursor.take("and", "every") or cursor.take("and", "each")):
+        add_weekdays(cursor, clause, more=True)
+        return True
     times_only = clause == Clause(times=clause.times)
     if cursor.word != "," or not (times_only or (not clause.timed and is_time(cursor, 1))):
         return False
@@ -102,7 +107,6 @@ def _settle(cursor: Cursor, clause: Clause, limits: Limits) -> None:
         clause.times = _times_in_part(cursor, clause, clause.part)
     if clause.names_days and any(time.midnight for time in clause.times):
         cursor.note('"midnight" is read as 00:00, the beginning of the day')
-    clause.leave_out(set(limits.weekdays), set(limits.months))
 
 
 def _times_in_part(cursor: Cursor, clause: Clause, part: str) -> list[Clock]:

@@ -82,6 +82,10 @@ def read_zone_name(name: str) -> Zone:
     return zone_named(name)
 
 
+def is_zone_name(name: str) -> bool:
+    return name.lower() in _by_small_letters()
+
+
 @cache
 def _by_small_letters() -> dict[str, str]:
     return {known.lower(): known for known in zone_names()}

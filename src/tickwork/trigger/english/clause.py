@@ -116,8 +116,9 @@ class Clause:
     def _check_count(self) -> None:
         if self.count == 1 or not self.rate:
             return
-        days = max(len(self.weekdays), len(self.nth_weekdays), len(self.dates), len(self.workdays), 1)
-        if self.several_a_day or days * max(len(self.times), 1) != self.count:
+        by_month = len(self.nth_weekdays) + len(self.dates) + len(self.workdays)
+        days = {"day": 1, "week": len(self.weekdays), "month": by_month, "year": by_month * len(self.months)}
+        if days.get(self.rate.unit, 0) * max(len(self.times), 1) != self.count:
             raise Misread(
                 f"when are the {self.count} times in {_an(self.rate.unit)}?", f'such as "{self.example}"'
             )
@@ -216,7 +217,7 @@ class Clause:
 
     def _days(self) -> CronDays:
         by_date, by_weekday = self.dates or self.workdays, self.weekdays or self.nth_weekdays
-        if by_date and by_weekday:
+        if (by_date and by_weekday) or (self.weekdays and self.nth_weekdays):
             raise Misread(
                 "a day of the month and a day of the week: which of them?",
                 'say "every friday at 9am and the 13th of every month at 9am", or "every friday the 13th at 9am"',
@@ -238,7 +239,8 @@ class Clause:
 
     def _both_rule(self) -> str:
         """Dates that fall on some weekdays."""
-        if self.counts_from_a_day or self.nth_weekdays or self.workdays:
+        by_day = self.rate and self.rate.unit in ("day", "week")
+        if by_day or self.counts_from_a_day or self.nth_weekdays or self.workdays:
             raise Misread(
                 "a date that is a weekday goes with every month only", 'say "every friday the 13th"'
             )

@@ -38,18 +38,27 @@ def add_days(cursor: Cursor, clause: Clause) -> bool:
     return True
 
 
-def add_weekdays(cursor: Cursor, clause: Clause) -> None:
+def add_weekdays(cursor: Cursor, clause: Clause, *, more: bool = False) -> None:
+    _check_is_new(cursor, clause.weekdays and not more)
     for days in cursor.take_list(lambda: _weekdays(cursor, clause)):
         clause.weekdays += days
-    cursor.take("days")
-    cursor.take("day")
-    if part := cursor.take_one_of(PART_NAMES):
-        clause.recurs |= part.endswith("s")
-        clause.part = PART_NAMES[part]
+    if cursor.before == "weekend":
+        cursor.take_one_of(("day", "days"))
+    if cursor.word in PART_NAMES:
+        _check_is_new(cursor, clause.part)
+        clause.recurs |= cursor.word.endswith("s")
+        clause.part = PART_NAMES[cursor.word]
+        cursor.at += 1
     elif cursor.word == "the" and cursor.following[:1].isdigit() and ordinal_of(cursor.following):
         cursor.at += 1
         _add_dates(clause, [_ordinal(cursor) or 0])
         clause.both = True  # friday the 13th
+
+
+def _check_is_new(cursor: Cursor, said: object) -> None:
+    """Days said in two places of a sentence may be meant together or not."""
+    if said:
+        cursor.fail('"and" before it, or only one of its kind')
 
 
 def _weekdays(cursor: Cursor, clause: Clause) -> tuple[int, ...] | None:
@@ -70,6 +79,7 @@ def _weekdays(cursor: Cursor, clause: Clause) -> tuple[int, ...] | None:
 
 def add_ordinals(cursor: Cursor, clause: Clause) -> None:
     """The 1st and 15th; the first monday and the third friday; the last day; … of the month."""
+    _check_is_new(cursor, clause.dates or clause.nth_weekdays or clause.workdays)
     cursor.take_list(lambda: _ordinal_group(cursor, clause))
     if cursor.word == "of":
         _of(cursor, clause)
@@ -94,7 +104,9 @@ def _ordinal_group(cursor: Cursor, clause: Clause) -> bool | None:
         clause.workday_words |= word == "workday"
         clause.workdays += ordinals
     else:
-        cursor.take_one_of(("day",) if len(ordinals) == 1 else ("day", "days"))
+        named = cursor.take_one_of(("day",) if len(ordinals) == 1 else ("day", "days"))
+        if LAST in ordinals and not named and cursor.word != "of" and cursor.word not in MONTHS:
+            cursor.fail("a day, weekday or month")
         _add_dates(clause, ordinals)
     return True
 
@@ -130,7 +142,7 @@ def _add_numbers(cursor: Cursor, clause: Clause) -> bool:
     """24 december; 1 and 15 of june; day 15."""
     before, named = cursor.at, cursor.take_one_of(("day", "days"))
     numbers = cursor.take_list(lambda: _number(cursor))
-    if numbers and (named or cursor.word in MONTHS or cursor.word == "of"):
+    if numbers and not clause.dates and (named or cursor.word in MONTHS or cursor.word == "of"):
         _add_dates(clause, numbers)
         if cursor.word in MONTHS:
             add_months(cursor, clause)
@@ -169,6 +181,7 @@ def _of(cursor: Cursor, clause: Clause) -> None:
 
 def add_months(cursor: Cursor, clause: Clause) -> None:
     """June; june and december; june to august; december 24."""
+    _check_is_new(cursor, clause.months)
     for months in cursor.take_list(lambda: _months(cursor)):
         clause.months += months
     if add_years(cursor, clause) or clause.dates or len(clause.months) != 1:

@@ -13,6 +13,7 @@ from tickwork.trigger.english.names import clock
 from tickwork.trigger.misread import Misread
 
 _COUNTRY = re.compile(r"[a-z]{2}(?:-[a-z0-9]+)?")
+_WORDS = ("am", "as", "at", "be", "by", "do", "in", "is", "it", "me", "my", "no", "on", "so", "to")
 _KINDS_OF_HOLIDAY = ("public", "bank", "national")
 _START = frozenset({"starting", "from", "beginning", "starts", "as of"})
 _END = frozenset({"until", "till", "to", "through", "ending", "ends"})
@@ -186,7 +187,9 @@ def _read_holidays(cursor: Cursor) -> list[str]:
 
 
 def _read_country(cursor: Cursor) -> str | None:
-    if not _COUNTRY.fullmatch(cursor.word) or cursor.word in ("at", "on", "in"):
+    if not _COUNTRY.fullmatch(cursor.word):
+        return None
+    if cursor.word in _WORDS and not cursor.written[cursor.at].isupper():
         return None
     cursor.at += 1
     return cursor.before

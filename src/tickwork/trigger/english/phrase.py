@@ -23,7 +23,7 @@ def read_phrase(cursor: Cursor, clause: Clause) -> bool:
         add_every(cursor, clause)
     elif cursor.take_one_of(RATES):
         add_adverb(cursor, clause)
-    elif cursor.take("nightly"):
+    elif not clause.part and cursor.take("nightly"):
         clause.recurs, clause.part = True, "night"
     elif add_so_many_times(cursor, clause):
         pass

@@ -11,6 +11,7 @@ from tickwork.trigger.english.lexicon import (
     RATES,
     SEVERAL_A_DAY,
     TWO_MEANINGS,
+    UNITS,
     WEEKDAYS,
     Amount,
     number_of,
@@ -51,8 +52,9 @@ def add_every(cursor: Cursor, clause: Clause) -> None:
         add_every(cursor, clause)
     elif cursor.word in NAMED:
         add_rate(clause, Amount(1, "day"))
-    elif part := cursor.take_one_of(PART_NAMES):
+    elif not clause.part and (part := cursor.take_one_of(PART_NAMES)):
         clause.part = PART_NAMES[part]
+        add_rate(clause, Amount(1, "day"))
     elif _counts_days(cursor):
         _check_is_clear(cursor)
         add_ordinals(cursor, clause)
@@ -60,6 +62,7 @@ def add_every(cursor: Cursor, clause: Clause) -> None:
         _check_is_length(cursor)
         add_rate(clause, total(amounts))
     elif unit := (unit_of(cursor.word) if cursor.word else None):
+        _check_is_singular(cursor)
         cursor.at += 1
         add_rate(clause, _with_half(cursor, unit))
         for span in ("week", "month", "year") if unit == "day" else ():
@@ -68,6 +71,12 @@ def add_every(cursor: Cursor, clause: Clause) -> None:
         _check_is_date(cursor)
         if not add_days(cursor, clause):
             cursor.fail("a unit of time or a day")
+
+
+def _check_is_singular(cursor: Cursor) -> None:
+    """Every minutes: the number was forgotten."""
+    if cursor.word not in UNITS:
+        cursor.fail("a number before it")
 
 
 def _with_half(cursor: Cursor, unit: str) -> Amount:
