@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tickwork.trigger.cron import Cron, read_cron
+from tickwork.trigger.due.zone import zone_named
 from tickwork.trigger.english.cronwords import cron_words
 from tickwork.trigger.form import form_of
 from tickwork.trigger.misread import Misread
@@ -72,4 +73,4 @@ def _read(fields: list[str]) -> Cron | None:
 
 
 def _words(cron: Cron) -> str:
-    return cron_words([cron.times], cron.days)
+    return cron_words([cron.times], cron.days, zone_named("UTC"))
