@@ -96,7 +96,7 @@ class SimulatedConnection:
         self._access = access
         self._broken = False
 
-    async def execute(self, query: str, *arguments: Any) -> Any:
+    async def execute(self, query: str, *arguments: Any, timeout: float | None = None) -> Any:  # noqa: ASYNC109, ARG002 (as asyncpg has it)
         if query == "COMMIT":
             return await self._commit()
         return await self._send(self._real.execute, query, *arguments)
