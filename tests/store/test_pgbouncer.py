@@ -50,7 +50,7 @@ def pooled_url(request: pytest.FixtureRequest, database_url: str, tmp_path: Path
     process.communicate()
 
 
-async def test_a_node_works_in_transaction_mode(pooled_url: str, tmp_path: Path) -> None:
+async def test_a_node_works(pooled_url: str, tmp_path: Path) -> None:
     node = Node(Settings(database_url=pooled_url, data_dir=tmp_path, http=False))
     await node.open()
     worker = await ScriptedWorker.connect(node, ["work"])
