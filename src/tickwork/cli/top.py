@@ -84,9 +84,9 @@ class _Watcher:
 )
 @with_client
 def command(client: Client, every: float) -> None:
-    """Watch what goes on, on the whole screen; q ends it.
+    """Watch what goes on, on the whole screen.
 
-    What runs, how much ends in a second, what waits, who works.
+    What runs, how much ends in a second, what waits, who works; q ends it.
     """
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise click.UsageError("this needs a terminal; `tickwork status` does not")
