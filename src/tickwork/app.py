@@ -370,7 +370,10 @@ class Node:
         return preview(schedule, timezone, now=now, after=after, count=count, viewer_timezone=viewer_timezone)
 
     def ready(self) -> bool:
-        return self._database.usable
+        return all(wrong is None for wrong in self.health().values())
 
-    def health(self) -> Mapping[str, bool]:
-        return {"database": self._database.usable}
+    def health(self) -> Mapping[str, str | None]:
+        """What was looked at: nothing is wrong with it, or what."""
+        if not self._database.usable:  # then all loops fail, and that is no news
+            return {"database": ""}
+        return {"database": None} | {f"loop {name}": trouble for name, trouble in self._loops.troubles()}

@@ -502,7 +502,7 @@ class PaperNode:
         return Preview(canonical={"cron": schedule}, words="words", times=[], warnings=[])
 
     def health(self):
-        return {"database": self.is_ready}
+        return {"database": None if self.is_ready else ""}
 
     def ready(self):
         return self.is_ready

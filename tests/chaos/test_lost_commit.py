@@ -31,9 +31,11 @@ from tickwork.model.rest import (
     StartReport,
     WorkerRequest,
 )
+from tickwork.model.tenancy import Caller, Scope
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1
+CALLER = Caller(TENANT, "default", 1, frozenset({Scope.WORKER}))
 _MINUTE = timedelta(minutes=1)
 
 
@@ -224,12 +226,12 @@ async def test_of_a_claim_over_rest(
     monkeypatch.setattr(node.rest_workers._workers, "heartbeat", beat_before)
     wire.lost_answer = COMMIT
     with pytest.raises(Unavailable):
-        await node.rest_workers.claim(TENANT, worker, ClaimRequest(max=2))
+        await node.rest_workers.claim(CALLER, worker, ClaimRequest(max=2))
     assert await connection.fetchval("SELECT count(*) FROM tickwork.lease") == 1
-    (again,) = (await node.rest_workers.claim(TENANT, worker, ClaimRequest(max=2))).items
+    (again,) = (await node.rest_workers.claim(CALLER, worker, ClaimRequest(max=2))).items
     execution = parse_execution_id(again.id)
-    await node.reports.start(TENANT, *execution, StartReport(1))
-    (other,) = (await node.rest_workers.claim(TENANT, worker, ClaimRequest(max=2))).items
+    await node.reports.start(CALLER, *execution, StartReport(1))
+    (other,) = (await node.rest_workers.claim(CALLER, worker, ClaimRequest(max=2))).items
     assert other.id != again.id
 
 
@@ -239,7 +241,7 @@ async def test_of_a_report_over_rest(
 ) -> None:
     worker = await _rest_worker(node)
     await node.jobs.create(TENANT, [JobRequest(task="work", retry=RetryRequest(max_attempts=1))])
-    (run,) = (await node.rest_workers.claim(TENANT, worker, ClaimRequest())).items
+    (run,) = (await node.rest_workers.claim(CALLER, worker, ClaimRequest())).items
     execution = parse_execution_id(run.id)
     reports = {
         AttemptOutcome.COMPLETED: partial(node.reports.complete, report=CompleteReport(1, "done")),
@@ -248,7 +250,7 @@ async def test_of_a_report_over_rest(
         ),
     }
     for _ in range(2):
-        reporting = asyncio.create_task(reports[kind](TENANT, *execution))
+        reporting = asyncio.create_task(reports[kind](CALLER, *execution))
         if await connection.fetchval("SELECT finished_at IS NULL FROM tickwork.execution"):
             await _until_submitted(node)
             await _without_an_answer(node, wire, "record")
@@ -259,7 +261,7 @@ async def test_of_a_report_over_rest(
 
 
 async def _rest_worker(node: Node) -> int:
-    registered = await node.rest_workers.register(TENANT, WorkerRequest(name="rest", tasks=["work"], slots=2))
+    registered = await node.rest_workers.register(CALLER, WorkerRequest(name="rest", tasks=["work"], slots=2))
     return parse_worker_id(registered.id)
 
 

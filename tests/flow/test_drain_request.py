@@ -14,7 +14,10 @@ from tickwork.model.errors import Invalid, StaleAttempt
 from tickwork.model.ids import worker_id
 from tickwork.model.protocol import Drain
 from tickwork.model.rest import LogText, TaskRequest
+from tickwork.model.tenancy import Caller, Scope
 from tickwork.model.worker import WorkerView
+
+ADMIN = Caller(1, "default", 2, frozenset({Scope.ADMIN}))
 
 
 @pytest.fixture
@@ -29,7 +32,7 @@ async def test_a_connected_worker_is_told_with_the_answer_to_its_next_beat(still
     worker = await ScriptedWorker.connect(still_node, ["work"])
     await worker.beat()
     assert await worker._take(Drain) == []
-    shown = await still_node.workers.drain(1, worker.welcome.worker)
+    shown = await still_node.workers.drain(ADMIN, worker.welcome.worker)
     assert (shown.id, shown.status) == (worker_id(worker.welcome.worker), "draining")
     await worker.beat()
     assert await worker._take(Drain) == [Drain()]

@@ -106,6 +106,11 @@ class ScriptedWorker:
         self._sent += 1
         await self._connection.send(Outcomes(self._sent, [_outcome(run, kind)]))
 
+    async def complete_live(self, run: Run) -> None:
+        """Report to a node that runs by itself, and wait until that is recorded."""
+        await self.tell(run, AttemptOutcome.COMPLETED)
+        await self.next_of(Ack)
+
     async def runs(self) -> list[Run]:
         """All that was handed over and not asked for before."""
         return [run for message in await self._take(Runs) for run in message.items]

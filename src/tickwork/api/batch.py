@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tickwork.api.body import DEEPEST, LIMIT_DEFAULT, MEBIBYTE, UNREADABLE, broken, decode, is_storable
+from tickwork.api.body import LIMIT_DEFAULT, MEBIBYTE, broken, decode, is_storable
 from tickwork.api.call import Call
 from tickwork.api.problem import CONFLICT, QUEUE_FULL, TOO_LARGE, Refusal
 from tickwork.api.reply import JSON, NDJSON, Reply, json_reply
@@ -17,6 +17,7 @@ from tickwork.api.shape import Text
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.fault import refuse_any
 from tickwork.model.job import CreatedJob, JobRequest
+from tickwork.model.storable import DEEPEST, UNREADABLE
 from tickwork.model.tenancy import Scope
 
 LIMIT = 32 * MEBIBYTE

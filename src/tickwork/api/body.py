@@ -10,17 +10,14 @@ from starlette.types import Receive
 
 from tickwork.api.head import RawHeaders
 from tickwork.api.problem import BROKEN_BODY, TOO_LARGE, WRONG_MEDIA, Refusal
-from tickwork.api.shape import Text, TooManyValues, is_deeper
+from tickwork.api.shape import Text, TooManyValues, nests_deeper
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.fault import faults, refuse_any
+from tickwork.model.storable import DEEPEST, ESCAPED_NUL, NUL, UNREADABLE, holds_nul, is_deeper
 
 MEBIBYTE = 1024 * 1024
 LIMIT_DEFAULT = MEBIBYTE
-DEEPEST = 32
 MOST_VALUES = 50_000
-_NUL = "\x00"
-_ESCAPED_NUL = b"\\u0000"
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _HALF_A_PAIR = re.compile(rb'\\ud[89ab][0-9a-f]{2}"', re.IGNORECASE)  # the decoder says: truncated
 _BYTE = re.compile(r"^(?:JSON is malformed: )?(?P<what>.*) \(byte (?P<at>\d+)\)$")
 
@@ -125,7 +122,7 @@ def _first_byte_that_is_not_utf8(body: Text) -> int:
 def is_storable(body: Text, deepest: int, most_values: int) -> bool:
     """Whether all that it says can be kept; 413 if it says too much to look into."""
     try:
-        return not is_deeper(body, deepest, most_values) and _ESCAPED_NUL not in body
+        return not nests_deeper(body, deepest, most_values) and ESCAPED_NUL not in body
     except TooManyValues:
         raise Refusal(TOO_LARGE, f"the body may hold at most {most_values:,} values") from None
 
@@ -134,33 +131,12 @@ def _unstorable(value: object) -> Iterator[FieldError]:
     """What JSON can say but is not kept: PostgreSQL has no NUL in text, and depth has its limit."""
     fields = value.items() if isinstance(value, dict) else [("", value)]
     for name, item in fields:
-        if _deeper_than(item, DEEPEST - 1):
+        if is_deeper(item, DEEPEST - 1):
             yield FieldError(name, f"nested deeper than {DEEPEST} levels")
-        elif _NUL in name or _holds_nul(item):
+        elif NUL in name or holds_nul(item):
             yield FieldError(
-                name.replace(_NUL, "\\u0000"), "holds the character NUL (\\u0000)", "leave it out"
+                name.replace(NUL, "\\u0000"), "holds the character NUL (\\u0000)", "leave it out"
             )
-
-
-def _deeper_than(value: object, limit: int) -> bool:
-    containers = [value] if isinstance(value, dict | list) else []
-    for _ in range(limit):
-        containers = [
-            child for item in containers for child in _children(item) if isinstance(child, dict | list)
-        ]
-    return bool(containers)
-
-
-def _holds_nul(value: object) -> bool:
-    if isinstance(value, str):
-        return _NUL in value
-    if isinstance(value, dict):
-        return any(map(_holds_nul, value)) or any(map(_holds_nul, value.values()))
-    return isinstance(value, list) and any(map(_holds_nul, value))
-
-
-def _children(container: dict[str, Any] | list[Any]) -> Collection[Any]:
-    return container.values() if isinstance(container, dict) else container
 
 
 def _too_large(limit: int) -> Refusal:

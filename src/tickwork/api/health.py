@@ -28,12 +28,15 @@ async def livez(_call: Call[None, None]) -> Reply:
 
 
 async def readyz(call: Call[None, None]) -> Reply:
-    """Tell whether the node can work: 200 or 503."""
-    checks = dict(call.node.health())
+    """Tell whether the node can work: 200 or 503.
+
+    503 when the database cannot be reached, or one of the node's loops fails again and again.
+    """
+    health = call.node.health()
     if not call.node.ready():
-        failed = ", ".join(name for name, good in checks.items() if not good)
+        failed = ", ".join(f"{name} {wrong}".strip() for name, wrong in health.items() if wrong is not None)
         raise Refusal(UNAVAILABLE, f"not ready: {failed or 'starting or stopping'}")
-    return json_reply(Readiness(ready=True, checks=checks))
+    return json_reply(Readiness(ready=True, checks=dict.fromkeys(health, True)))
 
 
 async def metrics(call: Call[NoQuery, None]) -> Reply:

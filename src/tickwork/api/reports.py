@@ -11,7 +11,7 @@ from tickwork.model.tenancy import Scope
 
 async def start_execution(call: Call[NoQuery, StartReport]) -> Reply:
     """Say that an attempt has begun. Until then a claim gives it again."""
-    return json_reply(await call.node.reports.start(call.tenant_id, *call.id(parse_execution_id), call.body))
+    return json_reply(await call.node.reports.start(call.caller, *call.id(parse_execution_id), call.body))
 
 
 async def report_progress(call: Call[NoQuery, ProgressReport]) -> Reply:
@@ -19,21 +19,17 @@ async def report_progress(call: Call[NoQuery, ProgressReport]) -> Reply:
 
     Lines are numbered within their attempt, from `first_line` on, so that one that comes again is kept once.
     """
-    return json_reply(
-        await call.node.reports.progress(call.tenant_id, *call.id(parse_execution_id), call.body)
-    )
+    return json_reply(await call.node.reports.progress(call.caller, *call.id(parse_execution_id), call.body))
 
 
 async def complete_execution(call: Call[NoQuery, CompleteReport]) -> Reply:
     """Report that an attempt completed, with its result."""
-    return json_reply(
-        await call.node.reports.complete(call.tenant_id, *call.id(parse_execution_id), call.body)
-    )
+    return json_reply(await call.node.reports.complete(call.caller, *call.id(parse_execution_id), call.body))
 
 
 async def fail_execution(call: Call[NoQuery, FailReport]) -> Reply:
     """Report that an attempt failed. There will be another, unless `retry` is false or all are used up."""
-    return json_reply(await call.node.reports.fail(call.tenant_id, *call.id(parse_execution_id), call.body))
+    return json_reply(await call.node.reports.fail(call.caller, *call.id(parse_execution_id), call.body))
 
 
 def _route(word: str, handler: Handler, body: Content) -> Route:

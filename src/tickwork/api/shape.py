@@ -6,9 +6,10 @@ All is done on slices, by calls that take a millisecond or so each: other thread
 
 from collections.abc import Iterator
 
+from tickwork.model.storable import ALL_ONE_KIND, pairs_nest_deeper
+
 _SLICE = 64 * 1024
 _GLANCE = 1024 * 1024
-_ALL_ONE_KIND = bytes.maketrans(b"[]", b"{}")
 _NO_STRUCTURE = bytes(set(range(256)).difference(b"[]{},"))
 
 Text = bytes | bytearray
@@ -18,7 +19,7 @@ class TooManyValues(Exception):
     pass
 
 
-def is_deeper(text: Text, deepest: int, most_values: int) -> bool:
+def nests_deeper(text: Text, deepest: int, most_values: int) -> bool:
     """Whether it is nested deeper than that; TooManyValues if it holds more than so many.
 
     Commas and opening brackets count as values: there are never more. What stands between quotes counts for nothing.
@@ -32,23 +33,15 @@ def is_deeper(text: Text, deepest: int, most_values: int) -> bool:
         if values > most_values:
             raise TooManyValues
         brackets.append(structure.translate(None, b","))
-    return _pairs_deeper(b"".join(brackets), deepest)
+    return pairs_nest_deeper(b"".join(brackets), deepest)
 
 
 def _seems_harmless(text: Text, most_values: int, deepest: int) -> bool:
     """Seen at a glance, with what stands in quotes counted too."""
     if len(text) > _GLANCE:
         return False
-    structure = text.translate(_ALL_ONE_KIND, _NO_STRUCTURE)
-    return len(structure) <= most_values and not _pairs_deeper(structure.translate(None, b","), deepest)
-
-
-def _pairs_deeper(brackets: Text, deepest: int) -> bool:
-    for _ in range(deepest):
-        if not brackets:
-            return False
-        brackets = brackets.replace(b"{}", b"")  # one level less
-    return bool(brackets)
+    structure = text.translate(ALL_ONE_KIND, _NO_STRUCTURE)
+    return len(structure) <= most_values and not pairs_nest_deeper(structure.translate(None, b","), deepest)
 
 
 def _structure(text: Text) -> Iterator[bytes]:
@@ -56,7 +49,7 @@ def _structure(text: Text) -> Iterator[bytes]:
     in_quotes = False
     for piece in _slices(text):
         parts = piece.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
-        yield b"".join(parts[in_quotes::2]).translate(_ALL_ONE_KIND, _NO_STRUCTURE)
+        yield b"".join(parts[in_quotes::2]).translate(ALL_ONE_KIND, _NO_STRUCTURE)
         in_quotes ^= len(parts) % 2 == 0
 
 

@@ -11,8 +11,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import Frame
 
 from tickwork.api.connection import Connection
+from tickwork.model.protocol import LARGEST_MESSAGE
 
-LARGEST_MESSAGE = 8 * 1024 * 1024  # bytes that a worker sends at once
 MOST_CONNECTIONS = 1000
 _MOST_UNREAD = 1024 * 1024  # bytes of pongs
 _IDLE_WITHIN = 30  # seconds: longer than clients keep theirs, so that they close first

@@ -38,7 +38,7 @@ async def register_worker(call: Call[NoQuery, WorkerRequest]) -> Reply:
 
     As `text/tab-separated-values`: `worker`, its id, the seconds of its lease and between heartbeats.
     """
-    worker = await call.node.rest_workers.register(call.tenant_id, call.body)
+    worker = await call.node.rest_workers.register(call.caller, call.body)
     if wants_table(call.headers):
         return table_reply([("worker", worker.id, worker.lease_seconds, worker.heartbeat_seconds)], 201)
     return json_reply(worker, 201)
@@ -51,7 +51,7 @@ async def heartbeat_worker(call: Call[NoQuery, None]) -> Reply:
     `text/tab-separated-values`: `lease` and its seconds; `drain` when it is to; for each attempt to stop `stop`, the id
     of the execution, the number of the attempt and the reason.
     """
-    beat = await call.node.rest_workers.heartbeat(call.tenant_id, call.id(parse_worker_id))
+    beat = await call.node.rest_workers.heartbeat(call.caller, call.id(parse_worker_id))
     return table_reply(_beat_lines(beat)) if wants_table(call.headers) else json_reply(beat)
 
 
@@ -63,13 +63,13 @@ async def claim_executions(call: Call[NoQuery, ClaimRequest]) -> Reply:
     `text/tab-separated-values`: `drain` when it is to; for each execution `run`, its id, the number of the attempt, the
     task, the timeout in seconds, what it was scheduled for, its deadline and the payload as JSON.
     """
-    work = await call.node.rest_workers.claim(call.tenant_id, call.id(parse_worker_id), call.body)
+    work = await call.node.rest_workers.claim(call.caller, call.id(parse_worker_id), call.body)
     return table_reply(_work_lines(work)) if wants_table(call.headers) else json_reply(work)
 
 
 async def drain_worker(call: Call[NoQuery, None]) -> Reply:
     """Let a worker take nothing new: it finishes what it holds and leaves."""
-    return json_reply(await call.node.workers.drain(call.tenant_id, call.id(parse_worker_id)))
+    return json_reply(await call.node.workers.drain(call.caller, call.id(parse_worker_id)))
 
 
 def _beat_lines(beat: Heartbeat) -> Iterator[Line]:

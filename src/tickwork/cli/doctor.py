@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 
 import click
+import httpx2
+import msgspec
 
 from tickwork.cli.connect import find_address, read_settings
 from tickwork.cli.database_check import check_database
@@ -13,6 +15,7 @@ from tickwork.cli.failure import FAILED
 from tickwork.cli.finding import Finding
 from tickwork.cli.output import Columns, output_option, show_page
 from tickwork.client.address import KEY_FILE, Address
+from tickwork.client.answer import Problem
 from tickwork.client.sync import Client
 from tickwork.config import Settings, did_you_mean, unknown_variables, variable
 from tickwork.logs import configure_logs
@@ -20,6 +23,7 @@ from tickwork.model.errors import NotAllowed, TickworkError
 from tickwork.model.page import Page
 
 _OTHERS = 0o077
+_PATIENCE = 5.0  # seconds
 
 
 _COLUMNS: Columns[Finding] = {
@@ -95,6 +99,25 @@ def _check_server(settings: Settings) -> Iterator[Finding]:
         yield Finding("fail", "server", str(error), "start it with `tickwork up`, or correct TICKWORK_URL")
     else:
         yield Finding("ok", "server", f"{address.url}: {found}")
+        yield _readiness(address)
+
+
+def _readiness(address: Address) -> Finding:
+    try:
+        answer = httpx2.get(f"{address.url}/readyz", timeout=_PATIENCE)
+    except httpx2.TransportError as error:
+        return Finding("fail", "readiness", str(error) or type(error).__name__, "look into the server's log")
+    if answer.is_success:
+        return Finding("ok", "readiness", "the server and its loops work")
+    said = _detail(answer.content) or f"the server answers {answer.status_code}"
+    return Finding("fail", "readiness", said, "the server's log has the whole error: look for `step failed`")
+
+
+def _detail(body: bytes) -> str:
+    try:
+        return msgspec.json.decode(body, type=Problem).detail
+    except msgspec.MsgspecError:
+        return ""
 
 
 def _key_of(address: Address) -> str:

@@ -7,7 +7,7 @@ calls tell about those destinations is counted in the database, once a second or
 import asyncio
 import builtins
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from time import monotonic
@@ -30,6 +30,7 @@ from tickwork.model.breaker import (
 )
 from tickwork.model.destination import Heard, Sign, destination_of
 from tickwork.model.errors import Conflict, Invalid, Unavailable
+from tickwork.model.isolation import Isolation
 from tickwork.model.job import HttpTarget
 from tickwork.model.protocol import Run
 from tickwork.model.target import target_errors
@@ -66,6 +67,7 @@ class Breakers:
         self._heard: defaultdict[BreakerKey, list[Heard]] = defaultdict(list)
         self._probes: dict[_RunKey, _Probe] = {}
         self._concluded: dict[_Probe, Heard] = {}
+        self._isolation = Isolation("breakers")
 
     # What the HTTP runner asks and tells
 
@@ -128,17 +130,17 @@ class Breakers:
 
     async def _conclude(self) -> None:
         if self._concluded:
-            said = dict(self._concluded)
-            self._report(
-                await self._store.change(
-                    {
-                        probe.key: partial(concluded, probe=probe.number, heard=heard)
-                        for probe, heard in said.items()
-                    }
-                )
-            )
-            for probe in said:
+            said = [*self._concluded.items()]
+            await self._isolation.each(said, self._conclude_all, _forget)
+            for probe, _ in said:
                 del self._concluded[probe]
+
+    async def _conclude_all(self, said: Sequence[tuple[_Probe, Heard]]) -> None:
+        self._report(
+            await self._store.change(
+                {probe.key: partial(concluded, probe=probe.number, heard=heard) for probe, heard in said}
+            )
+        )
 
     async def _count(self) -> None:
         """At most once: what cannot be counted now is not worth counting twice."""
@@ -181,6 +183,10 @@ class Breakers:
         self._report(changes)
         (view,) = await self._store.views(tenant_id, key.destination)
         return view
+
+
+async def _forget(_: tuple[_Probe, Heard], __: Exception) -> None:
+    """The probe counts as lost, and there is another one."""
 
 
 def _key_of(run: Run) -> _RunKey:

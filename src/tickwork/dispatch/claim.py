@@ -10,6 +10,7 @@ from tickwork.dispatch.gate import Gates, lock_gates
 from tickwork.dispatch.handout import Handout
 from tickwork.dispatch.order import Order
 from tickwork.dispatch.roster import Behind, Roster
+from tickwork.model.isolation import Isolation, is_of_a_row, reason_of
 from tickwork.store.port.dispatch import Claiming, DispatchStore, Line
 from tickwork.store.port.handing import Handing
 from tickwork.store.port.work import Works
@@ -25,6 +26,7 @@ class Claimer:
         self._roster = roster
         self._lead = lead
         self._order = Order(roster)
+        self._isolation = Isolation("claim")
         self.something_is_held_back = False  # by a limit, which may be free as soon as something ends
         self.something_may_be_left = True  # for want of room
 
@@ -34,10 +36,31 @@ class Claimer:
         if not self._roster.room():
             self.something_may_be_left = True
             return False
+        try:
+            return await self._claim_from(None)
+        except Exception as error:
+            if not is_of_a_row(error):
+                raise
+            await self._claim_each()
+            return False
+
+    async def _claim_each(self) -> None:
+        """Something that waits cannot be handed out: of each line one is, and what fails ends with the reason."""
+        async with self._store.claiming() as claiming:
+            waiting = await claiming.waiting(self._lead)
+        await self._isolation.alone(waiting, self._claim_one, self._set_aside)
+
+    async def _claim_one(self, line: Line) -> None:
+        await self._claim_from(line)
+
+    async def _set_aside(self, line: Line, error: Exception) -> None:
+        await self._store.set_aside_first(line, self._lead, f"cannot be handed out: {reason_of(error)}")
+
+    async def _claim_from(self, only: Line | None) -> bool:
         handout: Handout | None = None
         try:
             async with self._store.claiming() as claiming:
-                handout = await self._choose(claiming)
+                handout = await self._choose(claiming, only)
                 if handout:
                     await self._claim(claiming, handout)
         except BaseException:
@@ -49,8 +72,8 @@ class Claimer:
         handout.deliver()
         return bool(handout.shares) and self.something_may_be_left
 
-    async def _choose(self, claiming: Claiming) -> Handout | None:
-        waiting = await claiming.waiting(self._lead)
+    async def _choose(self, claiming: Claiming, only: Line | None) -> Handout | None:
+        waiting = [only] if only else await claiming.waiting(self._lead)
         await self._roster.learn((line.lane for line in waiting), claiming)
         lines = [line for line in waiting if self._roster.serving(line.lane)]
         if not lines:
@@ -62,6 +85,8 @@ class Claimer:
         gates = await lock_gates(claiming, wanted, room)
         self._notice(lines, gates)
         quotas = self._order.allot(lines, gates)
+        if only and quotas:
+            quotas = {only: 1}
         works = await claiming.pick(quotas, self._lead) if quotas else None
         self.something_may_be_left = _some_left(lines, quotas, works)
         if works is None:

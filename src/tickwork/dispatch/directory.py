@@ -3,6 +3,7 @@
 import builtins
 
 from tickwork.model.page import Page
+from tickwork.model.tenancy import Caller, Scope
 from tickwork.model.worker import TaskView, WorkerView
 from tickwork.store.port.read import ReadStore
 from tickwork.store.port.worker import WorkerStore
@@ -19,9 +20,11 @@ class Workers:
     async def get(self, tenant_id: int, worker: int) -> WorkerView:
         return await self._read.worker(tenant_id, worker)
 
-    async def drain(self, tenant_id: int, worker: int) -> WorkerView:
-        await self._store.drain(tenant_id, worker)
-        return await self._read.worker(tenant_id, worker)
+    async def drain(self, caller: Caller, worker: int) -> WorkerView:
+        """Admins drain any worker of their tenant, others those that their own key registered."""
+        only_of = None if Scope.ADMIN in caller.scopes else caller.key_id
+        await self._store.drain(caller.tenant_id, worker, only_of)
+        return await self._read.worker(caller.tenant_id, worker)
 
 
 class Tasks:

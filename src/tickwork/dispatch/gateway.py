@@ -16,10 +16,10 @@ from tickwork.dispatch.member import Member
 from tickwork.dispatch.reconcile import compare
 from tickwork.dispatch.roster import Roster
 from tickwork.log_limit import LogLimit
-from tickwork.model.duration import LONGEST
 from tickwork.model.errors import Unavailable
 from tickwork.model.ids import from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
+from tickwork.model.outcome import LATEST, bounded_note, checked, makes_sense
 from tickwork.model.protocol import (
     LEASE_RAN_OUT,
     Ack,
@@ -30,7 +30,6 @@ from tickwork.model.protocol import (
     FromServer,
     FromWorker,
     Hello,
-    LogLine,
     Micros,
     Note,
     Noted,
@@ -40,7 +39,7 @@ from tickwork.model.protocol import (
     Welcome,
     execution_key,
 )  # fmt: skip
-from tickwork.model.rest import MOST_RESOURCE, MOST_WEIGHT
+from tickwork.model.storable import json_fault
 from tickwork.model.tenancy import Caller
 from tickwork.model.worker import LEASE
 from tickwork.store.port.dispatch import DispatchStore
@@ -51,14 +50,16 @@ from tickwork.store.port.work import NOTHING_HELD
 _log = structlog.get_logger("tickwork.gateway")
 _HELLO_WITHIN = 10.0
 _MOMENT = 0.01  # seconds between looks whether a transaction has ended
-_LONGEST_WAIT = LONGEST.total_seconds()
-_LATEST = 2**53  # micros beyond any real date: a worker's clock is not to be trusted blindly
-_MOST_LINES = 2**31 - 1
-_LONGEST_LINE = 16 * 1024
-_LONGEST_LEVEL = 20
-_LONGEST_MESSAGE = 1000
 _STOPPING = "this server is stopping"
 _STALE = "stale outcomes refused"
+_BROKEN = "a worker broke the protocol"
+_LARGEST_OFFER = 1024 * 1024  # bytes of each part of a Hello, as JSON
+_MOST_UNREAD = 10_000  # messages that a worker has not taken
+_OFFERED = ("name", "host", "version", "tasks", "labels", "resources")
+
+
+class BrokenProtocol(Exception):
+    """What came is not what a worker may say: its connection ends, and nothing else."""
 
 
 class Socket(Protocol):
@@ -117,6 +118,7 @@ class Gateway:
         self._beat_heard = beat_heard
         self._sessions: set[_Session] = set()
         self._stale = LogLimit(_log.info, _STALE)
+        self._broken = LogLimit(_log.warning, _BROKEN)
 
     async def attend(self, caller: Caller | None, socket: Socket) -> None:
         """Serve one worker until its connection ends. Nobody's worker is the built-in one, for all tenants."""
@@ -124,8 +126,9 @@ class Gateway:
         self._sessions.add(session)
         try:
             await self._serve(caller, session)
-        except msgspec.DecodeError as error:
-            await session.close(1003, f"not a message of this protocol: {error}"[:120])
+        except BrokenProtocol as error:
+            self._complain(caller, str(error))
+            await session.close(1003, f"not a message of this protocol: {error}")
         finally:
             self._sessions.discard(session)
             await session.end()
@@ -134,6 +137,15 @@ class Gateway:
         """End all connections; the workers go to another node."""
         for session in list(self._sessions):
             await session.close(1012, _STOPPING)
+
+    def _complain(self, caller: Caller | None, what: str) -> None:
+        if self._broken.admits(caller.key_id if caller else None):
+            _log.warning(
+                _BROKEN,
+                error=what[:300],
+                tenant_id=caller.tenant_id if caller else None,
+                key_id=caller.key_id if caller else None,
+            )
 
     async def _serve(self, caller: Caller | None, session: "_Session") -> None:
         try:
@@ -145,7 +157,7 @@ class Gateway:
         if not isinstance(hello, Hello):
             await session.close(1002, "the first message is Hello")
             return
-        member = await self._admit(caller.tenant_id if caller else None, hello, session)
+        member = await self._admit(caller, hello, session)
         if member is None:
             return
         try:
@@ -153,7 +165,7 @@ class Gateway:
                 await self._handle(member, message)
                 if caller and isinstance(message, Beat) and not await self._may_stay(caller):
                     await session.close(1008, "the key was revoked")
-        except msgspec.DecodeError:
+        except BrokenProtocol:
             session.reason = "it said something that is not of this protocol"
             raise
         finally:
@@ -161,14 +173,15 @@ class Gateway:
             _tell_gone(member, hello.name, session.reason)
             await self._farewell(member)
 
-    async def _admit(self, tenant_id: int | None, hello: Hello, session: "_Session") -> Member | None:
+    async def _admit(self, caller: Caller | None, hello: Hello, session: "_Session") -> Member | None:
+        tenant_id = caller.tenant_id if caller else None
         problem = _objection(tenant_id, hello)
         if problem:
-            _log.warning("worker refused", name=hello.name, reason=problem)
+            self._complain(caller, problem)
             await session.close(1008, problem)
             return None
         token = hello.resume or secrets.token_urlsafe(32)
-        seat = await self._register(tenant_id, hello, token)
+        seat = await self._register(caller, hello, token)
         if seat is None:
             _log.warning("worker refused: its lease ran out; it starts anew", name=hello.name)
             await session.send_last(LEASE_RAN_OUT)
@@ -202,11 +215,12 @@ class Gateway:
         self._worker_came()
         return member
 
-    async def _register(self, tenant_id: int | None, hello: Hello, token: str) -> Seat | None:
+    async def _register(self, caller: Caller | None, hello: Hello, token: str) -> Seat | None:
+        """Who knows the token is the worker, also with another key: it is bound to that one from now on."""
         digest = hashlib.sha256(token.encode()).digest()
         if hello.resume:
-            return await self._store.resume(tenant_id, digest, LEASE)
-        return await self._store.register(tenant_id, hello, digest, LEASE)
+            return await self._store.resume(caller, digest, LEASE)
+        return await self._store.register(caller, hello, digest, LEASE)
 
     async def _handle(self, member: Member, message: FromWorker) -> None:
         match message:
@@ -219,7 +233,7 @@ class Gateway:
             case Drain():
                 await self._drain(member)
             case Hello():
-                raise msgspec.ValidationError("Hello comes once")
+                raise BrokenProtocol("Hello comes once")
 
     async def _drain(self, member: Member) -> None:
         """What is on its way to it still arrives; only then may it leave."""
@@ -232,11 +246,8 @@ class Gateway:
 
     def _take_outcomes(self, member: Member, message: Outcomes) -> None:
         """Only what this worker holds counts; the rest is stale, and acknowledged so that it is not repeated."""
-        if not all(map(_is_possible, message.items)):
-            raise msgspec.ValidationError(
-                "an outcome has times that do not exist, or waits for more than ten years"
-            )
         ours, leases = member.end(message.items)
+        now = self._now()
         if len(ours) < len(message.items) and self._stale.admits(member.seat.worker_id):
             _log.info(
                 _STALE,
@@ -244,13 +255,16 @@ class Gateway:
                 count=len(message.items) - len(ours),
             )
         self._recorder.submit(
-            member.seat.worker_id, ours, leases, recorded=lambda: member.send(Ack(message.number))
+            member.seat.worker_id,
+            [checked(outcome, now) for outcome in ours],
+            leases,
+            recorded=lambda: member.send(Ack(message.number)),
         )
         self._room_opened()
 
     def _take_notes(self, member: Member, message: Notes) -> None:
         """Like outcomes. One that makes no sense is passed over: it is not worth a connection."""
-        ours = [_bounded(note) for note in message.items if _in_hand(member, note) and _makes_sense(note)]
+        ours = [bounded_note(note) for note in message.items if _in_hand(member, note) and makes_sense(note)]
         self._notekeeper.submit(member.seat.worker_id, ours, noted=lambda: member.send(Noted(message.number)))
 
     def _take_beat(self, member: Member, message: Beat) -> None:
@@ -260,7 +274,7 @@ class Gateway:
         started = [
             (Claimed(execution_key(claim), member.seat.worker_id, claim.attempt), from_micros(at))
             for claim, at in message.running
-            if _in_hand(member, claim) and 0 < at < _LATEST
+            if _in_hand(member, claim) and 0 < at < LATEST
         ]
         if started:
             self._recorder.submit_started(started)
@@ -287,11 +301,15 @@ class _Session:
         self._encoder = msgspec.msgpack.Encoder()
         self._outbox: deque[FromServer | None] = deque()  # None ends the connection
         self._held_back = False
+        self._overflows = False
         self._filled = asyncio.Event()
         self._sender = asyncio.create_task(self._send_all())
 
     def send(self, message: FromServer) -> None:
-        self._outbox.append(message)
+        if len(self._outbox) < _MOST_UNREAD:
+            self._outbox.append(message)
+        else:
+            self._overflows = True
         if not self._held_back:
             self._filled.set()
 
@@ -311,7 +329,12 @@ class _Session:
 
     async def receive(self) -> FromWorker | None:
         message = await self._socket.receive()
-        return None if message is None else self._decoder.decode(message)
+        if self._overflows:  # it comes back and is told again what it holds
+            raise BrokenProtocol("it does not read what it is told")
+        try:
+            return None if message is None else self._decoder.decode(message)
+        except (ValueError, RecursionError) as error:
+            raise BrokenProtocol(str(error)) from None
 
     async def send_last(self, message: FromServer) -> None:
         await self._socket.send(self._encoder.encode(message))
@@ -350,41 +373,20 @@ def _tell_gone(member: Member, name: str, reason: str | None) -> None:
 
 
 def _objection(tenant_id: int | None, hello: Hello) -> str | None:
-    if hello.slots < 1 or hello.credit < 0:
-        return "slots are at least 1 and credit at least 0"
-    if not all(0 <= amount <= MOST_RESOURCE for amount in hello.resources.values()):
-        return f"resources are from 0 to {MOST_RESOURCE:g}"
-    if not all(0 < weight <= MOST_WEIGHT for weight in hello.weights.values()):
-        return f"weights of queues are more than 0 and up to {MOST_WEIGHT:g}"
-    if tenant_id is not None and any(offer.name == HTTP_TASK for offer in hello.tasks):
+    """What was not bounded when it was decoded: what goes into columns that hold no NUL, and names that are taken."""
+    for part in _OFFERED:
+        try:
+            fault = json_fault(msgspec.json.encode(getattr(hello, part)), _LARGEST_OFFER)
+        except (TypeError, ValueError) as error:  # MessagePack knows kinds of values that JSON does not
+            fault = f"cannot be written as JSON: {error}"
+        if fault:
+            return f"{part} {fault}"
+    names = [offer.name for offer in hello.tasks]
+    if len({*names}) < len(names):
+        return "tasks: name each task once"
+    if tenant_id is not None and HTTP_TASK in names:
         return f"{HTTP_TASK!r} is the name of the built-in task: choose another"
     return None
-
-
-def _is_possible(outcome: Outcome) -> bool:
-    """One outcome that no database could take would keep all others from being recorded."""
-    return (
-        0 < outcome.started < _LATEST
-        and 0 < outcome.finished < _LATEST
-        and 0 <= outcome.snooze <= _LONGEST_WAIT
-        and (outcome.failure is None or 0 <= outcome.failure.retry_after <= _LONGEST_WAIT)
-    )
-
-
-def _makes_sense(note: Note) -> bool:
-    """One note that no database could take would keep all others from being kept."""
-    return (
-        0 <= note.first <= _MOST_LINES - len(note.lines)
-        and all(0 < line.at < _LATEST for line in note.lines)
-        and (note.fraction is None or 0 <= note.fraction <= 1)
-        and 0 <= note.started < _LATEST
-    )
-
-
-def _bounded(note: Note) -> Note:
-    lines = [LogLine(line.at, line.level[:_LONGEST_LEVEL], line.text[:_LONGEST_LINE]) for line in note.lines]
-    message = note.message[:_LONGEST_MESSAGE] if note.message else None
-    return msgspec.structs.replace(note, lines=lines, message=message)
 
 
 def _in_hand(member: Member, claim: Claim | Outcome | Note) -> bool:

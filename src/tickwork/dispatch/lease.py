@@ -24,7 +24,7 @@ class Renewer:
         heard = dict(self._heard)
         renewal = await self._store.renew([member.seat for member in heard], LEASE)
         for member, sent in heard.items():
-            if self._heard.get(member) == sent:
+            if self._heard.get(member) is sent:  # and no later beat has come
                 del self._heard[member]
             self._answer(member, sent, renewal)
         return bool(self._heard)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tickwork.dispatch.member import Member
 from tickwork.dispatch.roster import Roster
+from tickwork.model.isolation import Isolation
 from tickwork.model.protocol import Claim
 from tickwork.store.port.dispatch import DispatchStore
 from tickwork.store.port.work import HeldWorks
@@ -15,17 +16,26 @@ class Reconciler:
     def __init__(self, store: DispatchStore, roster: Roster) -> None:
         self._store = store
         self._roster = roster
+        self._isolation = Isolation("reconcile")
 
     async def reconcile(self) -> bool:
         """A lease stays in doubt until the database has answered. Others are not looked at: of those, what is not in
         the worker's hands has ended, even if that was recorded only after the database looked."""
-        for member in self._roster:
-            if doubtful := set(member.doubtful):
-                held = await self._store.held_by(member.seat.worker_id)
-                await self._roster.learn(held.works.lanes, self._store)
-                compare(member, held.of(doubtful), known=())
-                member.doubtful -= doubtful
+        doubtful = [member for member in self._roster if member.doubtful]
+        await self._isolation.alone(doubtful, self._look_after, _send_away)
         return False
+
+    async def _look_after(self, member: Member) -> None:
+        doubtful = set(member.doubtful)
+        held = await self._store.held_by(member.seat.worker_id)
+        await self._roster.learn(held.works.lanes, self._store)
+        compare(member, held.of(doubtful), known=())
+        member.doubtful -= doubtful
+
+
+async def _send_away(member: Member, _: Exception) -> None:
+    """It comes back and is told again what it holds, or what it holds is given to others."""
+    member.dismiss()
 
 
 def compare(member: Member, held: HeldWorks, known: Sequence[Claim]) -> list[Claim]:

@@ -2,6 +2,7 @@
 
 from collections import Counter as Tally
 from time import monotonic
+from typing import NamedTuple
 
 import msgspec
 import structlog
@@ -10,8 +11,9 @@ from prometheus_client import Counter
 from tickwork.log_limit import LogLimit
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import execution_id, job_id, worker_id
+from tickwork.model.isolation import is_of_a_row, reason_of
 from tickwork.model.job import JobRequest
-from tickwork.model.lifecycle import Held, Verdict, lost
+from tickwork.model.lifecycle import Held, Verdict, lost, unreadable
 from tickwork.store.port.dispatch import DispatchStore, Rescuing
 from tickwork.store.port.settling import AttemptNote
 
@@ -38,15 +40,37 @@ class Rescuer:
                 if monotonic() - self._reachable_since < _GRACE:
                     return False
                 taken = await _take(rescuing)
-        except BaseException:
+        except Exception as error:
+            if is_of_a_row(error):
+                await self._take_each()
+                return False
             self._reachable_since = None
             raise
+        return self._tell(taken)
+
+    async def _take_each(self) -> None:
+        """What one of them holds cannot be taken: that of the others is. It stays as it is, and the loop shows it."""
+        async with self._store.rescuing() as rescuing:
+            dead = await rescuing.take_dead(_WORKERS)
+        failed: list[Exception] = []
+        for worker in dead:
+            try:
+                async with self._store.rescuing() as rescuing:
+                    taken = await _take(rescuing, worker)
+            except Exception as error:
+                if not is_of_a_row(error):
+                    raise
+                failed.append(error)
+            else:
+                self._tell(taken)
+        if failed:
+            raise failed[0]
+
+    def _tell(self, taken: "_Taken | None") -> bool:
+        """Whether there was anything."""
         if taken is None:
             return False
-        self._tell(*taken)
-        return True
-
-    def _tell(self, rescued: list[tuple[Held, Verdict]], ended: dict[int, str]) -> None:
+        rescued, ended = taken
         _RESCUED.inc(len(rescued))
         for held, verdict in rescued:
             self._taken[held.worker_id] += 1
@@ -59,21 +83,30 @@ class Rescuer:
                 name=name,
                 executions_rescued=self._taken.pop(worker, 0),
             )
+        return True
 
 
-async def _take(rescuing: Rescuing) -> tuple[list[tuple[Held, Verdict]], dict[int, str]] | None:
-    """What was taken, and the workers of which nothing is left to take."""
-    dead = await rescuing.take_dead(_WORKERS)
+class _Taken(NamedTuple):
+    rescued: list[tuple[Held, Verdict]]
+    ended: dict[int, str]  # the names of the workers of which nothing is left to take
+
+
+async def _take(rescuing: Rescuing, only: int | None = None) -> _Taken | None:
+    dead = await rescuing.take_dead(_WORKERS, only)
     if not dead:
         return None
     held = await rescuing.lock(await rescuing.take_leases(dead, _LEASES))
-    verdicts = [lost(each, may_retry=_may_retry(each)) for each in held]
+    verdicts = [_verdict(each) for each in held]
     await rescuing.settle(verdicts, [_note(each) for each in held])
-    return list(zip(held, verdicts, strict=True)), await rescuing.end(dead)
+    return _Taken(list(zip(held, verdicts, strict=True)), await rescuing.end(dead))
 
 
-def _may_retry(held: Held) -> bool:
-    return msgspec.json.decode(held.definition, type=JobRequest).on_worker_lost == "retry"
+def _verdict(held: Held) -> Verdict:
+    try:
+        job = msgspec.json.decode(held.definition, type=JobRequest)
+    except (TypeError, ValueError) as error:
+        return unreadable(held, reason_of(error))
+    return lost(held, may_retry=job.on_worker_lost == "retry")
 
 
 def _note(held: Held) -> AttemptNote:

@@ -21,7 +21,7 @@ from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.ids import execution_id, from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.parent import read_outcomes
-from tickwork.model.protocol import FromServer, Hello, Micros, Run, Runs, TaskOffer
+from tickwork.model.protocol import FromServer, Hello, Micros, Run, Runs, TaskOffer, execution_key
 from tickwork.model.rest import (
     ClaimedExecution,
     ClaimedWork,
@@ -35,6 +35,8 @@ from tickwork.model.rest import (
     amounts,
     errors_of_worker,
 )
+from tickwork.model.storable import readable
+from tickwork.model.tenancy import Caller
 from tickwork.model.worker import BEAT, LEASE
 from tickwork.store.port.dispatch import DispatchStore, Revocation
 from tickwork.store.port.seat import NO_CONNECTION, Seat
@@ -58,13 +60,13 @@ class RestWorkers:
         self._arrived = asyncio.Event()
         self._closed = False
 
-    async def register(self, tenant_id: int, request: WorkerRequest) -> RegisteredWorker:
+    async def register(self, caller: Caller, request: WorkerRequest) -> RegisteredWorker:
         errors = [*errors_of_worker(request), *_reserved_names(request)]
         if errors:
             raise Invalid(errors)
         unknown_to_all = secrets.token_bytes(32)  # nobody comes back by a token
         registration = await self._dispatch.register(
-            tenant_id, _hello(request), unknown_to_all, LEASE, NO_CONNECTION
+            caller, _hello(request), unknown_to_all, LEASE, NO_CONNECTION
         )
         _log.info(
             "worker registered over REST",
@@ -76,21 +78,21 @@ class RestWorkers:
             worker_id(registration.worker_id), LEASE.total_seconds(), BEAT.total_seconds()
         )
 
-    async def heartbeat(self, tenant_id: int, worker: int) -> Heartbeat:
-        drain = await self._workers.heartbeat(tenant_id, worker, LEASE)
+    async def heartbeat(self, caller: Caller, worker: int) -> Heartbeat:
+        drain = await self._workers.heartbeat(caller, worker, LEASE)
         revocations = await self._dispatch.revocations([worker])
         return Heartbeat(LEASE.total_seconds(), drain, [*map(_stop, revocations)])
 
-    async def claim(self, tenant_id: int, worker: int, request: ClaimRequest) -> ClaimedWork:
+    async def claim(self, caller: Caller, worker: int, request: ClaimRequest) -> ClaimedWork:
         """A claim is a sign of life, for as long as it waits."""
         ends = monotonic() + request.wait
-        await self._workers.heartbeat(tenant_id, worker, LEASE)
+        await self._workers.heartbeat(caller, worker, LEASE)
         while True:
             arrived = self._arrived
-            work, hello = await self._hand_out(tenant_id, worker, request.max)
+            work, hello = await self._hand_out(caller, worker, request.max)
             if work.items or work.drain or self._closed or monotonic() >= ends:
                 return work
-            if not await self._until_news(tenant_id, worker, hello, arrived, ends):
+            if not await self._until_news(caller, worker, hello, arrived, ends):
                 return work
 
     def work_arrived(self) -> None:
@@ -103,7 +105,7 @@ class RestWorkers:
         self.work_arrived()
 
     async def _until_news(
-        self, tenant_id: int, worker: int, hello: Hello, arrived: asyncio.Event, ends: float
+        self, caller: Caller, worker: int, hello: Hello, arrived: asyncio.Event, ends: float
     ) -> bool:
         """Until something is due that might be for it, or it is to drain; False when the time is over."""
         beat_at = monotonic() + BEAT.total_seconds()
@@ -112,25 +114,30 @@ class RestWorkers:
             arrived = self._arrived
             if monotonic() > beat_at:
                 beat_at = monotonic() + BEAT.total_seconds()
-                await self._workers.heartbeat(tenant_id, worker, LEASE)
-            if await self._workers.is_there_news(tenant_id, worker, hello):
+                await self._workers.heartbeat(caller, worker, LEASE)
+            if await self._workers.is_there_news(caller.tenant_id, worker, hello):
                 return True
         return False
 
-    async def _hand_out(self, tenant_id: int, worker: int, most: int) -> tuple[ClaimedWork, Hello]:
+    async def _hand_out(self, caller: Caller, worker: int, most: int) -> tuple[ClaimedWork, Hello]:
         """What it holds and has not begun; only when that is nothing, something new."""
         runs: list[Run] = []
         while True:
-            served, more = await self._turn(tenant_id, worker, most, runs)
+            count = len(runs)
+            served, more = await self._turn(caller, worker, most, runs)
+            broken = [run for run in runs[count:] if readable(run.payload) is None]
+            for run in broken:
+                await self._dispatch.set_aside(execution_key(run), "its payload is not valid JSON")
+                runs.remove(run)
             if not more or len(runs) == most:
                 return ClaimedWork([self._execution(run) for run in runs], served.draining), served.hello
 
-    async def _turn(self, tenant_id: int, worker: int, most: int, runs: list[Run]) -> tuple[RestWorker, bool]:
+    async def _turn(self, caller: Caller, worker: int, most: int, runs: list[Run]) -> tuple[RestWorker, bool]:
         """One transaction; new is one execution at most, so that each has a lease of its own, which goes when it ends.
         Whether there may be more."""
-        async with self._claiming, self._workers.serving(tenant_id, worker) as served:
+        async with self._claiming, self._workers.serving(caller, worker) as served:
             member = Member(
-                Seat(worker, NO_CONNECTION), tenant_id, served.hello, _into(runs), dismiss=_nobody
+                Seat(worker, NO_CONNECTION), caller.tenant_id, served.hello, _into(runs), dismiss=_nobody
             )
             with self._at_hand(member):
                 await self._put_into_hands(member, served.held)

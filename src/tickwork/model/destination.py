@@ -50,7 +50,8 @@ def heard_from(failure: Failure) -> Heard:
     sign = _sign(failure.type)
     if sign in (Sign.WORKS, Sign.NOTHING):
         return Heard(sign)
-    return Heard(sign, f"{failure.type}: {failure.message}"[:_LONGEST_ERROR], failure.retry_after)
+    error = f"{failure.type}: {failure.message}".replace("\0", "")[:_LONGEST_ERROR]
+    return Heard(sign, error, failure.retry_after)
 
 
 def _sign(kind: str) -> Sign:

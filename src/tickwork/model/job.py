@@ -16,6 +16,7 @@ from tickwork.model.instant import Instant
 from tickwork.model.retry import Backoff, RetryPolicy
 from tickwork.model.schedule import Schedule
 from tickwork.model.secret import veiled
+from tickwork.model.storable import readable
 from tickwork.model.terms import FairShare, Limits, Requires
 
 HTTP_TASK = "http"  # the task that the built-in worker offers to every tenant
@@ -292,7 +293,7 @@ def job_view(
         status=status,
         task=request.task,
         http=veiled(request.http) if request.http else None,
-        payload=msgspec.Raw(payload),
+        payload=readable(payload),
         schedule=schedule,
         schedule_words=words,
         next_run_at=next_run_at,

@@ -85,6 +85,11 @@ def lost(held: Held, *, may_retry: bool) -> Verdict:
     return _end(held, ExecutionStatus.FAILED, held.started_at, reason, losses=losses)
 
 
+def unreadable(held: Held, reason: str) -> Verdict:
+    """What is stored of its job makes no sense: nothing can be decided by it."""
+    return _end(held, ExecutionStatus.FAILED, held.started_at, f"its job cannot be read: {reason}")
+
+
 def _again(held: Held, at: datetime, *, failures: int | None = None, losses: int | None = None) -> Verdict:
     return Verdict(
         held.key,

@@ -16,7 +16,7 @@ class ParentOutcome(msgspec.Struct, array_like=True, frozen=True):
     result: Any  # JSON
 
 
-_decode = msgspec.json.Decoder(list[ParentOutcome] | int).decode
+_decode = msgspec.json.Decoder(list[ParentOutcome] | int | str).decode
 
 
 def read_outcomes(sent: bytes | None) -> list[ParentOutcome]:
@@ -28,6 +28,8 @@ def read_outcomes(sent: bytes | None) -> list[ParentOutcome]:
                 f"the results of the jobs it depends on have {size:,} bytes, too many to be handed over: "
                 "let them return references, or ask for them with a client"
             )
+        case str(why):
+            raise ValueError(why)
         case list(outcomes):
             return outcomes
     return []

@@ -18,14 +18,28 @@
 Times are microseconds since 1970 by the database's clock; a worker maps them to its own monotonic clock.
 A worker repeats Outcomes until they are acknowledged, on any server; repeating changes nothing. Notes likewise:
 lines are numbered within their attempt.
+
+A worker is outside: what it sends is bounded here, as it is decoded, and by `model.outcome`.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from tickwork.model.execution import AttemptOutcome, ExecutionKey
 from tickwork.model.ids import from_micros
+from tickwork.model.job import Name, QueueName
+from tickwork.model.rest import MOST_RESOURCE, TaskName, Weights
+from tickwork.model.terms import Key as LabelName
+from tickwork.model.terms import Labels
+
+LARGEST_MESSAGE = (
+    8 * 1024 * 1024
+)  # bytes from a worker; from a server it has no limit but what is in the jobs
+MOST_TOGETHER = 10_000  # outcomes, notes or lines in one message
+_MOST_SLOTS = 100_000
+_MOST_HELD = 1_000_000
 
 Micros = int
 Key = tuple[int, Micros, int]  # tenant, scheduled for, job: an execution as the messages name it
@@ -88,6 +102,10 @@ class LogLine(msgspec.Struct, array_like=True, frozen=True):
     text: str
 
 
+Together = Meta(max_length=MOST_TOGETHER)
+Credit = Annotated[int, Meta(ge=0, le=_MOST_HELD)]
+
+
 class Note(msgspec.Struct, array_like=True, frozen=True):
     """News from one attempt: lines that it logged, numbered from `first` on, and its latest progress."""
 
@@ -96,38 +114,39 @@ class Note(msgspec.Struct, array_like=True, frozen=True):
     job: int
     attempt: int
     first: int = 0
-    lines: list[LogLine] = []
+    lines: Annotated[list[LogLine], Together] = []
     fraction: float | None = None  # no news of progress
     message: str | None = None
     started: Micros = 0  # when the attempt began; 0 is not said
 
 
-def execution_key(message: Claim | Outcome | Note) -> ExecutionKey:
+def execution_key(message: Claim | Run | Outcome | Note) -> ExecutionKey:
     return ExecutionKey(message.tenant, from_micros(message.at), message.job)
 
 
 class TaskOffer(msgspec.Struct, array_like=True, frozen=True):
-    name: str
+    name: TaskName
     parameters: dict[str, Any]  # JSON Schema of the payload
-    description: str | None = None
+    description: Annotated[str, Meta(max_length=10_000)] | None = None
     defaults: dict[str, Any] = {}  # of its jobs: priority, queue, timeout, retry
 
 
 class Hello(msgspec.Struct, tag=True, frozen=True, kw_only=True):
-    name: str
-    host: str
-    version: str
-    slots: int
-    credit: int  # how many attempts it will take into its hands at once
-    tasks: list[TaskOffer]
-    queues: list[str] = []  # none named: all of them
-    weights: dict[
-        str, float
-    ] = {}  # of queues: how much of its room each gets beside the others; 1 unless said
-    labels: dict[str, str] = {}
-    resources: dict[str, float] = {}  # what it has of each, in bytes or as a number
-    resume: str | None = None  # the token of an earlier Welcome
-    holding: list[Claim] = []
+    name: Name
+    host: Annotated[str, Meta(max_length=255)]
+    version: Annotated[str, Meta(max_length=100)]
+    slots: Annotated[int, Meta(ge=1, le=_MOST_SLOTS)]
+    credit: Credit  # how many attempts it will take into its hands at once
+    tasks: Annotated[list[TaskOffer], Meta(max_length=1000)]
+    queues: Annotated[list[QueueName], Meta(max_length=100)] = []  # none named: all of them
+    weights: Weights = {}  # of queues: how much of its room each gets beside the others; 1 unless said
+    labels: Labels = {}
+    # What it has of each, in bytes or as a number.
+    resources: Annotated[
+        dict[LabelName, Annotated[float, Meta(ge=0, le=MOST_RESOURCE)]], Meta(max_length=20)
+    ] = {}
+    resume: Annotated[str, Meta(max_length=200)] | None = None  # the token of an earlier Welcome
+    holding: Annotated[list[Claim], Meta(max_length=_MOST_HELD)] = []
 
 
 class Welcome(msgspec.Struct, tag=True, frozen=True, kw_only=True):
@@ -153,7 +172,7 @@ class Runs(msgspec.Struct, tag=True, frozen=True):
 
 class Outcomes(msgspec.Struct, tag=True, frozen=True):
     number: int
-    items: list[Outcome]
+    items: Annotated[list[Outcome], Together]
 
 
 class Ack(msgspec.Struct, tag=True, frozen=True):
@@ -162,7 +181,7 @@ class Ack(msgspec.Struct, tag=True, frozen=True):
 
 class Notes(msgspec.Struct, tag=True, frozen=True):
     number: int
-    items: list[Note]
+    items: Annotated[list[Note], Together]
 
 
 class Noted(msgspec.Struct, tag=True, frozen=True):
@@ -170,9 +189,10 @@ class Noted(msgspec.Struct, tag=True, frozen=True):
 
 
 class Beat(msgspec.Struct, tag=True, frozen=True, kw_only=True):
-    sent: float  # the worker's monotonic clock
-    credit: int
-    running: list[tuple[Claim, Micros]] = []  # started, not yet told, and still running
+    sent: Annotated[float, Meta(ge=0, le=1e15)]  # the worker's monotonic clock
+    credit: Credit
+    # Started, not yet told, and still running.
+    running: Annotated[list[tuple[Claim, Micros]], Meta(max_length=_MOST_HELD)] = []
 
 
 class Renewed(msgspec.Struct, tag=True, frozen=True):

@@ -15,8 +15,10 @@ from tickwork.model import lifecycle
 from tickwork.model.destination import destination_of
 from tickwork.model.execution import AttemptError, AttemptOutcome
 from tickwork.model.ids import from_micros
+from tickwork.model.isolation import Isolation, is_of_a_row, reason_of
 from tickwork.model.job import JobRequest
 from tickwork.model.lifecycle import Held, Verdict
+from tickwork.model.outcome import failed_instead
 from tickwork.model.protocol import Failure, Outcome, execution_key
 from tickwork.model.retry import RetryPolicy
 from tickwork.record.attempt_log import AttemptLog
@@ -59,7 +61,8 @@ class Recorder:
         self._submitted = submitted
         self._recorded = recorded
         self._waiting: list[_Submission] = []
-        self._started: list[tuple[Claimed, datetime]] = []
+        self._started: dict[Claimed, datetime] = {}
+        self._isolation = Isolation("record")
         self._log = AttemptLog()
 
     def submit(
@@ -69,7 +72,7 @@ class Recorder:
         self._submitted()
 
     def submit_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
-        self._started.extend(started)
+        self._started.update(started)
         self._submitted()
 
     def refuse_stale(self) -> None:
@@ -82,7 +85,12 @@ class Recorder:
         batch = list(islice(self._waiting, _MOST))
         if not batch:
             return False
-        await self._write(batch)
+        try:
+            await self._write(batch)
+        except Exception as error:
+            if not is_of_a_row(error):
+                raise
+            await self._write_each(batch)
         del self._waiting[: len(batch)]
         for submission in batch:
             submission.recorded()
@@ -94,18 +102,32 @@ class Recorder:
 
     async def _note_started(self) -> None:
         if self._started:
-            noted = list(self._started)
+            noted = [*self._started.items()]
             await self._store.note_started(noted)
-            del self._started[: len(noted)]
+            for claimed, _ in noted:
+                self._started.pop(claimed, None)
 
     async def _write(self, batch: Sequence[_Submission]) -> None:
+        reported = [(each.worker_id, outcome) for each in batch for outcome in each.outcomes]
+        await self._write_all(reported, [lease for each in batch for lease in each.leases])
+
+    async def _write_each(self, batch: Sequence[_Submission]) -> None:
+        """One of the outcomes cannot be recorded: the others are."""
+        reported = [(each.worker_id, outcome) for each in batch for outcome in each.outcomes]
+        await self._isolation.each(reported, self._write_all, self._write_as_failed)
+        await self._settle([], [lease for each in batch for lease in each.leases])
+
+    async def _write_as_failed(self, reported: tuple[int, Outcome], error: Exception) -> None:
+        worker_id, outcome = reported
+        failure = Failure("BadOutcome", f"could not be recorded: {reason_of(error)}", retry=False)
+        await self._settle([(worker_id, failed_instead(outcome, failure, outcome.at))], [])
+
+    async def _write_all(self, reported: Sequence[tuple[int, Outcome]], leases: Sequence[int] = ()) -> None:
         completed: list[tuple[int, Outcome]] = []
         others: list[tuple[int, Outcome]] = []
-        for submission in batch:
-            for outcome in submission.outcomes:
-                pile = completed if outcome.kind is AttemptOutcome.COMPLETED else others
-                pile.append((submission.worker_id, outcome))
-        leases = [lease for submission in batch for lease in submission.leases]
+        for each in reported:
+            pile = completed if each[1].kind is AttemptOutcome.COMPLETED else others
+            pile.append(each)
         if others or not completed:
             await self._settle(others, leases if not completed else [])
         if completed:
@@ -122,7 +144,7 @@ class Recorder:
             )
             held = await settling.lock(list(dict.fromkeys(claimed)))
             pairs = [(each, by_claim[each.key, each.attempt]) for each in held]
-            verdicts = [decide(each, outcome) for each, outcome in pairs]
+            verdicts = [_verdict(each, outcome) for each, outcome in pairs]
             await settling.settle(verdicts, [_note(each, outcome) for each, outcome in pairs])
             await settling.note_cancelled(_begun_and_cancelled(others))
             await settling.close_leases(leases)
@@ -141,6 +163,13 @@ def _begun_and_cancelled(outcomes: Sequence[tuple[int, Outcome]]) -> list[tuple[
     ]
 
 
+def _verdict(held: Held, outcome: Outcome) -> Verdict:
+    try:
+        return decide(held, outcome)
+    except Exception as error:  # noqa: BLE001 (one that cannot be decided about keeps no other from it)
+        return lifecycle.unreadable(held, reason_of(error))
+
+
 def decide(held: Held, outcome: Outcome) -> Verdict:
     """How the execution goes on after an attempt that did not complete."""
     started = from_micros(outcome.started)
@@ -151,7 +180,7 @@ def decide(held: Held, outcome: Outcome) -> Verdict:
     if outcome.kind == AttemptOutcome.HELD:
         return _held_back(held, outcome)
     if outcome.kind == AttemptOutcome.CANCELLED:
-        return lifecycle.cancelled(held, started, (outcome.reason or "cancelled").replace("\0", ""))
+        return lifecycle.cancelled(held, started, outcome.reason or "cancelled")
     job = msgspec.json.decode(held.definition, type=JobRequest)
     if outcome.kind == AttemptOutcome.LOST:  # broken off by a worker that could not renew its lease
         return lifecycle.lost(held._replace(started_at=started), may_retry=job.on_worker_lost == "retry")
@@ -166,7 +195,7 @@ def _final(failure: Failure, policy: RetryPolicy) -> str | None:
     if not failure.retry:
         return "not to be retried"
     refusal = policy.refusal([failure.type, *failure.kinds])
-    return f"not to be retried: {refusal}".replace("\0", "") if refusal else None
+    return f"not to be retried: {refusal}" if refusal else None
 
 
 def _held_back(held: Held, outcome: Outcome) -> Verdict:
@@ -174,8 +203,7 @@ def _held_back(held: Held, outcome: Outcome) -> Verdict:
     target = msgspec.json.decode(held.definition, type=JobRequest).http
     if target is None:
         return lifecycle.returned(held)
-    reason = (outcome.reason or "circuit breaker open").replace("\0", "")
-    return lifecycle.held_back(held, destination_of(target.url), reason)
+    return lifecycle.held_back(held, destination_of(target.url), outcome.reason or "circuit breaker open")
 
 
 def _observe_delay(outcome: Outcome) -> None:

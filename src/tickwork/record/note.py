@@ -12,6 +12,7 @@ from prometheus_client import Counter
 
 from tickwork.model.execution import ExecutionKey, Progress
 from tickwork.model.ids import from_micros
+from tickwork.model.isolation import Isolation
 from tickwork.model.protocol import LogLine, Note, execution_key
 from tickwork.store.port.log import Logged, LogStore, ProgressNote
 from tickwork.store.port.settling import Claimed
@@ -21,7 +22,8 @@ _MOST_BYTES = 32 * 1024 * 1024  # that wait for the database
 _OVERHEAD = 200  # bytes of a note or line besides its text, roughly
 _LINES = Counter("tickwork_log_lines_total", "Lines that attempts logged, kept or a repeat.")
 _DROPPED = Counter(
-    "tickwork_log_lines_dropped_total", "Lines given up because the database was away for long."
+    "tickwork_log_lines_dropped_total",
+    "Lines given up because the database was away for long, or could not take them.",
 )
 
 
@@ -49,6 +51,7 @@ class Notekeeper:
         self._waiting_bytes = 0
         self._batch: list[_Submission] = []
         self._progress: dict[Claimed, ProgressNote] = {}
+        self._isolation = Isolation("notes")
 
     def submit(self, worker_id: int, notes: Sequence[Note], noted: Callable[[], None]) -> None:
         submission = _Submission(worker_id, notes, noted)
@@ -64,7 +67,7 @@ class Notekeeper:
         """Write what came in; whether there was anything."""
         if not self._batch:
             self._take_batch()
-        await self._store.keep(_logged(self._batch))
+        await self._isolation.each(self._batch, self._write, self._give_up)
         await self._say_progress()
         batch, self._batch = self._batch, []
         _LINES.inc(_count(batch))
@@ -72,6 +75,12 @@ class Notekeeper:
             submission.noted()
         self._kept({execution_key(note) for submission in batch for note in submission.notes})
         return bool(batch)
+
+    async def _write(self, batch: Sequence[_Submission]) -> None:
+        await self._store.keep(_logged(batch))
+
+    async def _give_up(self, submission: _Submission, _: Exception) -> None:
+        _DROPPED.inc(_count([submission]))
 
     def _take_batch(self) -> None:
         self._batch = [self._next() for _ in range(min(_MOST, len(self._waiting)))]

@@ -14,8 +14,9 @@ import msgspec
 
 from tickwork.model.duration import parse_duration
 from tickwork.model.errors import Invalid, StaleAttempt, Unavailable
-from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome, ExecutionKey, ExecutionStatus
+from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus
 from tickwork.model.ids import execution_id, to_micros
+from tickwork.model.outcome import bounded, result_fault
 from tickwork.model.protocol import Failure, LogLine, Micros, Note, Outcome
 from tickwork.model.rest import (
     CompleteReport,
@@ -25,12 +26,10 @@ from tickwork.model.rest import (
     ReportedAttempt,
     StartReport,
 )
+from tickwork.model.tenancy import Caller
 from tickwork.store.port.report import AttemptStanding, ReportStore
 
 _PATIENCE = 10.0  # seconds for which the database may keep a report waiting
-_LONGEST_TYPE = 200
-_LONGEST_MESSAGE = 4_000
-_LONGEST_TRACEBACK = 16_000
 
 
 class Recorder(Protocol):
@@ -55,18 +54,18 @@ class Reports:
         self._now = now
 
     async def start(
-        self, tenant_id: int, job: int, scheduled_for: datetime, report: StartReport
+        self, caller: Caller, job: int, scheduled_for: datetime, report: StartReport
     ) -> ReportedAttempt:
-        key = ExecutionKey(tenant_id, scheduled_for, job)
-        if not await self._store.begin(key, report.attempt):
-            raise _stale(report.attempt, await self._store.standing(key, report.attempt))
+        key = ExecutionKey(caller.tenant_id, scheduled_for, job)
+        if not await self._store.begin(key, report.attempt, caller.key_id):
+            raise _stale(report.attempt, await self._store.standing(key, report.attempt, caller.key_id))
         return _reported(key, report.attempt, None)
 
     async def progress(
-        self, tenant_id: int, job: int, scheduled_for: datetime, report: ProgressReport
+        self, caller: Caller, job: int, scheduled_for: datetime, report: ProgressReport
     ) -> ReportedAttempt:
-        key = ExecutionKey(tenant_id, scheduled_for, job)
-        standing = await self._store.standing(key, report.attempt)
+        key = ExecutionKey(caller.tenant_id, scheduled_for, job)
+        standing = await self._store.standing(key, report.attempt, caller.key_id)
         if standing.worker_id is None:
             raise _stale(report.attempt, standing)
         worker, note = standing.worker_id, self._note(key, report)
@@ -74,26 +73,23 @@ class Reports:
         return _reported(key, report.attempt, None)
 
     async def complete(
-        self, tenant_id: int, job: int, scheduled_for: datetime, report: CompleteReport
+        self, caller: Caller, job: int, scheduled_for: datetime, report: CompleteReport
     ) -> ReportedAttempt:
         result = None if report.result is None else msgspec.json.encode(report.result)
-        if result is not None and len(result) > RESULT_LIMIT:
-            raise Invalid.field(
-                "result",
-                f"has {len(result)} bytes of JSON; the limit is {RESULT_LIMIT}",
-                "store it elsewhere and report where",
-            )
-        key = ExecutionKey(tenant_id, scheduled_for, job)
-        return await self._end(key, report.attempt, AttemptOutcome.COMPLETED, result=result)
+        if result is not None and (fault := result_fault(result)):
+            raise Invalid.field("result", fault, "store it elsewhere and report where")
+        key = ExecutionKey(caller.tenant_id, scheduled_for, job)
+        return await self._end(caller, key, report.attempt, AttemptOutcome.COMPLETED, result=result)
 
     async def fail(
-        self, tenant_id: int, job: int, scheduled_for: datetime, report: FailReport
+        self, caller: Caller, job: int, scheduled_for: datetime, report: FailReport
     ) -> ReportedAttempt:
-        key = ExecutionKey(tenant_id, scheduled_for, job)
-        return await self._end(key, report.attempt, AttemptOutcome.FAILED, failure=_failure(report))
+        key = ExecutionKey(caller.tenant_id, scheduled_for, job)
+        return await self._end(caller, key, report.attempt, AttemptOutcome.FAILED, failure=_failure(report))
 
     async def _end(
         self,
+        caller: Caller,
         key: ExecutionKey,
         attempt: int,
         kind: AttemptOutcome,
@@ -101,17 +97,19 @@ class Reports:
         result: bytes | None = None,
         failure: Failure | None = None,
     ) -> ReportedAttempt:
-        standing = await self._store.standing(key, attempt)
+        standing = await self._store.standing(key, attempt, caller.key_id)
+        if standing.is_foreign:
+            raise _stale(attempt, standing)
         if standing.worker_id is not None:
             times = self._times(standing)
             at = to_micros(key.scheduled_for)
             outcome = Outcome(key.tenant_id, at, key.job_id, attempt, kind, *times, result, failure)
             await self._record(standing.worker_id, outcome, standing.leases)
-            standing = await self._store.standing(key, attempt)
+            standing = await self._store.standing(key, attempt, caller.key_id)
         elif standing.outcome is not kind:
             self._recorder.refuse_stale()
         if standing.outcome is not kind:
-            await self._store.let_go(key, attempt, standing)
+            await self._store.let_go(key, attempt, caller.key_id, standing)
             raise _stale(attempt, standing)
         return _reported(key, attempt, kind)
 
@@ -155,13 +153,7 @@ def _failure(report: FailReport) -> Failure:
     except ValueError as wrong:
         raise Invalid.field("retry_after", str(wrong)) from None
     error = report.error
-    return Failure(
-        error.type[:_LONGEST_TYPE],
-        error.message[:_LONGEST_MESSAGE],
-        error.traceback[-_LONGEST_TRACEBACK:] if error.traceback else None,
-        report.retry,
-        retry_after,
-    )
+    return bounded(Failure(error.type, error.message, error.traceback, report.retry, retry_after))
 
 
 def _reported(key: ExecutionKey, attempt: int, outcome: AttemptOutcome | None) -> ReportedAttempt:
@@ -173,6 +165,8 @@ def _stale(attempt: int, standing: AttemptStanding) -> StaleAttempt:
 
 
 def _why(attempt: int, standing: AttemptStanding) -> str:
+    if standing.is_foreign:
+        return "the execution is with a worker that was registered with another key"
     if standing.attempt > attempt:
         what = f"it ended as {standing.outcome}" if standing.outcome else "it was taken back"
         return f"{what}, and the execution is at attempt {standing.attempt}"

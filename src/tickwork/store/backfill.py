@@ -97,6 +97,10 @@ class PostgresBackfillStore:
             await connection.execute(self._sql["end_backfill"], turn.id)
         return Filled(len(made), len(wanted) - len(made))
 
+    async def give_up(self, backfill: int) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["give_up_backfill"], backfill)
+
     async def _still_active(
         self, connection: Connection, backfill: int, row: asyncpg.Record
     ) -> list[datetime]:

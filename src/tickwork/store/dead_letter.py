@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import asyncpg
-import msgspec
 
 from tickwork.model.dead_letter import CHUNK, DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.errors import Conflict, NotFound
@@ -17,6 +16,7 @@ from tickwork.model.ids import execution_id, from_micros, job_id, to_micros
 from tickwork.model.instant import to_utc
 from tickwork.model.job import JobStatus
 from tickwork.model.page import Page
+from tickwork.store.column import stored
 from tickwork.store.cursor import DeadLetterPlace, decode_cursor, encode_cursor
 from tickwork.store.membership import Crossed, again_if_crossed
 from tickwork.store.pool import Connection, Database
@@ -162,7 +162,7 @@ def _refused(key: ExecutionKey) -> Refused:
 
 
 def _view(row: asyncpg.Record) -> DeadLetterView:
-    error = msgspec.json.decode(row["error"], type=AttemptError) if row["error"] is not None else None
+    error = stored(row["error"], AttemptError)
     return DeadLetterView(
         id=execution_id(row["job_id"], row["scheduled_for"]),
         job_id=job_id(row["job_id"]),

@@ -11,6 +11,7 @@ import msgspec
 from tickwork.model.default import usable_defaults
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.protocol import Hello
+from tickwork.model.tenancy import Caller
 from tickwork.store.column import literal, shortened
 from tickwork.store.handing import PostgresHanding, lanes_of
 from tickwork.store.pool import Connection, Database
@@ -19,7 +20,7 @@ from tickwork.store.port.handing import Lane
 from tickwork.store.port.seat import FIRST_CONNECTION, Seat
 from tickwork.store.port.settling import Claimed
 from tickwork.store.port.work import NOTHING_HELD, HeldWorks, Works
-from tickwork.store.query import queries
+from tickwork.store.query import queries, rows_written
 from tickwork.store.settling import PostgresSettling
 
 
@@ -46,6 +47,17 @@ class PostgresDispatchStore:
         async with self._database.transaction() as connection:
             yield PostgresClaiming(connection)
 
+    async def set_aside_first(self, line: Line, lead: timedelta, reason: str) -> None:
+        async with self._database.transaction() as connection:
+            row = await connection.fetchrow(self._sql["first_waiting"], line.lane, line.priority, lead)
+            if row:
+                await self.set_aside(ExecutionKey(*row), reason)
+
+    async def set_aside(self, key: ExecutionKey, reason: str) -> None:
+        async with self._database.transaction() as connection:
+            if rows_written(await connection.execute(self._sql["set_aside"], *key, reason)):
+                await PostgresSettling(connection).keep_dead_letters([key], {})
+
     @asynccontextmanager
     async def rescuing(self) -> AsyncIterator["PostgresRescuing"]:
         async with self._recovery.transaction() as connection:
@@ -53,20 +65,21 @@ class PostgresDispatchStore:
 
     async def register(
         self,
-        tenant_id: int | None,
+        caller: Caller | None,
         hello: Hello,
         token: bytes,
         lease: timedelta,
         connection_number: int = FIRST_CONNECTION,
     ) -> Seat:
+        tenant_id, key_id = _owner(caller)
         async with self._vital.transaction() as connection:
-            if tenant_id is not None:
-                await self._offer(connection, tenant_id, hello)
+            if caller:
+                await self._offer(connection, caller.tenant_id, hello)
             row = await connection.fetchrow(
                 self._sql["register_worker"],
                 tenant_id, token, hello.name, hello.host, hello.version, [offer.name for offer in hello.tasks],
                 hello.queues, hello.slots, _json(hello.labels), _json(hello.resources), _json(hello.weights), lease,
-                connection_number,
+                connection_number, key_id,
             )  # fmt: skip
         assert row is not None  # noqa: S101 (an INSERT … RETURNING gives its row)
         return Seat(row["id"], row["connection"])
@@ -82,9 +95,9 @@ class PostgresDispatchStore:
             [_json(usable_defaults(offer.defaults)) for offer in offers],
         )
 
-    async def resume(self, tenant_id: int | None, token: bytes, lease: timedelta) -> Seat | None:
+    async def resume(self, caller: Caller | None, token: bytes, lease: timedelta) -> Seat | None:
         async with self._vital.transaction() as connection:
-            row = await connection.fetchrow(self._sql["resume_worker"], token, tenant_id, lease)
+            row = await connection.fetchrow(self._sql["resume_worker"], token, *_owner(caller), lease)
         return Seat(row["id"], row["connection"]) if row else None
 
     async def held_by(self, worker_id: int) -> HeldWorks:
@@ -162,8 +175,9 @@ class PostgresRescuing(PostgresSettling):
         super().__init__(connection)
         self._dispatch = queries("dispatch")
 
-    async def take_dead(self, limit: int) -> list[int]:
-        return [row["id"] for row in await self._connection.fetch(self._dispatch["take_dead_workers"], limit)]
+    async def take_dead(self, limit: int, only: int | None = None) -> list[int]:
+        rows = await self._connection.fetch(self._dispatch["take_dead_workers"], limit, only)
+        return [row["id"] for row in rows]
 
     async def take_leases(self, workers: Sequence[int], limit: int) -> list[Claimed]:
         rows = await self._connection.fetch(self._dispatch["take_leases"], list(workers), limit)
@@ -173,6 +187,11 @@ class PostgresRescuing(PostgresSettling):
         rows = await self._connection.fetch(self._dispatch["end_dead_workers"], list(workers))
         await self._connection.execute(self._dispatch["forget_revocations_of"], list(workers))
         return {row["id"]: row["name"] for row in rows}
+
+
+def _owner(caller: Caller | None) -> tuple[int | None, int | None]:
+    """The tenant and the key that a worker belongs to. Nobody's is the built-in one."""
+    return (caller.tenant_id, caller.key_id) if caller else (None, None)
 
 
 def works_of(rows: Iterable[Iterable[Any]]) -> Works:

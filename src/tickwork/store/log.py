@@ -14,6 +14,7 @@ from tickwork.model.ids import from_micros
 from tickwork.model.log import BEGINNING, LogEntry, Position, after
 from tickwork.model.page import Page
 from tickwork.model.protocol import LogLine
+from tickwork.store.column import stored
 from tickwork.store.cursor import LogPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.log import Logged, ProgressNote, Standing
@@ -124,11 +125,11 @@ class PostgresLogStore:
 
 
 def progress_of(column: bytes | None) -> Progress | None:
-    return None if column is None else msgspec.json.decode(column, type=Progress)
+    return stored(column, Progress)
 
 
 def entries_of(row: asyncpg.Record) -> Iterator[LogEntry]:
-    lines = msgspec.json.decode(row["lines"], type=list[LogLine])
+    lines = stored(row["lines"], list[LogLine]) or []
     for number, line in enumerate(lines, row["first_line"]):
         yield LogEntry(
             attempt=row["attempt"], line=number, at=from_micros(line.at), level=line.level, text=line.text

@@ -28,7 +28,9 @@ from tickwork.model.instant import to_utc
 from tickwork.model.job import PRIORITIES, JobFilter, JobRequest, JobStatus, JobView, job_view
 from tickwork.model.page import Page
 from tickwork.model.schedule import Timing, described_once
+from tickwork.model.storable import readable
 from tickwork.model.worker import LEASE, TaskView, WorkerView
+from tickwork.store.column import stored
 from tickwork.store.cursor import (
     ExecutionPlace,
     JobPlace,
@@ -46,6 +48,7 @@ from tickwork.store.query import queries
 _DESCRIBED = 10_000  # schedules whose words are kept
 _SEEN = 5000  # rows one page looks through at most, for those that fit a filter
 _TAIL = 20  # lines of each attempt's log
+_BROKEN_RESULT = "what is stored as its result is not valid JSON, and is not shown"
 _LARGEST = 2**63 - 1
 _LARGEST_WORKER = 2**31 - 1
 _NEXT_RUNS_BEGIN = NextRunPlace("jobs by next run", 0, 0, -1, 0)
@@ -207,7 +210,7 @@ class PostgresReadStore:
     def _job(self, row: asyncpg.Record) -> JobView:
         schedule, words = self._schedule(row)
         return job_view(
-            msgspec.json.decode(row["definition"], type=JobRequest),
+            _request(row),
             row["payload"],
             number=row["id"],
             status=JobStatus(row["status"]),
@@ -227,8 +230,16 @@ class PostgresReadStore:
 
 
 def _describe(timing_from_text: Callable[[str], Timing], text: str) -> tuple[dict[str, Any], str]:
-    timing = timing_from_text(text)
+    try:
+        timing = timing_from_text(text)
+    except Exception:  # noqa: BLE001 (whatever is wrong with it, the jobs beside it are shown)
+        return {}, "what is stored as its schedule cannot be read"
     return timing.canonical, timing.words
+
+
+def _request(row: asyncpg.Record) -> JobRequest:
+    """As it was made; nothing but its task when that cannot be read, so that the others beside it are shown."""
+    return stored(row["definition"], JobRequest) or JobRequest(task=row["task"])
 
 
 def _page_end(
@@ -293,7 +304,9 @@ def _last_attempt(row: asyncpg.Record, max_attempts: int) -> int:
 
 
 def _execution(row: asyncpg.Record) -> ExecutionView:
-    request = msgspec.json.decode(row["definition"], type=JobRequest)
+    request = _request(row)
+    result = None if row["result"] is None else readable(row["result"])
+    is_broken = row["result"] is not None and result is None
     return ExecutionView(
         id=execution_id(row["job_id"], row["scheduled_for"]),
         job_id=job_id(row["job_id"]),
@@ -309,9 +322,9 @@ def _execution(row: asyncpg.Record) -> ExecutionView:
         max_attempts=_last_attempt(row, request.retry.policy().max_attempts),
         worker=worker_id(row["worker_id"]) if row["worker_id"] is not None else None,
         progress=progress_of(row["progress"]),
-        result=msgspec.Raw(row["result"]) if row["result"] is not None else None,
-        error=msgspec.json.decode(row["error"], type=AttemptError) if row["error"] is not None else None,
-        reason=row["reason"],
+        result=result,
+        error=stored(row["error"], AttemptError),
+        reason=_BROKEN_RESULT if is_broken else row["reason"],
     )
 
 
@@ -322,7 +335,7 @@ def _attempt(row: asyncpg.Record) -> AttemptView:
         worker=worker_id(row["worker_id"]) if row["worker_id"] is not None else None,
         started_at=row["started_at"],
         finished_at=row["finished_at"],
-        error=msgspec.json.decode(row["error"], type=AttemptError) if row["error"] is not None else None,
+        error=stored(row["error"], AttemptError),
     )
 
 

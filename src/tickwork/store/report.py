@@ -16,20 +16,20 @@ class PostgresReportStore:
         self._database = database
         self._sql = queries("report")
 
-    async def standing(self, key: ExecutionKey, attempt: int) -> AttemptStanding:
-        row = await self._database.fetchrow(self._sql["attempt_standing"], *key, attempt)
+    async def standing(self, key: ExecutionKey, attempt: int, key_id: int) -> AttemptStanding:
+        row = await self._database.fetchrow(self._sql["attempt_standing"], *key, attempt, key_id)
         if row is None:
             raise NotFound("execution", execution_id(key.job_id, key.scheduled_for))
         return _standing(row, attempt)
 
-    async def begin(self, key: ExecutionKey, attempt: int) -> bool:
+    async def begin(self, key: ExecutionKey, attempt: int, key_id: int) -> bool:
         async with self._database.transaction() as connection:
-            began = await connection.fetchval(self._sql["begin_attempt"], *key, attempt)
+            began = await connection.fetchval(self._sql["begin_attempt"], *key, attempt, key_id)
         return began is not None
 
-    async def let_go(self, key: ExecutionKey, attempt: int, standing: AttemptStanding) -> None:
+    async def let_go(self, key: ExecutionKey, attempt: int, key_id: int, standing: AttemptStanding) -> None:
         async with self._database.transaction() as connection:
-            await connection.execute(self._sql["forget_stop"], *key, attempt)
+            await connection.execute(self._sql["forget_stop"], *key, attempt, key_id)
             if standing.leases:
                 await connection.execute(queries("record")["close_leases"], standing.leases)
 
@@ -37,7 +37,7 @@ class PostgresReportStore:
 def _standing(row: asyncpg.Record, attempt: int) -> AttemptStanding:
     status = ExecutionStatus(row["status"])
     is_current = row["attempt"] == attempt
-    by_rest = row["connection"] == NO_CONNECTION
+    by_rest = row["connection"] == NO_CONNECTION and not row["foreign"]
     completed = is_current and status is ExecutionStatus.COMPLETED
     return AttemptStanding(
         status=status,
@@ -51,4 +51,5 @@ def _standing(row: asyncpg.Record, attempt: int) -> AttemptStanding:
         if row["outcome"]
         else None,
         leases=row["leases"] if is_current and by_rest else [],
+        is_foreign=row["foreign"],
     )

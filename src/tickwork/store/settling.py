@@ -17,7 +17,6 @@ from tickwork.store.port.settling import AttemptNote, Claimed
 from tickwork.store.query import queries
 
 _DEAD_LETTERS = Counter("tickwork_dead_letters_total", "Executions that ended as failed.")
-_LONGEST_TYPE = 200
 
 
 class PostgresSettling:
@@ -48,7 +47,7 @@ class PostgresSettling:
             await self._hold(held)
         failed = [verdict.key for verdict in verdicts if verdict.status is ExecutionStatus.FAILED]
         if failed:
-            await self._keep_dead_letters(failed, {note.key: _error_type(note) for note in notes})
+            await self.keep_dead_letters(failed, {note.key: _error_type(note) for note in notes})
 
     async def _settle(self, verdicts: Sequence[Verdict]) -> None:
         await self._connection.execute(
@@ -80,7 +79,7 @@ class PostgresSettling:
             [note.error for note in notes],
         )
 
-    async def _keep_dead_letters(
+    async def keep_dead_letters(
         self, keys: Sequence[ExecutionKey], error_types: dict[ExecutionKey, str | None]
     ) -> None:
         await self._connection.execute(
@@ -132,8 +131,7 @@ def _error_type(note: AttemptNote) -> str | None:
         return WORKER_LOST
     if note.error is None:
         return None
-    error = msgspec.json.decode(note.error, type=AttemptError)
-    return error.type.replace("\0", "")[:_LONGEST_TYPE]
+    return msgspec.json.decode(note.error, type=AttemptError).type
 
 
 def _held(row: asyncpg.Record) -> Held:

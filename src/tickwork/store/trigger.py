@@ -3,11 +3,13 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from functools import partial
 
 import asyncpg
 
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
+from tickwork.model.isolation import Isolation
 from tickwork.model.protocol import Micros
 from tickwork.store.column import literal, shortened
 from tickwork.store.handing import PostgresHanding
@@ -35,6 +37,7 @@ _LOOKS_UP_LISTS = (
 class PostgresTriggerStore:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._promoting = Isolation("promote")
         self._sql = queries("trigger")
 
     @asynccontextmanager
@@ -54,16 +57,27 @@ class PostgresTriggerStore:
             await connection.execute(self._sql["set_zone_data"], version)
 
     async def retime(
-        self, after: int, lead: timedelta, limit: int, next_at: Callable[[str, datetime], datetime | None]
+        self,
+        after: int,
+        lead: timedelta,
+        limit: int,
+        next_at: Callable[[str, datetime, datetime], datetime | None],
     ) -> int | None:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(self._sql["lock_rules_after"], after, lead, limit)
-            times = [(row["id"], next_at(row["timing"], row["now"] + lead), row["next_at"]) for row in rows]
-            changed = [(rule, new) for rule, new, old in times if new != old]
+            times = [
+                (row["id"], row["next_at"], next_at(row["timing"], row["now"] + lead, row["next_at"]))
+                for row in rows
+            ]
+            changed = [(rule, new) for rule, old, new in times if new != old]
             await connection.execute(
                 self._sql["set_timers"], [rule for rule, _ in changed], [new for _, new in changed]
             )
         return rows[-1]["id"] if rows else None
+
+    async def stop_rule(self, rule: int, reason: str) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["stop_rule"], rule, reason)
 
     async def release_queued(self, limit: int) -> int:
         async with self._database.transaction() as connection:
@@ -73,9 +87,17 @@ class PostgresTriggerStore:
     async def promote_held(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(self._sql["lock_held_jobs"], until, limit)
+            await self._promoting.each(rows, partial(self._promote, make_days_for), self._fail_held)
+        return len(rows)
+
+    async def _promote(self, make_days_for: MakeDays, rows: Sequence[asyncpg.Record]) -> None:
+        async with self._database.transaction() as connection:
             await make_days_for(row["scheduled_for"] for row in rows)
             await connection.execute(self._sql["promote_held_jobs"], [row["id"] for row in rows])
-        return len(rows)
+
+    async def _fail_held(self, row: asyncpg.Record, _: Exception) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["fail_held_job"], row["id"])
 
 
 class PostgresFiring(PostgresHanding):
@@ -83,8 +105,13 @@ class PostgresFiring(PostgresHanding):
         super().__init__(connection)
         self._sql = queries("trigger")
 
-    async def take(self, lead: timedelta, late: timedelta, limit: int) -> list[DueRule]:
-        rows = await self._connection.fetch(self._sql["take_due_rules"], lead, late, limit)
+    async def take(
+        self, lead: timedelta, late: timedelta, limit: int, only: int | None = None
+    ) -> list[DueRule]:
+        if only is None:
+            rows = await self._connection.fetch(self._sql["take_due_rules"], lead, late, limit)
+        else:
+            rows = await self._connection.fetch(self._sql["take_due_rule"], lead, only)
         return [_due_rule(row) for row in rows]
 
     async def pick(self, rounds: Sequence[Round], chunk: int) -> Candidates:

@@ -7,11 +7,12 @@ from datetime import timedelta
 import asyncpg
 import msgspec
 
-from tickwork.model.errors import Conflict, LeaseGone, NotFound
+from tickwork.model.errors import Conflict, LeaseGone, NotAllowed, NotFound
 from tickwork.model.ids import worker_id
 from tickwork.model.protocol import Hello, TaskOffer
+from tickwork.model.tenancy import Caller
 from tickwork.store.dispatch import works_of
-from tickwork.store.pool import Database
+from tickwork.store.pool import Connection, Database
 from tickwork.store.port.work import HeldWorks
 from tickwork.store.port.worker import RestWorker
 from tickwork.store.query import queries
@@ -26,18 +27,27 @@ class PostgresWorkerStore:
         self._vital = vital
         self._sql = queries("worker")
 
-    async def heartbeat(self, tenant_id: int, worker: int, lease: timedelta) -> bool:
+    async def heartbeat(self, caller: Caller, worker: int, lease: timedelta) -> bool:
         number = min(worker, _LARGEST)
         async with self._vital.transaction() as connection:
-            row = await connection.fetchrow(self._sql["heartbeat"], tenant_id, number, lease)
+            row = await connection.fetchrow(
+                self._sql["heartbeat"], caller.tenant_id, caller.key_id, number, lease
+            )
             if row is not None:
                 return bool(row["draining"])
-            raise _objection(worker, await connection.fetchrow(self._sql["why_unheard"], tenant_id, number))
+            raise _objection(
+                worker, await self._why_unheard(connection, caller.tenant_id, number, caller.key_id)
+            )
+
+    async def _why_unheard(
+        self, connection: Connection, tenant_id: int, worker: int, key_id: int | None
+    ) -> asyncpg.Record | None:
+        return await connection.fetchrow(self._sql["why_unheard"], tenant_id, worker, key_id)
 
     @asynccontextmanager
-    async def serving(self, tenant_id: int, worker: int) -> AsyncIterator[RestWorker]:
+    async def serving(self, caller: Caller, worker: int) -> AsyncIterator[RestWorker]:
         async with self._database.transaction() as connection:
-            row = await connection.fetchrow(self._sql["lock_worker"], tenant_id, worker)
+            row = await connection.fetchrow(self._sql["lock_worker"], caller.tenant_id, caller.key_id, worker)
             if row is None:
                 raise _gone(worker)
             rows = await connection.fetch(self._sql["held"], worker)
@@ -51,24 +61,34 @@ class PostgresWorkerStore:
         )
         return bool(row["news"])
 
-    async def drain(self, tenant_id: int, worker: int) -> None:
+    async def drain(self, tenant_id: int, worker: int, only_of: int | None) -> None:
         number = min(worker, _LARGEST)
         async with self._vital.transaction() as connection:
-            if await connection.fetchval(self._sql["ask_to_drain"], tenant_id, number) is not None:
+            if await connection.fetchval(self._sql["ask_to_drain"], tenant_id, number, only_of) is not None:
                 return
-            row = await connection.fetchrow(self._sql["why_unheard"], tenant_id, number)
+            row = await self._why_unheard(connection, tenant_id, number, only_of)
         if row is None:
             raise NotFound("worker", worker_id(worker))
         if row["built_in"]:
             raise Conflict("the built-in worker is a part of its server, and drains when that stops")
+        if row["foreign"]:
+            raise _foreign(worker)
 
 
 def _objection(worker: int, row: asyncpg.Record | None) -> Exception:
     if row is None:
         return NotFound("worker", worker_id(worker))
+    if row["foreign"]:
+        return _foreign(worker)
     if row["connected"]:
         return Conflict(f"worker {worker_id(worker)} is connected by WebSocket, and must speak there")
     return _gone(worker)
+
+
+def _foreign(worker: int) -> NotAllowed:
+    return NotAllowed(
+        f"worker {worker_id(worker)} was registered with another key: use that one, or register a worker of your own"
+    )
 
 
 def _gone(worker: int) -> LeaseGone:

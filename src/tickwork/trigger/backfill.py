@@ -8,7 +8,8 @@ was looked at, so that two nodes, or one that repeats itself, make nothing twice
 from collections.abc import Callable
 from datetime import date, datetime
 
-from tickwork.store.port.backfill import BackfillStore
+from tickwork.model.isolation import Isolation
+from tickwork.store.port.backfill import BackfillStore, BackfillTurn
 from tickwork.store.port.trigger import MakeDays
 
 _DAYS = 31  # whose partitions may have to be made in one turn
@@ -25,6 +26,7 @@ class Backfiller:
         self._make_days_for = make_days_for
         self._work_arrived = work_arrived
         self._last = 0
+        self._isolation = Isolation("backfill")
 
     async def fill(self) -> bool:
         """Give the next backfill its turn; whether there may be another."""
@@ -33,6 +35,13 @@ class Backfiller:
             self._last = 0
             return False
         self._last = turn.id
+        await self._isolation.alone([turn], self._give_turn, self._give_up)
+        return True
+
+    async def _give_up(self, turn: BackfillTurn, _: Exception) -> None:
+        await self._store.give_up(turn.id)
+
+    async def _give_turn(self, turn: BackfillTurn) -> None:
         times = _of_few_days(turn.times)
         await self._make_days_for(times)
         filled = await self._store.fill(turn._replace(times=times))
@@ -40,7 +49,6 @@ class Backfiller:
             self._work_arrived()
         if filled.passed_over:
             self._last -= 1  # it has room left: its turn again
-        return True
 
 
 def _of_few_days(times: list[datetime]) -> list[datetime]:

@@ -15,6 +15,7 @@ from prometheus_client import Counter
 
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
+from tickwork.model.isolation import Isolation, is_of_a_row, reason_of
 from tickwork.model.protocol import Micros
 from tickwork.model.schedule import Timing
 from tickwork.store.port.handing import Handing
@@ -80,20 +81,48 @@ class Trigger:
         self._timing_from_text = timing_from_text
         self._place = place
         self._width = _FEWEST_RULES
+        self._isolation = Isolation("fire")
 
     async def fire(self) -> bool:
         """Fire a chunk of what is due; whether there was anything."""
+        try:
+            return await self._fire_together()
+        except Exception as error:
+            if not is_of_a_row(error):
+                raise
+            await self._fire_each()
+            return True
+
+    async def _fire_together(self) -> bool:
         try:
             return await self._fire(self._place)
         except Collision:
             return await self._fire(None)
 
-    async def _fire(self, place: Place | None) -> bool:
+    async def _fire_each(self) -> None:
+        """One of them cannot be fired: the others are, and that one stops with the reason."""
+        async with self._store.firing() as firing:
+            rules = await firing.take(LEAD, GRACE, self._width)
+        await self._isolation.alone([rule.id for rule in rules], self._fire_alone, self._stop)
+
+    async def _fire_alone(self, rule: int) -> None:
+        """What cannot be handed out at once may still be made, so that it is known which of its jobs it is."""
+        try:
+            await self._fire(self._place, rule)
+        except Exception as error:
+            if not is_of_a_row(error):
+                raise
+            await self._fire(None, rule)
+
+    async def _stop(self, rule: int, error: Exception) -> None:
+        await self._store.stop_rule(rule, f"its schedule cannot be fired: {reason_of(error)}")
+
+    async def _fire(self, place: Place | None, only: int | None = None) -> bool:
         """Without `place`: carefully, past executions that exist already, and nothing is handed out at once."""
         handout: Handout | None = None
         try:
             async with self._store.firing() as firing:
-                rules = await firing.take(LEAD, GRACE, self._width)
+                rules = await firing.take(LEAD, GRACE, self._width, only)
                 if not rules:
                     return False
                 steps = max(_PASSED_OVER // len(rules), 1)

@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 import structlog
 
+from tickwork.model.isolation import reason_of
 from tickwork.model.schedule import Timing
 from tickwork.store.port.trigger import TriggerStore
 
@@ -35,8 +36,13 @@ class ZoneDataFollower:
             await self._store.set_zone_data(installed)
         return False
 
-    def _next(self, timing: str, after: datetime) -> datetime | None:
-        return self._timing_from_text(timing).next_after(after)
+    def _next(self, timing: str, after: datetime, planned: datetime) -> datetime | None:
+        """One that cannot be read stays as it is, until firing finds that out too and sets it aside."""
+        try:
+            return self._timing_from_text(timing).next_after(after)
+        except Exception as error:  # noqa: BLE001 (whatever is wrong with one rule, the others follow)
+            _log.error("a schedule cannot be read", timing=timing[:200], error=reason_of(error))
+            return planned
 
 
 def _numbers(release: str) -> tuple[int, ...]:

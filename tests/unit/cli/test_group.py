@@ -159,6 +159,18 @@ def test_a_port_that_was_asked_for_and_is_taken_ends_it(run, command, by):
     assert f"port {port} is taken by another program; choose another with --port" in done.stderr
 
 
+def test_doctor_tells_of_a_loop_that_fails(ask, server):
+    server.will_answer(page(TASKS))
+    server.will_answer(page(KEY))
+    server.will_refuse(503, "not ready: loop claim failed 5 times in a row, last with ValueError")
+    done = ask("doctor", "-o", "jsonl")
+    findings = {item["what"]: item for item in map(json.loads, done.stdout.splitlines())}
+    assert done.exit_code == 1
+    assert findings["readiness"]["status"] == "fail"
+    assert "loop claim failed 5 times" in findings["readiness"]["found"]
+    assert "step failed" in findings["readiness"]["fix"]
+
+
 def test_doctor_finds_nothing_wrong_with_a_good_server(ask, server):
     server.will_answer(page(TASKS))
     server.will_answer(page(KEY))

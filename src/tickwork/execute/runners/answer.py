@@ -13,6 +13,7 @@ from aiohttp import ClientResponse
 from tickwork.execute.failure import AttemptFailed
 from tickwork.model.protocol import Failure
 from tickwork.model.secret import MARK
+from tickwork.model.storable import DEEPEST, json_fault
 
 SHOWN_BYTES = 4096  # of a body, in a result or a failure
 RETRY_AFTER_MAX = 86_400.0
@@ -76,16 +77,9 @@ async def _read_body(response: ClientResponse, limit: int, hidden: Sequence[str]
 def _body_value(response: ClientResponse, body: _Body) -> msgspec.Raw | str | None:
     if not body.start:
         return None
-    whole_json = "json" in response.content_type and not body.is_cut and _is_json(body.start)
-    return msgspec.Raw(body.start) if whole_json else _text(body)
-
-
-def _is_json(text: bytes) -> bool:
-    try:
-        msgspec.json.decode(text)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return False
-    return True
+    is_whole = "json" in response.content_type and not body.is_cut
+    is_json = is_whole and not json_fault(body.start, SHOWN_BYTES, DEEPEST - 1)
+    return msgspec.Raw(body.start) if is_json else _text(body)
 
 
 def _text(body: _Body) -> str:

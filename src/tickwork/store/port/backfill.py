@@ -57,3 +57,6 @@ class BackfillStore(Protocol):
 
     async def fill(self, turn: BackfillTurn) -> Filled:
         """Nothing, when the backfill no longer stands where the turn says, or its job is paused."""
+
+    async def give_up(self, backfill: int) -> None:
+        """It cannot be filled: no more of it is made, and it has ended."""

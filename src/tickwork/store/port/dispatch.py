@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.protocol import Hello
+from tickwork.model.tenancy import Caller
 from tickwork.store.port.handing import Handing, Lane
 from tickwork.store.port.seat import FIRST_CONNECTION, Seat
 from tickwork.store.port.settling import Claimed, Settling
@@ -49,7 +50,7 @@ class Claiming(Handing, Protocol):
 class Rescuing(Settling, Protocol):
     """One transaction that takes work out of dead workers' hands."""
 
-    async def take_dead(self, limit: int) -> list[int]: ...
+    async def take_dead(self, limit: int, only: int | None = None) -> list[int]: ...
 
     async def take_leases(self, workers: Sequence[int], limit: int) -> list[Claimed]: ...
 
@@ -65,18 +66,26 @@ class DispatchStore(Protocol):
 
     def claiming(self) -> AbstractAsyncContextManager[Claiming]: ...
 
+    async def set_aside_first(self, line: Line, lead: timedelta, reason: str) -> None:
+        """End as failed what has waited longest in a line."""
+
+    async def set_aside(self, key: ExecutionKey, reason: str) -> None:
+        """End it as failed, wherever it is, unless it has ended."""
+
     def rescuing(self) -> AbstractAsyncContextManager[Rescuing]: ...
 
     async def register(
         self,
-        tenant_id: int | None,
+        caller: Caller | None,
         hello: Hello,
         token: bytes,
         lease: timedelta,
         connection_number: int = FIRST_CONNECTION,
-    ) -> Seat: ...
+    ) -> Seat:
+        """It belongs to the key that it comes with. Nobody's worker is the built-in one, for all tenants."""
 
-    async def resume(self, tenant_id: int | None, token: bytes, lease: timedelta) -> Seat | None: ...
+    async def resume(self, caller: Caller | None, token: bytes, lease: timedelta) -> Seat | None:
+        """Who has the token is the worker; it belongs to the key that it comes with now."""
 
     async def held_by(self, worker_id: int) -> HeldWorks: ...
 

@@ -17,14 +17,16 @@ class AttemptStanding(NamedTuple):
     reason: str | None
     outcome: AttemptOutcome | None  # what became of the attempt
     leases: Sequence[int]
+    is_foreign: bool  # in the hands of a worker that another key registered
 
 
 class ReportStore(Protocol):
-    async def standing(self, key: ExecutionKey, attempt: int) -> AttemptStanding:
+    async def standing(self, key: ExecutionKey, attempt: int, key_id: int) -> AttemptStanding:
         """NotFound when there is no such execution."""
 
-    async def begin(self, key: ExecutionKey, attempt: int) -> bool:
-        """Note that the attempt has begun; whether a worker that speaks plain REST holds it."""
+    async def begin(self, key: ExecutionKey, attempt: int, key_id: int) -> bool:
+        """Note that the attempt has begun; whether a worker holds it that speaks plain REST, and was registered with
+        that API key."""
 
-    async def let_go(self, key: ExecutionKey, attempt: int, standing: AttemptStanding) -> None:
+    async def let_go(self, key: ExecutionKey, attempt: int, key_id: int, standing: AttemptStanding) -> None:
         """Nothing of an attempt that has ended is in anybody's hands any more, nor to be stopped."""

@@ -93,8 +93,10 @@ class Collision(Exception):
 class Firing(Handing, Protocol):
     """One transaction that fires chunks of due rules."""
 
-    async def take(self, lead: timedelta, late: timedelta, limit: int) -> list[DueRule]:
-        """Up to so many rules that are late by that much, and as many that are not."""
+    async def take(
+        self, lead: timedelta, late: timedelta, limit: int, only: int | None = None
+    ) -> list[DueRule]:
+        """Up to so many rules that are late by that much, and as many that are not; only that one, if one is named."""
 
     async def pick(self, rounds: Sequence[Round], chunk: int) -> Candidates: ...
 
@@ -137,9 +139,17 @@ class TriggerStore(Protocol):
     async def set_zone_data(self, version: str) -> None: ...
 
     async def retime(
-        self, after: int, lead: timedelta, limit: int, next_at: Callable[[str, datetime], datetime | None]
+        self,
+        after: int,
+        lead: timedelta,
+        limit: int,
+        next_at: Callable[[str, datetime, datetime], datetime | None],
     ) -> int | None:
-        """Compute anew when some rules are due next, given their timing and from when on; where to go on."""
+        """Compute anew when some rules are due next, given their timing, from when on, and what they are set to; where
+        to go on."""
+
+    async def stop_rule(self, rule: int, reason: str) -> None:
+        """It fires no more, and its jobs have failed; the due time that could not be fired is kept as missed."""
 
     async def release_queued(self, limit: int) -> int:
         """Let those go on whose turn has come; how many."""

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import NamedTuple, Protocol
 
 from tickwork.model.protocol import Hello
+from tickwork.model.tenancy import Caller
 from tickwork.store.port.work import HeldWorks
 
 
@@ -19,15 +20,16 @@ class RestWorker(NamedTuple):
 
 
 class WorkerStore(Protocol):
-    async def heartbeat(self, tenant_id: int, worker: int, lease: timedelta) -> bool:
-        """A worker that speaks plain REST lives; whether somebody wants it to drain. NotFound, LeaseGone, or Conflict
-        when it is connected otherwise."""
+    async def heartbeat(self, caller: Caller, worker: int, lease: timedelta) -> bool:
+        """A worker that speaks plain REST lives; whether somebody wants it to drain. NotFound, LeaseGone, NotAllowed
+        when another key registered it, or Conflict when it is connected otherwise."""
 
-    def serving(self, tenant_id: int, worker: int) -> AbstractAsyncContextManager[RestWorker]:
+    def serving(self, caller: Caller, worker: int) -> AbstractAsyncContextManager[RestWorker]:
         """One transaction, in which nobody else hands this worker anything; LeaseGone."""
 
     async def is_there_news(self, tenant_id: int, worker: int, hello: Hello) -> bool:
         """Whether something is due that this worker might be handed, or it is to drain."""
 
-    async def drain(self, tenant_id: int, worker: int) -> None:
-        """It is to take nothing new; NotFound, or Conflict when it is a part of the server."""
+    async def drain(self, tenant_id: int, worker: int, only_of: int | None) -> None:
+        """It is to take nothing new; NotFound, Conflict when it is a part of the server, or NotAllowed when it was
+        not registered with the only key that will do."""

@@ -131,6 +131,11 @@ WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job
 -- Makes no more of it.
 UPDATE tickwork.backfill SET status = 'cancelled' WHERE id = $1;
 
+-- name: give_up_backfill
+-- Sets aside a backfill that cannot be filled. What it made goes on.
+UPDATE tickwork.backfill SET status = 'cancelled', active = '{}', ended_at = tickwork.clock()
+WHERE id = $1 AND ended_at IS NULL;
+
 -- name: end_backfill
 -- Ends a backfill that has nothing left to run.
 UPDATE tickwork.backfill

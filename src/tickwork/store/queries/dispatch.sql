@@ -36,6 +36,18 @@ CROSS JOIN LATERAL (
 ) e
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j;
 
+-- name: first_waiting
+-- Locks the one that has waited longest in a line.
+SELECT tenant_id, scheduled_for, job_id FROM tickwork.execution
+WHERE lane_id = $1 AND priority = $2 AND ready_at <= tickwork.clock() + $3::interval
+ORDER BY ready_at LIMIT 1
+FOR UPDATE SKIP LOCKED;
+
+-- name: set_aside
+-- Ends an execution that cannot be handed out.
+UPDATE tickwork.execution SET status = 'failed', ready_at = NULL, finished_at = tickwork.clock(), reason = $4
+WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND finished_at IS NULL;
+
 -- name: hold_workers
 -- Of the given workers, those that may still be handed work on this connection; they stay so until the commit.
 SELECT w.id
@@ -66,8 +78,8 @@ RETURNING id;
 -- name: register_worker
 -- A new worker with a lease.
 INSERT INTO tickwork.worker (tenant_id, token, name, host, version, tasks, queues, slots, labels, resources, weights,
-    lease_until, connection)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, tickwork.clock() + $12::interval, $13)
+    lease_until, connection, key_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, tickwork.clock() + $12::interval, $13, $14)
 RETURNING id, connection;
 
 -- name: offer_tasks
@@ -81,9 +93,10 @@ WHERE (task.parameters, task.description, task.defaults)
     IS DISTINCT FROM (excluded.parameters, excluded.description, excluded.defaults);
 
 -- name: resume_worker
--- A worker comes back on another connection; what was handed to it on earlier ones is settled by then.
+-- A worker comes back on another connection; what was handed to it on earlier ones is settled by then. Its token says
+-- who it is, also when its key was replaced.
 UPDATE tickwork.worker
-SET connection = connection + 1, lease_until = tickwork.clock() + $3::interval
+SET connection = connection + 1, key_id = $3, lease_until = tickwork.clock() + $4::interval
 WHERE id = (SELECT id FROM tickwork.worker
             WHERE token = $1 AND tenant_id IS NOT DISTINCT FROM $2 AND ended_at IS NULL FOR UPDATE)
 RETURNING id, connection;
@@ -125,9 +138,9 @@ UPDATE tickwork.worker w SET ended_at = tickwork.clock()
 WHERE id = $1 AND ended_at IS NULL AND NOT EXISTS (SELECT FROM tickwork.lease WHERE worker_id = w.id);
 
 -- name: take_dead_workers
--- Locks workers whose lease ran out.
+-- Locks workers whose lease ran out, or that one of them.
 SELECT id FROM tickwork.worker
-WHERE ended_at IS NULL AND lease_until < tickwork.clock()
+WHERE ended_at IS NULL AND lease_until < tickwork.clock() AND ($2::int IS NULL OR id = $2)
 ORDER BY id
 LIMIT $1
 FOR UPDATE SKIP LOCKED;

@@ -1,6 +1,7 @@
 -- name: attempt_standing
 -- How an attempt stands that somebody reports on: whether it is in hand, what became of it, and its lease.
 SELECT e.status::text AS status, e.attempt, e.worker_id, e.started_at, e.reason, w.connection,
+    coalesce(w.key_id <> $5, false) AS foreign,
     a.outcome::text AS outcome,
     ARRAY(SELECT l.id FROM tickwork.lease l
           WHERE l.worker_id = e.worker_id AND l.job_ids = ARRAY[e.job_id] AND l.scheduled_fors = ARRAY[e.scheduled_for]
@@ -15,9 +16,12 @@ WHERE e.tenant_id = $1 AND e.scheduled_for = $2 AND e.job_id = $3;
 -- Says when an attempt began that a worker holds which speaks plain REST. Said again, it began when it did.
 UPDATE tickwork.execution e SET started_at = coalesce(e.started_at, tickwork.clock())
 WHERE e.tenant_id = $1 AND e.scheduled_for = $2 AND e.job_id = $3 AND e.attempt = $4 AND e.status = 'running'
-    AND (SELECT w.connection FROM tickwork.worker w WHERE w.id = e.worker_id) = 0
+    AND EXISTS (SELECT FROM tickwork.worker w
+                WHERE w.id = e.worker_id AND w.connection = 0 AND coalesce(w.key_id, $5) = $5)
 RETURNING e.started_at;
 
 -- name: forget_stop
 -- The worker knows: nobody needs to tell it any more.
-DELETE FROM tickwork.revocation WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND attempt = $4;
+DELETE FROM tickwork.revocation r
+WHERE r.tenant_id = $1 AND r.scheduled_for = $2 AND r.job_id = $3 AND r.attempt = $4
+    AND EXISTS (SELECT FROM tickwork.worker w WHERE w.id = r.worker_id AND coalesce(w.key_id, $5) = $5);

@@ -15,6 +15,30 @@ FROM (
     ORDER BY next_at LIMIT $3 FOR UPDATE SKIP LOCKED
 ) on_time;
 
+-- name: take_due_rule
+-- The same for one of them.
+SELECT id, timing, catch_up, next_at, last_at, cursor_priority, cursor_job, tickwork.clock() AS now
+FROM tickwork.rule
+WHERE id = $2 AND next_at <= tickwork.clock() + $1::interval
+FOR UPDATE SKIP LOCKED;
+
+-- name: stop_rule
+-- Sets aside a rule that cannot be fired: it is due no more, its jobs have failed, and its due time was missed for the
+-- reason given.
+WITH stopped AS (
+    SELECT id, next_at FROM tickwork.rule WHERE id = $1 AND next_at IS NOT NULL FOR UPDATE
+), sleeping AS (
+    UPDATE tickwork.rule r SET next_at = NULL, cursor_priority = NULL, cursor_job = NULL
+    FROM stopped WHERE r.id = stopped.id
+), failed AS (
+    UPDATE tickwork.job j SET status = 'failed', updated_at = tickwork.clock(), version = version + 1
+    FROM stopped WHERE j.rule_id = stopped.id AND j.status = 'active'
+)
+INSERT INTO tickwork.round (rule_id, scheduled_for, missed, missed_until, reason)
+SELECT id, next_at, 1, next_at, $2 FROM stopped
+ON CONFLICT (rule_id, scheduled_for) DO UPDATE
+SET missed = 1, missed_until = excluded.missed_until, reason = excluded.reason;
+
 -- name: pick_jobs
 -- The next jobs of each round, in firing order; those that depend on others come with them.
 SELECT r.number, j.id, j.tenant_id, j.lane_id, j.priority, j.task, j.payload, j.target, j.timeout, j.overlap::text,
@@ -274,6 +298,11 @@ INSERT INTO tickwork.execution
 SELECT tenant_id, scheduled_for, id, lane_id, priority, 'schedule', 'pending',
     CASE WHEN depends AND tickwork.is_waiting(id, scheduled_for) THEN 'infinity' ELSE scheduled_for END, followed
 FROM promoted WHERE status = 'active';
+
+-- name: fail_held_job
+-- Sets aside a one-time job that cannot be given its execution.
+UPDATE tickwork.job SET held = false, status = 'failed', updated_at = tickwork.clock(), version = version + 1
+WHERE id = $1;
 
 -- name: zone_data
 -- The time zone data that the timers were computed with.

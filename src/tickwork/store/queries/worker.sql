@@ -1,18 +1,19 @@
 -- name: heartbeat
 -- A worker that speaks plain REST keeps what it holds, unless it has been taken from it already.
-UPDATE tickwork.worker SET lease_until = tickwork.clock() + $3::interval
-WHERE tenant_id = $1 AND id = $2 AND connection = 0 AND ended_at IS NULL
+UPDATE tickwork.worker SET lease_until = tickwork.clock() + $4::interval
+WHERE tenant_id = $1 AND id = $3 AND connection = 0 AND ended_at IS NULL AND coalesce(key_id, $2) = $2
 RETURNING draining;
 
 -- name: why_unheard
--- Why a heartbeat found nobody. Workers without a tenant are built in.
-SELECT tenant_id IS NULL AS built_in, connection > 0 AS connected, ended_at IS NOT NULL AS ended FROM tickwork.worker
+-- Why a heartbeat found nobody. Workers without a tenant are built in; those from before keys were noted are anybody's.
+SELECT tenant_id IS NULL AS built_in, connection > 0 AS connected, coalesce(key_id <> $3, false) AS foreign
+FROM tickwork.worker
 WHERE (tenant_id = $1 OR tenant_id IS NULL) AND id = $2;
 
 -- name: lock_worker
 -- A worker that speaks plain REST as it registered. Until the commit nobody else hands it anything.
 SELECT name, tasks, queues, weights, slots, labels, resources, draining FROM tickwork.worker
-WHERE tenant_id = $1 AND id = $2 AND connection = 0 AND ended_at IS NULL
+WHERE tenant_id = $1 AND coalesce(key_id, $2) = $2 AND id = $3 AND connection = 0 AND ended_at IS NULL
 FOR NO KEY UPDATE;
 
 -- name: held
@@ -45,8 +46,8 @@ SELECT EXISTS (SELECT FROM tickwork.worker w WHERE w.id = $4 AND w.draining) OR 
 ) AS news;
 
 -- name: ask_to_drain
--- The worker takes nothing new. Whoever has it on a connection tells it at its next beat; one that speaks plain REST
+-- The worker takes nothing new; without a key, whoever registered it. Whoever has it on a connection tells it at its next beat; one that speaks plain REST
 -- hears it from the answer to its next heartbeat.
 UPDATE tickwork.worker SET draining = true
-WHERE tenant_id = $1 AND id = $2 AND ended_at IS NULL
+WHERE tenant_id = $1 AND id = $2 AND ended_at IS NULL AND ($3::int IS NULL OR coalesce(key_id, $3) = $3)
 RETURNING id;

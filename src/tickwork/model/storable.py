@@ -1,0 +1,80 @@
+"""JSON from outside that is to be kept: whether it is any, how large and how deep, and what PostgreSQL cannot keep."""
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+DEEPEST = 32  # levels
+NUL = "\x00"
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+ALL_ONE_KIND = bytes.maketrans(b"[]", b"{}")
+_NO_BRACKETS = bytes(set(range(256)).difference(b"[]{}"))
+ESCAPED_NUL = b"\\u0000"
+_decode = msgspec.json.Decoder().decode
+_skip = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+def json_fault(text: bytes, most: int, deepest: int = DEEPEST) -> str | None:
+    """What is wrong with it, if anything; `most`: bytes that it may have."""
+    if len(text) > most:
+        return f"has {len(text)} bytes of JSON; the limit is {most}"
+    try:
+        value = _decode(text)
+    except UNREADABLE as error:
+        return f"is not valid JSON: {error}"
+    if is_storable(text, deepest):
+        return None
+    if is_deeper(value, deepest):
+        return f"is nested deeper than {deepest} levels"
+    return "holds the character NUL (\\u0000)" if holds_nul(value) else None
+
+
+def readable(text: bytes) -> msgspec.Raw | None:
+    """As a part of an answer, unread; None when it is no JSON, which would make the whole answer none."""
+    try:
+        text.decode()
+        return _skip(text)
+    except UNREADABLE:
+        return None
+
+
+def is_storable(text: bytes, deepest: int) -> bool:
+    """Whether all that it says can be kept. Brackets in texts may make it seem not so: then it is to be looked at."""
+    return ESCAPED_NUL not in text and not _seems_deeper(text, deepest)
+
+
+def _seems_deeper(text: bytes, limit: int) -> bool:
+    if text.count(b"{") + text.count(b"[") <= limit:
+        return False
+    return pairs_nest_deeper(text.translate(ALL_ONE_KIND, _NO_BRACKETS), limit)
+
+
+def pairs_nest_deeper(brackets: bytes | bytearray, deepest: int) -> bool:
+    """Of brackets that are all of one kind."""
+    for _ in range(deepest):
+        if not brackets:
+            return False
+        brackets = brackets.replace(b"{}", b"")  # one level less
+    return bool(brackets)
+
+
+def is_deeper(value: object, limit: int) -> bool:
+    containers = [value] if isinstance(value, dict | list) else []
+    for _ in range(limit):
+        containers = [
+            child for item in containers for child in _children(item) if isinstance(child, dict | list)
+        ]
+    return bool(containers)
+
+
+def holds_nul(value: object) -> bool:
+    if isinstance(value, str):
+        return NUL in value
+    if isinstance(value, dict):
+        return any(map(holds_nul, value)) or any(map(holds_nul, value.values()))
+    return isinstance(value, list) and any(map(holds_nul, value))
+
+
+def _children(container: dict[str, Any] | list[Any]) -> Collection[Any]:
+    return container.values() if isinstance(container, dict) else container
