@@ -16,7 +16,7 @@ from tickwork.trigger.cronday import (
 from tickwork.trigger.due.times import Times, bits, members
 from tickwork.trigger.due.wallclock import AS_SHOWN, ONCE_EACH
 from tickwork.trigger.due.zone import Zone
-from tickwork.trigger.english.lexicon import WEEKDAYS
+from tickwork.trigger.english.lexicon import WEEKDAYS, weekdays_from
 from tickwork.trigger.field import DATE, HOUR, MINUTE, MONTH, SECOND, YEAR, Field
 from tickwork.trigger.misread import Misread
 from tickwork.trigger.zone_name import read_zone_name
@@ -28,7 +28,6 @@ _DATE_TOKEN = re.compile(rf"(?:({_PART})-)?({_PART})([-~])({_PART})")
 _TIME_TOKEN = re.compile(rf"({_PART}):({_PART})(?::({_PART}))?")
 _ZONE_TOKEN = re.compile(r"utc|[a-z_]+(?:/[a-z0-9_+-]+){1,2}")
 _CODES = ("SU", "MO", "TU", "WE", "TH", "FR", "SA")
-_WEEK = 7
 
 
 class Event(NamedTuple):
@@ -78,7 +77,7 @@ def _read_weekdays(token: str) -> int:
     for item in token.rstrip(",").split(","):
         first, *last = (WEEKDAYS[name] for name in re.split(r"\.\.|-", item))
         end = last[-1] if last else first
-        found |= {(first + day) % _WEEK for day in range((end - first) % _WEEK + 1)}
+        found |= set(weekdays_from(first, end))
     return bits(found)
 
 

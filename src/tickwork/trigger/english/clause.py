@@ -17,7 +17,7 @@ from tickwork.trigger.due.times import EVERY_HOUR, EVERY_MINUTE, Times, bits
 from tickwork.trigger.due.wallclock import AS_SHOWN, ONCE_EACH
 from tickwork.trigger.english.clock import PARTS, Clock
 from tickwork.trigger.english.lexicon import LAST, SECONDS, SEVERAL_A_DAY, Amount
-from tickwork.trigger.english.names import clock
+from tickwork.trigger.english.names import clock, period
 from tickwork.trigger.field import YEAR
 from tickwork.trigger.misread import Misread
 
@@ -153,47 +153,47 @@ class Clause:
                 f'"every {rate.unit}" and "at" a time of day exclude each other',
                 'say "every day at 9am", "every hour at minute 15" or "every 15 minutes between 9am and 5pm"',
             )
-        period = rate.number * SECONDS[rate.unit]
+        seconds = rate.number * SECONDS[rate.unit]
         if self.part:
             hours = PARTS[self.part].hours
             raise Misread(
                 f"from when to when is the {self.part}?",
                 f'say "every hour between {clock(hours[0] * _HOUR)} and {clock(23 * _HOUR)}"',
             )
-        if self.minutes and period != _HOUR:
+        if self.minutes and seconds != _HOUR:
             raise Misread('"at minute" goes with "every hour" only', 'such as "every hour at minute 15"')
         if not (self.minutes or self.window or self.names_days or self.aligned):
-            return [period]
+            return [seconds]
         days = self._days()
-        if period < _MINUTE:
-            return [Cron(self._seconds(period), days, AS_SHOWN)]
-        return [Cron(part, days, AS_SHOWN) for part in group_times(self._grid(period))]
+        if seconds < _MINUTE:
+            return [Cron(self._seconds(seconds), days, AS_SHOWN)]
+        return [Cron(part, days, AS_SHOWN) for part in group_times(self._grid(seconds))]
 
-    def _seconds(self, period: int) -> Times:
-        if self.window or _MINUTE % period:
+    def _seconds(self, seconds: int) -> Times:
+        if self.window or _MINUTE % seconds:
             raise Misread(
                 "seconds within a day go evenly into a minute, without a window",
                 'such as "every 10 seconds on mondays"',
             )
-        return Times(EVERY_HOUR, EVERY_MINUTE, bits(range(0, _MINUTE, period)))
+        return Times(EVERY_HOUR, EVERY_MINUTE, bits(range(0, _MINUTE, seconds)))
 
-    def _grid(self, period: int) -> list[int]:
+    def _grid(self, seconds: int) -> list[int]:
         """Counted from the start of the window, or of the day."""
         start, end = self.window or (0, DAY - 1)
         if end <= start:
-            raise Misread("a window of time ends after it begins", _over_midnight(period, start, end))
-        if not self.window and DAY % period:
+            raise Misread("a window of time ends after it begins", _over_midnight(seconds, start, end))
+        if not self.window and DAY % seconds:
             raise Misread(
-                f"{length_words(period)} do not go evenly into a day",
-                f'say from when: "every {length_words(period)} between 00:00 and 23:59"',
+                f"{period(seconds)} do not go evenly into a day",
+                f'say from when: "every {period(seconds)} between 00:00 and 23:59"',
             )
-        if period % _MINUTE:
+        if seconds % _MINUTE:
             raise Misread(
                 "within a window, a period is a whole number of minutes",
                 'such as "every 15 minutes between 9am and 5pm"',
             )
         if not self.minutes:
-            return list(range(start, end + 1, period))
+            return list(range(start, end + 1, seconds))
         hours = range(start - start % _HOUR, end + 1, _HOUR)
         grid = (hour + minute * _MINUTE for hour in hours for minute in self.minutes)
         return sorted(time for time in set(grid) if start <= time <= end)
@@ -298,20 +298,14 @@ _EXAMPLE = {
 }
 
 
-def length_words(seconds: int) -> str:
-    for unit in ("hour", "minute"):
-        if seconds % SECONDS[unit] == 0:
-            return f"{seconds // SECONDS[unit]} {unit}s"
-    return f"{seconds} seconds"
-
-
 def _an(unit: str) -> str:
     return f"an {unit}" if unit == "hour" else f"a {unit}"
 
 
-def _over_midnight(period: int, start: int, end: int) -> str:
-    every = f"every {length_words(period)} between"
-    return f'split it at midnight: "{every} {clock(start)} and 23:59 and {every} 00:00 and {clock(end)}"'
+def _over_midnight(seconds: int, start: int, end: int) -> str:
+    before, after = (f"every {period(seconds)} between {part}" for part in (clock(start), "00:00"))
+    rest = f" and {after} and {clock(end)}" if end else ""
+    return f'split it at midnight: "{before} and 23:59{rest}"'
 
 
 def group_times(times: list[int]) -> list[Times]:

@@ -14,12 +14,13 @@ from tickwork.trigger.english.lexicon import (
     WORKDAY_NAMES,
     number_of,
     ordinal_of,
+    weekdays_from,
 )
 from tickwork.trigger.field import YEAR
 from tickwork.trigger.misread import Misread
 
 _FIRST_YEAR = 2000
-_LONGEST_MONTH, _MOST_IN_MONTH, _MONTHS, _WEEK = 31, 5, 12, 7
+_LONGEST_MONTH, _MOST_IN_MONTH, _MONTHS = 31, 5, 12
 
 
 def add_days(cursor: Cursor, clause: Clause) -> bool:
@@ -73,7 +74,7 @@ def _weekdays(cursor: Cursor, clause: Clause) -> tuple[int, ...] | None:
         clause.recurs = True
         first, last = WEEKDAYS[word], WEEKDAYS[cursor.following]
         cursor.at += 2
-        return tuple((first + day) % _WEEK for day in range((last - first) % _WEEK + 1))
+        return weekdays_from(first, last)
     return (WEEKDAYS[word],)
 
 
@@ -126,6 +127,7 @@ def _ordinals(cursor: Cursor) -> list[int] | None:
 
 def _ordinal(cursor: Cursor) -> int | None:
     before = cursor.at
+    cursor.take("on")
     cursor.take("the")
     ordinal = ordinal_of(cursor.word)
     cursor.at = cursor.at + 1 if ordinal is not None else before

@@ -72,6 +72,11 @@ class Amount(NamedTuple):
     unit: str
 
 
+def weekdays_from(first: int, last: int) -> tuple[int, ...]:
+    """Friday to monday goes over the end of the week."""
+    return tuple((first + day) % 7 for day in range((last - first) % 7 + 1))
+
+
 def unit_of(word: str) -> str | None:
     return UNITS.get(word) or UNITS.get(word.removesuffix("s"))
 

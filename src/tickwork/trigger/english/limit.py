@@ -8,7 +8,7 @@ from tickwork.trigger.calendar import check_country
 from tickwork.trigger.english.clock import read_time
 from tickwork.trigger.english.cursor import Cursor
 from tickwork.trigger.english.dates import DATE, iso_date, read_full_date
-from tickwork.trigger.english.lexicon import MONTHS, TO, WEEKDAY_GROUPS, WEEKDAYS, ordinal_of
+from tickwork.trigger.english.lexicon import MONTHS, TO, WEEKDAY_GROUPS, WEEKDAYS, ordinal_of, weekdays_from
 from tickwork.trigger.english.names import clock
 from tickwork.trigger.misread import Misread
 
@@ -131,7 +131,10 @@ def _read_except(cursor: Cursor, limits: Limits, _: str) -> Limits:
         elif countries := _read_holidays(cursor):
             exclude["holidays"] = sorted({*exclude.get("holidays", ()), *countries})
         elif word := cursor.take_one_of(WEEKDAYS):
-            weekdays.update(_weekday_range(cursor, WEEKDAYS[word]))
+            ranged = cursor.word in TO and cursor.following in WEEKDAYS
+            last = cursor.following if ranged else word
+            cursor.at += 2 if ranged else 0
+            weekdays.update(weekdays_from(WEEKDAYS[word], WEEKDAYS[last]))
         elif word := cursor.take_one_of(WEEKDAY_GROUPS):
             weekdays.update(WEEKDAY_GROUPS[word])
         elif word := cursor.take_one_of(MONTHS):
@@ -147,14 +150,6 @@ def _read_except(cursor: Cursor, limits: Limits, _: str) -> Limits:
         _check_names_country(cursor)
         cursor.fail("weekdays, months, weekends, dates or holidays of a country")
     return limits._replace(exclude=exclude, weekdays=frozenset(weekdays), months=frozenset(months))
-
-
-def _weekday_range(cursor: Cursor, first: int) -> list[int]:
-    if cursor.word not in TO or cursor.following not in WEEKDAYS:
-        return [first]
-    last = WEEKDAYS[cursor.following]
-    cursor.at += 2
-    return [(first + day) % 7 for day in range((last - first) % 7 + 1)]
 
 
 def _check_is_whole_month(cursor: Cursor) -> None:

@@ -18,6 +18,7 @@ from tickwork.trigger.english.lexicon import (
     ordinal_of,
     unit_of,
 )
+from tickwork.trigger.english.names import ordinal
 from tickwork.trigger.misread import Misread
 
 _WEEKS_IN_FORTNIGHT = 2
@@ -153,7 +154,7 @@ def _check_is_date(cursor: Cursor) -> None:
     count = ordinal_of(cursor.word)
     alone = cursor.following not in ("of", "and", ",", "-", "to", "through", "weekday", "workday", *MONTHS)
     if count and alone and count != 1 and count <= _MOST_IN_MONTH:
-        date = "last day" if count == LAST else _nth(count)
+        date = "last day" if count == LAST else ordinal(count)
         raise Misread(f'"every {cursor.word}" of what?', f'say "on the {date} of every month"')
 
 
@@ -182,22 +183,17 @@ def _both_meanings(count: int, day: str) -> str:
         rate = f"{count} days" if unit else f"{count} weeks on {day}"
         rate = f"other {day}" if count == 2 else rate  # noqa: PLR2004 (every other)
         most = 31 if unit else _MOST_IN_MONTH
-        nth = f' or "the {_nth(count)} {day} of every month"' if count <= most else ""
+        nth = f' or "the {ordinal(count)} {day} of every month"' if count <= most else ""
         return f'say "every {rate}"{nth}'
     count = max(count, 1)
     return {
         "hour": f'say "every {count} hours", or name the hour: "every day at {count % 24:02}:00"',
         "minute": f'say "every {count} minutes" or "every hour at minute {count % 60}"',
-        "week": f'say "every {count} weeks on monday" or "the {_nth(min(count, 5))} monday of every month"',
+        "week": f'say "every {count} weeks on monday" or "the {ordinal(min(count, 5))} monday of every month"',
         "month": f'say "every {count} months on the 1st"',
         "quarter": f'say "every {3 * count} months on the 1st"',
         "year": f'say "every {count} years on january 1"',
     }.get(unit or "", f'say "every {count} {unit}s"')
-
-
-def _nth(count: int) -> str:
-    suffix = {1: "st", 2: "nd", 3: "rd"}.get(count % 10 if count not in range(11, 14) else 0, "th")
-    return f"{count}{suffix}"
 
 
 def _every_other(cursor: Cursor, clause: Clause) -> None:

@@ -65,6 +65,9 @@ def check_is_no_date(word: str) -> None:
 
 def check_is_no_city(cursor: Cursor) -> None:
     """In New York: the zone has another name."""
+    before = cursor.before
+    if cursor.word != "in" and before not in ("am", "pm") and clock_of(before) is None:
+        return
     start = cursor.at + (cursor.word == "in")
     cities = _cities()
     for count in range(_LONGEST_CITY, 0, -1):
