@@ -11,6 +11,8 @@ from tickwork.model.schedule import Recurring, Timing
 from tickwork.trigger.parse import parse_schedule
 
 NOW = datetime(2026, 3, 4, 10, 30, tzinfo=UTC)
+# Without changes of the clocks: what becomes of times they skip or repeat is told only where it was chosen.
+ZONES = ["UTC", "Africa/Lagos", "America/Phoenix", "Asia/Kolkata"]
 AFTER = (NOW, datetime(2026, 10, 20, tzinfo=UTC), datetime(2028, 2, 20, tzinfo=UTC))
 
 
@@ -67,7 +69,7 @@ schedules = st.one_of(single, st.lists(single, min_size=2, max_size=3).map(lambd
 
 
 @settings(max_examples=300, deadline=None)
-@given(schedules, st.sampled_from(["UTC", "Europe/Paris", "America/New_York", "Asia/Kolkata"]))
+@given(schedules, st.sampled_from(ZONES))
 def test_words_are_understood_as_what_they_describe(schedule: dict[str, Any], zone: str) -> None:
     try:
         found = parse_schedule(schedule, zone, now=NOW)
