@@ -9,7 +9,7 @@ from msgspec import Meta
 from tickwork.api.call import Call
 from tickwork.api.reply import Reply, json_reply
 from tickwork.model.duration import parse_duration
-from tickwork.model.errors import Invalid
+from tickwork.model.errors import Invalid, Unavailable
 from tickwork.model.execution import ExecutionView
 from tickwork.model.ids import parse_execution_id
 
@@ -51,22 +51,30 @@ def seconds_of(query: WaitQuery) -> float:
 
 async def with_its_end(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
     """The answer about an execution, given later."""
-    execution = await _ended(call, *parse_execution_id(_read(reply).id))
+    execution = await ended(call, *parse_execution_id(_read(reply).id))
     return reply if execution is None else reply._replace(body=json_reply(execution).body)
 
 
 async def with_its_execution(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
     """The answer about a new job, with what became of its one execution."""
     name = _read(reply).execution_id
-    execution = await _ended(call, *parse_execution_id(name)) if name else None
+    execution = await ended(call, *parse_execution_id(name)) if name else None
     if execution is None:
         return reply
     job = msgspec.json.decode(reply.body, type=dict[str, msgspec.Raw])
     return reply._replace(body=json_reply(job | {"execution": execution}).body)
 
 
-async def _ended(call: Call[WaitQuery, Any], job: int, scheduled_for: datetime) -> ExecutionView | None:
-    return await call.node.waiting.until_ended(call.tenant_id, job, scheduled_for, seconds_of(call.query))
+async def ended(call: Call[WaitQuery, Any], job: int, scheduled_for: datetime) -> ExecutionView | None:
+    """None when nobody can say: what was done stands, and is answered."""
+    node, tenant_id, seconds = call.node, call.tenant_id, seconds_of(call.query)
+    try:
+        execution = await node.waiting.until_ended(tenant_id, job, scheduled_for, seconds)
+        if execution is None or execution.status.ended:
+            return execution
+        return await node.history.get(tenant_id, job, scheduled_for)  # which tells what blocks it, too
+    except Unavailable:
+        return None
 
 
 def _read(reply: Reply) -> _Created:

@@ -64,10 +64,11 @@ class Endpoint:
         raw = await _raw_body(route, headers, receive)
         body = await _body(route, raw, headers)
         call = Call(self._node, caller, headers, scope["path_params"], query, body)
-        if route.waits:
+        is_to_wait = getattr(query, "wait", None)
+        if route.waits or (is_to_wait and route.method == "GET"):
             return await unless_gone(receive, route.handler(call))
         reply = await self._work(route, call, scope, raw)
-        if route.finish and getattr(query, "wait", None) and reply.status < _REFUSED:
+        if route.finish and is_to_wait and reply.status < _REFUSED:
             return await unless_gone(receive, route.finish(call, reply))
         return reply
 

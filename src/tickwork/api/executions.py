@@ -1,7 +1,7 @@
 """/executions: what ran, what runs, what will."""
 
 from tickwork.api.call import Call
-from tickwork.api.ending import WaitQuery, check_wait, with_its_end
+from tickwork.api.ending import WaitQuery, ended
 from tickwork.api.problem import CONFLICT
 from tickwork.api.query import JobId, PageQuery, Text, WorkerId
 from tickwork.api.reply import Reply, json_reply
@@ -58,8 +58,9 @@ async def get_execution(call: Call[WaitQuery, None]) -> Reply:
     With `wait` the answer comes when it has ended, or when the time is over. A server on which too many wait already
     answers at once.
     """
-    check_wait(call.query)
-    return json_reply(await call.node.history.get(call.tenant_id, *call.id(parse_execution_id)))
+    job, scheduled_for = call.id(parse_execution_id)
+    execution = await ended(call, job, scheduled_for) if call.query.wait else None
+    return json_reply(execution or await call.node.history.get(call.tenant_id, job, scheduled_for))
 
 
 async def list_attempts(call: Call[NoQuery, None]) -> Reply:
@@ -112,7 +113,6 @@ ROUTES = (
         Scope.READ,
         ExecutionView,
         query=WaitQuery,
-        finish=with_its_end,
     ),
     Route("GET", "/v1/executions/{id}/attempts", list_attempts, Scope.READ, Page[AttemptView]),
     Route("GET", "/v1/executions/{id}/why", explain_execution, Scope.READ, Why),

@@ -3,7 +3,8 @@
     outcomes recorded here ──▶ wake ─┐
     every half second ───────────────┴─▶ asks the database once for all that are waited for ──▶ whoever waits for those
 
-Whoever waits looks at its execution when it begins, when it is woken and when its time is over, and not in between.
+Whoever waits looks at its execution when it begins, when it is woken and when its time is over, and not in between;
+those who look at the same moment do so with one question.
 """
 
 import asyncio
@@ -13,33 +14,35 @@ from datetime import datetime
 from itertools import islice
 from time import monotonic
 
-from tickwork.model.errors import NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionView
-from tickwork.model.ids import from_micros, to_micros
+from tickwork.model.ids import from_micros, parse_execution_id, to_micros
 from tickwork.model.protocol import Key, Outcome
 from tickwork.store.port.read import ReadStore
 
 _MOST = 10_000  # who may wait on one node; one more is answered at once
-_ASKED = 2000  # executions one question is about; when more are waited for, they take turns
+_ASKED = 1000  # executions one question is about; when more are waited for, they take turns
 
 
 class Waiting:
     def __init__(self, read: ReadStore) -> None:
         self._read = read
         self._awaited: dict[Key, list[asyncio.Event]] = {}
+        self._looks: dict[Key, asyncio.Future[ExecutionView | None]] = {}
+        self._looking: asyncio.Task[None] | None = None
         self._count = 0
         self._is_closed = False
 
     async def until_ended(
         self, tenant_id: int, job: int, scheduled_for: datetime, seconds: float
     ) -> ExecutionView | None:
-        """The execution once it has ended, or as it is when the time is over; None while there is none yet."""
+        """The execution once it has ended, or as it is when the time is over; None at once when there is none."""
         ends = monotonic() + seconds
+        key = tenant_id, to_micros(scheduled_for), job
         while True:
-            with self._noticing((tenant_id, to_micros(scheduled_for), job)) as noticed:
-                execution = await self._look(tenant_id, job, scheduled_for)
+            with self._noticing(key) as noticed:
+                execution = await self._look(key)
                 left = ends - monotonic()
-                if noticed is None or (execution and execution.status.ended) or left <= 0:
+                if noticed is None or execution is None or execution.status.ended or left <= 0:
                     return execution
                 with suppress(TimeoutError):
                     async with asyncio.timeout(left):
@@ -85,11 +88,27 @@ class Waiting:
             if not self._awaited[key]:
                 del self._awaited[key]
 
-    async def _look(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView | None:
-        try:
-            return await self._read.execution(tenant_id, job, scheduled_for)
-        except NotFound:
-            return None
+    async def _look(self, key: Key) -> ExecutionView | None:
+        """As it is at some moment after this was asked."""
+        look = self._looks.setdefault(key, asyncio.get_running_loop().create_future())
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look_for_all())
+        return await asyncio.shield(look)
+
+    async def _look_for_all(self) -> None:
+        while self._looks:
+            some = {key: self._looks.pop(key) for key in list(islice(self._looks, _ASKED))}
+            try:
+                found = await self._read.executions_by_key([_execution_key(key) for key in some])
+            except Exception as error:  # noqa: BLE001 (it is for those who asked)
+                for look in some.values():
+                    look.set_exception(error)
+                    look.exception()  # whoever asked may have left
+            else:
+                seen = {parse_execution_id(each.id): each for each in found}
+                for (_, at, job), look in some.items():
+                    look.set_result(seen.get((job, from_micros(at))))
+        self._looking = None
 
     def _wake(self, key: Key) -> None:
         for event in self._awaited.get(key, ()):

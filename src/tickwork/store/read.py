@@ -133,6 +133,10 @@ class PostgresReadStore:
         root = await self._database.fetchrow(queries("dependency")["root"], job, scheduled_for, _SEEN)
         return msgspec.structs.replace(execution, blocked_by=_blocking(root) if root else None)
 
+    async def executions_by_key(self, keys: Sequence[ExecutionKey]) -> list[ExecutionView]:
+        rows = await self._database.fetch(self._sql["executions_by_key"], *map(list, zip(*keys, strict=True)))
+        return [_execution(row) for row in rows]
+
     async def ended(self, keys: Sequence[ExecutionKey]) -> list[ExecutionKey]:
         rows = await self._database.fetch(self._sql["ended"], *map(list, zip(*keys, strict=True)))
         return [ExecutionKey(*row) for row in rows]

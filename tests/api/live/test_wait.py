@@ -120,6 +120,15 @@ async def test_when_the_time_is_over_it_tells_how_things_are(client: httpx2.Asyn
     assert looked.json()["status"] == "pending"
 
 
+async def test_nobody_waits_for_what_is_not_there(client: httpx2.AsyncClient) -> None:
+    async with asyncio.timeout(PATIENCE):
+        assert (await client.get("/v1/executions/e5-1k0avmtt23w?wait=60s")).status_code == 404
+        far = {"task": "work", "schedule": {"in": "300d"}}
+        job = (await client.post("/v1/jobs?wait=60s", json=far)).json()
+    assert job["execution_id"]
+    assert job["execution"] is None
+
+
 async def test_an_end_recorded_elsewhere_is_noticed_with_one_question_for_all(
     client: httpx2.AsyncClient, settings: Any, still_node: Node, worker: ScriptedWorker, connect: Connect
 ) -> None:

@@ -26,6 +26,9 @@ class ReadStore(Protocol):
 
     async def execution(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView: ...
 
+    async def executions_by_key(self, keys: Sequence[ExecutionKey]) -> list[ExecutionView]:
+        """Those of them that exist, as in lists."""
+
     async def ended(self, keys: Sequence[ExecutionKey]) -> list[ExecutionKey]:
         """Those of them that have ended."""
 

@@ -88,6 +88,15 @@ ORDER BY page.place_at, page.rule_id, page.priority, page.id;
 -- One execution as shown to users.
 SELECT * FROM tickwork.execution_view WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3;
 
+-- name: executions_by_key
+-- Some executions as shown to users.
+SELECT v.* FROM unnest($1::int[], $2::timestamptz[], $3::bigint[]) AS wanted (tenant_id, scheduled_for, job_id)
+CROSS JOIN LATERAL (
+    SELECT * FROM tickwork.execution_view v
+    WHERE v.tenant_id = wanted.tenant_id AND v.scheduled_for = wanted.scheduled_for AND v.job_id = wanted.job_id
+    OFFSET 0
+) v;
+
 -- name: ended
 -- Which of these executions have ended.
 SELECT wanted.tenant_id, wanted.scheduled_for, wanted.job_id
