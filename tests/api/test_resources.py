@@ -161,7 +161,9 @@ async def test_metrics_are_for_the_operator_not_for_a_tenant(caller):
 
 async def test_the_docs_page_loads_nothing_from_elsewhere(caller):
     async with caller(None) as client:
-        pages = [await client.get(path) for path in ("/docs", "/docs/docs.js", "/docs/docs.css")]
+        pages = [
+            await client.get(path) for path in ("/docs", "/docs/docs.js", "/docs/try.js", "/docs/docs.css")
+        ]
         assert (await client.get("/docs/secret.txt")).status_code == 404
     for page in pages:
         assert page.status_code == 200
@@ -174,7 +176,9 @@ async def test_the_docs_page_loads_nothing_from_elsewhere(caller):
     assert "style=" not in pages[0].text
 
 
-async def test_the_document_is_served(client):
-    answer = await client.get("/v1/openapi.json")
+async def test_the_document_is_served_without_a_key_and_holds_no_secret(caller):
+    async with caller(None) as client:
+        answer = await client.get("/v1/openapi.json")
+    assert "tw_" not in answer.text
     assert answer.json()["openapi"] == "3.1.0"
     assert "/v1/jobs" in answer.json()["paths"]

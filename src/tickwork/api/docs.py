@@ -1,5 +1,5 @@
-"""/docs: the API described by itself, offline. The pages hold nothing secret and so need no key; the document
-that they show does, and the page asks for it."""
+"""/docs: the API described by itself, offline. Neither the pages nor the document that they show hold anything secret,
+and so need no key; trying an operation does."""
 
 import re
 from functools import cache
@@ -12,7 +12,8 @@ from tickwork.api.reply import Reply
 from tickwork.api.route import Route
 
 HTML = "text/html; charset=utf-8"
-_ASSETS = {"docs.css": "text/css; charset=utf-8", "docs.js": "text/javascript; charset=utf-8"}
+_SCRIPT = "text/javascript; charset=utf-8"
+_ASSETS = {"docs.css": "text/css; charset=utf-8", "docs.js": _SCRIPT, "try.js": _SCRIPT}
 _CODE = re.compile(r"`([^`]+)`")
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "

@@ -27,8 +27,8 @@ def with_named_unions(components: Schema, ref_template: str) -> Schema:
     schemas, _ = msgspec.json.schema_components(_UNIONS.values(), ref_template=ref_template)
     unions = dict(zip(_UNIONS, schemas, strict=True))
     refs = {_key(union): {"$ref": ref_template.format(name=name)} for name, union in unions.items()}
-    named: Schema = _replaced(components, refs)
-    return named | unions
+    replaced: Schema = _replaced(components, refs)
+    return replaced | unions
 
 
 def _replaced(value: Any, refs: dict[bytes, Schema]) -> Any:

@@ -1,12 +1,10 @@
 // Shows /v1/openapi.json. Everything is put in as text, never as markup.
 "use strict";
 
-const KEY = "tickwork-key";
 const METHODS = ["get", "post", "put", "patch", "delete"];
 const main = document.getElementById("document");
 const contents = document.getElementById("contents");
-const message = document.getElementById("message");
-const keyInput = document.getElementById("key");
+const search = document.getElementById("search");
 
 function element(name, attributes = {}, ...children) {
   const node = document.createElement(name);
@@ -25,41 +23,50 @@ function prose(text) {
   });
 }
 
-async function load(key) {
-  const answer = await fetch("/v1/openapi.json", { headers: { Authorization: `Bearer ${key}` } });
-  const body = await answer.json();
-  if (!answer.ok) throw new Error(body.detail ?? body.title);
-  return body;
-}
-
-async function show(key) {
-  try {
-    const api = await load(key);
-    sessionStorage.setItem(KEY, key);
-    render(api);
-  } catch (error) {
-    sessionStorage.removeItem(KEY);
-    message.className = "bad";
-    message.textContent = error.message;
-    main.replaceChildren(message);
-    contents.replaceChildren();
-  }
-}
-
-function render(api) {
-  const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
+async function load() {
+  const answer = await fetch("/v1/openapi.json");
+  const api = await answer.json();
+  if (!answer.ok) throw new Error(api.detail ?? api.title);
+  api.operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     METHODS.filter((method) => methods[method]).map((method) => ({ path, method, ...methods[method] })));
-  main.replaceChildren(
-    element("h1", {}, api.info.title), element("p", { class: "lead" }, ...prose(api.info.description)));
+  return api;
+}
+
+function showContents(api) {
+  const words = search.value.toLowerCase().split(/\s+/);
   contents.replaceChildren();
   for (const tag of api.tags) {
-    const own = operations.filter((operation) => operation.tags.includes(tag.name));
-    contents.append(element("h2", {}, tag.name), ...own.map(contentsLine));
-    main.append(
-      element("h2", {}, tag.name), element("p", { class: "lead" }, ...prose(tag.description)),
-      ...own.map((operation) => article(operation, api)));
+    const own = api.operations.filter((operation) => operation.tags.includes(tag.name) && holds(operation, words));
+    if (own.length) contents.append(element("h2", {}, tag.name), ...own.map(contentsLine));
   }
-  document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  if (!contents.hasChildNodes()) contents.append(element("p", { class: "quiet" }, "Nothing is called so."));
+}
+
+function holds({ method, path, summary, description, operationId, parameters }, words) {
+  const names = parameters.map(({ name }) => name);
+  const text = [method, path, summary, description, operationId, ...names].join(" ").toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+function showDocument(api) {
+  const wanted = api.operations.find(({ operationId }) => `#${operationId}` === location.hash);
+  document.body.classList.toggle("chosen", Boolean(wanted));
+  main.replaceChildren(...(wanted ? [element("a", { href: "#", class: "back" }, "All operations"), article(wanted, api)]
+    : overview(api)));
+  document.title = wanted ? `${wanted.summary} · Tickwork API` : "Tickwork API";
+  for (const link of contents.querySelectorAll("a")) {
+    if (link.hash === location.hash) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  scrollTo(0, 0);
+}
+
+function overview(api) {
+  const tags = api.tags.flatMap((tag) => [
+    element("h2", {}, tag.name), element("p", { class: "lead" }, ...prose(tag.description)),
+    ...api.operations.filter((operation) => operation.tags.includes(tag.name)).map(contentsLine)]);
+  return [element("h1", {}, api.info.title), element("p", { class: "lead" }, ...prose(api.info.description)),
+    element("div", { class: "overview" }, ...tags)];
 }
 
 function contentsLine({ method, summary, operationId }) {
@@ -72,9 +79,10 @@ function badge(method) {
 
 function article(operation, api) {
   const node = element("article", { id: operation.operationId },
-    element("h3", {}, operation.summary),
+    element("h1", {}, operation.summary),
     element("div", { class: "path" }, badge(operation.method), operation.path),
-    element("p", { class: "quiet" }, ...prose(operation.description)));
+    element("p", { class: "quiet" }, ...prose(operation.description)),
+    trial(operation, api));
   const parameters = operation.parameters.map(
     ({ name, required, schema, description }) => [name, required, { description, ...schema }, null]);
   section(node, "Parameters", parameters, api);
@@ -82,7 +90,6 @@ function article(operation, api) {
     const [media, { schema }] = Object.entries(operation.requestBody.content)[0];
     section(node, `Body, ${media}`, fields(schema, api), api);
   }
-  node.append(element("h4", {}, "Example"), sample(curl(operation)));
   for (const [status, answer] of Object.entries(operation.responses)) {
     if (status < "400") section(node, `Answer ${status}`, fields(Object.values(answer.content)[0].schema, api), api);
   }
@@ -100,7 +107,7 @@ function section(node, title, rows, api) {
   if (rows.length === 0) return;
   const shown = rows.map(([name, required, schema]) => [
     element("span", required ? { class: "required" } : {}, name),
-    element("span", {}, kind(schema, api), " ", element("span", { class: "quiet" }, ...prose(note(schema)))),
+    element("span", {}, kind(schema, api), " ", element("span", { class: "quiet" }, ...prose(note(schema, api)))),
   ]);
   node.append(element("h4", {}, title), table(shown));
 }
@@ -140,9 +147,9 @@ function kind(schema, api) {
   return whole.format ?? whole.type ?? "any";
 }
 
-function note(schema) {
+function note(schema, api) {
   const bounds = [];
-  const plain = schema.anyOf?.find((choice) => choice.type !== "null") ?? schema;
+  const plain = resolve(schema.anyOf?.find((choice) => choice.type !== "null") ?? schema, api);
   const description = schema.description ?? plain.description;
   if (description) bounds.push(description);
   if (plain.minimum !== undefined) bounds.push(`from ${plain.minimum}`);
@@ -154,30 +161,16 @@ function note(schema) {
   return bounds.join(", ");
 }
 
-function curl({ method, path, requestBody, security }) {
-  const lines = [`curl ${method === "get" ? "" : `-X ${method.toUpperCase()} `}'${location.origin}${path}'`];
-  if (!security) lines.push("-H \"Authorization: Bearer $TICKWORK_API_KEY\"");
-  if (requestBody) {
-    const [media, { example }] = Object.entries(requestBody.content)[0];
-    lines.push(`-H 'Content-Type: ${media}'`);
-    if (example) lines.push(`-d '${JSON.stringify(example)}'`);
+async function start() {
+  try {
+    const api = await load();
+    const show = () => { showContents(api); showDocument(api); };
+    search.addEventListener("input", () => showContents(api));
+    addEventListener("hashchange", show);
+    show();
+  } catch (error) {
+    main.replaceChildren(element("p", { class: "bad", role: "alert" }, error.message));
   }
-  return lines.join(" \\\n  ");
 }
 
-function sample(text) {
-  const copy = element("button", { type: "button" }, "Copy");
-  copy.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(text);
-    copy.textContent = "Copied";
-  });
-  return element("div", { class: "sample" }, element("pre", {}, element("code", {}, text)), copy);
-}
-
-document.getElementById("key-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  show(keyInput.value.trim());
-});
-
-const known = sessionStorage.getItem(KEY);
-if (known) show(known);
+start();
