@@ -1,9 +1,11 @@
 """Many jobs in one request: all or none."""
 
+import asyncio
 import json
 
 import pytest
 
+from tickwork.api import endpoint
 from tickwork.api.batch import MOST_JOBS
 
 JSON = {"content-type": "application/json"}
@@ -132,3 +134,25 @@ async def test_of_very_many_mistakes_the_first_hundred_are_named(client):
     answer = await post(client, b'{"task": 1}\n' * 5000, NDJSON)
     assert len(paths(answer)) == 100
     assert answer.json()["detail"] == "100 fields are wrong, perhaps more; `errors` names those"
+
+
+async def test_large_batches_have_a_limit_together(client, node, monkeypatch):
+    monkeypatch.setattr(endpoint, "LARGEST_TOGETHER", 3 * 1024 * 1024)
+    job = json.dumps({"task": "a", "payload": "x" * 1000}).encode() + b"\n"
+    begun, go = asyncio.Event(), asyncio.Event()
+    create_many = node.jobs.create_many
+
+    async def slowly(*args):
+        begun.set()
+        await go.wait()
+        return await create_many(*args)
+
+    monkeypatch.setattr(node.jobs, "create_many", slowly)
+    first = asyncio.create_task(post(client, job * 2000, NDJSON))
+    await begun.wait()
+    refused = await post(client, job * 2000, NDJSON)
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+    go.set()
+    assert (await first).status_code == 201
+    assert (await post(client, job, NDJSON)).status_code == 201
+    assert (await post(client, job * 2000, NDJSON)).status_code == 201

@@ -30,8 +30,7 @@ class Gone(Exception):
 
 async def read_body(receive: Receive, headers: RawHeaders, limit: int) -> Text:
     """The whole body; a larger one is refused unread."""
-    declared = headers.get(b"content-length", b"")
-    if declared.isdigit() and int(declared[:20]) > limit:
+    if declared_size(headers, 0) > limit:
         raise _too_large(limit)
     chunk, more = await _next_chunk(receive)
     if not more and len(chunk) <= limit:
@@ -43,6 +42,11 @@ async def read_body(receive: Receive, headers: RawHeaders, limit: int) -> Text:
     if len(body) > limit:
         raise _too_large(limit)
     return body
+
+
+def declared_size(headers: RawHeaders, unknown: int) -> int:
+    declared = headers.get(b"content-length", b"")
+    return int(declared[:20]) if declared.isdigit() else unknown
 
 
 async def _next_chunk(receive: Receive) -> tuple[bytes, bool]:

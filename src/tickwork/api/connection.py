@@ -12,7 +12,14 @@ import httptools
 import structlog
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from tickwork.api.problem import BROKEN_HEAD, HEAD_TOO_LARGE, TIMED_OUT, TOO_MANY_CONNECTIONS, Refusal
+from tickwork.api.problem import (
+    BROKEN_HEAD,
+    HEAD_TOO_LARGE,
+    TIMED_OUT,
+    TOO_MANY_CONNECTIONS,
+    TRY_AGAIN,
+    Refusal,
+)
 from tickwork.api.reply import head
 
 LARGEST_HEAD = 64 * 1024  # bytes
@@ -200,7 +207,7 @@ class Connection(HttpToolsProtocol):
     # Refusals
 
     def _turn_away(self) -> None:
-        refusal = Refusal(TOO_MANY_CONNECTIONS, "all connections are in use", headers={"retry-after": "2"})
+        refusal = Refusal(TOO_MANY_CONNECTIONS, "all connections are in use", headers=TRY_AGAIN)
         self.transport.write(_raw(refusal))
         self.transport.close()
         if self.loop.time() > Connection._warned_at + _BETWEEN_WARNINGS:

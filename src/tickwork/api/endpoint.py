@@ -1,20 +1,29 @@
 """All requests to one path, from the first byte to the last: the only place where HTTP meets a handler."""
 
 from asyncio import to_thread
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
 from tickwork.api.auth import NOBODY, authenticate, require
-from tickwork.api.body import LIMIT_DEFAULT, Gone, check_media, media_of, read_body
+from tickwork.api.body import LIMIT_DEFAULT, MEBIBYTE, Gone, check_media, declared_size, media_of, read_body
 from tickwork.api.call import Call
 from tickwork.api.head import RawHeaders, check_headers
 from tickwork.api.idempotency import KEY_HEADER, fingerprint, once
 from tickwork.api.metric import observe
 from tickwork.api.node import ServerNode
-from tickwork.api.problem import BROKEN_BODY, NOT_FOUND, WRONG_METHOD, Refusal, refusal_for
+from tickwork.api.problem import (
+    BROKEN_BODY,
+    NOT_FOUND,
+    TRY_AGAIN,
+    UNAVAILABLE,
+    WRONG_METHOD,
+    Refusal,
+    refusal_for,
+)
 from tickwork.api.query import parse_query
 from tickwork.api.reply import Reply, send_reply
 from tickwork.api.request_id import request_id_of
@@ -24,6 +33,7 @@ from tickwork.api.stream import send_stream
 from tickwork.api.wait import unless_gone
 from tickwork.model.tenancy import Caller
 
+LARGEST_TOGETHER = 128 * MEBIBYTE  # of the large requests to one path
 _LARGEST_ON_LOOP = 128 * 1024
 _REFUSED = 300
 _EMPTY_BODIES = (b"", b"{}")
@@ -35,6 +45,7 @@ class Endpoint:
     def __init__(self, node: ServerNode, path: str, routes: Iterable[Route]) -> None:
         self._node = node
         self._path = path
+        self._taken = 0  # bytes of the large requests that are worked on
         self._routes = {route.method: route for route in routes}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,6 +71,14 @@ class Endpoint:
         caller = await self._admitted(route, headers)
         if route is None:
             raise self._no_route(scope)
+        if route.body is None or route.body.limit <= LIMIT_DEFAULT:
+            return await self._answer(route, caller, scope, headers, receive)
+        with self._room_for(declared_size(headers, route.body.limit)):
+            return await self._answer(route, caller, scope, headers, receive)
+
+    async def _answer(
+        self, route: Route, caller: Caller, scope: Scope, headers: RawHeaders, receive: Receive
+    ) -> Reply:
         query = parse_query(scope["query_string"], route.query) if route.query else None
         raw = await _raw_body(route, headers, receive)
         body = await _body(route, raw, headers)
@@ -77,6 +96,18 @@ class Endpoint:
             return await route.handler(call)
         mark = fingerprint(route.method, scope["path"], scope["query_string"], raw)
         return await once(call, mark, route.handler)
+
+    @contextmanager
+    def _room_for(self, size: int) -> Iterator[None]:
+        """A client may have many large requests at once; together they have their limit too."""
+        taken = min(size, LARGEST_TOGETHER) if size > LIMIT_DEFAULT else 0
+        if self._taken + taken > LARGEST_TOGETHER:
+            raise Refusal(UNAVAILABLE, "too many large requests came at once", headers=TRY_AGAIN)
+        self._taken += taken
+        try:
+            yield
+        finally:
+            self._taken -= taken
 
     async def _admitted(self, route: Route | None, headers: RawHeaders) -> Caller:
         """Without a key there is not even an answer to what exists."""

@@ -24,7 +24,7 @@ from tickwork.model.fault import MOST_ERRORS
 
 MEDIA = "application/problem+json"
 TYPES_PATH = "/docs/problems"
-_RETRY_AFTER_SECONDS = "2"
+TRY_AGAIN = {"retry-after": "2"}  # seconds
 _UNAVAILABLE_DETAIL = "the server cannot use its database just now"  # which and why is for its log
 _log = structlog.get_logger()
 
@@ -161,9 +161,9 @@ UNAVAILABLE = ProblemType(
     "unavailable",
     503,
     "The server cannot answer just now",
-    "The database cannot be reached, or cannot store anything, for the moment. Repeat the request "
-    "after `Retry-After` seconds; with the same `Idempotency-Key` it takes effect once, whether or not it did "
-    "the first time.",
+    "The database cannot be reached, or cannot store anything, for the moment, or too many large requests came at "
+    "once. Repeat the request after `Retry-After` seconds; with the same `Idempotency-Key` it takes effect once, "
+    "whether or not it did the first time.",
 )
 TOO_MANY_CONNECTIONS = ProblemType(
     "too-many-connections",
@@ -267,9 +267,9 @@ def _foreseen(error: Exception) -> Refusal | None:
         kind = KEY_REUSED if isinstance(error, KeyReused) else INVALID
         return Refusal(kind, _summary(error.errors), error.errors)
     if isinstance(error, Unavailable):
-        return Refusal(UNAVAILABLE, _UNAVAILABLE_DETAIL, headers={"retry-after": _RETRY_AFTER_SECONDS})
+        return Refusal(UNAVAILABLE, _UNAVAILABLE_DETAIL, headers=TRY_AGAIN)
     if isinstance(error, QueueFull):
-        return Refusal(QUEUE_FULL, str(error), headers={"retry-after": _RETRY_AFTER_SECONDS})
+        return Refusal(QUEUE_FULL, str(error), headers=TRY_AGAIN)
     kinds = (kind for errors, kind in _KINDS.items() if isinstance(error, errors))
     return next((Refusal(kind, str(error)) for kind in kinds), None)
 
