@@ -11,6 +11,7 @@ from tickwork.model.job import CreatedJob, JobRequest
 
 LARGEST_BATCH = 10_000
 _LARGEST_BODY = 32_000_000
+_MOST_VALUES = 250_000  # as the server counts them: commas and opening brackets
 
 
 def create_jobs(jobs: Iterable[JobRequest | JobFields]) -> Steps[list[CreatedJob]]:
@@ -26,15 +27,21 @@ def create_jobs(jobs: Iterable[JobRequest | JobFields]) -> Steps[list[CreatedJob
 def _bodies(encoded: Iterable[bytes]) -> Iterator[bytes]:
     """JSON arrays within the limits."""
     items: list[bytes] = []
-    size = 0
+    size = values = 0
     for item in encoded:
-        if len(items) == LARGEST_BATCH or (items and size + len(item) > _LARGEST_BODY):
-            yield _array(items)
-            items, size = [], 0
-        items.append(item)
         size += len(item) + 1
+        values += _values(item)
+        if items and (len(items) == LARGEST_BATCH or size > _LARGEST_BODY or values > _MOST_VALUES):
+            yield _array(items)
+            items, size, values = [], len(item) + 1, _values(item)
+        items.append(item)
     if items:
         yield _array(items)
+
+
+def _values(item: bytes) -> int:
+    """At least as many as the server counts: those in texts count here, too, and the comma behind it."""
+    return item.count(b",") + item.count(b"{") + item.count(b"[") + 1
 
 
 def _array(items: list[bytes]) -> bytes:

@@ -211,6 +211,13 @@ def test_sends_many_jobs_in_batches(server, client, monkeypatch):
     assert [job.id for job in created] == ["j1", "j1", "j1"]
 
 
+def test_a_batch_holds_no_more_values_than_a_server_takes(server, client, monkeypatch):
+    monkeypatch.setattr("tickwork.client.batch._MOST_VALUES", 25)
+    server.will_answer(page(), 201)
+    client.create_jobs({"task": "x", "payload": list(range(10))} for _ in range(3))
+    assert [len(msgspec.json.decode(asked.body)) for asked in server.asked] == [1, 1, 1]
+
+
 def test_a_batch_stays_within_what_a_server_reads(server, client, monkeypatch):
     monkeypatch.setattr("tickwork.client.batch._LARGEST_BODY", 100)
     server.will_answer(page(), 201)
