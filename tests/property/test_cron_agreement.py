@@ -65,7 +65,7 @@ WEEKDAYS = [
 def test_every_pair_of_day_fields_means_the_same_days_as_in_cronsim(date: str) -> None:
     """A field that begins with a star asks for both to match, in every form that it can have."""
     for weekday in WEEKDAYS:
-        understood = understand(f"0 0 {date} * {weekday}", None, now=BEGIN)
+        understood = understand(f"0 0 {date} * {weekday}", None, now=BEGIN).schedule
         assert isinstance(understood, Recurring)
         ours, due = [], understood.timing.next_after(BEGIN)
         while due is not None and due < END:

@@ -120,7 +120,7 @@ def test_the_next_due_time_after_any_instant_is_found_with_little_work(
     schedule: str | dict[str, Any], zone: str, after: datetime
 ) -> None:
     try:
-        understood = understand(schedule, zone, now=NOW)
+        understood = understand(schedule, zone, now=NOW).schedule
     except Invalid:
         return
     assert isinstance(understood, Recurring)
@@ -153,7 +153,7 @@ def test_limits_at_the_ends_of_time_are_kept_or_refused(form: str, zone: str, st
 
 @pytest.mark.parametrize("schedule", [*DENSE[:3], *JOINED], ids=lambda schedule: str(schedule)[:60])
 def test_runs_are_counted_with_little_work_for_each(schedule: str | dict[str, Any]) -> None:
-    understood = understand(schedule, "Europe/Paris", now=NOW)
+    understood = understand(schedule, "Europe/Paris", now=NOW).schedule
     assert isinstance(understood, Recurring)
     timing = understood.timing
     most = MOST_CALLS + 60 * MOST_RUNS
@@ -163,7 +163,7 @@ def test_runs_are_counted_with_little_work_for_each(schedule: str | dict[str, An
 
 def test_walking_gives_what_asking_again_and_again_gives() -> None:
     for schedule in (*SPARSE[:2], *JOINED, {"any": ["*/5 * * * *", "*/7 * * * *", {"every": 300}]}):
-        understood = understand(schedule, "Europe/Paris", now=NOW)
+        understood = understand(schedule, "Europe/Paris", now=NOW).schedule
         assert isinstance(understood, Recurring)
         asked: list[datetime] = []
         due = understood.timing.next_after(NOW)

@@ -65,6 +65,8 @@ class Change:
         await self._update(row, spec, timing, lane, moved)
         if moved:
             await self._arrive(upcoming, row, timing, lane, spec)
+        elif old_rule:
+            await self._make_up_for_move(upcoming, row, old_rule, lane, spec)
         await self._go_with(row, spec, timing, ids)
 
     async def _update(
@@ -123,6 +125,25 @@ class Change:
             await upcoming.add_late(lane, spec.priority, timing.due, spec.request.overlap, fired=())
         if paused:
             await upcoming.hold(lane)
+
+    async def _make_up_for_move(
+        self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule, lane: int, spec: JobSpec
+    ) -> None:
+        """With another priority the job stands elsewhere among those of its rule, perhaps where firing has just been."""
+        due = rule.passed_over((row["priority"], row["id"]), (spec.priority, row["id"]))
+        if due and _takes_part(row, due):
+            fired = [rule.last_at, rule.next_at]
+            await upcoming.add_late(lane, spec.priority, due, spec.request.overlap, fired)
+
+
+def _takes_part(row: asyncpg.Record, due: datetime) -> bool:
+    """Whether its rule fires the job at that time, as pick_jobs decides it."""
+    return (
+        row["status"] == JobStatus.ACTIVE
+        and not row["depends"]
+        and row["active_from"] <= due
+        and (row["active_until"] is None or row["active_until"] >= due)
+    )
 
 
 def _asks_for_another_time(row: asyncpg.Record, spec: JobSpec) -> bool:

@@ -97,7 +97,8 @@ SELECT j.* FROM (SELECT DISTINCT unnest($2::text[]) AS key) wanted CROSS JOIN LA
 
 -- name: lock_jobs_by_key
 -- Locks the jobs that have these keys: each is found by its key, and then they are locked in the order of their ids.
-SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, key, overlap::text,
+SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, key, active_from, active_until,
+    overlap::text,
     followed, depends
 FROM tickwork.job
 WHERE id = ANY(ARRAY(
@@ -116,8 +117,8 @@ SELECT rule_id FROM tickwork.job WHERE tenant_id = $1 AND id = $2;
 
 -- name: lock_job
 -- Locks a job to change it.
-SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, active_until, runs_left,
-    overlap::text, followed, depends
+SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, active_from, active_until,
+    runs_left, overlap::text, followed, depends
 FROM tickwork.job WHERE tenant_id = $1 AND id = $2
 FOR UPDATE;
 
