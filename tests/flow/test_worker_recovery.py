@@ -198,11 +198,11 @@ async def test_a_renewed_lease_keeps_the_work_going(monkeypatch):
 
 
 async def test_leaves_a_server_that_has_fallen_silent_but_keeps_its_work(monkeypatch):
-    monkeypatch.setattr(worker_module, "_SILENCE", 0.02)
     gate = Gate()
     async with working(gate.app, servers=2) as bench:
         first = await bench.connected()
         first.renew = False
+        monkeypatch.setattr(worker_module, "_SILENCE", 0.02)
         await first.run(run_of("gate"))
         second = await bench.conversation(server=1)
         hello = await second.expect(Hello)

@@ -45,7 +45,7 @@ class Client:
         """As much of a task as workers have places for, one under a limit that is then used up, and what falls due
         soon: more of it under that limit, beside another task."""
         now = {"task": task, "schedule": {"at": self._world.now.isoformat()}, "payload": {}}
-        soon = {"schedule": {"every": "5s", **_WINDOW}}
+        soon = {"schedule": {"every": "5s", **_WINDOW}, "payload": {}}
         used_up = {"limits": [{"key": f"full {self._requests}", "max_running": 1}]}
         (other,) = {*TASKS} - {task}
         chosen = [{**now, **used_up}, *[{**now, "limits": []}] * (places - 1)]

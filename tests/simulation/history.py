@@ -16,7 +16,7 @@ from support.oracle import due_times
 
 _STEPS = 130
 _FAULTS = (5, 9)
-_ROUNDS = 120
+_ROUNDS = 80
 _CALM = 3  # rounds after which whatever was stopped before must have been told to its worker
 _ROUND = 3.0  # seconds, as often as workers beat
 _OFTEN = {"fire": 6, "claim": 6, "record": 6, "renew": 5, "rescue": 8, "revoke": 3}  # others less so

@@ -6,7 +6,7 @@ import pytest
 
 from tickwork.model.errors import Unavailable
 from tickwork.model.isolation import Isolation, is_of_a_row
-from tickwork.service import Condition
+from tickwork.service import LoopCondition, Outage
 
 
 class Desk:
@@ -67,8 +67,8 @@ async def test_when_many_fail_no_more_are_set_aside_until_later() -> None:
     assert desk.aside == [*range(30)]
 
 
-def test_a_loop_is_in_trouble_from_the_third_failure_on_until_one_step_goes_well() -> None:
-    condition = Condition("test")
+async def test_a_loop_is_in_trouble_from_the_third_failure_on_until_one_step_goes_well() -> None:
+    condition = LoopCondition("test", Outage())
     for _ in range(2):
         condition.failed(ValueError("the password is hunter2"))
         assert condition.trouble() is None
@@ -79,14 +79,16 @@ def test_a_loop_is_in_trouble_from_the_third_failure_on_until_one_step_goes_well
 
 
 def test_a_database_that_was_away_for_a_moment_is_no_trouble_of_the_loop() -> None:
-    condition = Condition("test")
+    condition = LoopCondition("test", Outage())
     for _ in range(10):
         condition.failed(Unavailable("away"))
     assert condition.trouble() is None
 
 
-def test_what_fails_again_and_again_is_logged_once_in_a_while(capsys: pytest.CaptureFixture[str]) -> None:
-    condition = Condition("test")
+async def test_what_fails_again_and_again_is_logged_once_in_a_while(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    condition = LoopCondition("test", Outage())
     for _ in range(100):
         condition.failed(ValueError("again"))
     assert capsys.readouterr().out.count("step failed") == 1

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickwork.api import shape
-from tickwork.api.shape import TooManyValues, is_deeper
+from tickwork.api.shape import TooManyValues, nests_deeper
 
 TREES = st.recursive(
     st.text(alphabet='ab\\"[]{},é') | st.integers() | st.none(),
@@ -38,22 +38,22 @@ def small_slices(monkeypatch):
 @given(tree=TREES)
 def test_the_depth_is_that_of_the_value(tree):
     text = json.dumps(tree, ensure_ascii=False).encode()
-    assert not is_deeper(text, depth(tree), 1000)
-    assert depth(tree) == 0 or is_deeper(text, depth(tree) - 1, 1000)
+    assert not nests_deeper(text, depth(tree), 1000)
+    assert depth(tree) == 0 or nests_deeper(text, depth(tree) - 1, 1000)
 
 
 @given(tree=TREES)
 def test_no_value_is_overlooked_and_none_counts_more_than_twice(tree):
     text = json.dumps(tree).encode()
-    assert not is_deeper(text, 1000, 2 * values(tree))
+    assert not nests_deeper(text, 1000, 2 * values(tree))
     if values(tree) > 2:
         with pytest.raises(TooManyValues):
-            is_deeper(text, 1000, values(tree) - 2)
+            nests_deeper(text, 1000, values(tree) - 2)
 
 
 def test_what_stands_in_quotes_counts_for_nothing():
-    assert not is_deeper(b'["' + b'[{,\\"' * 1000 + b'"]', 1, 2)
+    assert not nests_deeper(b'["' + b'[{,\\"' * 1000 + b'"]', 1, 2)
 
 
 def test_a_bytearray_is_read_as_well():
-    assert is_deeper(bytearray(b"[[[[[[[[[[[[]]]]]]]]]]]]"), 11, 100)
+    assert nests_deeper(bytearray(b"[[[[[[[[[[[[]]]]]]]]]]]]"), 11, 100)

@@ -60,6 +60,7 @@ _ALWAYS = (
     problem.BROKEN_HEAD,
     problem.WRONG_METHOD,
     problem.TIMED_OUT,
+    problem.INVALID,
     problem.HEAD_TOO_LARGE,
     problem.INTERNAL,
     problem.TOO_MANY_CONNECTIONS,
@@ -186,7 +187,7 @@ def _problems(route: Route, schema_of: dict[Any, Schema]) -> dict[str, Schema]:
 def _usual_problems(route: Route) -> Iterator[ProblemType]:
     yield from _ALWAYS
     if route.scope:
-        yield from (problem.UNAUTHENTICATED, problem.NOT_ALLOWED, problem.INVALID, problem.UNAVAILABLE)
+        yield from (problem.UNAUTHENTICATED, problem.NOT_ALLOWED, problem.UNAVAILABLE)
     if "{" in route.path:
         yield problem.NOT_FOUND
     if route.method == "POST":

@@ -11,6 +11,7 @@ from tickwork.cli.database import as_refused
 from tickwork.client.answer import NewKey
 from tickwork.config import Settings
 from tickwork.define.key import Keys
+from tickwork.logs import configure_logs
 from tickwork.model.errors import WrongSchema
 from tickwork.model.tenancy import Scope
 from tickwork.store.embedded import reached
@@ -22,6 +23,7 @@ from tickwork.store.tenancy import PostgresTenancyStore
 def make_key(
     settings: Settings, name: str, scopes: Sequence[str], tenant: str | None, expires_at: datetime | None
 ) -> NewKey:
+    configure_logs(settings.log_format, settings.log_level)  # not among what is printed
     with as_refused(), _database(settings) as url:
         return asyncio.run(_make_key(url, name, [Scope(scope) for scope in scopes], tenant, expires_at))
 

@@ -13,12 +13,22 @@ from typing import TypeVar
 import structlog
 from prometheus_client import Counter
 
-from tickwork.model.errors import Unavailable
+from tickwork.model.errors import TickworkError, Unavailable
 from tickwork.model.storable import NUL
 
 _MOST = 20  # set aside within
 _WHILE = 60.0  # seconds
 _OF_A_ROW = ("22", "23", "54")  # classes of SQLSTATE: bad data, a broken constraint, more than fits
+# What reading a row that makes no sense raises. Other errors are faults of ours: no row is given up for them.
+_FROM_DATA = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+    TickworkError,
+)
 _LONGEST_REASON = 300
 _SET_ASIDE = Counter(
     "tickwork_set_aside_total", "Rows and reports set aside because they could not be dealt with.", ["loop"]
@@ -90,8 +100,10 @@ class Isolation:
 
 def is_of_a_row(error: Exception) -> bool:
     """Whether it may be what one row or report holds that failed, and not the database or all of them."""
+    if isinstance(error, Unavailable):
+        return False
     state: str | None = getattr(error, "sqlstate", None)
-    return not isinstance(error, Unavailable) and (state is None or state[:2] in _OF_A_ROW)
+    return state[:2] in _OF_A_ROW if state else isinstance(error, _FROM_DATA)
 
 
 def reason_of(error: Exception) -> str:

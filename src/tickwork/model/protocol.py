@@ -38,7 +38,6 @@ LARGEST_MESSAGE = (
     8 * 1024 * 1024
 )  # bytes from a worker; from a server it has no limit but what is in the jobs
 MOST_TOGETHER = 10_000  # outcomes, notes or lines in one message
-_MOST_SLOTS = 100_000
 _MOST_HELD = 1_000_000
 
 Micros = int
@@ -135,7 +134,7 @@ class Hello(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     name: Name
     host: Annotated[str, Meta(max_length=255)]
     version: Annotated[str, Meta(max_length=100)]
-    slots: Annotated[int, Meta(ge=1, le=_MOST_SLOTS)]
+    slots: Annotated[int, Meta(ge=1, le=_MOST_HELD)]
     credit: Credit  # how many attempts it will take into its hands at once
     tasks: Annotated[list[TaskOffer], Meta(max_length=1000)]
     queues: Annotated[list[QueueName], Meta(max_length=100)] = []  # none named: all of them

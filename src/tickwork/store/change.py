@@ -129,7 +129,7 @@ class Change:
     async def _make_up_for_move(
         self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule, lane: int, spec: JobSpec
     ) -> None:
-        """With another priority the job stands elsewhere among those of its rule, perhaps where firing has just been."""
+        """With another priority the job stands elsewhere in its rule, perhaps where firing has just been."""
         due = rule.passed_over((row["priority"], row["id"]), (spec.priority, row["id"]))
         if due and _takes_part(row, due):
             fired = [rule.last_at, rule.next_at]

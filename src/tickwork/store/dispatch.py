@@ -181,7 +181,10 @@ class PostgresRescuing(PostgresSettling):
 
     async def take_leases(self, workers: Sequence[int], limit: int) -> list[Claimed]:
         rows = await self._connection.fetch(self._dispatch["take_leases"], list(workers), limit)
-        return [claim for row in rows for claim in _claims(row)]
+        claims = [claim for row in rows for claim in _claims(row)]
+        return sorted(
+            claims, key=lambda claim: (claim.key, claim.worker_id)
+        )  # all lock them in the same order
 
     async def end(self, workers: Sequence[int]) -> dict[int, str]:
         rows = await self._connection.fetch(self._dispatch["end_dead_workers"], list(workers))

@@ -40,10 +40,13 @@ def reason_of(error: BaseException) -> str:
 
 def unavailable(error: Exception) -> Unavailable:
     """What to raise instead of one of these."""
-    what = "is busy" if isinstance(error, BUSY) else "cannot be reached"
+    return Unavailable(f"the database {_what_it_is(error)}: {reason_of(error)}")
+
+
+def _what_it_is(error: Exception) -> str:
     if isinstance(error, _NOTHING_CAN_BE_STORED):
-        what = "cannot store anything"
-    return Unavailable(f"the database {what}: {reason_of(error)}")
+        return "cannot store anything"
+    return "is busy" if isinstance(error, BUSY) else "cannot be reached"
 
 
 class Condition:
@@ -54,13 +57,14 @@ class Condition:
         self._told: dict[str, float] = {}
 
     def failed(self, error: Exception) -> None:
-        """One line a minute tells of each kind."""
+        """One line a minute tells that it is so: an outage shows itself by several errors."""
         if isinstance(error, _NOTHING_CAN_BE_STORED):
             self.stores = False
-        kind, now = type(error).__name__, monotonic()
-        if now - self._told.get(kind, -_TOLD_EVERY) >= _TOLD_EVERY:
-            self._told[kind] = now
-            _log.warning("database unavailable", kind=kind, error=reason_of(error))
+        what, now = _what_it_is(error), monotonic()
+        if now - self._told.get(what, -_TOLD_EVERY) >= _TOLD_EVERY:
+            self._told[what] = now
+            kind = type(error).__name__
+            _log.warning(f"database unavailable: it {what}", kind=kind, error=reason_of(error))
 
     def can_store(self) -> None:
         self.stores = True

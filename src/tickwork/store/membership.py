@@ -39,8 +39,8 @@ class LockedRule(NamedTuple):
         return None
 
     def passed_over(self, place: tuple[int, int], new_place: tuple[int, int]) -> datetime | None:
-        """The due time that is being fired, when its firing has not come to that place yet and has gone past the new one:
-        a job that moves there would get no execution of it."""
+        """The due time that is being fired, when that has not come to the place yet and has gone past the new one: a
+        job that moves there would get no execution of it."""
         is_between = self.cursor is not None and new_place <= self.cursor < place
         return self.next_at if is_between else None
 
