@@ -195,6 +195,6 @@ def test_rules_are_written_beside_a_link_and_not_through_it(tmp_path):
     target = tmp_path / "precious"
     target.write_text("precious")
     (tmp_path / "pg_hba.conf").symlink_to(target)
-    admit(tmp_path, ['o"brien'], os.geteuid())
+    admit(tmp_path, ['o"brien'], "tickwork", os.geteuid())
     assert target.read_text() == "precious"
     assert 'tickwork "o""brien" all' in (tmp_path / "pg_ident.conf").read_text()

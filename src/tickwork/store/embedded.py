@@ -154,7 +154,7 @@ class EmbeddedPostgres:
         if not (self._cluster / "PG_VERSION").exists():
             self._make_cluster()
         hand_over(self._cluster)
-        if admit(self._cluster, user_names(), server_uid()) and self._running():
+        if admit(self._cluster, user_names(), _ROLE, server_uid()) and self._running():
             self._pg_ctl("reload")
 
     def _make_cluster(self) -> None:

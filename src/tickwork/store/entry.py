@@ -12,9 +12,9 @@ local replication all peer map={_MAP}
 """
 
 
-def admit(cluster: Path, users: Sequence[str], owner: int) -> bool:
-    """Let these users of the machine in and nobody else; whether that is new."""
-    names = "".join(f"{_MAP} {_quoted(user)} all\n" for user in users)
+def admit(cluster: Path, users: Sequence[str], role: str, owner: int) -> bool:
+    """Let these users of the machine in as that role and nobody else; whether that is new."""
+    names = "".join(f"{_MAP} {_quoted(user)} {_quoted(role)}\n" for user in users)
     rules = _write(cluster / "pg_hba.conf", _RULES, owner)
     return (
         _write(cluster / "pg_ident.conf", "# Written by Tickwork at every start.\n" + names, owner) or rules
