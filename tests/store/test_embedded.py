@@ -197,4 +197,4 @@ def test_rules_are_written_beside_a_link_and_not_through_it(tmp_path):
     (tmp_path / "pg_hba.conf").symlink_to(target)
     admit(tmp_path, ['o"brien'], "tickwork", os.geteuid())
     assert target.read_text() == "precious"
-    assert 'tickwork "o""brien" all' in (tmp_path / "pg_ident.conf").read_text()
+    assert 'tickwork "o""brien" "tickwork"' in (tmp_path / "pg_ident.conf").read_text()
