@@ -16,6 +16,7 @@ from tickwork.define.gather import Gatherer
 from tickwork.define.payload import payload_errors, unknown_task
 from tickwork.model.default import NO_DEFAULTS, TaskDefaults, filled
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
+from tickwork.model.fault import MOST_ERRORS
 from tickwork.model.graph import JobGraph
 from tickwork.model.ids import KEY_PREFIX, execution_id, is_key, job_id
 from tickwork.model.job import (
@@ -40,7 +41,6 @@ from tickwork.store.port.read import ReadStore
 _TRIES = 50  # of a change that others keep overtaking
 _MOST_SHOWN = 1000  # jobs of a graph
 _TURN = 0.02  # seconds that a long request is read before others have a turn
-_MOST_ERRORS = 100  # guessing what was meant takes time, and nobody reads more
 
 
 class Jobs:
@@ -166,7 +166,7 @@ class Jobs:
         compiler = Compiler(
             _remembering(self._parse_schedule) if len(requests) > 1 else self._parse_schedule, now
         )
-        errors = builtins.list(islice(_repeated_keys(requests), _MOST_ERRORS))
+        errors = builtins.list(islice(_repeated_keys(requests), MOST_ERRORS))
         specs: builtins.list[JobSpec] = []
         begun = monotonic()
         for number, request in enumerate(requests):
@@ -177,12 +177,12 @@ class Jobs:
                 specs.append(_compile_one(request, tasks, compiler))
             except Invalid as invalid:
                 errors.extend(error.at(number, len(requests)) for error in invalid.errors)
-            if len(errors) >= _MOST_ERRORS:
+            if len(errors) >= MOST_ERRORS:
                 break
         if not errors:
             specs = await self._linked(tenant_id, requests, specs, itself, errors)
         if errors:
-            raise Invalid(errors[:_MOST_ERRORS])
+            raise Invalid(errors[:MOST_ERRORS])
         return specs
 
     async def _linked(
