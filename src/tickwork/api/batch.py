@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from tickwork.api.body import LIMIT_DEFAULT, MEBIBYTE, broken, decode, is_storable
+from tickwork.api.body import MOST_VALUES as MOST_JOB_VALUES
 from tickwork.api.call import Call
 from tickwork.api.problem import CONFLICT, QUEUE_FULL, TOO_LARGE, Refusal
 from tickwork.api.reply import JSON, NDJSON, Reply, json_reply
@@ -24,7 +25,8 @@ LIMIT = 32 * MEBIBYTE
 MOST_JOBS = 10_000
 MOST_VALUES = 250_000
 _MOST_LINES = 2 * MOST_JOBS
-_LARGEST_GROUP = 128 * 1024  # bytes that are decoded in one step
+_LARGEST_AT_ONCE = MEBIBYTE  # bytes of a JSON array that is decoded as a whole
+_LARGEST_GROUP = 128 * 1024  # bytes of a larger one, or of lines, that are decoded in one step
 _BLANK = re.compile(rb"\s*+")
 _TOO_MANY = f"a batch holds at most {MOST_JOBS:,} jobs"
 _array = msgspec.json.Decoder(list[msgspec.Raw])
@@ -60,7 +62,11 @@ def read_batch(raw: Text, media: str) -> list[JobRequest]:
     """Counted and bounded before any job is made of it, then group by group, so that no step holds up the loop for
     long; job by job, which takes three times as long, in a group where something is wrong and must be named."""
     storable = is_storable(raw, DEEPEST if media == NDJSON else DEEPEST + 1, MOST_VALUES)
-    pieces = _lines(raw) if media == NDJSON else _elements(raw)
+    texts = None if media == NDJSON else _elements(raw)
+    if texts and storable and len(raw) <= _LARGEST_AT_ONCE and _are_bounded(texts):
+        with suppress(*UNREADABLE):
+            return _requests.decode(raw)
+    pieces = _lines(raw) if texts is None else _pieces(texts)
     if not pieces:
         raise Invalid.field("", "a batch holds at least one job")
     if len(pieces) > MOST_JOBS:
@@ -100,9 +106,18 @@ def _groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
     yield group
 
 
-def _elements(raw: Text) -> list[_Piece]:
+def _are_bounded(texts: Sequence[msgspec.Raw]) -> bool:
+    """No more than may be, and none with more values than one may have: each value takes a byte at least."""
+    return len(texts) <= MOST_JOBS and max(map(len, texts)) <= MOST_JOB_VALUES
+
+
+def _pieces(texts: Iterable[msgspec.Raw]) -> list[_Piece]:
+    return [_Piece(memoryview(text), index, 1) for index, text in enumerate(texts)]
+
+
+def _elements(raw: Text) -> list[msgspec.Raw]:
     try:
-        return [_Piece(memoryview(text), index, 1) for index, text in enumerate(_array.decode(raw))]
+        return _array.decode(raw)
     except msgspec.ValidationError:
         raise Invalid.field("", "must be a list of jobs", f"one object per line is {NDJSON}") from None
     except UNREADABLE as error:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import UNSET
 
+from tickwork.model.default import NO_DEFAULTS, TaskDefaults, filled
 from tickwork.model.duration import parse_duration
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.job import (
@@ -44,25 +45,29 @@ class Compiler:
         self._now = now
         self._last: tuple[JobRequest, JobSpec] | None = None
 
-    def compile(self, request: JobRequest) -> JobSpec:
-        """Invalid names every field that cannot be understood."""
+    def compile(self, request: JobRequest, defaults: TaskDefaults = NO_DEFAULTS) -> JobSpec:
+        """Invalid names every field that cannot be understood. The defaults are those of its task."""
         alike = msgspec.structs.replace(request, payload=UNSET, depends_on=[], ref=None)
         if request.task and self._last and self._last[0] == alike:
-            return _with_payload(self._last[1], request)
-        spec = _compile(request, alike, self._parse_schedule, self._now)
+            return _with_its_own(self._last[1], request)
+        spec = _compile(filled(request, defaults), self._parse_schedule, self._now)
         self._last = alike, spec
         return spec
 
 
-def _with_payload(spec: JobSpec, request: JobRequest) -> JobSpec:
+def _with_its_own(spec: JobSpec, request: JobRequest) -> JobSpec:
+    """The job that was understood, for one that differs from it only in what is its own."""
     errors: list[FieldError] = []
     payload = _payload(request, errors)
     if errors:
         raise Invalid(errors)
-    return msgspec.structs.replace(spec, request=request, payload=payload)
+    own = msgspec.structs.replace(
+        spec.request, payload=request.payload, depends_on=request.depends_on, ref=request.ref
+    )
+    return msgspec.structs.replace(spec, request=own, payload=payload)
 
 
-def _compile(request: JobRequest, alike: JobRequest, parse_schedule: ParseSchedule, now: datetime) -> JobSpec:
+def _compile(request: JobRequest, parse_schedule: ParseSchedule, now: datetime) -> JobSpec:
     errors = [*_errors_of_handler(request), *errors_of_terms(request.requires, request.limits)]
     schedule = _schedule(request, parse_schedule, now, errors)
     payload = _payload(request, errors)
@@ -83,7 +88,9 @@ def _compile(request: JobRequest, alike: JobRequest, parse_schedule: ParseSchedu
         retry=retry,
         catch_up=request.catch_up,
         schedule=schedule,
-        definition=msgspec.json.encode(alike),
+        definition=msgspec.json.encode(
+            msgspec.structs.replace(request, payload=UNSET, depends_on=[], ref=None)
+        ),
     )
 
 

@@ -14,7 +14,7 @@ from tickwork.define.compile import Compiler, ParseSchedule
 from tickwork.define.dependency import Dependencies, named_jobs, named_keys
 from tickwork.define.gather import Gatherer
 from tickwork.define.payload import payload_errors, unknown_task
-from tickwork.model.default import NO_DEFAULTS, TaskDefaults, filled
+from tickwork.model.default import NO_DEFAULTS, TaskDefaults
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.fault import MOST_ERRORS
 from tickwork.model.graph import JobGraph
@@ -82,9 +82,9 @@ class Jobs:
         """The same, told in brief: what is new is not read again."""
         _, made = await self._make(tenant_id, requests)
         old = [each.job for each in made if not each.is_new]
-        seen = {view.id: view for view in await self._read.jobs_by_id(tenant_id, old)} if old else {}
+        seen = iter(await self._read.jobs_by_id(tenant_id, old) if old else [])
         return [
-            _in_brief(each, request, seen.get(job_id(each.job)))
+            _new_in_brief(each, request) if each.is_new else _in_brief(next(seen), request)
             for each, request in zip(made, requests, strict=True)
         ]
 
@@ -244,9 +244,11 @@ def _view(spec: JobSpec, made: Made) -> JobView | None:
     )
 
 
-def _in_brief(made: Made, request: JobRequest, seen: JobView | None) -> CreatedJob:
-    if seen:
-        return CreatedJob(seen.id, request.key, seen.next_run_at, seen.execution_id)
+def _in_brief(seen: JobView, request: JobRequest) -> CreatedJob:
+    return CreatedJob(seen.id, request.key, seen.next_run_at, seen.execution_id)
+
+
+def _new_in_brief(made: Made, request: JobRequest) -> CreatedJob:
     execution = execution_id(made.job, made.scheduled_for) if made.scheduled_for else None
     return CreatedJob(job_id(made.job), request.key, made.next_run_at, execution)
 
@@ -254,7 +256,7 @@ def _in_brief(made: Made, request: JobRequest, seen: JobView | None) -> CreatedJ
 def _compile_one(request: JobRequest, tasks: _KnownTasks, compiler: Compiler) -> JobSpec:
     errors: list[FieldError] = []
     try:
-        spec = compiler.compile(filled(request, tasks.defaults(request.task)))
+        spec = compiler.compile(request, tasks.defaults(request.task))
     except Invalid as invalid:
         errors.extend(invalid.errors)
     if request.task and request.task != HTTP_TASK:

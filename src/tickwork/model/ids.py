@@ -5,6 +5,7 @@ it, and handlers can use it as an idempotency key. Ids hold no dot, as Standard 
 """
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from tickwork.model.errors import BadId
 
@@ -70,7 +71,13 @@ def parse_backfill_id(text: str) -> int:
 
 
 def execution_id(job: int, scheduled_for: datetime) -> str:
-    return f"e{_encode(job)}-{_encode(to_micros(scheduled_for))}"
+    return f"e{_encode(job)}-{_encode_instant(scheduled_for)}"
+
+
+@lru_cache(maxsize=1024)
+def _encode_instant(at: datetime) -> str:
+    """Remembered, as thousands of executions share a due time."""
+    return _encode(to_micros(at))
 
 
 def parse_execution_id(text: str) -> tuple[int, datetime]:

@@ -48,11 +48,16 @@ async def test_a_job_that_says_nothing_is_run_as_its_task_says(client: httpx2.As
 
 
 async def test_jobs_of_a_batch_too(client: httpx2.AsyncClient) -> None:
-    batch = [{"task": "work"}, {"task": "work", "priority": "normal"}]
+    batch = [
+        {"task": "work", "payload": {"n": 1}},
+        {"task": "work", "payload": {"n": 2}},
+        {"task": "work", "priority": "normal"},
+    ]
     made = (await client.post("/v1/jobs/batch", json=batch)).json()["items"]
-    first, second = [(await client.get(f"/v1/jobs/{each['id']}")).json() for each in made]
-    assert shown(first) == ("high", "mail", 90.0, 2, ["OSError"])
-    assert shown(second) == ("normal", "mail", 90.0, 2, ["OSError"])
+    first, alike, other = [(await client.get(f"/v1/jobs/{each['id']}")).json() for each in made]
+    assert shown(first) == shown(alike) == ("high", "mail", 90.0, 2, ["OSError"])
+    assert (first["payload"], alike["payload"]) == ({"n": 1}, {"n": 2})
+    assert shown(other) == ("normal", "mail", 90.0, 2, ["OSError"])
 
 
 async def test_what_a_job_says_counts_also_when_it_is_what_tickwork_would_say(
