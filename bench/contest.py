@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from store import Store, postgres, redis
-from tickwork.bench.ledger import LEDGER_FOLDER, Ledgers
+from tickwork.bench.run_ledger import LEDGER_FOLDER, Ledgers
 
 BENCH = Path(__file__).parent
 PYTHON = BENCH.parent / "build" / "bench-venv" / "bin" / "python"

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import msgspec
 from contest import CONTESTS
 
-from tickwork.bench.plan import SCENARIOS, scenario
-from tickwork.bench.plot import Bar, bars, plot
+from tickwork.bench.scenario_options import SCENARIOS, scenario
+from tickwork.bench.svg_plot import Bar, bars, plot
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "build" / "bench"

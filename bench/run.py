@@ -19,8 +19,8 @@ import report
 from contest import CONTESTS, DURABILITY, PYTHON, Contest, Failed, measure
 
 from store import NoRedis
-from tickwork.bench.machine import describe_machine
-from tickwork.bench.plan import SCENARIOS
+from tickwork.bench.resource_meter import describe_machine
+from tickwork.bench.scenario_options import SCENARIOS
 
 OUT = report.FIGURES
 OURS = "tickwork"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from tickwork.store.embedded import EmbeddedPostgres
+from tickwork.store.embedded.server import EmbeddedPostgres
 
 _WITHIN = 30.0
 

@@ -12,12 +12,12 @@ import pytest
 from support.database import create_database, drop_database
 from support.postgres import PROGRAMS
 from support.skip import pytest_terminal_summary  # noqa: F401 (pytest finds it here)
-from tickwork.app import Node
 from tickwork.config import Settings
-from tickwork.store.embedded import EmbeddedPostgres
+from tickwork.node import Node
+from tickwork.store.embedded.server import EmbeddedPostgres
 from tickwork.store.migrate import upgrade
-from tickwork.store.partition import Partitions
 from tickwork.store.pool import Database
+from tickwork.store.retention import Partitions
 from tickwork.testing.clock import SettableClock
 
 

@@ -4,13 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tickwork.client.asynchronous import AsyncClient
-    from tickwork.client.sync import Client
-    from tickwork.define.handle import ExecutionFailed, Handle
-    from tickwork.define.registry import App
-    from tickwork.define.task import Task
-    from tickwork.define.workflow import Step, Steps, gather
-    from tickwork.model.context import Context
+    from tickwork.client.async_client import AsyncClient
+    from tickwork.client.sync_client import Client
     from tickwork.model.errors import (
         BadId,
         Conflict,
@@ -29,8 +24,12 @@ if TYPE_CHECKING:
     )
     from tickwork.model.execution import ExecutionStatus
     from tickwork.model.job import JobStatus
-    from tickwork.model.steering import Cancel, NoRetry, Snooze
-    from tickwork.model.terms import FairShare, Limit, Requires
+    from tickwork.model.placement import FairShare, Limit, Requires
+    from tickwork.model.task_context import Cancel, Context, NoRetry, Snooze
+    from tickwork.sdk.app import App
+    from tickwork.sdk.job_handle import ExecutionFailed, Handle
+    from tickwork.sdk.task import Task
+    from tickwork.sdk.workflow import Step, Steps, gather
 
 __version__ = "0.1.0"
 __all__ = [
@@ -70,38 +69,38 @@ __all__ = [
 ]
 
 _HOMES = {
-    "App": "tickwork.define.registry",
-    "AsyncClient": "tickwork.client.asynchronous",
+    "App": "tickwork.sdk.app",
+    "AsyncClient": "tickwork.client.async_client",
     "BadId": "tickwork.model.errors",
-    "Cancel": "tickwork.model.steering",
-    "Client": "tickwork.client.sync",
+    "Cancel": "tickwork.model.task_context",
+    "Client": "tickwork.client.sync_client",
     "Conflict": "tickwork.model.errors",
-    "Context": "tickwork.model.context",
-    "ExecutionFailed": "tickwork.define.handle",
+    "Context": "tickwork.model.task_context",
+    "ExecutionFailed": "tickwork.sdk.job_handle",
     "ExecutionStatus": "tickwork.model.execution",
-    "FairShare": "tickwork.model.terms",
+    "FairShare": "tickwork.model.placement",
     "FieldError": "tickwork.model.errors",
-    "Handle": "tickwork.define.handle",
+    "Handle": "tickwork.sdk.job_handle",
     "Invalid": "tickwork.model.errors",
     "JobStatus": "tickwork.model.job",
     "KeyReused": "tickwork.model.errors",
     "LeaseGone": "tickwork.model.errors",
-    "Limit": "tickwork.model.terms",
-    "NoRetry": "tickwork.model.steering",
+    "Limit": "tickwork.model.placement",
+    "NoRetry": "tickwork.model.task_context",
     "NotAllowed": "tickwork.model.errors",
     "NotFound": "tickwork.model.errors",
     "QueueFull": "tickwork.model.errors",
-    "Requires": "tickwork.model.terms",
-    "Snooze": "tickwork.model.steering",
+    "Requires": "tickwork.model.placement",
+    "Snooze": "tickwork.model.task_context",
     "Stale": "tickwork.model.errors",
     "StaleAttempt": "tickwork.model.errors",
-    "Step": "tickwork.define.workflow",
-    "Steps": "tickwork.define.workflow",
-    "Task": "tickwork.define.task",
+    "Step": "tickwork.sdk.workflow",
+    "Steps": "tickwork.sdk.workflow",
+    "Task": "tickwork.sdk.task",
     "TickworkError": "tickwork.model.errors",
     "Unavailable": "tickwork.model.errors",
     "WrongSchema": "tickwork.model.errors",
-    "gather": "tickwork.define.workflow",
+    "gather": "tickwork.sdk.workflow",
 }
 
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 import msgspec
 from msgspec import Meta
 
-from tickwork.model.duration import format_duration, parse_duration
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.quantities import format_duration, parse_duration
 
 CONFIG_FILE = Path("tickwork.toml")
 PREFIX = "TICKWORK_"

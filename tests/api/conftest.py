@@ -5,8 +5,8 @@ import httpx2
 import pytest
 from paper_node import PaperNode
 
-from tickwork.api.server import build_app
-from tickwork.api.web import Web
+from tickwork.api.asgi_app import build_app
+from tickwork.api.http_server import Web
 
 
 @pytest.fixture

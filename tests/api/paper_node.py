@@ -10,19 +10,18 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from tickwork.model.access import Caller, KeyView, Scope
+from tickwork.model.attempt_log import AttemptProgress, LogEntry
 from tickwork.model.backfill import BackfillPlan, BackfillStatus, BackfillView
-from tickwork.model.breaker import BreakerState, BreakerView
+from tickwork.model.circuit_breaker import BreakerState, BreakerView
 from tickwork.model.dead_letter import Discarded, Redriven
 from tickwork.model.errors import Conflict, Invalid, KeyReused, NotFound, Stale
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
-from tickwork.model.graph import GraphJob, JobGraph
 from tickwork.model.ids import backfill_id, execution_id, job_id, key_id, worker_id
-from tickwork.model.job import CatchUp, CreatedJob, JobStatus, JobView, running
-from tickwork.model.log import AttemptProgress, LogEntry
+from tickwork.model.job import CatchUp, CreatedJob, GraphJob, JobGraph, JobStatus, JobView, running
 from tickwork.model.page import Page
-from tickwork.model.preview import Preview
 from tickwork.model.queue import QueueView
-from tickwork.model.rest import (
+from tickwork.model.rest_worker import (
     ClaimedExecution,
     ClaimedWork,
     Heartbeat,
@@ -30,9 +29,9 @@ from tickwork.model.rest import (
     ReportedAttempt,
     StopRequest,
 )
-from tickwork.model.retry import RetryPolicy
-from tickwork.model.tenancy import Caller, KeyView, Scope
-from tickwork.model.why import Cause, Why
+from tickwork.model.retry_policy import RetryPolicy
+from tickwork.model.schedule import Preview
+from tickwork.model.why_waiting import Cause, Why
 from tickwork.model.worker import TaskView, WorkerView
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tickwork.api import endpoint
-from tickwork.api.batch import MOST_JOBS
+from tickwork.api.job_batch_routes import MOST_JOBS
 
 JSON = {"content-type": "application/json"}
 NDJSON = {"content-type": "application/x-ndjson"}

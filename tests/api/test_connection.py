@@ -7,7 +7,7 @@ import urllib.request
 
 import pytest
 
-from tickwork.api import connection
+from tickwork.api import http_server as connection
 
 ADMIN = b"authorization: Bearer admin\r\n"
 JSON = b"content-type: application/json\r\n"

@@ -5,11 +5,11 @@ import pytest
 from openapi_spec_validator import validate
 from paper_node import NOON, PaperNode
 
-from tickwork.api.docs import PAGES
+from tickwork.api.asgi_app import ROUTES, build_app
+from tickwork.api.docs_pages import PAGES
 from tickwork.api.openapi import document
-from tickwork.api.server import ROUTES, build_app
+from tickwork.model.access import Scope
 from tickwork.model.ids import backfill_id, execution_id, job_id, key_id, worker_id
-from tickwork.model.tenancy import Scope
 
 IDS = {
     "jobs": job_id(1),

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from tickwork.model.fault import MOST_ERRORS
+from tickwork.model.validation import MOST_ERRORS
 
 
 def errors(answer):

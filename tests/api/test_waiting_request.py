@@ -4,7 +4,7 @@ import asyncio
 
 from paper_node import PaperNode
 
-from tickwork.api.server import build_app
+from tickwork.api.asgi_app import build_app
 from tickwork.model.ids import worker_id
 
 

@@ -15,15 +15,15 @@ import pytest
 from support.proxy import COMMIT, Upstream, Wire
 from support.scripted import ScriptedWorker
 from support.stepping import run_due
-from tickwork.api.server import build_app
-from tickwork.app import Node
+from tickwork.api.asgi_app import build_app
 from tickwork.config import Settings
 from tickwork.dispatch import rescue
+from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import Unavailable
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import parse_execution_id, parse_worker_id
 from tickwork.model.job import JobRequest, RetryRequest
-from tickwork.model.rest import (
+from tickwork.model.rest_worker import (
     ClaimRequest,
     CompleteReport,
     ErrorReport,
@@ -31,7 +31,7 @@ from tickwork.model.rest import (
     StartReport,
     WorkerRequest,
 )
-from tickwork.model.tenancy import Caller, Scope
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -9,8 +9,8 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.waiting import eventually
-from tickwork.app import _CONNECTIONS, Node
-from tickwork.model.protocol import Beat, Renewed
+from tickwork.model.worker_protocol import Beat, Renewed
+from tickwork.node import _CONNECTIONS, Node
 
 _NEVER = 3600.0
 

@@ -11,13 +11,13 @@ import pytest
 from support.scripted import ScriptedWorker
 from support.session import end_sessions
 from support.stepping import run_due
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.dispatch import rescue
 from tickwork.model.errors import Unavailable
 from tickwork.model.job import JobRequest
+from tickwork.node import Node
 from tickwork.store.pool import Database
-from tickwork.store.trigger import PostgresTriggerStore
+from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.testing.clock import SettableClock
 from tickwork.trigger.catch_up import GRACE
 from tickwork.trigger.fire import LEAD

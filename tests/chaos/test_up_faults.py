@@ -16,9 +16,9 @@ from support.history import History, begun_twice, early, unfinished
 from support.ledger import Ledger
 from support.load import Load
 from support.waiting import eventually
-from tickwork.client.address import find_server
-from tickwork.client.asynchronous import AsyncClient
-from tickwork.store.embedded import EmbeddedPostgres
+from tickwork.client.async_client import AsyncClient
+from tickwork.client.server_address import find_server
+from tickwork.store.embedded.server import EmbeddedPostgres
 
 
 class Up:

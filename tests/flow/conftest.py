@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
 from tickwork.config import Settings
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 

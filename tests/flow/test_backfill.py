@@ -8,14 +8,14 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.backfill import BackfillRequest, BackfillView
 from tickwork.model.errors import Conflict, Invalid, Unavailable
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus, ExecutionView
 from tickwork.model.job import JobRequest
-from tickwork.model.protocol import Failure, Run
-from tickwork.store.backfill import PostgresBackfillStore
+from tickwork.model.worker_protocol import Failure, Run
+from tickwork.node import Node
+from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.testing.clock import SettableClock
 
 TENANT, JOB = 1, 1

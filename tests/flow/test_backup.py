@@ -16,12 +16,12 @@ import msgspec
 import pytest
 
 from support.command import tickwork
-from tickwork.client.address import find_server
-from tickwork.client.sync import Client
+from tickwork.client.server_address import find_server
+from tickwork.client.sync_client import Client
 from tickwork.model.errors import TickworkError
-from tickwork.store.embedded import EmbeddedPostgres
+from tickwork.store.embedded.programs import output_of
+from tickwork.store.embedded.server import EmbeddedPostgres
 from tickwork.store.migrate import upgrade
-from tickwork.store.program import output_of
 
 TASKS = """
 from tickwork import App

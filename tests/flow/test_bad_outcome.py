@@ -6,11 +6,11 @@ import asyncpg
 import msgspec
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter
 from tickwork.model.ids import parse_execution_id
 from tickwork.model.job import JobRequest
-from tickwork.model.protocol import Beat, Claim, Failure, Hello, Outcome, Outcomes, Run, TaskOffer
+from tickwork.model.worker_protocol import Beat, Claim, Failure, Hello, Outcome, Outcomes, Run, TaskOffer
+from tickwork.node import Node
 
 TENANT = 1
 LARGE = 256 * 1024

@@ -9,15 +9,15 @@ import pytest
 
 from support.scripted import ScriptedWorker, note_of
 from tickwork.api.reply import json_reply
-from tickwork.app import Node
+from tickwork.model.access import Caller, Scope
 from tickwork.model.dead_letter import DeadLetterFilter
 from tickwork.model.execution import ExecutionFilter, ExecutionView
 from tickwork.model.ids import parse_execution_id, parse_worker_id
 from tickwork.model.job import JobFilter, JobRequest, RetryRequest
-from tickwork.model.parent import read_outcomes
-from tickwork.model.protocol import Failure
-from tickwork.model.rest import ClaimRequest, WorkerRequest
-from tickwork.model.tenancy import Caller, Scope
+from tickwork.model.rest_worker import ClaimRequest, WorkerRequest
+from tickwork.model.task_context import read_outcomes
+from tickwork.model.worker_protocol import Failure
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

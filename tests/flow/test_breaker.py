@@ -11,18 +11,17 @@ from http_target import respond, target
 from support.scripted import ScriptedWorker
 from support.stepping import run_due
 from support.waiting import eventually
-from tickwork.app import Node
 from tickwork.config import Settings
-from tickwork.execute.ending import raised, returned_json
-from tickwork.execute.failure import AttemptFailed
-from tickwork.execute.runners.gate import GatedRunner
-from tickwork.model.breaker import FAILURES_IN_A_ROW, LONGEST_PAUSE, PACE, PAUSE, BreakerState
+from tickwork.execute.attempt_ending import AttemptFailed, raised, returned_json
+from tickwork.execute.runners.http.breaker_gate import GatedRunner
+from tickwork.model.circuit_breaker import FAILURES_IN_A_ROW, LONGEST_PAUSE, PACE, PAUSE, BreakerState
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import ExecutionFilter, ExecutionView
 from tickwork.model.ids import parse_execution_id, parse_job_id
 from tickwork.model.job import HTTP_TASK, HttpTarget, JobRequest, RetryRequest
-from tickwork.model.protocol import Failure, Run
 from tickwork.model.worker import LEASE
+from tickwork.model.worker_protocol import Failure, Run
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -8,7 +8,6 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model import dead_letter
 from tickwork.model.backfill import BackfillRequest
@@ -17,9 +16,10 @@ from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionView
 from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
 from tickwork.model.job import JobRequest, RetryRequest
-from tickwork.model.protocol import Failure, Run
-from tickwork.store.partition import Partitions
+from tickwork.model.worker_protocol import Failure, Run
+from tickwork.node import Node
 from tickwork.store.pool import Database
+from tickwork.store.retention import Partitions
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1
@@ -198,7 +198,7 @@ async def test_the_status_of_a_job_that_is_due_once_follows(still_node: Node, wo
 async def test_two_at_once_redrive_each_one_once(
     settings: Settings, still_node: Node, worker: ScriptedWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tickwork.record.dead_letter.CHUNK", 3)
+    monkeypatch.setattr("tickwork.record.dead_letters.CHUNK", 3)
     await fail(still_node, worker, count=20)
     other = Node(settings)
     await other.open()
@@ -260,7 +260,7 @@ async def test_retry_redrive_and_backfill_at_once_give_one_attempt(
 async def test_a_rate_spreads_them_out_in_the_order_they_failed(
     still_node: Node, clock: SettableClock, worker: ScriptedWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tickwork.record.dead_letter.CHUNK", 2)
+    monkeypatch.setattr("tickwork.record.dead_letters.CHUNK", 2)
     runs: list[Run] = []
     for _ in range(5):
         runs += await fail(still_node, worker)
@@ -291,7 +291,7 @@ async def test_what_fails_again_meanwhile_is_not_redriven_again(
 async def test_those_of_a_cancelled_job_are_refused_and_do_not_stand_in_the_way(
     still_node: Node, worker: ScriptedWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tickwork.record.dead_letter.CHUNK", 1)
+    monkeypatch.setattr("tickwork.record.dead_letters.CHUNK", 1)
     gone, kept = await fail(still_node, worker, count=2)
     await still_node.jobs.cancel(TENANT, gone.job, None)
     done = await still_node.dead_letters.redrive(TENANT, ALL)

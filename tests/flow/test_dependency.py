@@ -6,12 +6,12 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.model.execution import AttemptOutcome, Blocking, ExecutionFilter, ExecutionView
 from tickwork.model.ids import job_id, parse_execution_id, parse_job_id
 from tickwork.model.job import Dependency, JobRequest
-from tickwork.model.parent import read_outcomes
-from tickwork.model.protocol import Failure, Run
+from tickwork.model.task_context import read_outcomes
+from tickwork.model.worker_protocol import Failure, Run
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

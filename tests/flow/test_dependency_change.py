@@ -10,14 +10,14 @@ import pytest
 from support.scripted import ScriptedWorker
 from support.stepping import run_due
 from support.waiting import eventually
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.errors import Conflict, Invalid, TickworkError
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import job_id, parse_job_id
 from tickwork.model.job import Dependency, JobRequest
-from tickwork.model.protocol import Outcome, Run
-from tickwork.store.record import PostgresRecordStore
+from tickwork.model.worker_protocol import Outcome, Run
+from tickwork.node import Node
+from tickwork.store.outcome_store import PostgresRecordStore
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -8,12 +8,12 @@ import asyncpg
 import pytest
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import from_micros, job_id, parse_job_id
 from tickwork.model.job import Dependency, JobRequest
-from tickwork.model.protocol import Failure, Run
+from tickwork.model.worker_protocol import Failure, Run
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -7,13 +7,13 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.errors import Conflict, Invalid
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
 from tickwork.model.job import CatchUp, JobRequest
-from tickwork.model.protocol import Failure, Run
+from tickwork.model.worker_protocol import Failure, Run
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

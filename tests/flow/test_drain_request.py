@@ -8,14 +8,14 @@ import pytest
 from support.cluster import KEY, TASKS, Cluster, Program, task_environment
 from support.scripted import ScriptedWorker
 from support.waiting import eventually
-from tickwork.app import Node
-from tickwork.client.asynchronous import AsyncClient
+from tickwork.client.async_client import AsyncClient
+from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import Invalid, StaleAttempt
 from tickwork.model.ids import worker_id
-from tickwork.model.protocol import Drain
-from tickwork.model.rest import LogText, TaskRequest
-from tickwork.model.tenancy import Caller, Scope
+from tickwork.model.rest_worker import LogText, TaskRequest
 from tickwork.model.worker import WorkerView
+from tickwork.model.worker_protocol import Drain
+from tickwork.node import Node
 
 ADMIN = Caller(1, "default", 2, frozenset({Scope.ADMIN}))
 

@@ -6,9 +6,9 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.model.ids import parse_job_id
 from tickwork.model.job import JobRequest
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.trigger import fire
 

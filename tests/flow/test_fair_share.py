@@ -7,10 +7,10 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import run_due
-from tickwork.app import Node
 from tickwork.model.job import HttpTarget, JobRequest
-from tickwork.model.protocol import Run
-from tickwork.model.terms import FairShare, Limit
+from tickwork.model.placement import FairShare, Limit
+from tickwork.model.worker_protocol import Run
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1
@@ -115,7 +115,7 @@ async def test_a_flooding_tenant_delays_only_itself(
 async def test_who_was_away_goes_ahead_with_a_few_and_then_takes_turns(
     clock: SettableClock, still_node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tickwork.dispatch.turn.CREDIT", 5)
+    monkeypatch.setattr("tickwork.dispatch.claim_order.CREDIT", 5)
     worker = await ScriptedWorker.connect(still_node, ["work"], credit=1)
     await still_node.jobs.create(TENANT, [_job("a", fair_share=FairShare("a"))] * 60)
     await _in_turns(still_node, worker, 20)

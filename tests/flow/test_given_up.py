@@ -4,9 +4,9 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import run_due
-from tickwork.app import Node
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
 from tickwork.model.job import JobRequest, RetryRequest
+from tickwork.node import Node
 
 TENANT = 1
 

@@ -14,11 +14,11 @@ import psutil
 import pytest
 from worker_server import Conversation, claim_of, run_of, working
 
-from tickwork.execute.runners.address import AddressPolicy
-from tickwork.execute.runners.http import HttpLimits, HttpRunner
+from tickwork.execute.runners.http.http_runner import HttpLimits, HttpRunner
+from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.model.job import HTTP_TASK
-from tickwork.model.protocol import Outcome, Revoke, Run
 from tickwork.model.task import direct_task
+from tickwork.model.worker_protocol import Outcome, Revoke, Run
 
 MEBIBYTE = 1024 * 1024
 SOON = 1.2  # seconds: longer than a drip takes

@@ -9,11 +9,10 @@ import msgspec
 import pytest
 from http_target import canary, respond, target
 
-from tickwork.execute.failure import AttemptFailed
-from tickwork.execute.runners.address import AddressDenied, AddressPolicy
-from tickwork.execute.runners.guard import AddressGuard
-from tickwork.execute.runners.http import HttpLimits, HttpRunner
-from tickwork.model.protocol import Failure, Run
+from tickwork.execute.attempt_ending import AttemptFailed
+from tickwork.execute.runners.http.http_runner import HttpLimits, HttpRunner
+from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressGuard, AddressPolicy
+from tickwork.model.worker_protocol import Failure, Run
 
 NOTHING_OPENED = AddressPolicy()
 SECOND_LOOPBACK_ONLY = AddressPolicy.of(["127.0.0.2/32"])  # stands for the public internet

@@ -10,11 +10,11 @@ import pytest
 from http_target import endless, hang, reset, respond, target
 from standardwebhooks import Webhook
 
-from tickwork.execute.failure import AttemptFailed
-from tickwork.execute.runners.address import AddressPolicy
-from tickwork.execute.runners.http import HttpLimits, HttpRunner
+from tickwork.execute.attempt_ending import AttemptFailed
+from tickwork.execute.runners.http.http_runner import HttpLimits, HttpRunner
+from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.model.ids import execution_id, from_micros, job_id
-from tickwork.model.protocol import Failure, Run
+from tickwork.model.worker_protocol import Failure, Run
 
 LOOPBACK = AddressPolicy.of([], loopback=True)
 SECRETS = ["whsec_" + b64encode(letter * 32).decode() for letter in (b"o", b"n")]

@@ -9,11 +9,10 @@ import pytest
 import structlog
 from http_target import respond, target
 
-from tickwork.execute.failure import AttemptFailed
-from tickwork.execute.runners.address import AddressPolicy
-from tickwork.execute.runners.guard import AddressGuard
-from tickwork.execute.runners.http import HttpRunner
-from tickwork.model.protocol import Failure, Run
+from tickwork.execute.attempt_ending import AttemptFailed
+from tickwork.execute.runners.http.http_runner import HttpRunner
+from tickwork.execute.runners.http.ssrf_guard import AddressGuard, AddressPolicy
+from tickwork.model.worker_protocol import Failure, Run
 
 SECRET = "s3cret-0123456789"
 LOOPBACK = AddressPolicy.of([], loopback=True)

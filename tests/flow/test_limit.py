@@ -7,11 +7,11 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
-from tickwork.model.terms import Limit
+from tickwork.model.placement import Limit
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -9,10 +9,10 @@ import pytest
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
 from support.waiting import eventually
-from tickwork.app import Node
 from tickwork.model.job import JobRequest
-from tickwork.model.protocol import Run
-from tickwork.model.terms import Limit
+from tickwork.model.placement import Limit
+from tickwork.model.worker_protocol import Run
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -13,7 +13,7 @@ import pytest
 from support.cluster import Cluster, Program
 from support.outage import StoppablePostgres
 from support.waiting import eventually
-from tickwork.client.asynchronous import AsyncClient
+from tickwork.client.async_client import AsyncClient
 
 WITHIN = 60.0
 ONCE = {"max_attempts": 1}

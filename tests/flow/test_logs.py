@@ -7,14 +7,14 @@ import msgspec
 import pytest
 
 from support.scripted import ScriptedWorker, note_of
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionView, Progress
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest, RetryRequest
-from tickwork.model.protocol import Claim, Failure, LogLine, Noted, Run
-from tickwork.store import log
+from tickwork.model.worker_protocol import Claim, Failure, LogLine, Noted, Run
+from tickwork.node import Node
+from tickwork.store import log_store as log
 
 TENANT = 1
 AT_ONCE = RetryRequest(initial=0)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
-from tickwork.define import job as define
+from tickwork.define import jobs as define
 from tickwork.model.job import JobRequest
 from tickwork.model.schedule import Schedule
-from tickwork.trigger.parse import parse_schedule
+from tickwork.node import Node
+from tickwork.schedule.parse import parse_schedule
 
 
 async def test_others_have_their_turn_while_a_batch_is_read(

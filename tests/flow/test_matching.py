@@ -4,10 +4,10 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import run_due
-from tickwork.app import Node
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.job import JobRequest
-from tickwork.model.terms import Requires
+from tickwork.model.placement import Requires
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

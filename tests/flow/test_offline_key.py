@@ -12,12 +12,12 @@ import asyncpg
 import pytest
 
 from support.command import tickwork
-from tickwork.app import Node
-from tickwork.client.address import find_server
-from tickwork.client.sync import Client
+from tickwork.client.server_address import find_server
+from tickwork.client.sync_client import Client
 from tickwork.config import Settings
-from tickwork.model.tenancy import Scope
-from tickwork.store.embedded import EmbeddedPostgres
+from tickwork.model.access import Scope
+from tickwork.node import Node
+from tickwork.store.embedded.server import EmbeddedPostgres
 
 
 def make_key(*words: str, **env: str) -> dict[str, str]:

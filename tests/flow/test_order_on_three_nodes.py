@@ -8,11 +8,11 @@ import asyncpg
 import pytest
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
-from tickwork.dispatch.order import AGED
+from tickwork.dispatch.claim_order import AGED
 from tickwork.model.job import PRIORITIES, HttpTarget, JobRequest
-from tickwork.model.protocol import Run
-from tickwork.model.terms import FairShare, Limit
+from tickwork.model.placement import FairShare, Limit
+from tickwork.model.worker_protocol import Run
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

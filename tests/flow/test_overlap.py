@@ -8,10 +8,10 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.job import QUEUE_LIMIT, JobRequest
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -7,8 +7,8 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.model.job import JobRequest
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -6,10 +6,10 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.job import JobRequest
-from tickwork.model.protocol import Run
+from tickwork.model.worker_protocol import Run
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

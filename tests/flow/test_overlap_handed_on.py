@@ -7,10 +7,10 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.ids import parse_execution_id, parse_job_id
 from tickwork.model.job import JobRequest
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

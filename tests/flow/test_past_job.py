@@ -8,11 +8,11 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.model.errors import NotFound
 from tickwork.model.ids import job_id, parse_job_id
 from tickwork.model.job import JobRequest
-from tickwork.store import past_job
+from tickwork.node import Node
+from tickwork.store import retention as past_job
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.job import JobRequest
-from tickwork.model.protocol import Revoke, Runs
+from tickwork.model.worker_protocol import Revoke, Runs
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

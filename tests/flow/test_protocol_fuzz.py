@@ -9,12 +9,12 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter
 from tickwork.model.ids import parse_job_id
 from tickwork.model.job import JobRequest
-from tickwork.model.protocol import Run, Runs
+from tickwork.model.worker_protocol import Run, Runs
+from tickwork.node import Node
 
 HOSTILE, OTHER = 1, 2
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tickwork import ExecutionFailed, NotFound
-from tickwork.client.sync import Client
+from tickwork.client.sync_client import Client
 
 TASKS = """
 from dataclasses import dataclass

@@ -8,14 +8,14 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.errors import QueueFull
 from tickwork.model.execution import ExecutionFilter, ExecutionView
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobRequest
-from tickwork.model.protocol import Run
 from tickwork.model.queue import QueueSettings
+from tickwork.model.worker_protocol import Run
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -14,10 +14,10 @@ import asyncpg
 import pytest
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.ids import parse_job_id
 from tickwork.model.job import JobRequest
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.trigger import fire
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from support.page import ROOT, Step, looks_like, section, steps
-from tickwork.store.embedded import EmbeddedPostgres
+from tickwork.store.embedded.server import EmbeddedPostgres
 
 END_OF_STEP = "----- end of step -----"
 FIVE_MINUTES = section((ROOT / "README.md").read_text(), "The first five minutes")

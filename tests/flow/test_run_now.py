@@ -7,10 +7,10 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.job import QUEUE_LIMIT, JobRequest
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT, JOB = 1, 1

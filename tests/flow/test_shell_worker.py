@@ -12,7 +12,7 @@ import pytest
 
 from support.cluster import KEY, Cluster, Program
 from support.waiting import eventually
-from tickwork.client.asynchronous import AsyncClient
+from tickwork.client.async_client import AsyncClient
 from tickwork.model.execution import ExecutionStatus, ExecutionView
 from tickwork.model.ids import parse_worker_id
 from tickwork.model.worker import WorkerView

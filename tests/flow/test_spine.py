@@ -7,10 +7,10 @@ import msgspec
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.job import JobRequest, JobStatus
-from tickwork.model.protocol import Failure
+from tickwork.model.worker_protocol import Failure
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

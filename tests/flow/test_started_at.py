@@ -6,11 +6,11 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import run_due
-from tickwork.app import Node
 from tickwork.model.execution import AttemptOutcome, AttemptView, ExecutionView
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
-from tickwork.model.protocol import Outcome, Run
+from tickwork.model.worker_protocol import Outcome, Run
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

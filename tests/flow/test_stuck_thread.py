@@ -8,10 +8,10 @@ import pytest
 
 from support.cluster import Program
 from support.waiting import eventually
-from tickwork.app import Node
-from tickwork.cli.serving import answering, listen, url_of
-from tickwork.client.asynchronous import AsyncClient
+from tickwork.cli.server_command import answering, listen, url_of
+from tickwork.client.async_client import AsyncClient
 from tickwork.model.execution import ExecutionView
+from tickwork.node import Node
 
 TASKS = """
 import asyncio

@@ -14,14 +14,14 @@ from support.scripted import ScriptedWorker
 from support.session import end_sessions
 from support.waiting import eventually
 from tickwork import App, AsyncClient
-from tickwork.app import Node
-from tickwork.cli.serving import answering, listen, url_of
+from tickwork.cli.server_command import answering, listen, url_of
 from tickwork.model.errors import Invalid, NotAllowed, Unavailable
+from tickwork.node import Node
 from tickwork.outbox import relay as relay_module
-from tickwork.outbox import statement
-from tickwork.outbox.driver import async_driver_of, driver_of
+from tickwork.outbox import tables as statement
+from tickwork.outbox.database_driver import async_driver_of, driver_of
 from tickwork.outbox.relay import Relay, connected
-from tickwork.outbox.schema import install
+from tickwork.outbox.tables import install
 
 app = App()
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tickwork.client.address import find_server
-from tickwork.client.sync import Client
-from tickwork.store.embedded import EmbeddedPostgres
+from tickwork.client.server_address import find_server
+from tickwork.client.sync_client import Client
+from tickwork.store.embedded.server import EmbeddedPostgres
 
 TASKS = """
 import threading

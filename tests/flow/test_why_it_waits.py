@@ -7,17 +7,17 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.stepping import later, run_due
-from tickwork.app import Node
-from tickwork.model.breaker import BreakerKey, counted, tally_of
+from tickwork.model.circuit_breaker import BreakerKey, counted, tally_of
 from tickwork.model.destination import Heard, Sign, destination_of
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
 from tickwork.model.ids import parse_execution_id
 from tickwork.model.job import HTTP_TASK, HttpTarget, JobRequest, RetryRequest
-from tickwork.model.protocol import Failure
+from tickwork.model.placement import Limit, Requires
 from tickwork.model.queue import QueueSettings
-from tickwork.model.terms import Limit, Requires
-from tickwork.model.why import Cause, Why
+from tickwork.model.why_waiting import Cause, Why
+from tickwork.model.worker_protocol import Failure
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -10,14 +10,14 @@ from websockets.http11 import Response
 from worker_server import KEY, START, claim_of, run_of, working
 
 from tickwork import App, Cancel, Context, NoRetry, Snooze
-from tickwork.client.link import WebSocketLink
+from tickwork.client.worker_link import WebSocketLink
 from tickwork.execute import worker as worker_module
-from tickwork.execute.failure import AttemptFailed
+from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.worker import Worker
 from tickwork.model.errors import Invalid, NotAllowed
 from tickwork.model.ids import execution_id, from_micros, job_id
-from tickwork.model.protocol import Failure, Outcomes, Run
 from tickwork.model.task import direct_task
+from tickwork.model.worker_protocol import Failure, Outcomes, Run
 
 app = App()
 color: ContextVar[str] = ContextVar("color", default="none")
@@ -300,7 +300,7 @@ async def test_the_context_says_which_attempt_it_is():
 @pytest.mark.parametrize(
     ("how", "kind", "failure", "retry"),
     [
-        ("no retry", "failed", "tickwork.model.steering.NoRetry", False),
+        ("no retry", "failed", "tickwork.model.task_context.NoRetry", False),
         ("value", "failed", "ValueError", True),
         ("exit", "failed", "SystemExit", True),
         ("told", "failed", "HttpStatus", True),

@@ -6,7 +6,7 @@ from worker_server import START, claim_of, run_of, working
 
 from tickwork import App
 from tickwork.execute import worker as worker_module
-from tickwork.model.protocol import Ack, Drain, Outcomes
+from tickwork.model.worker_protocol import Ack, Drain, Outcomes
 
 
 class Steady:

@@ -15,9 +15,9 @@ import worker_tasks
 from worker_server import Bench, Conversation, claim_of, run_of, working
 
 from tickwork import App, Context
-from tickwork.execute.journal import _WINDOW
-from tickwork.execute.notebook import LINE_COST, UNTOLD
-from tickwork.model.protocol import LogLine, Note, Outcomes, Revoke, Run
+from tickwork.execute.log.buffer import LINE_COST, UNTOLD
+from tickwork.execute.log.outbox import _WINDOW
+from tickwork.model.worker_protocol import LogLine, Note, Outcomes, Revoke, Run
 
 Start = Callable[[], Awaitable[Bench]]
 

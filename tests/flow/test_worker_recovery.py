@@ -6,7 +6,7 @@ from worker_server import START, claim_of, run_of, working
 
 from tickwork import App
 from tickwork.execute import worker as worker_module
-from tickwork.model.protocol import Hello, Outcomes, Refused, Revoke, Runs
+from tickwork.model.worker_protocol import Hello, Outcomes, Refused, Revoke, Runs
 
 LONG_AFTER_THE_LEASE = 60.0
 

@@ -17,14 +17,14 @@ from worker_server import Bench, claim_of, run_of, working
 
 from support.waiting import eventually
 from tickwork import App, Context
-from tickwork.client.link import WebSocketLink
-from tickwork.execute import slot as slot_module
-from tickwork.execute import watch as watch_module
+from tickwork.client.worker_link import WebSocketLink
+from tickwork.execute import blocked_loop as watch_module
+from tickwork.execute import slots as slot_module
 from tickwork.execute import worker as worker_module
 from tickwork.execute.worker import Worker
-from tickwork.logs import configure_logs
+from tickwork.log_setup import configure_logs
 from tickwork.model.errors import Invalid
-from tickwork.model.protocol import Outcome, Revoke
+from tickwork.model.worker_protocol import Outcome, Revoke
 
 HERE = Path(__file__).parent
 
@@ -303,7 +303,7 @@ async def test_a_child_process_gets_arguments_and_context(children):
     ("how", "kind", "failure"),
     [
         ("snooze", "snoozed", None),
-        ("no retry", "failed", "tickwork.model.steering.NoRetry"),
+        ("no retry", "failed", "tickwork.model.task_context.NoRetry"),
         ("exit", "failed", "SystemExit"),
         ("other", "failed", "ValueError"),
     ],

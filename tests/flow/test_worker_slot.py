@@ -5,7 +5,7 @@ import asyncio
 from worker_server import claim_of, run_of, working
 
 from tickwork import App
-from tickwork.model.protocol import Revoke
+from tickwork.model.worker_protocol import Revoke
 
 
 async def test_forgetting_what_has_ended_does_not_stop_what_runs_in_its_slot():

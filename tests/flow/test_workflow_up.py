@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tickwork.client.sync import Client
+from tickwork.client.sync_client import Client
 
 TASKS = """
 from pathlib import Path

@@ -3,8 +3,8 @@
 import asyncpg
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
 from tickwork.model.job import JobRequest
+from tickwork.node import Node
 
 TENANT = 1
 

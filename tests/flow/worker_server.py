@@ -9,11 +9,12 @@ import msgspec
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from tickwork.client.link import WebSocketLink
-from tickwork.define.registry import App
+from tickwork.client.worker_link import WebSocketLink
 from tickwork.execute.clock import elapsed
 from tickwork.execute.worker import Worker
-from tickwork.model.protocol import (
+from tickwork.model.task import TaskDefinition
+from tickwork.model.worker import LEASE
+from tickwork.model.worker_protocol import (
     Ack,
     Beat,
     Claim,
@@ -32,8 +33,7 @@ from tickwork.model.protocol import (
     Runs,
     Welcome,
 )
-from tickwork.model.task import TaskDefinition
-from tickwork.model.worker import LEASE
+from tickwork.sdk.app import App
 
 KEY = "worker-key"
 TOKEN = "token"

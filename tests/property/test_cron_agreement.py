@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tickwork.model.schedule import Recurring
-from tickwork.trigger.cron import read_cron
-from tickwork.trigger.parse import parse_schedule, understand
+from tickwork.schedule.cron.expression import read_cron
+from tickwork.schedule.parse import parse_schedule, understand
 
 ZONES = ("UTC", "Europe/Paris", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Asia/Kolkata")
 STEPS = 12

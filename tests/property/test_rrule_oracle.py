@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Recurring, Timing
-from tickwork.trigger.cron import Cron, read_cron
-from tickwork.trigger.misread import Misread
-from tickwork.trigger.parse import parse_schedule
-from tickwork.trigger.rule import read_rule
-from tickwork.trigger.rulecron import simplest
+from tickwork.schedule.cron.expression import Cron, read_cron
+from tickwork.schedule.errors import Misread
+from tickwork.schedule.parse import parse_schedule
+from tickwork.schedule.rrule.rule import read_rule
+from tickwork.schedule.rrule.simplify import simplest
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 YEARS_COMPARED = timedelta(days=6 * 366)

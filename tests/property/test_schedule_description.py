@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Recurring, Timing
-from tickwork.trigger.parse import parse_schedule
+from tickwork.schedule.parse import parse_schedule
 
 NOW = datetime(2026, 3, 4, 10, 30, tzinfo=UTC)
 # Without changes of the clocks: what becomes of times they skip or repeat is told only where it was chosen.

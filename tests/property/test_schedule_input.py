@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support.effort import MOST_CALLS, calls
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Recurring
-from tickwork.trigger.parse import parse_schedule, timing_from_text, understand
-from tickwork.trigger.preview import preview
+from tickwork.schedule.parse import parse_schedule, timing_from_text, understand
+from tickwork.schedule.preview import preview
 
 NOW = datetime(2026, 3, 4, 10, 30, tzinfo=UTC)
 BEGINNING, LATE = datetime(1970, 1, 1, tzinfo=UTC), datetime(2095, 1, 1, tzinfo=UTC)

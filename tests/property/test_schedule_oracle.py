@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Recurring, Timing
-from tickwork.trigger.due.epoch import to_seconds
-from tickwork.trigger.due.zone import zone_named
-from tickwork.trigger.parse import parse_schedule
+from tickwork.schedule.due.epoch import to_seconds
+from tickwork.schedule.due.time_zone import zone_named
+from tickwork.schedule.parse import parse_schedule
 
 EXHAUSTIVE = os.environ.get("TICKWORK_ORACLE") == "all"
 YEARS = range(2000, 2038)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from support.effort import MOST_CALLS, calls
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import MOST_RUNS, Recurring, count_between, last_of
-from tickwork.trigger.calendar import load_calendars
-from tickwork.trigger.due.zone import zone_named
-from tickwork.trigger.parse import parse_schedule, understand
-from tickwork.trigger.preview import preview
+from tickwork.schedule.due.time_zone import zone_named
+from tickwork.schedule.excluded_days import load_calendars
+from tickwork.schedule.parse import parse_schedule, understand
+from tickwork.schedule.preview import preview
 
 NOW = datetime(2026, 3, 4, 10, 30, tzinfo=UTC)
 # Rules that go on for ever, that ended long ago, that are announced year by year, half hours, a day that was left out.

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tickwork.define.run import Runs
-from tickwork.dispatch import member
-from tickwork.dispatch.gate import Gates
+from tickwork.define.run_now import Runs
+from tickwork.dispatch import connected_worker as member
+from tickwork.dispatch.limits import Gates
 from tickwork.execute.lease import Lease
-from tickwork.model import lifecycle
+from tickwork.model import execution_lifecycle as lifecycle
 from tickwork.model.ids import execution_id
-from tickwork.model.protocol import Run
-from tickwork.model.retry import RetryPolicy
-from tickwork.store.query import queries
+from tickwork.model.retry_policy import RetryPolicy
+from tickwork.model.worker_protocol import Run
+from tickwork.store.query_files import queries
 from tickwork.trigger import catch_up
 
 _MANY = 1000

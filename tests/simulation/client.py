@@ -10,14 +10,14 @@ from simulation.store import Planned
 from simulation.worker import TASKS
 from simulation.world import BEGIN, TENANT, Server, World
 from support.evidence import Key, Operation
-from tickwork.api.call import Call
-from tickwork.api.idempotency import KEY_HEADER, fingerprint, once
+from tickwork.api.idempotency_key import KEY_HEADER, fingerprint, once
 from tickwork.api.reply import Reply, json_reply
+from tickwork.api.route import Call
+from tickwork.model.access import Caller, Scope
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.errors import Conflict, Invalid, NotFound, Stale, Unavailable
 from tickwork.model.ids import parse_execution_id, parse_job_id
 from tickwork.model.job import JobRequest
-from tickwork.model.tenancy import Caller, Scope
 
 HORIZON = BEGIN + timedelta(seconds=38)  # nothing recurs after this, and no due time of any step falls on it
 _POISONED = 0.1  # of one-time jobs

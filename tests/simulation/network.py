@@ -6,7 +6,7 @@ from collections import deque
 import msgspec
 
 from simulation.stillness import Stillness
-from tickwork.model.protocol import FromServer, FromWorker
+from tickwork.model.worker_protocol import FromServer, FromWorker
 
 _decoder = msgspec.msgpack.Decoder(FromServer)
 

@@ -15,11 +15,11 @@ from simulation.history import Simulated, simulate
 from simulation.store import Lines, SimulatedDatabase
 from simulation.world import BEGIN, World
 from support.observer import install
-from tickwork import app
-from tickwork.dispatch import gateway
-from tickwork.store.partition import Partitions
+from tickwork import node as node_module
+from tickwork.dispatch import worker_gateway as gateway
 from tickwork.store.pool import Database
-from tickwork.store.query import queries
+from tickwork.store.query_files import queries
+from tickwork.store.retention import Partitions
 from tickwork.testing.clock import SettableClock
 from tickwork.trigger import fire
 
@@ -70,8 +70,8 @@ async def open_stage(url: str) -> AsyncIterator[Stage]:
 
 def _put_in_place(patch: pytest.MonkeyPatch) -> None:
     """Our clocks and our database, in place of the machine's."""
-    patch.setattr(app, "upgrade", _nothing_to_upgrade)
-    patch.setattr(app, "Database", lambda *_, **__: SimulatedDatabase(World.current.access_of_opening()))
+    patch.setattr(node_module, "upgrade", _nothing_to_upgrade)
+    patch.setattr(node_module, "Database", lambda *_, **__: SimulatedDatabase(World.current.access_of_opening()))
     patch.setattr(gateway, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": _sleep}))
     patch.setattr(fire, "_CHUNK", 2)  # so that rounds are fired in several chunks
     patch.setattr(fire, "_LEAST", 1)

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 import asyncpg
 
+from tickwork.store.connect import SETTINGS
 from tickwork.store.pool import Database
-from tickwork.store.session import SETTINGS
 
 _SIMULATED = {
     **SETTINGS,

@@ -11,12 +11,12 @@ from simulation.network import Link
 from support.evidence import Effort, Key
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.lease import Lease
-from tickwork.execute.outbox import Outbox, key_of
-from tickwork.model import protocol
+from tickwork.execute.unacknowledged_outcomes import Outbox, key_of
+from tickwork.model import worker_protocol as protocol
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import from_micros, to_micros
-from tickwork.model.protocol import Beat, Claim, Drain, Failure, Hello, Outcome, Run, TaskOffer
 from tickwork.model.worker import LEASE, MARGIN
+from tickwork.model.worker_protocol import Beat, Claim, Drain, Failure, Hello, Outcome, Run, TaskOffer
 
 TASKS = ("work", "other")
 POISON = b"poison"  # in the payload of a job that takes its workers down

@@ -12,10 +12,10 @@ from simulation.network import Link
 from simulation.stillness import Stillness
 from simulation.store import Access, Lines, Planned
 from simulation.worker import SimulatedWorker
-from tickwork.app import Node
 from tickwork.config import Settings
+from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import Unavailable
-from tickwork.model.tenancy import Caller, Scope
+from tickwork.node import Node
 
 if TYPE_CHECKING:
     from support.evidence import Effort, Key, Operation

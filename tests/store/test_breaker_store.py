@@ -11,13 +11,21 @@ import pytest
 
 from support.plan import explain
 from support.waiting import eventually
-from tickwork.model.breaker import Breaker, BreakerKey, BreakerState, closed, counted, probed, tally_of
+from tickwork.model.circuit_breaker import (
+    Breaker,
+    BreakerKey,
+    BreakerState,
+    closed,
+    counted,
+    probed,
+    tally_of,
+)
 from tickwork.model.destination import WORKS, Heard, Sign
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
-from tickwork.model.lifecycle import FOREVER, Verdict
-from tickwork.store.breaker import PostgresBreakerStore
+from tickwork.model.execution_lifecycle import FOREVER, Verdict
+from tickwork.store.attempt_ending import PostgresSettling
+from tickwork.store.circuit_breaker_store import PostgresBreakerStore
 from tickwork.store.pool import Database
-from tickwork.store.settling import PostgresSettling
 
 KEY = BreakerKey(1, "https://api.example.com")
 DOWN = Heard(Sign.FAILS, "ConnectError: refused")

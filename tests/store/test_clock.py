@@ -7,7 +7,7 @@ from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from tickwork.model.ids import to_micros
-from tickwork.store.clock import DatabaseClock
+from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.pool import Database
 from tickwork.testing.clock import SettableClock
 

@@ -14,10 +14,9 @@ import asyncpg
 import pytest
 
 from tickwork.model.errors import TickworkError
-from tickwork.store.embedded import EmbeddedPostgres
-from tickwork.store.entry import admit
-from tickwork.store.private_folder import own_folder
-from tickwork.store.program import binaries, server_uid
+from tickwork.store.embedded.access import admit, own_folder
+from tickwork.store.embedded.programs import binaries, server_uid
+from tickwork.store.embedded.server import EmbeddedPostgres
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")

@@ -5,8 +5,8 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.statements import watch_statements
-from tickwork.app import Node
 from tickwork.model.job import JobRequest
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 TENANT = 1

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
-from tickwork.store import partition
-from tickwork.store.partition import Partitions
+from tickwork.store import retention as partition
 from tickwork.store.pool import Database
-from tickwork.store.query import queries
+from tickwork.store.query_files import queries
+from tickwork.store.retention import Partitions
 from tickwork.testing.clock import SettableClock
 
 _DAYS = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'tickwork.execution'::regclass"

@@ -15,13 +15,13 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.session_settings import differ, set_otherwise
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.job import JobRequest
+from tickwork.node import Node
+from tickwork.store.connect import VITAL
 from tickwork.store.pool import Connection, Database
-from tickwork.store.query import queries
-from tickwork.store.session import VITAL
+from tickwork.store.query_files import queries
 
 _PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 _TENANT = 1

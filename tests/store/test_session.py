@@ -3,8 +3,8 @@
 import asyncpg
 
 from support.session_settings import differ, set_otherwise
+from tickwork.store.connect import VITAL
 from tickwork.store.pool import Database
-from tickwork.store.session import VITAL
 
 
 async def test_what_we_depend_on_is_set_whatever_the_database_has(

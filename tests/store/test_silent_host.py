@@ -12,12 +12,11 @@ import pytest
 from support.outage import StoppablePostgres
 from support.proxy import Upstream, Way, Wire
 from support.silence import deaf_port, silent_port
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.errors import Invalid, Unavailable
-from tickwork.store.connect import Connector
+from tickwork.node import Node
+from tickwork.store.connect import Connector, Limits
 from tickwork.store.pool import Database
-from tickwork.store.session import Limits
 
 _BRIEF = "connect_timeout=1"
 _AT_ALL = 30  # seconds; it should be a few, and was 60

@@ -6,7 +6,7 @@ import asyncpg
 
 from support.plan import all_statements, explain
 from tickwork.store.pool import Database
-from tickwork.store.query import queries
+from tickwork.store.query_files import queries
 
 WORKER, OTHER_WORKER = 7, 8
 TIMES = [datetime.now(UTC) + timedelta(seconds=n) for n in range(3)]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from support.ledger import LEDGER_VARIABLE, Ledger
 from support.waiting import eventually
-from tickwork.client.asynchronous import AsyncClient
-from tickwork.client.link import own_order
+from tickwork.client.async_client import AsyncClient
+from tickwork.client.worker_link import own_order
 
 KEY = "tw_the-key-of-the-fault-tests"
 TASKS = "support.ledger_tasks:app"

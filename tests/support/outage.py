@@ -11,8 +11,8 @@ import asyncpg
 
 from support.postgres import PROGRAMS
 from support.waiting import eventually
-from tickwork.store.embedded import EmbeddedPostgres
-from tickwork.store.program import hand_over
+from tickwork.store.embedded.programs import hand_over
+from tickwork.store.embedded.server import EmbeddedPostgres
 
 _STARTS_WITHIN = 60.0
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from tickwork.store.pool import Connection, Database
-from tickwork.store.query import queries
+from tickwork.store.query_files import queries
 
 # Sent as it is, a statement would ask for values: what its parameters are is left to the server in here.
 _EXPLAIN = """

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from tickwork.api.docs import PAGES
+from tickwork.api.asgi_app import ROUTES
+from tickwork.api.docs_pages import PAGES
 from tickwork.api.problem import PROBLEM_TYPES
 from tickwork.api.route import Route
-from tickwork.api.server import ROUTES
 from tickwork.cli import main
 
 _REFERENCE = Path(__file__).parents[2] / "docs" / "reference"

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any, TypeVar
 
-from tickwork.app import Node
-from tickwork.inprocess import InProcessConnection
+from tickwork.inprocess_connection import InProcessConnection
+from tickwork.model.access import Caller, Scope
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.protocol import (
+from tickwork.model.worker_protocol import (
     Ack,
     Beat,
     Claim,
@@ -29,7 +29,7 @@ from tickwork.model.protocol import (
     TaskOffer,
     Welcome,
 )  # fmt: skip
-from tickwork.model.tenancy import Caller, Scope
+from tickwork.node import Node
 
 _ANYTHING = {"type": "object"}
 Tasks = Sequence[str] | Mapping[str, dict[str, Any]]  # names, or names with the schemas of their parameters

@@ -2,8 +2,8 @@
 
 import asyncpg
 
+from tickwork.store.connect import SETTINGS, WORK, Limits
 from tickwork.store.pool import Connection
-from tickwork.store.session import SETTINGS, WORK, Limits
 
 _OTHERWISE = {
     "jit": "on",

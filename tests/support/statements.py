@@ -1,6 +1,6 @@
 """Which statements a node sends."""
 
-from tickwork.app import Node
+from tickwork.node import Node
 
 
 def watch_statements(node: Node) -> list[str]:

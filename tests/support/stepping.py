@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
+from tickwork.model.access import KeyView, Scope
 from tickwork.model.backfill import BackfillStatus, BackfillView
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
 from tickwork.model.job import CatchUpView, JobStatus, JobView
-from tickwork.model.retry import RetryPolicy
-from tickwork.model.tenancy import KeyView, Scope
+from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.worker import WorkerView
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

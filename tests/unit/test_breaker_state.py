@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tickwork.model.breaker import (
+from tickwork.model.circuit_breaker import (
     LONGEST_PAUSE,
     PACE,
     PAUSE,
@@ -23,7 +23,7 @@ from tickwork.model.breaker import (
     to_let_go,
 )
 from tickwork.model.destination import NOTHING, WORKS, Heard, Sign, destination_of, heard_from
-from tickwork.model.protocol import Failure
+from tickwork.model.worker_protocol import Failure
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 KEY = BreakerKey(1, "https://api.example.com")

@@ -5,10 +5,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from tickwork import service
+from tickwork import loop as service
+from tickwork.loop import LoopCondition, Outage
+from tickwork.model.bad_row_isolation import Isolation, is_of_a_row
 from tickwork.model.errors import Unavailable
-from tickwork.model.isolation import Isolation, is_of_a_row
-from tickwork.service import LoopCondition, Outage
 
 
 class Desk:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tickwork.log_limit import LogLimit
+from tickwork.log_rate_limit import LogLimit
 
 SOON = 0.01
 

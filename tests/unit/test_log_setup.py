@@ -8,7 +8,7 @@ import pytest
 
 PROGRAM = """
 import logging, structlog
-from tickwork.logs import configure_logs
+from tickwork.log_setup import configure_logs
 configure_logs({format!r}, "info")
 structlog.get_logger("tickwork.fire").info("fired", jobs=3)
 structlog.get_logger("tickwork.fire").debug("not shown")
@@ -47,7 +47,7 @@ def test_is_for_eyes_when_asked_for():
 
 WORDS_OF_OTHERS = """
 import structlog
-from tickwork.logs import configure_logs
+from tickwork.log_setup import configure_logs
 configure_logs({format!r}, "info")
 trace = "Traceback:\\n  in their code\\nValueError: \\x1b[2Jno"
 structlog.get_logger("tickwork.worker").warning("attempt failed", error="\\x1b[2Jno", exception=trace)

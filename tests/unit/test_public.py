@@ -8,12 +8,12 @@ import pytest
 
 import tickwork
 from tickwork import App, AsyncClient, Client, Context, Invalid, Limit, TickworkError, outbox
-from tickwork.client.field import DeadLetterFields, JobFields, JobFilters
-from tickwork.define.handle import Handle
-from tickwork.define.manifest import declared_jobs
+from tickwork.client.types import DeadLetterFields, JobFields, JobFilters
 from tickwork.model import errors
 from tickwork.model.dead_letter import DeadLetterFilter
 from tickwork.model.job import JobFilter, JobRequest, JobStatus, JobStatusName
+from tickwork.sdk.app import declared_jobs
+from tickwork.sdk.job_handle import Handle
 
 NAMES = [name for name in tickwork.__all__ if name != "__version__"]
 

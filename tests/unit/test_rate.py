@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tickwork.model.rate import parse_rate
+from tickwork.model.quantities import parse_rate
 
 
 @pytest.mark.parametrize(

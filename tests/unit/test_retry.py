@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickwork.model.job import RetryRequest
-from tickwork.model.retry import RetryPolicy
+from tickwork.model.retry_policy import RetryPolicy
 
 TEN_YEARS = 3_660 * 86_400.0
 FAILURES = st.integers(1, 100)

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from tickwork.model.errors import Invalid
+from tickwork.model.http_secret import MARK, hidden_texts, hide, is_secret, veiled
+from tickwork.model.http_secret_mark import mark_errors, unmarked
 from tickwork.model.job import HttpTarget
-from tickwork.model.mark import mark_errors, unmarked
-from tickwork.model.secret import MARK, hidden_texts, hide, is_secret, veiled
 
 STORED = HttpTarget(
     "https://a.example/?token=t0ken-1&page=2&token=t0ken-2", headers={"X-Api-Key": "k3y", "X-Page": "1"}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickwork.api import shape
-from tickwork.api.shape import TooManyValues, nests_deeper
+from tickwork.api import request_body as shape
+from tickwork.api.request_body import TooManyValues, nests_deeper
 
 TREES = st.recursive(
     st.text(alphabet='ab\\"[]{},é') | st.integers() | st.none(),

@@ -1,7 +1,6 @@
 import pytest
 
-from tickwork.model.size import parse_size
-from tickwork.model.terms import (
+from tickwork.model.placement import (
     NO_TERMS,
     FairShare,
     Limit,
@@ -10,6 +9,7 @@ from tickwork.model.terms import (
     terms_from_text,
     terms_of,
 )
+from tickwork.model.quantities import parse_size
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """Who is asking, and may they."""
 
-from tickwork.api.head import RawHeaders
 from tickwork.api.node import Keys
 from tickwork.api.problem import NOT_ALLOWED, UNAUTHENTICATED, Refusal
-from tickwork.model.tenancy import Caller, Scope
+from tickwork.api.request_headers import RawHeaders
+from tickwork.model.access import Caller, Scope
 
 NOBODY = Caller(tenant_id=0, tenant="", key_id=0, scopes=frozenset())  # owns nothing, may do nothing
 _LONGEST_KEY = 256

@@ -1,21 +1,20 @@
-"""What the HTTP layer asks of a server node. `tickwork.app.Node` is one."""
+"""What the HTTP layer asks of a server node. `tickwork.node.Node` is one."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
+from tickwork.model.access import Caller, KeyView, Scope
+from tickwork.model.attempt_log import LogEntry, LogNews, Position
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView
-from tickwork.model.breaker import BreakerView
+from tickwork.model.circuit_breaker import BreakerView
 from tickwork.model.dead_letter import Choice, DeadLetterFilter, DeadLetterView, Discarded, Pace, Redriven
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionView, MissedView
-from tickwork.model.graph import JobGraph
-from tickwork.model.job import CreatedJob, JobFilter, JobRequest, JobView, Overlap
-from tickwork.model.log import LogEntry, LogNews, Position
+from tickwork.model.job import CreatedJob, JobFilter, JobGraph, JobRequest, JobView, Overlap
 from tickwork.model.page import Page
-from tickwork.model.preview import Preview
 from tickwork.model.queue import QueueSettings, QueueView
-from tickwork.model.rest import (
+from tickwork.model.rest_worker import (
     ClaimedWork,
     ClaimRequest,
     CompleteReport,
@@ -27,8 +26,8 @@ from tickwork.model.rest import (
     StartReport,
     WorkerRequest,
 )
-from tickwork.model.tenancy import Caller, KeyView, Scope
-from tickwork.model.why import Why
+from tickwork.model.schedule import Preview
+from tickwork.model.why_waiting import Why
 from tickwork.model.worker import TaskView, WorkerView
 
 

@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 
 from tickwork.api import problem
-from tickwork.api.call import Call
+from tickwork.api.openapi_schemas import with_named_unions
 from tickwork.api.problem import Problem, ProblemType
 from tickwork.api.reply import JSON, NDJSON, Reply
-from tickwork.api.route import NoQuery, Route
-from tickwork.api.union import with_named_unions
+from tickwork.api.route import Call, NoQuery, Route
 
 Schema = dict[str, Any]
 

@@ -20,7 +20,7 @@ from tickwork.model.errors import (
     StaleAttempt,
     Unavailable,
 )
-from tickwork.model.fault import MOST_ERRORS
+from tickwork.model.validation import MOST_ERRORS
 
 MEDIA = "application/problem+json"
 TYPES_PATH = "/docs/problems"

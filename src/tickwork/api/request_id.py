@@ -3,7 +3,7 @@
 import re
 from secrets import token_hex
 
-from tickwork.api.head import RawHeaders
+from tickwork.api.request_headers import RawHeaders
 
 _VISIBLE = re.compile(rb"[\x21-\x7e]{1,128}")
 

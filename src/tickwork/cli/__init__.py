@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from tickwork.cli.failure import explained
+from tickwork.cli.exit_codes import explained
 
-_COMMANDS = {  # the file of the same name holds it; its own --help begins with the same sentence
+_COMMANDS = {  # cli/NAME_command.py holds it; its own --help begins with the same sentence
     "up": "Run everything here: PostgreSQL, a server and a worker.",
     "server": "Run a server on your own PostgreSQL.",
     "worker": "Run a worker; list the workers of a server.",
@@ -40,7 +40,7 @@ class LateGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command:
         if name not in _COMMANDS:
             raise click.NoSuchCommand(name, possibilities=_COMMANDS, ctx=ctx)
-        command: click.Command = import_module(f"tickwork.cli.{name.replace('-', '_')}").command
+        command: click.Command = import_module(f"tickwork.cli.{name.replace('-', '_')}_command").command
         return command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:

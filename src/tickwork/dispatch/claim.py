@@ -6,14 +6,12 @@ from datetime import timedelta
 
 from prometheus_client import Counter
 
-from tickwork.dispatch.gate import Gates, lock_gates
-from tickwork.dispatch.handout import Handout
-from tickwork.dispatch.order import Order
-from tickwork.dispatch.roster import Behind, Roster
-from tickwork.model.isolation import Isolation, is_of_a_row, reason_of
-from tickwork.store.port.dispatch import Claiming, DispatchStore, Line
-from tickwork.store.port.handing import Handing
-from tickwork.store.port.work import Works
+from tickwork.dispatch.claim_order import Order
+from tickwork.dispatch.connected_workers import Behind, Roster
+from tickwork.dispatch.limits import Gates, lock_gates
+from tickwork.dispatch.send_to_worker import Handout
+from tickwork.model.bad_row_isolation import Isolation, is_of_a_row, reason_of
+from tickwork.store.port.dispatch import Claiming, DispatchStore, Handing, Line, Works
 
 _CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
 _TOO_LONG = 0.5  # seconds of waiting, after which not everything is handed out past it

@@ -8,14 +8,14 @@ import msgspec
 import structlog
 from prometheus_client import Counter
 
-from tickwork.log_limit import LogLimit
+from tickwork.log_rate_limit import LogLimit
+from tickwork.model.bad_row_isolation import is_of_a_row, reason_of
 from tickwork.model.execution import AttemptOutcome
+from tickwork.model.execution_lifecycle import Held, Verdict, lost, unreadable
 from tickwork.model.ids import execution_id, job_id, worker_id
-from tickwork.model.isolation import is_of_a_row, reason_of
 from tickwork.model.job import JobRequest
-from tickwork.model.lifecycle import Held, Verdict, lost, unreadable
 from tickwork.store.port.dispatch import DispatchStore, Rescuing
-from tickwork.store.port.settling import AttemptNote
+from tickwork.store.port.record import AttemptNote
 
 _GRACE = 5.0  # after a database or node was away, living workers get this long to say so
 _WORKERS = 20

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tickwork.execute.ending import Ending
-from tickwork.model.context import Context, Listener
+from tickwork.execute.attempt_ending import Ending
 from tickwork.model.ids import execution_id, from_micros, job_id
-from tickwork.model.protocol import Claim, Micros, Outcome, Run
+from tickwork.model.task_context import Context, Listener
+from tickwork.model.worker_protocol import Claim, Micros, Outcome, Run
 
 if TYPE_CHECKING:
-    from tickwork.execute.journal import Journal
+    from tickwork.execute.log.outbox import Journal
 
 Slot = asyncio.Task[None]
 Key = tuple[int, Micros, int, int]  # tenant, at, job, attempt: as in every message

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from tickwork.model.protocol import Micros
+from tickwork.model.worker_protocol import Micros
 
 Elapsed = Callable[[], float]
 

@@ -11,24 +11,50 @@ import socket
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from random import uniform
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import structlog
 
 from tickwork import __version__
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
-from tickwork.execute.failure_log import FailureLog
-from tickwork.execute.holding import Holding
-from tickwork.execute.journal import BETWEEN_LOOKS
+from tickwork.execute.held_attempts import Holding
 from tickwork.execute.lease import Lease, LeaseLost
-from tickwork.execute.link import Connection, Link
-from tickwork.execute.toolbox import Toolbox
-from tickwork.log_limit import LogLimit
-from tickwork.model import protocol
+from tickwork.execute.log.outbox import BETWEEN_LOOKS
+from tickwork.execute.log_failed_attempts import FailureLog
+from tickwork.execute.runner_set import Toolbox
+from tickwork.log_rate_limit import LogLimit
+from tickwork.model import worker_protocol as protocol
 from tickwork.model.ids import worker_id
-from tickwork.model.protocol import Beat, Claim, Drain, Hello, Micros, TaskOffer, Welcome
 from tickwork.model.task import TaskDefinition
 from tickwork.model.worker import BEAT
+from tickwork.model.worker_protocol import (
+    Beat,
+    Claim,
+    Drain,
+    FromServer,
+    FromWorker,
+    Hello,
+    Micros,
+    TaskOffer,
+    Welcome,
+)
+
+
+class Connection(Protocol):
+    """Messages both ways, in order. OSError means that it is lost."""
+
+    async def send(self, message: FromWorker, /) -> None: ...
+
+    async def receive(self) -> FromServer: ...
+
+    async def close(self) -> None: ...
+
+
+class Link(Protocol):
+    """Opens connections; each call may lead to another server."""
+
+    async def connect(self) -> Connection: ...
+
 
 SLOTS_DEFAULT = 100
 

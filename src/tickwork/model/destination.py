@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from tickwork.model.protocol import Failure
+from tickwork.model.worker_protocol import Failure
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _OUT_OF_ORDER = frozenset(

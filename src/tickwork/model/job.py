@@ -8,16 +8,38 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tickwork.model.duration import parse_duration
 from tickwork.model.errors import FieldError
-from tickwork.model.execution import ExecutionView
+from tickwork.model.execution import ExecutionStatus, ExecutionView, WaitingFor
+from tickwork.model.http_secret import veiled
 from tickwork.model.ids import execution_id, job_id
 from tickwork.model.instant import Instant
-from tickwork.model.retry import Backoff, RetryPolicy
+from tickwork.model.json_limits import readable
+from tickwork.model.placement import FairShare, Limits, Requires
+from tickwork.model.quantities import parse_duration
+from tickwork.model.retry_policy import Backoff, RetryPolicy
 from tickwork.model.schedule import Schedule
-from tickwork.model.secret import veiled
-from tickwork.model.storable import readable
-from tickwork.model.terms import FairShare, Limits, Requires
+
+
+class GraphJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A job among those it depends on and those that depend on it, with its execution in their latest round."""
+
+    job_id: str
+    name: str | None
+    key: str | None
+    task: str
+    depends_on: list[str]
+    execution_id: str | None  # None: it had none in that round
+    scheduled_for: Instant | None
+    status: ExecutionStatus | None
+    waiting_for: WaitingFor | None
+    started_at: Instant | None
+    finished_at: Instant | None
+
+
+class JobGraph(msgspec.Struct, frozen=True):
+    items: list[GraphJob]  # the nearest to the job that was asked for first
+    truncated: bool  # there are more
+
 
 HTTP_TASK = "http"  # the task that the built-in worker offers to every tenant
 DEFAULT_QUEUE = "default"

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from tickwork.model.errors import Invalid
 from tickwork.model.job import Priority
-from tickwork.model.rate import Rate, parse_rate
+from tickwork.model.quantities import Rate, parse_rate
 
 DEPTH_LIMIT = 10_000  # a longer line is not counted to its end
 MOST_BACKLOG = 100_000  # counted whenever something is created

@@ -6,6 +6,10 @@ from functools import lru_cache
 from itertools import islice, takewhile
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
+from tickwork.model.instant import Instant
+
 MOST_RUNS = 10_000  # of a job that has only so many: they are counted one by one
 KINDS = ("at", "in", "cron", "every", "rrule", "text", "fields", "any")  # a schedule object has exactly one
 
@@ -72,3 +76,17 @@ def count_between(timing: Timing, after: datetime, until: datetime) -> int:
     """How many due times lie after the one instant and not after the other, as far as they are counted."""
     between = takewhile(lambda due: due <= until, timing.due_times(after))
     return sum(1 for _ in islice(between, MOST_RUNS))
+
+
+class PreviewTime(msgspec.Struct, frozen=True):
+    at: Instant
+    local: str  # as the clocks of the schedule's zone show it
+    note: str | None = None  # what is odd about it
+    viewer: str | None = None  # as the clocks of the viewer's zone show it
+
+
+class Preview(msgspec.Struct, frozen=True):
+    canonical: dict[str, Any]
+    words: str
+    times: list[PreviewTime]
+    warnings: list[str] = []

@@ -1,8 +1,16 @@
 """A task: code that can be run, known by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tickwork.model.errors import FieldError
+from tickwork.model.job import Duration, JobRequest, Priority, QueueName, RetryRequest, errors_of_timeout
+from tickwork.model.quantities import parse_duration
 
 
 class Runner(StrEnum):
@@ -34,3 +42,63 @@ def direct_task(name: str, function: Callable[..., Any], description: str | None
 
 def _no_arguments(_payload: bytes) -> dict[str, Any]:
     return {}
+
+
+class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Fields that a job of the task has when it is created without them."""
+
+    priority: Priority | UnsetType = UNSET
+    queue: QueueName | UnsetType = UNSET
+    timeout: Duration | UnsetType = UNSET
+    retry: RetryRequest = RetryRequest()
+
+
+NO_DEFAULTS = TaskDefaults()
+
+
+def defaults_of(request: JobRequest) -> TaskDefaults:
+    """Those that a task says by its options."""
+    return TaskDefaults(
+        priority=request.priority, queue=request.queue, timeout=request.timeout, retry=request.retry
+    )
+
+
+def filled(request: JobRequest, defaults: TaskDefaults) -> JobRequest:
+    """The job with all that it does not say itself; a retry policy field by field."""
+    if defaults is NO_DEFAULTS:
+        return request
+    own = request.given("priority", "queue", "timeout")
+    return msgspec.structs.replace(
+        request,
+        **{name: getattr(defaults, name) for name in ("priority", "queue", "timeout") if name not in own},
+        retry=request.retry.over(defaults.retry),
+    )
+
+
+def errors_of_defaults(defaults: TaskDefaults) -> Iterator[FieldError]:
+    """What no job could be created with."""
+    if defaults.timeout is not UNSET:
+        yield from errors_of_timeout(defaults.timeout)
+    for name, value in defaults.retry.given("initial", "max").items():
+        try:
+            parse_duration(value)
+        except ValueError as error:
+            yield FieldError(f"retry.{name}", str(error))
+
+
+def usable_defaults(said: dict[str, Any]) -> TaskDefaults:
+    """Of what a worker said, what jobs can be created with. Workers are not trusted to say nothing else."""
+    usable = NO_DEFAULTS
+    for name in TaskDefaults.__struct_fields__:
+        try:
+            one = msgspec.convert({name: said[name]} if name in said else {}, TaskDefaults)
+        except msgspec.ValidationError:
+            continue
+        if not any(errors_of_defaults(one)):
+            usable = msgspec.structs.replace(usable, **{name: getattr(one, name)})
+    return usable
+
+
+@lru_cache(maxsize=4096)
+def defaults_from_text(text: str) -> TaskDefaults:
+    return usable_defaults(msgspec.json.decode(text)) if text != "{}" else NO_DEFAULTS

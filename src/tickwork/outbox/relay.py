@@ -15,10 +15,10 @@ import asyncpg
 import msgspec
 import structlog
 
-from tickwork.client.asynchronous import AsyncClient
+from tickwork.client.async_client import AsyncClient
 from tickwork.model.errors import Conflict, Invalid, TickworkError, Unavailable
-from tickwork.outbox import statement
-from tickwork.outbox.schema import Connection, check
+from tickwork.outbox import tables as statement
+from tickwork.outbox.tables import Connection, check
 
 _LARGEST_BATCH = 200
 _POLL = 1.0  # seconds, for what no notification told of

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import asyncpg
 
 from tickwork.model.errors import WrongSchema
+from tickwork.store.connect import MIGRATION
 from tickwork.store.pool import Connection, Database
-from tickwork.store.session import MIGRATION
 
 _FILE = re.compile(r"(\d{4})_[a-z0-9_]+(\.breaking)?\.sql")
 _LOCK = 0x7469636B  # "tick": any number that nobody else locks

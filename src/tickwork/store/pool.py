@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 import asyncpg
 
 from tickwork.model.errors import Unavailable
-from tickwork.store.connect import Connector
-from tickwork.store.failure import BUSY, LOST, Condition, unavailable
-from tickwork.store.query import queries
-from tickwork.store.session import SETTINGS, WORK, Limits
+from tickwork.store.connect import SETTINGS, WORK, Connector, Limits
+from tickwork.store.database_errors import BUSY, LOST, Condition, unavailable
+from tickwork.store.query_files import queries
 
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 

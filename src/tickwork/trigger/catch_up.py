@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from tickwork.model.duration import parse_duration
 from tickwork.model.job import CatchUp
+from tickwork.model.quantities import parse_duration
 from tickwork.model.schedule import Timing
 from tickwork.store.port.trigger import NOT_BEGUN, DueRule, Round, RoundNote
 

@@ -13,12 +13,12 @@ from typing import Protocol
 
 from prometheus_client import Counter
 
+from tickwork.model.bad_row_isolation import Isolation, is_of_a_row, reason_of
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
-from tickwork.model.isolation import Isolation, is_of_a_row, reason_of
-from tickwork.model.protocol import Micros
 from tickwork.model.schedule import Timing
-from tickwork.store.port.handing import Handing
+from tickwork.model.worker_protocol import Micros
+from tickwork.store.port.dispatch import Handing, Works
 from tickwork.store.port.trigger import (
     Blocker,
     Candidates,
@@ -32,11 +32,10 @@ from tickwork.store.port.trigger import (
     RuleStep,
     TriggerStore,
 )
-from tickwork.store.port.work import Works
-from tickwork.trigger.backlog import Backlogs
 from tickwork.trigger.catch_up import GRACE, STEPS, Plan, plan
 from tickwork.trigger.jitter import spread
 from tickwork.trigger.overlap import skip_reason
+from tickwork.trigger.queue_full import Backlogs
 
 _FIRED = Counter("tickwork_executions_fired_total", "Executions that rules made, skipped ones included.")
 LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the dot by their own clock

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from datetime import timedelta
 
-from tickwork.model.protocol import Micros
+from tickwork.model.worker_protocol import Micros
 from tickwork.store.port.trigger import Candidates
 
 _WHOLE = 2**32

@@ -9,9 +9,9 @@ import pytest
 
 from live.contract import keeps_the_contract
 from support.scripted import ScriptedWorker
-from tickwork.api.server import build_app
-from tickwork.app import Node
+from tickwork.api.asgi_app import build_app
 from tickwork.config import Settings
+from tickwork.node import Node
 
 Connect = Callable[[Node, str | None], Awaitable[httpx2.AsyncClient]]
 

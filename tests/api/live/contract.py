@@ -9,9 +9,9 @@ import httpx2
 import jsonschema_rs
 import msgspec
 
+from tickwork.api.asgi_app import ROUTES
 from tickwork.api.openapi import document
 from tickwork.api.problem import MEDIA, PROBLEM_TYPES
-from tickwork.api.server import ROUTES
 
 _DOCUMENT = document(ROUTES)
 _JSON_MEDIA = ("application/json", MEDIA)

@@ -6,9 +6,9 @@ import httpx2
 import pytest
 
 from live.conftest import MakeTenant
-from tickwork.app import Node
-from tickwork.model.breaker import BreakerKey, counted, tally_of
+from tickwork.model.circuit_breaker import BreakerKey, counted, tally_of
 from tickwork.model.destination import Heard, Sign
+from tickwork.node import Node
 
 SITE = "https://api.example.com"
 DOWN = Heard(Sign.FAILS, "ConnectError: api.example.com could not be connected to: refused")

@@ -8,9 +8,9 @@ import pytest
 
 from live.conftest import MakeTenant
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
-from tickwork.model.protocol import Failure
-from tickwork.store import dead_letter
+from tickwork.model.worker_protocol import Failure
+from tickwork.node import Node
+from tickwork.store import dead_letter_store as dead_letter
 from tickwork.testing.clock import SettableClock
 
 PATH = "/v1/dead-letters"

@@ -8,11 +8,11 @@ import httpx2
 import pytest
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import to_micros, worker_id
-from tickwork.model.protocol import Failure, Run
-from tickwork.store import read
+from tickwork.model.worker_protocol import Failure, Run
+from tickwork.node import Node
+from tickwork.store import read_store as read
 from tickwork.testing.clock import SettableClock
 
 

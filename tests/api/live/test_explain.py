@@ -4,8 +4,8 @@ import httpx2
 
 from live.conftest import MakeTenant
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
 from tickwork.model.ids import execution_id
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 

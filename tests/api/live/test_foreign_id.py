@@ -8,7 +8,7 @@ import pytest
 
 from live.dump import dump
 from live.test_tenancy import CANARY, WITH_ID, Estate, ask, estate, resource  # noqa: F401 (a fixture)
-from tickwork.api.server import ROUTES
+from tickwork.api.asgi_app import ROUTES
 
 # As long as ids of today, and far beyond all that are given out.
 NOT_THERE = {

@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 from live.conftest import Connect
 from support.session import end_sessions
 from support.waiting import eventually
-from tickwork.app import Node
 from tickwork.config import Settings
+from tickwork.node import Node
 
 JOB = {"http": {"url": "https://example.com"}, "payload": token_hex(30_000), "schedule": {"in": "1h"}}
 _SIZE = 96 << 20

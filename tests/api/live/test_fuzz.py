@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tickwork.app import Node
-from tickwork.cli.serving import answering, listen, url_of
+from tickwork.cli.server_command import answering, listen, url_of
+from tickwork.node import Node
 
 FOLDER = Path(__file__).parent / "fuzz"
 EXAMPLES = os.environ.get("FUZZ_EXAMPLES", "2")  # of each operation; more by hand

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tickwork.api.asgi_app import ROUTES
 from tickwork.api.openapi import document
-from tickwork.api.server import ROUTES
-from tickwork.app import Node
-from tickwork.cli.serving import answering, listen, url_of
+from tickwork.cli.server_command import answering, listen, url_of
+from tickwork.node import Node
 
 OPERATIONS = {route.handler.__name__ for route in ROUTES}
 

@@ -7,7 +7,7 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from support.statements import watch_statements
-from tickwork.app import Node
+from tickwork.node import Node
 
 NDJSON = {"content-type": "application/x-ndjson"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from live.conftest import MakeTenant
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 

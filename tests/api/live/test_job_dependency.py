@@ -5,8 +5,8 @@ import pytest
 
 from live.conftest import MakeTenant
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
-from tickwork.model.protocol import Failure
+from tickwork.model.worker_protocol import Failure
+from tickwork.node import Node
 
 ANY = "any outcome"
 

@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
-from tickwork.store import read
+from tickwork.node import Node
+from tickwork.store import read_store as read
 from tickwork.testing.clock import SettableClock
 
 

@@ -8,10 +8,10 @@ import httpx2
 import pytest
 
 from live.conftest import MakeTenant
-from tickwork.app import Node
+from tickwork.model.access import KeyView, Scope
 from tickwork.model.errors import Conflict
 from tickwork.model.ids import parse_key_id
-from tickwork.model.tenancy import KeyView, Scope
+from tickwork.node import Node
 
 LATER = (datetime.now(UTC) + timedelta(days=90)).isoformat()
 

@@ -10,17 +10,17 @@ import pytest
 
 from support.scripted import ScriptedWorker, note_of
 from support.waiting import eventually
-from tickwork.api import logs
-from tickwork.app import Node
-from tickwork.cli.serving import answering, listen, url_of
-from tickwork.client.asynchronous import AsyncClient
+from tickwork.api import log_routes as logs
+from tickwork.cli.server_command import answering, listen, url_of
+from tickwork.client.async_client import AsyncClient
 from tickwork.config import Settings
+from tickwork.model.attempt_log import BEGINNING, AttemptProgress, LogEntry
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
 from tickwork.model.ids import execution_id, from_micros, parse_key_id
 from tickwork.model.job import JobRequest
-from tickwork.model.log import BEGINNING, AttemptProgress, LogEntry
-from tickwork.model.protocol import Noted, Run, Runs
-from tickwork.record import feed, log
+from tickwork.model.worker_protocol import Noted, Run, Runs
+from tickwork.node import Node
+from tickwork.record import log_feed, log_reader
 
 TENANT = 1
 Serve = Callable[[Node], Awaitable[str]]
@@ -266,7 +266,7 @@ async def test_lines_that_are_kept_a_moment_after_the_end_are_shown_before_it(st
 async def test_a_follower_that_is_slow_misses_nothing_and_holds_one_page(
     still_node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feed, "_PAGE", 10)
+    monkeypatch.setattr(log_feed, "_PAGE", 10)
     worker = await ScriptedWorker.connect(still_node, ["work"])
     await still_node.jobs.create(TENANT, [JobRequest(task="work")])
     await still_node.step("claim")
@@ -286,7 +286,7 @@ async def test_a_follower_that_is_slow_misses_nothing_and_holds_one_page(
 async def test_silence_is_told_so_that_the_connection_is_known_to_live(
     still_node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "_SILENCE", 0.01)
+    monkeypatch.setattr(log_reader, "_SILENCE", 0.01)
     worker = await ScriptedWorker.connect(still_node, ["work"])
     await still_node.jobs.create(TENANT, [JobRequest(task="work")])
     await still_node.step("claim")

@@ -10,11 +10,11 @@ import msgspec
 from live.conftest import Connect
 from support.scripted import ScriptedWorker
 from support.waiting import eventually
+from tickwork.api.asgi_app import ROUTES
 from tickwork.api.openapi import document
-from tickwork.api.server import ROUTES
-from tickwork.app import Node
 from tickwork.model.ids import worker_id
-from tickwork.model.protocol import Drain
+from tickwork.model.worker_protocol import Drain
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 PARAMETERS = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}

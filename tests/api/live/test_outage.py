@@ -9,9 +9,9 @@ import pytest
 from live.conftest import Connect
 from support.session import end_sessions
 from support.waiting import eventually
-from tickwork.app import Node
 from tickwork.config import Settings
-from tickwork.store.session import Limits
+from tickwork.node import Node
+from tickwork.store.connect import Limits
 
 JOB = {"http": {"url": "https://example.com"}, "schedule": {"in": "1h"}}
 

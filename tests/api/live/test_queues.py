@@ -10,8 +10,8 @@ import pytest
 
 from live.conftest import MakeTenant
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
 from tickwork.model.queue import DEPTH_LIMIT
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 IDLE = {

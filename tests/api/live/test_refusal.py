@@ -14,8 +14,8 @@ from live.conftest import client_of
 from support.scripted import ScriptedWorker
 from support.session import end_sessions
 from support.waiting import eventually
-from tickwork.app import Node
 from tickwork.config import Settings
+from tickwork.node import Node
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -11,7 +11,7 @@ from live.conftest import MakeTenant
 from support.scripted import ScriptedWorker
 from support.session import end_sessions
 from support.waiting import eventually
-from tickwork.app import Node
+from tickwork.node import Node
 
 JOB = {"task": "work", "payload": {"n": 1}}
 

@@ -13,9 +13,9 @@ from live.conftest import Connect, MakeTenant
 from support.rest import RestWorker
 from support.scripted import ScriptedWorker
 from support.waiting import eventually
-from tickwork.app import Node
 from tickwork.config import Settings
 from tickwork.model.ids import parse_worker_id, worker_id
+from tickwork.node import Node
 
 SOON = 20.0
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from live.conftest import Connect
-from tickwork.app import Node
+from tickwork.node import Node
 
 SECRET, URL_SECRET, OTHER = "s3cret-of-the-header", "s3cret-of-the-url", "an0ther-secret"
 HTTP = {

@@ -14,13 +14,12 @@ import websockets
 from live.contract import keeps_the_contract
 from support.waiting import eventually
 from tickwork import AsyncClient
-from tickwork.app import Node
-from tickwork.cli.serving import answering, listen, url_of
+from tickwork.cli.server_command import answering, listen, url_of
 from tickwork.config import Settings
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.job import JobRequest
-from tickwork.model.protocol import (
+from tickwork.model.worker_protocol import (
     Ack,
     Beat,
     FromServer,
@@ -32,6 +31,7 @@ from tickwork.model.protocol import (
     TaskOffer,
     Welcome,
 )
+from tickwork.node import Node
 
 TASK = TaskOffer("work", {"type": "object", "properties": {"n": {"type": "integer"}}})
 

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
+from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 
 DEFAULTS = {

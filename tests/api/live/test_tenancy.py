@@ -10,13 +10,13 @@ import pytest
 from live.conftest import Connect, MakeTenant, Tenant
 from live.dump import dump
 from support.scripted import ScriptedWorker
+from tickwork.api.asgi_app import ROUTES
 from tickwork.api.route import Route
-from tickwork.api.server import ROUTES
-from tickwork.app import Node
+from tickwork.model.access import Scope
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import worker_id
-from tickwork.model.protocol import Claim, Failure, Outcome, Outcomes
-from tickwork.model.tenancy import Scope
+from tickwork.model.worker_protocol import Claim, Failure, Outcome, Outcomes
+from tickwork.node import Node
 
 CANARY = "canary"
 WITH_ID = [route for route in ROUTES if "{id}" in route.path]

@@ -10,9 +10,9 @@ from live.conftest import Connect
 from support.scripted import ScriptedWorker
 from support.statements import watch_statements
 from support.waiting import eventually
-from tickwork.app import Node
-from tickwork.model.protocol import Failure, Run
-from tickwork.record import waiting
+from tickwork.model.worker_protocol import Failure, Run
+from tickwork.node import Node
+from tickwork.record import wait_for_execution as waiting
 from tickwork.testing.clock import SettableClock
 
 PATIENCE = 30.0  # of tests

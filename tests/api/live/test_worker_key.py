@@ -8,8 +8,8 @@ import pytest
 from live.conftest import Connect
 from support.rest import RestWorker
 from support.scripted import ScriptedWorker
-from tickwork.app import Node
 from tickwork.model.ids import worker_id
+from tickwork.node import Node
 
 MakeKey = Callable[..., Awaitable[httpx2.AsyncClient]]
 

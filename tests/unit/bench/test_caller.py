@@ -2,9 +2,9 @@
 
 import asyncio
 
-from tickwork.bench.caller import Ask, Errand, run_errand
-from tickwork.bench.ledger import Ledger, Ledgers
-from tickwork.bench.target import Target
+from tickwork.bench.api_load import Ask, Errand, run_errand
+from tickwork.bench.http_target import Target
+from tickwork.bench.run_ledger import Ledger, Ledgers
 
 
 async def _errand(tmp_path, asks, **fields):

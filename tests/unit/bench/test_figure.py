@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tickwork.bench.figure import Figure, curve, median_of
+from tickwork.bench.result import Figure, curve, median_of
 
 
 def figure(value: float = 51_200, **fields) -> Figure:

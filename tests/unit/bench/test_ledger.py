@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tickwork.bench import ledger
-from tickwork.bench.account import balance
-from tickwork.bench.ledger import Ledger, Ledgers
+from tickwork.bench import run_ledger as ledger
+from tickwork.bench.lost_and_doubled import balance
+from tickwork.bench.run_ledger import Ledger, Ledgers
 
 
 def test_counts_of_several_processes_are_added_up(tmp_path):

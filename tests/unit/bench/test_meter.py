@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tickwork.bench.meter import POSTGRES, Meter
+from tickwork.bench.resource_meter import POSTGRES, Meter
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not tell")
 _PARENT = """

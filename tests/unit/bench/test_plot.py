@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tickwork.bench.plot import plot
+from tickwork.bench.svg_plot import plot
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tickwork.bench.recurring import Pulse
+from tickwork.bench.recurring_jobs import Pulse
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 PULSE = Pulse(0, 5, [1, 2], [NOON, NOON + timedelta(seconds=1)], timedelta(seconds=10))

@@ -2,7 +2,7 @@
 
 from sample import NOON, changed, page
 
-from tickwork.model.breaker import BreakerState, BreakerView
+from tickwork.model.circuit_breaker import BreakerState, BreakerView
 
 OPEN = BreakerView(
     destination="https://api.example.com",

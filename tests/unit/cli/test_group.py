@@ -9,7 +9,7 @@ import pytest
 from sample import KEY, NOON, WORKER, page
 
 from support.silence import silent_port
-from tickwork.cli.serving import listen
+from tickwork.cli.server_command import listen
 
 TASKS = {"name": "report", "parameters": {}, "description": None, "workers": ["w1"]}
 

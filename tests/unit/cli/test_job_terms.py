@@ -3,7 +3,7 @@
 import pytest
 from sample import JOB
 
-from tickwork.cli.failure import USAGE
+from tickwork.cli.exit_codes import USAGE
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import stat
 import msgspec
 import pytest
 
-from tickwork.cli.data import announced, keep_key, make_folder, read_key
-from tickwork.cli.serving import PortTaken, listen, url_of
-from tickwork.cli.up import _listen_nearby
-from tickwork.client.address import Address, find_server
+from tickwork.cli.find_server import announced, keep_key, make_folder, read_key
+from tickwork.cli.server_command import PortTaken, listen, url_of
+from tickwork.cli.up_command import _listen_nearby
+from tickwork.client.server_address import Address, find_server
 from tickwork.model.errors import TickworkError
 
 

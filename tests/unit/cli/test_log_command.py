@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from sample import COMPLETED, NOON, page
 
-from tickwork.cli.logline import render
-from tickwork.model.log import LogEntry
+from tickwork.cli.log_lines import render
+from tickwork.model.attempt_log import LogEntry
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +108,7 @@ def test_ctrl_c_ends_the_watching_cleanly(ask, server, monkeypatch):
         yield ENTRIES[0]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tickwork.client.sync.Client.follow_execution_logs", interrupted)
+    monkeypatch.setattr("tickwork.client.sync_client.Client.follow_execution_logs", interrupted)
     done = ask("execution", "logs", "-f", "e5-1")
     assert (done.exit_code, done.stderr) == (0, "")
 

@@ -6,7 +6,7 @@ from test_queue_command import MAIL
 
 from support.terminal import on_terminal
 from tickwork.model.execution import ExecutionStatus, Progress
-from tickwork.model.why import Why
+from tickwork.model.why_waiting import Why
 
 RUNNING = changed(
     EXECUTION, status=ExecutionStatus.RUNNING, started_at=NOON, progress=Progress(0.6, "sorting"), worker="w1"

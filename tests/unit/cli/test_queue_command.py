@@ -3,7 +3,7 @@
 import pytest
 from sample import changed, page
 
-from tickwork.cli.failure import FAILED, NOT_FOUND, USAGE
+from tickwork.cli.exit_codes import FAILED, NOT_FOUND, USAGE
 from tickwork.model.queue import QueueView
 
 MAIL = QueueView(

@@ -7,7 +7,7 @@ from sample import JOB, NOON, WORKER, changed, page
 from test_breaker_command import OPEN
 from test_queue_command import IDLE, MAIL
 
-from tickwork.model.breaker import BreakerState
+from tickwork.model.circuit_breaker import BreakerState
 from tickwork.model.worker import TaskView
 
 QUIET = changed(MAIL, depth=0, oldest_age=None)

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sample import EXECUTION, NOON, changed, page
 
-from tickwork.cli.story import headline, lasted, next_steps, ordinal, tell
+from tickwork.cli.execution_story import headline, lasted, next_steps, ordinal, tell
 from tickwork.model.execution import (
     AttemptError,
     AttemptOutcome,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tickwork.cli.text import brief, relative
+from tickwork.cli.output import brief, relative
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

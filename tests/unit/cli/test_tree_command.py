@@ -7,7 +7,7 @@ import pytest
 from sample import JOB, NOON
 
 from tickwork.model.execution import ExecutionStatus, WaitingFor
-from tickwork.model.graph import GraphJob, JobGraph
+from tickwork.model.job import GraphJob, JobGraph
 
 DONE = ExecutionStatus.COMPLETED
 
@@ -72,7 +72,7 @@ def test_counts_what_is_too_much_to_draw(ask, server):
 
 
 def test_follows_it_until_only_blocked_jobs_are_left(ask, server, monkeypatch):
-    monkeypatch.setattr("tickwork.cli.tree.sleep", lambda _: None)
+    monkeypatch.setattr("tickwork.cli.job_tree.sleep", lambda _: None)
     running = job(3, "enrich", 1, status=ExecutionStatus.RUNNING)
     server.will_answer(
         msgspec.structs.replace(DIAMOND, items=[*DIAMOND.items[:2], running, DIAMOND.items[3]])

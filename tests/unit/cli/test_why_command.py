@@ -4,7 +4,7 @@ import msgspec
 from sample import NOON
 
 from tickwork.model.execution import ExecutionStatus
-from tickwork.model.why import Cause, Why
+from tickwork.model.why_waiting import Cause, Why
 
 PAUSED = Why(
     status=ExecutionStatus.PENDING,

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from sample import JOB, page
 
-from tickwork.client.asynchronous import AsyncClient
-from tickwork.client.sync import Client
+from tickwork.client.async_client import AsyncClient
+from tickwork.client.sync_client import Client
 from tickwork.model.errors import (
     Conflict,
     Invalid,
@@ -28,7 +28,7 @@ def client(server):
 @pytest.fixture
 def no_pauses(monkeypatch):
     """Retries come at once."""
-    monkeypatch.setattr("tickwork.client.exchange._LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr("tickwork.client.http_exchange._LONGEST_PAUSE", 0.0)
 
 
 def test_sends_the_key_and_decodes_the_answer(server, client):
@@ -204,7 +204,7 @@ def test_goes_through_all_pages(server, client):
 
 
 def test_sends_many_jobs_in_batches(server, client, monkeypatch):
-    monkeypatch.setattr("tickwork.client.batch.LARGEST_BATCH", 2)
+    monkeypatch.setattr("tickwork.client.bulk_requests.LARGEST_BATCH", 2)
     server.will_answer(page({"id": "j1", "key": None, "next_run_at": None}), 201)
     created = client.create_jobs({"task": "report", "payload": number} for number in range(5))
     assert [len(msgspec.json.decode(asked.body)) for asked in server.asked] == [2, 2, 1]
@@ -212,14 +212,14 @@ def test_sends_many_jobs_in_batches(server, client, monkeypatch):
 
 
 def test_a_batch_holds_no_more_values_than_a_server_takes(server, client, monkeypatch):
-    monkeypatch.setattr("tickwork.client.batch._MOST_VALUES", 25)
+    monkeypatch.setattr("tickwork.client.bulk_requests._MOST_VALUES", 25)
     server.will_answer(page(), 201)
     client.create_jobs({"task": "x", "payload": list(range(10))} for _ in range(3))
     assert [len(msgspec.json.decode(asked.body)) for asked in server.asked] == [1, 1, 1]
 
 
 def test_a_batch_stays_within_what_a_server_reads(server, client, monkeypatch):
-    monkeypatch.setattr("tickwork.client.batch._LARGEST_BODY", 100)
+    monkeypatch.setattr("tickwork.client.bulk_requests._LARGEST_BODY", 100)
     server.will_answer(page(), 201)
     client.create_jobs([{"task": "x" * 60}, {"task": "y" * 60}, {"task": "z" * 200}])
     assert [len(msgspec.json.decode(asked.body)) for asked in server.asked] == [1, 1, 1]

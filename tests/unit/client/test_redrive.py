@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sample import NOON
 
-from tickwork.client.sync import Client
+from tickwork.client.sync_client import Client
 from tickwork.model import dead_letter
 from tickwork.model.dead_letter import CHUNK, Redriven, Refused
 

@@ -3,11 +3,11 @@
 import pytest
 from sample import COMPLETED, EXECUTION, JOB, changed, page
 
-from tickwork.client.asynchronous import AsyncClient
-from tickwork.client.call import Call
-from tickwork.client.exchange import Pause
-from tickwork.client.sync import Client
-from tickwork.client.wait import wait_for_execution, wait_for_job
+from tickwork.client.async_client import AsyncClient
+from tickwork.client.build_requests import Call
+from tickwork.client.http_exchange import Pause
+from tickwork.client.sync_client import Client
+from tickwork.client.wait_for_execution import wait_for_execution, wait_for_job
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import ExecutionStatus, ExecutionView
 from tickwork.model.job import JobStatus, JobView

@@ -11,13 +11,13 @@ import pytest
 
 import tickwork
 from tickwork import App, Context, ExecutionFailed
-from tickwork.define.manifest import declared_jobs
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionStatus
 from tickwork.model.job import JobRequest
 from tickwork.model.page import Page
+from tickwork.model.placement import FairShare, Limit, Requires
 from tickwork.model.task import Runner
-from tickwork.model.terms import FairShare, Limit, Requires
+from tickwork.sdk.app import declared_jobs
 
 
 class Execution(msgspec.Struct):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tickwork.define.gather import Gatherer
+from tickwork.define.group_commit import Gatherer
 from tickwork.model.errors import Conflict, Unavailable
 from tickwork.model.job import JobRequest
 

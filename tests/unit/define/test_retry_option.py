@@ -3,10 +3,10 @@
 import pytest
 
 from tickwork import App
-from tickwork.define.option import with_options
-from tickwork.execute.ending import raised, timed_out
+from tickwork.execute.attempt_ending import raised, timed_out
 from tickwork.model.errors import Invalid
 from tickwork.model.job import JobRequest, RetryRequest
+from tickwork.sdk.task_options import with_options
 
 
 class Declined(ValueError):

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from tickwork.define.signature import read_signature
-from tickwork.model.context import Context
 from tickwork.model.errors import Invalid
+from tickwork.model.task_context import Context
+from tickwork.sdk.task_parameters import read_signature
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -13,9 +13,9 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from tickwork import App, Invalid
-from tickwork.define.handle import Handle
-from tickwork.execute.ending import returned_value
-from tickwork.model import codec
+from tickwork.execute.attempt_ending import returned_value
+from tickwork.model import json_codec as codec
+from tickwork.sdk.job_handle import Handle
 
 
 class Size(StrEnum):

@@ -3,10 +3,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickwork.dispatch.gate import Gates
-from tickwork.model.rate import parse_rate
-from tickwork.model.terms import NO_TERMS, Limit, Terms
-from tickwork.store.port.handing import Gate, Lane
+from tickwork.dispatch.limits import Gates
+from tickwork.model.placement import NO_TERMS, Limit, Terms
+from tickwork.model.quantities import parse_rate
+from tickwork.store.port.dispatch import Gate, Lane
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -2,9 +2,9 @@
 
 from prometheus_client import REGISTRY
 
-from tickwork.dispatch import throughput
-from tickwork.model.terms import NO_TERMS
-from tickwork.store.port.handing import Lane
+from tickwork.dispatch import queues as throughput
+from tickwork.model.placement import NO_TERMS
+from tickwork.store.port.dispatch import Lane
 
 LANES = {number: Lane(number, 1, queue, "work", NO_TERMS) for number, queue in enumerate("aabc")}
 

@@ -3,7 +3,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickwork.dispatch.turn import CREDIT, Turns
+from tickwork.dispatch.claim_order import CREDIT, Turns
 
 
 def _serve(turns: Turns[str], weights: dict[str, float], count: int) -> Counter[str]:

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tickwork.dispatch.why import explain
+from tickwork.dispatch.why_waiting import explain
 from tickwork.model.execution import ExecutionStatus
-from tickwork.model.rate import parse_rate
-from tickwork.model.terms import Terms
-from tickwork.model.why import (
+from tickwork.model.placement import Terms
+from tickwork.model.quantities import parse_rate
+from tickwork.model.why_waiting import (
     AHEAD_LIMIT,
     BrokenDestination,
     Cause,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickwork.execute.runners.address import AddressDenied, AddressPolicy, parse_network
+from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressPolicy, parse_network
 
 IANA_SPECIAL_IPV4 = """
 0.0.0.0/8 0.0.0.0/32 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24

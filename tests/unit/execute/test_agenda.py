@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from support.worker_time import WorkerTime
-from tickwork.execute.agenda import Agenda
 from tickwork.execute.clock import DatabaseClock
+from tickwork.execute.due_timer import Agenda
 
 
 @pytest.fixture

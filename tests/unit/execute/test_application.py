@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from tickwork.execute.application import load_app
+from tickwork.execute.load_app import load_app
 from tickwork.model.errors import Invalid
 
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 import structlog
 
-from tickwork.execute.capture import Capture, speaking
-from tickwork.logs import configure_logs
+from tickwork.execute.log.capture import Capture, speaking
+from tickwork.log_setup import configure_logs
 
 
 class Heard:

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tickwork.execute.runners.process import LENGTH_BYTES
-from tickwork.model.protocol import Run
+from tickwork.execute.runners.process_runner import LENGTH_BYTES
+from tickwork.model.worker_protocol import Run
 
 _TASKS = """
 from threading import Event
@@ -29,7 +29,14 @@ def endless() -> None:
 def test_a_child_ends_when_its_worker_is_gone(tmp_path: Path, sent: int) -> None:
     (tmp_path / "orphan_tasks.py").write_text(_TASKS)
     run = msgspec.msgpack.encode(Run(1, 1, 1, 1, "endless", b"{}", 60.0, 0))
-    child = [sys.executable, "-m", "tickwork.execute.runners.child", "orphan_tasks:app", "text", "info"]
+    child = [
+        sys.executable,
+        "-m",
+        "tickwork.execute.runners.child_main",
+        "orphan_tasks:app",
+        "text",
+        "info",
+    ]
     ended = subprocess.run(
         child,
         input=(len(run).to_bytes(LENGTH_BYTES) + run) * sent,

@@ -1,5 +1,5 @@
-from tickwork.execute.ending import raised, returned_value
-from tickwork.model.steering import NoRetry
+from tickwork.execute.attempt_ending import raised, returned_value
+from tickwork.model.task_context import NoRetry
 
 
 class Unprintable(Exception):

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
-from tickwork.execute.failure import AttemptFailed, AttemptHeld, AttemptPostponed
-from tickwork.execute.runners.gate import GatedRunner
+from tickwork.execute.attempt_ending import AttemptFailed, AttemptHeld, AttemptPostponed
+from tickwork.execute.runners.http.breaker_gate import GatedRunner
 from tickwork.model.destination import Heard, Sign
 from tickwork.model.job import HttpTarget
-from tickwork.model.protocol import Failure, Run
+from tickwork.model.worker_protocol import Failure, Run
 
 TARGET = msgspec.json.encode(HttpTarget(url="https://API.example.com:443/hook"))
 

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tickwork.execute.attempt import Attempt, Handler
+from tickwork.execute.attempt_ending import Ending, as_it_is
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.ending import Ending, as_it_is
-from tickwork.execute.holding import Holding
+from tickwork.execute.held_attempts import Holding
 from tickwork.execute.lease import Lease
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.protocol import Outcomes, Run
+from tickwork.model.worker_protocol import Outcomes, Run
 
 SLOTS = 2
 _DONE = Ending(AttemptOutcome.COMPLETED)

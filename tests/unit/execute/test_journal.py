@@ -5,11 +5,11 @@ from threading import Thread
 import pytest
 
 from tickwork.execute.attempt import Attempt, Handler
+from tickwork.execute.attempt_ending import as_it_is
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.ending import as_it_is
-from tickwork.execute.journal import _KEPT, _LARGEST_MESSAGE, _WINDOW, BETWEEN_LOOKS, Journal
-from tickwork.execute.notebook import Page
-from tickwork.model.protocol import LogLine, Note, Notes, Run
+from tickwork.execute.log.buffer import Page
+from tickwork.execute.log.outbox import _KEPT, _LARGEST_MESSAGE, _WINDOW, BETWEEN_LOOKS, Journal
+from tickwork.model.worker_protocol import LogLine, Note, Notes, Run
 
 
 @pytest.fixture

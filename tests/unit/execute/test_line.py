@@ -1,6 +1,6 @@
 from tickwork.execute.attempt import Attempt
-from tickwork.execute.line import Line
-from tickwork.model.protocol import Run
+from tickwork.execute.ready_queue import Line
+from tickwork.model.worker_protocol import Run
 
 
 def _attempt(name: str, priority: int = 2, flow: int = 0) -> Attempt:

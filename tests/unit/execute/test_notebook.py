@@ -1,6 +1,6 @@
 """One attempt's unsent lines and progress: what is kept, what is left out, and how fast it goes."""
 
-from tickwork.execute.notebook import (
+from tickwork.execute.log.buffer import (
     BETWEEN_PROGRESS,
     LINE_COST,
     LONGEST_LINE,
@@ -10,7 +10,7 @@ from tickwork.execute.notebook import (
     Notebook,
     Page,
 )
-from tickwork.model.protocol import LogLine
+from tickwork.model.worker_protocol import LogLine
 
 FAR = 1000.0  # seconds: any allowance is full again
 

@@ -1,6 +1,6 @@
-from tickwork.execute.outbox import _BATCH, _LARGEST_BATCH, Outbox
+from tickwork.execute.unacknowledged_outcomes import _BATCH, _LARGEST_BATCH, Outbox
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.protocol import Failure, Outcome
+from tickwork.model.worker_protocol import Failure, Outcome
 
 
 def outcome(job: int, result: bytes | None = None, failure: Failure | None = None) -> Outcome:

@@ -1,4 +1,4 @@
-from tickwork.execute.pace import Pace
+from tickwork.execute.slots import Pace
 
 
 class Hand:

@@ -129,7 +129,7 @@ def test_progress_out_of_range_is_refused(ctx, heard, fraction):
 
 PROGRAM = """
 from tickwork import Context
-from tickwork.logs import configure_logs
+from tickwork.log_setup import configure_logs
 configure_logs("json", "info")
 ctx = Context(execution_id="e1-2", attempt=3)
 ctx.log.info("sent", to="a@b.c")

@@ -3,9 +3,9 @@
 import pytest
 
 from tickwork.model.errors import Unavailable
-from tickwork.model.protocol import LogLine, Note
-from tickwork.record import note
-from tickwork.record.note import Notekeeper
+from tickwork.model.worker_protocol import LogLine, Note
+from tickwork.record import log_writer as note
+from tickwork.record.log_writer import Notekeeper
 
 
 class PaperLogStore:

@@ -7,7 +7,7 @@ import pytest
 
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.schedule import Once, Recurring, Timing
-from tickwork.trigger.parse import parse_schedule
+from tickwork.schedule.parse import parse_schedule
 
 NOW = datetime(2026, 3, 4, 10, 30, tzinfo=UTC)  # a Wednesday
 

@@ -2,7 +2,7 @@ import pytest
 from schedule_reading import NOW, once, problem, problems
 
 from tickwork.model.schedule import Once
-from tickwork.trigger.parse import parse_schedule
+from tickwork.schedule.parse import parse_schedule
 
 
 def test_no_schedule_means_now() -> None:

@@ -4,7 +4,7 @@ import pytest
 from schedule_reading import NOW, canonical, due, problem, problems, timing
 
 from tickwork.model.schedule import Recurring
-from tickwork.trigger.parse import understand
+from tickwork.schedule.parse import understand
 
 
 def test_start_and_end_bound_any_schedule() -> None:

@@ -11,9 +11,9 @@ from schedule_reading import NOW
 
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Once, Recurring, Timing
-from tickwork.trigger.due.zone import zone_named, zone_names
-from tickwork.trigger.parse import parse_schedule, understand
-from tickwork.trigger.preview import preview
+from tickwork.schedule.due.time_zone import zone_named, zone_names
+from tickwork.schedule.parse import parse_schedule, understand
+from tickwork.schedule.preview import preview
 
 PHRASES = list(read_phrases())
 LATER = datetime(2027, 6, 1, tzinfo=UTC)

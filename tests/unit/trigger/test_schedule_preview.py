@@ -7,7 +7,7 @@ from schedule_reading import NOW
 
 from support.effort import calls
 from tickwork.model.errors import Invalid
-from tickwork.trigger.preview import Preview, preview
+from tickwork.schedule.preview import Preview, preview
 
 
 def test_shows_the_times_by_the_clocks_of_the_schedule_and_of_the_viewer() -> None:

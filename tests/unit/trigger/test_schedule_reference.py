@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from schedule_reading import NOW
 
-from tickwork.trigger.preview import preview
+from tickwork.schedule.preview import preview
 
 PAGE = Path(__file__).parents[3] / "docs/reference/schedules.md"
 BEGIN, END = "<!-- examples:", "<!-- end of examples -->"

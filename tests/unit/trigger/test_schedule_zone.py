@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from tickwork.trigger.due.epoch import BEGIN, DAY, END, from_seconds
-from tickwork.trigger.due.zone import Zone, zone_data_version, zone_named, zone_names
-from tickwork.trigger.misread import Misread
+from tickwork.schedule.due.epoch import BEGIN, DAY, END, from_seconds
+from tickwork.schedule.due.time_zone import Zone, zone_data_version, zone_named, zone_names
+from tickwork.schedule.errors import Misread
 
 HEADER = struct.Struct(">4s c 15x 6l")
 

@@ -6,14 +6,13 @@ from urllib.parse import urlencode
 
 from msgspec import Meta
 
-from tickwork.bench import plan as base
-from tickwork.bench.aged import age
-from tickwork.bench.asking import ask, post
-from tickwork.bench.caller import Answers, Ask
-from tickwork.bench.figure import Figure
-from tickwork.bench.plan import Many
-from tickwork.bench.show import Show
-from tickwork.bench.stage import HELD_EQUAL, stage
+from tickwork.bench import scenario_options as base
+from tickwork.bench.aged_database import age
+from tickwork.bench.api_load import Answers, Ask, ask, post
+from tickwork.bench.progress import Show
+from tickwork.bench.result import Figure
+from tickwork.bench.scenario_options import Many
+from tickwork.bench.test_cluster import HELD_EQUAL, stage
 from tickwork.model.ids import execution_id, parse_job_id
 
 _GOAL = 3000

@@ -4,14 +4,14 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from tickwork.bench import plan as base
-from tickwork.bench.account import settle_accounts
-from tickwork.bench.figure import Figure
-from tickwork.bench.plan import Many
-from tickwork.bench.recurring import PERIOD, end_pulse, start_pulse, wait_for
-from tickwork.bench.show import Show
-from tickwork.bench.stage import ANSWERS, HELD_EQUAL, said, stage
-from tickwork.bench.window import watch
+from tickwork.bench import scenario_options as base
+from tickwork.bench.lost_and_doubled import settle_accounts
+from tickwork.bench.measured_window import watch
+from tickwork.bench.progress import Show
+from tickwork.bench.recurring_jobs import PERIOD, end_pulse, start_pulse, wait_for
+from tickwork.bench.result import Figure
+from tickwork.bench.scenario_options import Many
+from tickwork.bench.test_cluster import ANSWERS, HELD_EQUAL, said, stage
 from tickwork.model.job import HTTP_TASK, HttpTarget
 
 _GOAL = 3000
@@ -28,7 +28,7 @@ QUICK = Plan(rate=50, warm_up=1, seconds=3)
 async def run(show: Show, plan: Plan) -> Figure:
     async with stage() as on:
         await on.start(servers=plan.servers, workers=0)
-        target = await on.start_program("tickwork.bench.target")
+        target = await on.start_program("tickwork.bench.http_target")
         url = await said(target, ANSWERS)
         on.meter.watch("target", target.pid)
         pulse = await start_pulse(

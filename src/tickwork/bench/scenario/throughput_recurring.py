@@ -5,16 +5,16 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from tickwork.bench import plan as base
-from tickwork.bench.account import Balance, settle_accounts
-from tickwork.bench.figure import Figure
-from tickwork.bench.plan import Many
-from tickwork.bench.recurring import PERIOD, add_idle, end_pulse, start_pulse, vary, wait_for
-from tickwork.bench.show import Show
-from tickwork.bench.stage import HELD_EQUAL, stage
-from tickwork.bench.window import Window, watch
+from tickwork.bench import scenario_options as base
+from tickwork.bench.lost_and_doubled import Balance, settle_accounts
+from tickwork.bench.measured_window import Window, watch
+from tickwork.bench.progress import Show
+from tickwork.bench.recurring_jobs import PERIOD, add_idle, end_pulse, start_pulse, vary, wait_for
+from tickwork.bench.result import Figure
+from tickwork.bench.scenario_options import Many
+from tickwork.bench.test_cluster import HELD_EQUAL, stage
 from tickwork.model.job import PRIORITIES, JobRequest
-from tickwork.model.terms import Limit
+from tickwork.model.placement import Limit
 
 _GOAL = 50_000
 _VARIED_PER_SECOND = 30_000

@@ -1,17 +1,127 @@
 """What handing out what waits, and keeping track of who works, asks of the store."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import timedelta
-from typing import NamedTuple, Protocol
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple, Protocol
 
+from tickwork.model.access import Caller
+from tickwork.model.circuit_breaker import Breaker, BreakerKey, BreakerView
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.protocol import Hello
-from tickwork.model.tenancy import Caller
-from tickwork.store.port.handing import Handing, Lane
-from tickwork.store.port.seat import FIRST_CONNECTION, Seat
-from tickwork.store.port.settling import Claimed, Settling
-from tickwork.store.port.work import HeldWorks, Works
+from tickwork.model.page import Page
+from tickwork.model.placement import Terms
+from tickwork.model.quantities import Rate
+from tickwork.model.queue import QueueSettings, QueueView
+from tickwork.model.why_waiting import Facts
+from tickwork.model.worker_protocol import Hello, Key, Micros
+from tickwork.store.port.record import Claimed, Settling
+
+NO_CONNECTION = 0  # of a worker that speaks plain REST
+FIRST_CONNECTION = 1
+
+
+class Seat(NamedTuple):
+    """A worker on one of this node's connections."""
+
+    worker_id: int
+    connection: int
+
+
+class Works(NamedTuple):
+    """Executions that could be handed to workers, with all that is needed to run them. As columns: so many are
+    handed out in a second that an object for each would cost more than the statements."""
+
+    tenants: Sequence[int]
+    times: Sequence[Micros]  # when they were scheduled for
+    jobs: Sequence[int]
+    lanes: Sequence[int]
+    attempts: Sequence[int]
+    ready: Sequence[Micros]  # not to be started before
+    tasks: Sequence[str]
+    payloads: Sequence[bytes]
+    targets: Sequence[bytes | None]
+    timeouts: Sequence[float]
+    priorities: Sequence[int]
+    parents: Sequence[bytes | None]  # how those ended that they depend on, as JSON
+
+    @property
+    def size(self) -> int:
+        return len(self.jobs)
+
+    def at(self, places: Sequence[int]) -> "Works":
+        """Those at these places."""
+        if len(places) == len(self.jobs):
+            return self
+        if isinstance(places, range):
+            return Works._make(column[places.start : places.stop] for column in self)
+        return Works._make([column[place] for place in places] for column in self)
+
+    def keys(self) -> Iterator[Key]:
+        return zip(self.tenants, self.times, self.jobs, strict=True)
+
+
+class HeldWorks(NamedTuple):
+    leases: Sequence[int]
+    works: Works
+
+    def of(self, leases: Container[int]) -> "HeldWorks":
+        places = [place for place, lease in enumerate(self.leases) if lease in leases]
+        return HeldWorks([self.leases[place] for place in places], self.works.at(places))
+
+
+NOTHING_HELD = HeldWorks((), Works._make([()] * len(Works._fields)))
+
+
+class Lane(NamedTuple):
+    """What the same workers can run on the same terms."""
+
+    id: int
+    tenant_id: int
+    queue: str
+    task: str
+    terms: Terms
+
+
+GateName = tuple[int, Literal["queue", "key"], str]  # with the tenant first
+
+
+class Gate(NamedTuple):
+    """A queue or a key that is limited, locked by whoever hands out under it. The settings are those of a queue."""
+
+    id: int
+    name: GateName
+    paused: bool
+    max_running: int | None
+    rate: Rate | None
+    used_until: datetime  # up to when its rate is used up
+    now: datetime
+
+
+class Slot(NamedTuple):
+    """Which part of a lease counts under a gate."""
+
+    gate_id: int
+    places: range
+
+
+class Handing(Protocol):
+    """The part of a transaction that puts executions into workers' hands."""
+
+    async def hold(self, seats: Sequence[Seat]) -> set[int]:
+        """The workers that may be handed work on these connections, fixed until the commit."""
+
+    async def lanes(self, lanes: Collection[int]) -> list[Lane]: ...
+
+    async def lock_gates(self, names: Collection[GateName]) -> list[Gate]:
+        """Those of them that exist; whoever hands out under one waits for the others that do."""
+
+    async def running(self, gates: Sequence[int], *, exactly: bool) -> dict[int, int]:
+        """How much runs under each gate, or quickly: no less than that."""
+
+    async def use_rates(self, used_until: Mapping[int, datetime]) -> None: ...
+
+    async def lease(self, worker_id: int, works: Works, slots: Sequence[Slot] = ()) -> int:
+        """Note what a worker is handed, and what of it counts under which gates; the lease."""
 
 
 class Line(NamedTuple):
@@ -101,3 +211,79 @@ class DispatchStore(Protocol):
 
     async def is_being_stopped(self, tenant_id: int, job: int) -> bool:
         """Whether some worker has yet to stop an execution of this job."""
+
+
+class RestWorker(NamedTuple):
+    """A worker that speaks plain REST, and what is in its hands."""
+
+    hello: Hello
+    draining: bool
+    held: HeldWorks
+    begun: Sequence[bool]  # which of these it has said to have begun
+
+
+class WorkerStore(Protocol):
+    async def heartbeat(self, caller: Caller, worker: int, lease: timedelta) -> bool:
+        """A worker that speaks plain REST lives; whether somebody wants it to drain. NotFound, LeaseGone, NotAllowed
+        when another key registered it, or Conflict when it is connected otherwise."""
+
+    def serving(self, caller: Caller, worker: int) -> AbstractAsyncContextManager[RestWorker]:
+        """One transaction, in which nobody else hands this worker anything; LeaseGone."""
+
+    async def is_there_news(self, tenant_id: int, worker: int, hello: Hello) -> bool:
+        """Whether something is due that this worker might be handed, or it is to drain."""
+
+    async def drain(self, tenant_id: int, worker: int, only_of: int | None) -> None:
+        """It is to take nothing new; NotFound, Conflict when it is a part of the server, or NotAllowed when it was
+        not registered with the only key that will do."""
+
+
+Decide = Callable[[Breaker], Breaker]
+
+
+class BreakerChange(NamedTuple):
+    before: Breaker
+    after: Breaker
+
+
+class BreakerStore(Protocol):
+    async def read(self) -> list[Breaker]:
+        """All of them, of every tenant."""
+
+    async def change(
+        self, decisions: Mapping[BreakerKey, Decide], make: Collection[BreakerKey] = ()
+    ) -> list[BreakerChange]:
+        """Lock those of them that exist, and let each become what is decided; some are made first, closed."""
+
+    async def let_go(self, limit: int) -> int:
+        """Let executions go on for which the time has come, of so many breakers; how many."""
+
+    async def views(self, tenant_id: int, destination: str | None = None) -> list[BreakerView]: ...
+
+
+class QueueLoad(NamedTuple):
+    """How much waits in the queues of a name, of all tenants together."""
+
+    name: str
+    depth: int
+    oldest_age: float  # seconds
+
+
+class QueueStore(Protocol):
+    async def queues(self, tenant_id: int, limit: int, cursor: str | None) -> Page[QueueView]: ...
+
+    async def queue(self, tenant_id: int, name: str) -> QueueView:
+        """NotFound when no job has named it and nobody has set it."""
+
+    async def set(self, tenant_id: int, name: str, settings: QueueSettings) -> QueueView:
+        """All of its settings but whether it is paused. What runs already counts from now on."""
+
+    async def pause(self, tenant_id: int, name: str) -> QueueView: ...
+
+    async def resume(self, tenant_id: int, name: str) -> QueueView: ...
+
+    async def loads(self, most: int) -> list[QueueLoad]: ...
+
+
+class WhyStore(Protocol):
+    async def facts(self, tenant_id: int, job: int, scheduled_for: datetime) -> Facts: ...

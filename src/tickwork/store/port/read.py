@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView, MissedView
-from tickwork.model.graph import JobGraph
-from tickwork.model.job import JobFilter, JobView
+from tickwork.model.job import JobFilter, JobGraph, JobView
 from tickwork.model.page import Page
 from tickwork.model.worker import TaskView, WorkerView
 

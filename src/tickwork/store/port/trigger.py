@@ -8,8 +8,7 @@ from typing import NamedTuple, Protocol
 
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.job import Overlap
-from tickwork.store.port.handing import Handing
-from tickwork.store.port.work import Works
+from tickwork.store.port.dispatch import Handing, Works
 
 Cursor = tuple[int, int]  # (priority, job): how far a round has been fired
 NOT_BEGUN: Cursor = (-1, 0)

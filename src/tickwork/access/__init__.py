@@ -1,0 +1,1 @@
+"""Who may call: tenants and API keys."""

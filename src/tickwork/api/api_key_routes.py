@@ -1,0 +1,69 @@
+"""/keys: who may call."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tickwork.api.problem import CONFLICT
+from tickwork.api.reply import Reply, json_reply
+from tickwork.api.route import Call, NoQuery, Route, json_content
+from tickwork.model.access import KeyView, Scope, SigningSecret
+from tickwork.model.ids import parse_key_id
+from tickwork.model.instant import Instant
+from tickwork.model.page import Page
+
+
+class KeyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    scopes: Annotated[list[Scope], Meta(min_length=1, max_length=len(Scope))]
+    tenant: Annotated[str, Meta(min_length=1, max_length=100)] | None = None  # the caller's own by default
+    expires_at: Instant | None = None
+
+
+class NewKey(KeyView, frozen=True, kw_only=True):
+    """A key just made. The secret is told this once: an idempotent replay has null in its place."""
+
+    secret: str | None
+
+
+async def create_key(call: Call[NoQuery, KeyRequest]) -> Reply:
+    """Make an API key. The answer holds its secret, which cannot be asked for again."""
+    asked = call.body
+    view, secret = await call.node.keys.create(
+        call.caller, asked.name, asked.scopes, asked.tenant, asked.expires_at
+    )
+    remembered = json_reply(_new_key(view, None)).body  # a stored secret would be one that can leak
+    return json_reply(_new_key(view, secret), 201)._replace(remembered=remembered)
+
+
+async def list_keys(call: Call[NoQuery, None]) -> Reply:
+    """List API keys, without their secrets."""
+    return json_reply(Page(await call.node.keys.list(call.caller)))
+
+
+async def revoke_key(call: Call[NoQuery, None]) -> Reply:
+    """Revoke an API key. Whoever holds it is refused from now on.
+
+    The last admin key of your tenant stays: make another one first, and not one that expires.
+    """
+    return json_reply(await call.node.keys.revoke(call.caller, call.id(parse_key_id)))
+
+
+async def get_signing_secret(call: Call[NoQuery, None]) -> Reply:
+    """Show what signs the HTTP calls made for your tenant, so that their targets can check it."""
+    return json_reply(SigningSecret(await call.node.keys.signing_secret(call.caller)))
+
+
+def _new_key(view: KeyView, secret: str | None) -> NewKey:
+    return NewKey(**msgspec.structs.asdict(view), secret=secret)
+
+
+_BODY = json_content(KeyRequest, example={"name": "deploy", "scopes": ["write"]})
+
+ROUTES = (
+    Route("POST", "/v1/keys", create_key, Scope.ADMIN, NewKey, 201, body=_BODY, problems=(CONFLICT,)),
+    Route("GET", "/v1/keys", list_keys, Scope.ADMIN, Page[KeyView]),
+    Route("GET", "/v1/signing-secret", get_signing_secret, Scope.ADMIN, SigningSecret),
+    Route("DELETE", "/v1/keys/{id}", revoke_key, Scope.ADMIN, KeyView, problems=(CONFLICT,)),
+)

@@ -1,0 +1,101 @@
+"""The whole API as one ASGI app."""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import unquote
+
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute, Match, WebSocketRoute
+from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from tickwork.api import (
+    api_key_routes,
+    backfill_routes,
+    circuit_breaker_routes,
+    dead_letter_routes,
+    docs_pages,
+    execution_routes,
+    health_routes,
+    job_batch_routes,
+    job_routes,
+    log_routes,
+    queue_routes,
+    rest_worker_routes,
+    schedule_routes,
+    task_routes,
+    worker_routes,
+    worker_socket,
+)
+from tickwork.api.endpoint import Endpoint
+from tickwork.api.node import ServerNode
+from tickwork.api.openapi import with_document
+from tickwork.api.route import SENT_SLASH, Route
+
+ROUTES = with_document(
+    (
+        *job_routes.ROUTES,
+        *job_batch_routes.ROUTES,
+        *execution_routes.ROUTES,
+        *rest_worker_routes.ROUTES,
+        *log_routes.ROUTES,
+        *dead_letter_routes.ROUTES,
+        *backfill_routes.ROUTES,
+        *schedule_routes.ROUTES,
+        *circuit_breaker_routes.ROUTES,
+        *queue_routes.ROUTES,
+        *worker_routes.ROUTES,
+        *task_routes.ROUTES,
+        *api_key_routes.ROUTES,
+        *health_routes.ROUTES,
+    )
+)
+
+
+_SLASH = re.compile("%2F", re.IGNORECASE)
+
+
+def build_app(node: ServerNode) -> Starlette:
+    """The node is started and stopped by whoever made it."""
+    app = Starlette(
+        routes=[
+            *_endpoints(node, (*ROUTES, *docs_pages.PAGES)),
+            WebSocketRoute(worker_socket.PATH, worker_socket.Connector(node)),
+        ]
+    )
+    app.router.redirect_slashes = False  # it would answer without a key
+    app.router.default = _nothing_here(node)
+    return app
+
+
+def _endpoints(node: ServerNode, routes: Iterable[Route]) -> list[BaseRoute]:
+    """One for each path. The first that fits answers, so /jobs/batch must stand before /jobs/{id}."""
+    by_path: dict[str, list[Route]] = {}
+    for route in routes:
+        by_path.setdefault(route.path, []).append(route)
+    paths = sorted(by_path, key=lambda path: "{" in path)
+    return [_Path(path, Endpoint(node, path, by_path[path])) for path in paths]
+
+
+class _Path(StarletteRoute):
+    """A slash that was sent as %2F, as in key:a%2Fb, is a part of a name and separates nothing."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        raw: bytes = scope.get("raw_path", b"")
+        if scope["type"] == "http" and b"%2F" in raw.upper():
+            path = unquote(_SLASH.sub(SENT_SLASH, raw.decode("latin-1")))
+            return super().matches({**scope, "path": path})
+        return super().matches(scope)
+
+
+def _nothing_here(node: ServerNode) -> ASGIApp:
+    endpoint = Endpoint(node, "unknown", ())
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await WebSocketClose()(scope, receive, send)
+        else:
+            await endpoint(scope, receive, send)
+
+    return answer

@@ -1,0 +1,62 @@
+"""/backfills: due times of the past, filled at a pace."""
+
+from tickwork.api.problem import CONFLICT
+from tickwork.api.reply import Reply, json_reply
+from tickwork.api.request_query import PageQuery
+from tickwork.api.route import Call, NoQuery, Route, json_content
+from tickwork.model.access import Scope
+from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView
+from tickwork.model.ids import parse_backfill_id
+from tickwork.model.page import Page
+
+_EXAMPLE = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-31T23:59:59Z", "max_active": 5}
+
+
+async def backfill_job(call: Call[NoQuery, BackfillRequest]) -> Reply:
+    """Run a job for due times of the past.
+
+    Those that have an execution are left out; with the policy `failed`, those that failed or were skipped are run
+    again. A dry run stores nothing and answers with the count.
+    """
+    job = await call.job()
+    if call.body.dry_run:
+        return json_reply(await call.node.backfills.plan(call.tenant_id, job, call.body))
+    backfill = await call.node.backfills.start(call.tenant_id, job, call.body)
+    return json_reply(backfill, 201, {"location": f"/v1/backfills/{backfill.id}"})
+
+
+async def list_backfills(call: Call[PageQuery, None]) -> Reply:
+    """List the backfills of a job, newest first."""
+    job, query = await call.job(), call.query
+    await call.node.jobs.get(call.tenant_id, job)  # no such job is not the same as no backfills
+    return json_reply(await call.node.backfills.list(call.tenant_id, job, query.limit, query.cursor))
+
+
+async def get_backfill(call: Call[NoQuery, None]) -> Reply:
+    """Look at a backfill and how far it is."""
+    return json_reply(await call.node.backfills.get(call.tenant_id, call.id(parse_backfill_id)))
+
+
+async def cancel_backfill(call: Call[NoQuery, None]) -> Reply:
+    """Cancel a backfill: nothing more of it starts, what runs goes on."""
+    return json_reply(await call.node.backfills.cancel(call.tenant_id, call.id(parse_backfill_id)))
+
+
+ROUTES = (
+    Route(
+        "POST",
+        "/v1/jobs/{id}/backfill",
+        backfill_job,
+        Scope.WRITE,
+        BackfillView,
+        201,
+        body=json_content(BackfillRequest, example=_EXAMPLE),
+        problems=(CONFLICT,),
+        also=((200, BackfillPlan),),
+    ),
+    Route("GET", "/v1/jobs/{id}/backfills", list_backfills, Scope.READ, Page[BackfillView], query=PageQuery),
+    Route("GET", "/v1/backfills/{id}", get_backfill, Scope.READ, BackfillView),
+    Route(
+        "POST", "/v1/backfills/{id}/cancel", cancel_backfill, Scope.WRITE, BackfillView, problems=(CONFLICT,)
+    ),
+)

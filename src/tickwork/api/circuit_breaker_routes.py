@@ -1,0 +1,43 @@
+"""/breakers: destinations of HTTP jobs that have failed of late."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tickwork.api.problem import CONFLICT
+from tickwork.api.reply import Reply, json_reply
+from tickwork.api.route import Call, NoQuery, Route, json_content
+from tickwork.model.access import Scope
+from tickwork.model.circuit_breaker import BreakerView
+from tickwork.model.page import Page
+
+
+class ResetRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    destination: Annotated[str, Meta(min_length=1, max_length=2048)]
+
+
+async def list_breakers(call: Call[NoQuery, None]) -> Reply:
+    """List the circuit breakers of destinations that have failed of late, those that are not closed first."""
+    return json_reply(Page(await call.node.breakers.list(call.tenant_id)))
+
+
+async def reset_breaker(call: Call[NoQuery, ResetRequest]) -> Reply:
+    """Close a circuit breaker by hand: what waits for it is let go, and failures are counted anew."""
+    return json_reply(await call.node.breakers.reset(call.tenant_id, call.body.destination))
+
+
+_BODY = json_content(ResetRequest, example={"destination": "https://api.example.com"})
+
+ROUTES = (
+    Route("GET", "/v1/breakers", list_breakers, Scope.READ, Page[BreakerView]),
+    Route(
+        "POST",
+        "/v1/breakers/reset",
+        reset_breaker,
+        Scope.WRITE,
+        BreakerView,
+        body=_BODY,
+        problems=(CONFLICT,),
+    ),
+)

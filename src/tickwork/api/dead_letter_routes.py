@@ -1,0 +1,143 @@
+"""/dead-letters: what failed for good, run again or set aside."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from tickwork.api.reply import Reply, json_reply
+from tickwork.api.request_query import Cursor, JobId, Limit, Text
+from tickwork.api.route import Call, Route, json_content
+from tickwork.model.access import Scope
+from tickwork.model.dead_letter import (
+    CHUNK,
+    Choice,
+    DeadLetterFilter,
+    DeadLetterView,
+    Discarded,
+    Pace,
+    Redriven,
+)
+from tickwork.model.errors import BadId, FieldError, Invalid
+from tickwork.model.execution import ExecutionKey
+from tickwork.model.ids import parse_execution_id
+from tickwork.model.instant import Instant
+from tickwork.model.job import QueueName
+from tickwork.model.page import Page
+from tickwork.model.quantities import parse_rate
+
+_LATEST_START = timedelta(days=366)
+
+
+class DeadLetterCondition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which dead letters: those that fit all that is given. `error` is a type, with or without its module; `since`
+    and `until` bound when they failed."""
+
+    task: Text | None = None
+    queue: QueueName | None = None
+    job: JobId | None = None
+    error: Text | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+
+class DeadLetterQuery(DeadLetterCondition, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    limit: Limit = 50
+    cursor: Cursor | None = None
+
+
+class DiscardRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Exactly one of `ids` and `filter`; `{"filter": {}}` means all."""
+
+    ids: Annotated[list[Text], Meta(min_length=1, max_length=CHUNK)] | None = None
+    filter: DeadLetterCondition | None = None
+
+
+class RedriveRequest(DiscardRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Exactly one of `ids` and `filter`; `{"filter": {}}` means all."""
+
+    rate: Annotated[str, Meta(max_length=40, description='a rate: "10/s", "100/1m"')] | None = None
+    max: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000_000
+    start_at: Instant | None = None
+
+
+async def list_dead_letters(call: Call[DeadLetterQuery, None]) -> Reply:
+    """List dead letters, the latest failure first."""
+    query = call.query
+    wanted = await _filter(call, query)
+    return json_reply(await call.node.dead_letters.list(call.tenant_id, wanted, query.limit, query.cursor))
+
+
+async def redrive_dead_letters(call: Call[None, RedriveRequest]) -> Reply:
+    """Run dead letters again, those that failed first before the others.
+
+    Each is the same execution with new attempts, run as its job is now; overlap is not looked at. With a `rate` they
+    become ready one after the other, from `start_at` on. Those of a cancelled job are refused and stay; those of a
+    paused job wait until it is resumed. Many are dealt with in chunks of 5,000, each committed by itself unless the
+    request has an Idempotency-Key.
+    """
+    choice, pace = await _choice(call, call.body), _pace(call.body)
+    return json_reply(await call.node.dead_letters.redrive(call.tenant_id, choice, pace))
+
+
+async def discard_dead_letters(call: Call[None, DiscardRequest]) -> Reply:
+    """Set dead letters aside: they are no longer listed here, and stay in the history as failed."""
+    choice = await _choice(call, call.body)
+    return json_reply(await call.node.dead_letters.discard(call.tenant_id, choice))
+
+
+async def _choice(call: Call[Any, Any], request: DiscardRequest) -> Choice:
+    if (request.ids is None) == (request.filter is None):
+        raise Invalid.field("ids", "give either ids or a filter", 'for all of them: {"filter": {}}')
+    if request.filter is not None:
+        return Choice(None, await _filter(call, request.filter))
+    return Choice(_keys(call.tenant_id, request.ids or []))
+
+
+def _keys(tenant_id: int, ids: list[str]) -> list[ExecutionKey]:
+    keys: dict[ExecutionKey, None] = {}
+    wrong: list[FieldError] = []
+    for place, text in enumerate(ids):
+        try:
+            job, scheduled_for = parse_execution_id(text)
+        except BadId as error:
+            wrong.append(FieldError(f"ids[{place}]", error.errors[0].message))
+        else:
+            keys[ExecutionKey(tenant_id, scheduled_for, job)] = None
+    if wrong:
+        raise Invalid(wrong[:100])
+    return list(keys)
+
+
+async def _filter(call: Call[Any, Any], given: DeadLetterCondition) -> DeadLetterFilter:
+    job = await call.job_in(given.job)
+    return DeadLetterFilter(given.task, given.queue, job, given.error, given.since, given.until)
+
+
+def _pace(request: RedriveRequest) -> Pace:
+    if request.start_at and request.start_at > datetime.now(UTC) + _LATEST_START:
+        raise Invalid.field("start_at", "is more than a year ahead")
+    if request.rate is None:
+        return Pace(request.start_at, most=request.max)
+    try:
+        return Pace(request.start_at, parse_rate(request.rate).interval, request.max)
+    except ValueError as error:
+        raise Invalid.field("rate", str(error)) from None
+
+
+_REDRIVE = json_content(RedriveRequest, example={"filter": {"task": "billing.charge"}, "rate": "100/1m"})
+_DISCARD = json_content(DiscardRequest, example={"ids": ["e5-1k0avmtt23w"]})
+
+ROUTES = (
+    Route(
+        "GET",
+        "/v1/dead-letters",
+        list_dead_letters,
+        Scope.READ,
+        Page[DeadLetterView],
+        query=DeadLetterQuery,
+    ),
+    Route("POST", "/v1/dead-letters/redrive", redrive_dead_letters, Scope.WRITE, Redriven, body=_REDRIVE),
+    Route("POST", "/v1/dead-letters/discard", discard_dead_letters, Scope.WRITE, Discarded, body=_DISCARD),
+)

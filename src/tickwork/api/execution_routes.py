@@ -1,0 +1,134 @@
+"""/executions: what ran, what runs, what will."""
+
+from tickwork.api.problem import CONFLICT
+from tickwork.api.reply import Reply, json_reply
+from tickwork.api.request_query import JobId, PageQuery, Text, WorkerId
+from tickwork.api.route import Call, NoQuery, Route
+from tickwork.api.wait_parameter import WaitQuery, ended
+from tickwork.model.access import Scope
+from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionStatus, ExecutionView, MissedView
+from tickwork.model.ids import parse_execution_id, parse_worker_id
+from tickwork.model.instant import Instant
+from tickwork.model.job import QueueName
+from tickwork.model.page import Page
+from tickwork.model.why_waiting import Why
+
+_MOST_MISSED = 500
+
+
+class HistoryQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    status: ExecutionStatus | None = None
+    task: Text | None = None
+    queue: QueueName | None = None
+    worker: WorkerId | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+    def filter(self, job: int | None) -> ExecutionFilter:
+        worker = parse_worker_id(self.worker) if self.worker else None
+        return ExecutionFilter(self.status, job, self.task, self.queue, worker, self.since, self.until)
+
+
+class ExecutionQuery(HistoryQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    job: JobId | None = None
+
+
+async def list_executions(call: Call[ExecutionQuery, None]) -> Reply:
+    """List executions, newest first."""
+    return await _page(call, call.query, await call.job_in(call.query.job))
+
+
+async def list_job_executions(call: Call[HistoryQuery, None]) -> Reply:
+    """List the executions of one job, newest first."""
+    job = await call.job()
+    await call.node.jobs.get(call.tenant_id, job)  # no such job is not the same as no executions
+    return await _page(call, call.query, job)
+
+
+async def list_missed(call: Call[NoQuery, None]) -> Reply:
+    """List the ranges of due times that a job missed, latest first, with the reason."""
+    missed = await call.node.history.missed(call.tenant_id, await call.job(), _MOST_MISSED)
+    return json_reply(Page(list(missed)))
+
+
+async def get_execution(call: Call[WaitQuery, None]) -> Reply:
+    """Look at an execution.
+
+    With `wait` the answer comes when it has ended, or when the time is over. A server on which too many wait already
+    answers at once.
+    """
+    job, scheduled_for = call.id(parse_execution_id)
+    execution = await ended(call, job, scheduled_for) if call.query.wait else None
+    return json_reply(execution or await call.node.history.get(call.tenant_id, job, scheduled_for))
+
+
+async def list_attempts(call: Call[NoQuery, None]) -> Reply:
+    """List the tries at an execution, first to last."""
+    attempts = await call.node.history.attempts(call.tenant_id, *call.id(parse_execution_id))
+    return json_reply(Page(attempts))
+
+
+async def explain_execution(call: Call[NoQuery, None]) -> Reply:
+    """Say why an execution does not run, and when it will.
+
+    `causes` are all the things that hold it: its time, a pause, a limit, a dependency, a circuit breaker, or workers
+    that are missing, unfit or busy. `expected_start` is told when all of them end by themselves.
+    """
+    return json_reply(await call.node.reasons.of(call.tenant_id, *call.id(parse_execution_id)))
+
+
+async def cancel_execution(call: Call[NoQuery, None]) -> Reply:
+    """Cancel an execution: one that waits never starts, one that runs is told to stop."""
+    return json_reply(await call.node.history.cancel(call.tenant_id, *call.id(parse_execution_id)))
+
+
+async def retry_execution(call: Call[NoQuery, None]) -> Reply:
+    """Run an execution again that failed or was cancelled: the same one, with new attempts."""
+    return json_reply(await call.node.dead_letters.retry(call.tenant_id, *call.id(parse_execution_id)))
+
+
+async def _page(
+    call: Call[HistoryQuery, None] | Call[ExecutionQuery, None], query: HistoryQuery, job: int | None
+) -> Reply:
+    history = call.node.history
+    return json_reply(await history.list(call.tenant_id, query.filter(job), query.limit, query.cursor))
+
+
+ROUTES = (
+    Route("GET", "/v1/jobs/{id}/missed", list_missed, Scope.READ, Page[MissedView]),
+    Route("GET", "/v1/executions", list_executions, Scope.READ, Page[ExecutionView], query=ExecutionQuery),
+    Route(
+        "GET",
+        "/v1/jobs/{id}/executions",
+        list_job_executions,
+        Scope.READ,
+        Page[ExecutionView],
+        query=HistoryQuery,
+    ),
+    Route(
+        "GET",
+        "/v1/executions/{id}",
+        get_execution,
+        Scope.READ,
+        ExecutionView,
+        query=WaitQuery,
+    ),
+    Route("GET", "/v1/executions/{id}/attempts", list_attempts, Scope.READ, Page[AttemptView]),
+    Route("GET", "/v1/executions/{id}/why", explain_execution, Scope.READ, Why),
+    Route(
+        "POST",
+        "/v1/executions/{id}/cancel",
+        cancel_execution,
+        Scope.WRITE,
+        ExecutionView,
+        problems=(CONFLICT,),
+    ),
+    Route(
+        "POST",
+        "/v1/executions/{id}/retry",
+        retry_execution,
+        Scope.WRITE,
+        ExecutionView,
+        problems=(CONFLICT,),
+    ),
+)

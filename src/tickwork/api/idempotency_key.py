@@ -1,0 +1,58 @@
+"""A POST with an Idempotency-Key takes effect once, however often it is sent.
+
+The answer is committed together with its effect. A refused request leaves nothing behind, so the same key may
+be used again once the request is right.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from hashlib import sha256
+from typing import Any
+
+from tickwork.api.node import Remembered, StoredResponse
+from tickwork.api.problem import CONFLICT, Refusal
+from tickwork.api.reply import Reply
+from tickwork.api.request_body import Text
+from tickwork.api.route import Call
+from tickwork.model.errors import Conflict, Invalid
+
+KEY_HEADER = b"idempotency-key"
+_VISIBLE = re.compile(rb"[\x21-\x7e]{1,255}")
+
+
+def fingerprint(method: str, path: str, query: bytes, body: Text) -> bytes:
+    digest = sha256(f"{method} {path}?".encode())
+    digest.update(query + b"\n")
+    digest.update(body)
+    return digest.digest()
+
+
+async def once(call: Call[Any, Any], mark: bytes, act: Callable[[Call[Any, Any]], Awaitable[Reply]]) -> Reply:
+    async with AsyncExitStack() as stack:
+        entry = await _enter(stack, call, mark)
+        if entry.replay:
+            return _replayed(entry.replay)
+        reply = await act(call)
+        await entry.save(reply.status, reply.headers, reply.remembered or reply.body)
+    return reply
+
+
+async def _enter(stack: AsyncExitStack, call: Call[Any, Any], mark: bytes) -> Remembered:
+    key = _read_key(call.headers[KEY_HEADER])
+    try:
+        return await stack.enter_async_context(call.node.idempotency.begin(call.tenant_id, key, mark))
+    except Conflict as still_in_flight:
+        raise Refusal(CONFLICT, str(still_in_flight), headers={"retry-after": "1"}) from None
+
+
+def _read_key(header: bytes) -> str:
+    if not _VISIBLE.fullmatch(header):
+        raise Invalid.field(
+            "Idempotency-Key", "must be 1 to 255 visible ASCII characters", "a UUID is a good one"
+        )
+    return header.decode("ascii")
+
+
+def _replayed(stored: StoredResponse) -> Reply:
+    return Reply(stored.status, stored.body, {**stored.headers, "idempotent-replayed": "true"})

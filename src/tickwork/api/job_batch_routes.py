@@ -1,0 +1,162 @@
+"""/jobs/batch: many jobs at once, all or none."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import NamedTuple
+
+import msgspec
+
+from tickwork.api.problem import CONFLICT, QUEUE_FULL, TOO_LARGE, Refusal
+from tickwork.api.reply import JSON, NDJSON, Reply, json_reply
+from tickwork.api.request_body import LIMIT_DEFAULT, MEBIBYTE, Text, broken, decode, is_storable
+from tickwork.api.request_body import MOST_VALUES as MOST_JOB_VALUES
+from tickwork.api.route import Call, Content, NoQuery, Route
+from tickwork.model.access import Scope
+from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.job import CreatedJob, JobRequest
+from tickwork.model.json_limits import DEEPEST, UNREADABLE
+from tickwork.model.validation import refuse_any
+
+LIMIT = 32 * MEBIBYTE
+MOST_JOBS = 10_000
+MOST_VALUES = 250_000
+_MOST_LINES = 2 * MOST_JOBS
+_LARGEST_AT_ONCE = MEBIBYTE  # bytes of a JSON array that is decoded as a whole
+_LARGEST_GROUP = 128 * 1024  # bytes of a larger one, or of lines, that are decoded in one step
+_BLANK = re.compile(rb"\s*+")
+_TOO_MANY = f"a batch holds at most {MOST_JOBS:,} jobs"
+_array = msgspec.json.Decoder(list[msgspec.Raw])
+_request = msgspec.json.Decoder(JobRequest)
+_requests = msgspec.json.Decoder(list[JobRequest])
+
+
+class CreatedJobs(msgspec.Struct, frozen=True):
+    """The jobs in the order in which they were sent."""
+
+    items: list[CreatedJob]
+
+
+class _Piece(NamedTuple):
+    text: memoryview  # of the body, which is not copied
+    place: int
+    line: int
+
+
+async def create_job_batch(call: Call[NoQuery, list[JobRequest]]) -> Reply:
+    """Create up to 10,000 jobs, all or none.
+
+    Send a JSON array, or one JSON object per line as application/x-ndjson.
+    """
+    try:
+        created = await call.node.jobs.create_many(call.tenant_id, call.body)
+    except Invalid as error:
+        raise _with_index(error) if len(call.body) == 1 else error from None
+    return json_reply(CreatedJobs(created), 201)
+
+
+def read_batch(raw: Text, media: str) -> list[JobRequest]:
+    """Counted and bounded before any job is made of it, then group by group, so that no step holds up the loop for
+    long; job by job, which takes three times as long, in a group where something is wrong and must be named."""
+    storable = is_storable(raw, DEEPEST if media == NDJSON else DEEPEST + 1, MOST_VALUES)
+    texts = None if media == NDJSON else _elements(raw)
+    if texts and storable and len(raw) <= _LARGEST_AT_ONCE and _are_bounded(texts):
+        with suppress(*UNREADABLE):
+            return _requests.decode(raw)
+    pieces = _lines(raw) if texts is None else _pieces(texts)
+    if not pieces:
+        raise Invalid.field("", "a batch holds at least one job")
+    if len(pieces) > MOST_JOBS:
+        raise Invalid.field("", f"{_TOO_MANY}, not {len(pieces):,}", "send several batches")
+    requests: list[JobRequest] = []
+    refuse_any(chain.from_iterable(_read_into(requests, group, storable) for group in _groups(pieces)))
+    return requests
+
+
+def _read_into(requests: list[JobRequest], group: Sequence[_Piece], storable: bool) -> Iterator[FieldError]:
+    if storable and len(group) > 1:
+        with suppress(*UNREADABLE):
+            decoded = _requests.decode(b"[" + b",".join([piece.text for piece in group]) + b"]")
+            if len(decoded) == len(group):  # a line that holds two is wrong
+                requests += decoded
+                return
+    for piece in group:
+        try:
+            requests.append(decode(bytes(piece.text), _request, piece.line))
+        except Invalid as error:
+            yield from _with_index(error, piece.place).errors
+
+
+def _groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
+    group: list[_Piece] = []
+    size = 0
+    for piece in pieces:
+        if group and size + len(piece.text) > _LARGEST_GROUP:
+            yield group
+            group, size = [], 0
+        if len(piece.text) > LIMIT_DEFAULT:
+            raise Refusal(
+                TOO_LARGE, f"[{piece.place}]: a job may hold at most {LIMIT_DEFAULT // MEBIBYTE} MiB"
+            )
+        group.append(piece)
+        size += len(piece.text)
+    yield group
+
+
+def _are_bounded(texts: Sequence[msgspec.Raw]) -> bool:
+    """No more than may be, and none with more values than one may have: each value takes a byte at least."""
+    return len(texts) <= MOST_JOBS and max(map(len, texts)) <= MOST_JOB_VALUES
+
+
+def _pieces(texts: Iterable[msgspec.Raw]) -> list[_Piece]:
+    return [_Piece(memoryview(text), index, 1) for index, text in enumerate(texts)]
+
+
+def _elements(raw: Text) -> list[msgspec.Raw]:
+    try:
+        return _array.decode(raw)
+    except msgspec.ValidationError:
+        raise Invalid.field("", "must be a list of jobs", f"one object per line is {NDJSON}") from None
+    except UNREADABLE as error:
+        raise broken(raw, error) from None
+
+
+def _lines(raw: Text) -> list[_Piece]:
+    """Those that are not blank."""
+    if raw.count(b"\n") > _MOST_LINES:
+        raise Invalid.field(
+            "", f"a batch holds at most {_MOST_LINES:,} lines, blank ones too", "leave those out"
+        )
+    whole, pieces, end = memoryview(raw), list[_Piece](), -1
+    for line in range(1, raw.count(b"\n") + 2):
+        start, end = end + 1, raw.find(b"\n", end + 1)
+        text = whole[start : end if end >= 0 else None]
+        if not _BLANK.fullmatch(text):
+            pieces.append(_Piece(text, len(pieces), line))
+    return pieces
+
+
+def _with_index(error: Invalid, index: int = 0) -> Invalid:
+    """The paths of one job's errors as paths in the batch."""
+    return Invalid([bad._replace(path=f"[{index}].{bad.path}".rstrip(".")) for bad in error.errors])
+
+
+_EXAMPLE = [
+    {"task": "reports.weekly", "schedule": "0 9 * * MON"},
+    {"http": {"url": "https://example.com/hook"}},
+]
+_BODY = Content(list[JobRequest], read_batch, (JSON, NDJSON), LIMIT, _EXAMPLE)
+
+ROUTES = (
+    Route(
+        "POST",
+        "/v1/jobs/batch",
+        create_job_batch,
+        Scope.WRITE,
+        CreatedJobs,
+        201,
+        body=_BODY,
+        problems=(CONFLICT, QUEUE_FULL),
+    ),
+)

@@ -1,0 +1,186 @@
+"""/jobs: create, look, change, steer."""
+
+from typing import Any
+
+import msgspec
+
+from tickwork.api.openapi_schemas import patch_of
+from tickwork.api.problem import CONFLICT, QUEUE_FULL, STALE
+from tickwork.api.reply import JSON, Headers, Reply, json_reply
+from tickwork.api.request_query import PageQuery, Text
+from tickwork.api.route import Call, NoQuery, Route, json_content
+from tickwork.api.wait_parameter import WaitQuery, check_wait, with_its_end, with_its_execution
+from tickwork.model.access import Scope
+from tickwork.model.execution import ExecutionView
+from tickwork.model.instant import Instant
+from tickwork.model.job import (
+    JobFilter,
+    JobGraph,
+    JobRequest,
+    JobStatus,
+    JobView,
+    Priority,
+    QueueName,
+    RunRequest,
+    Sort,
+)
+from tickwork.model.page import Page
+
+JobPatch = patch_of(JobRequest, "JobPatch")
+MERGE_PATCH = "application/merge-patch+json"
+
+_EXAMPLE = {
+    "name": "weekly report",
+    "key": "weekly-report",
+    "task": "reports.weekly",
+    "payload": {"to": "ann@example.com"},
+    "schedule": "0 9 * * MON",
+    "timezone": "Europe/Paris",
+}
+
+
+class JobQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    status: JobStatus | None = None
+    task: Text | None = None
+    queue: QueueName | None = None
+    priority: Priority | None = None
+    tag: Text | None = None
+    q: Text | None = None
+    key: Text | None = None
+    due_before: Instant | None = None
+    due_after: Instant | None = None
+    sort: Sort = "-created_at"
+
+    @property
+    def filter(self) -> JobFilter:
+        return JobFilter(**{name: getattr(self, name) for name in JobFilter._fields})
+
+
+async def create_job(call: Call[WaitQuery, JobRequest]) -> Reply:
+    """Create a job.
+
+    Without a schedule it is due at once. The answer tells what the schedule was understood as. `priority`, `queue`,
+    `timeout` and the fields of `retry` that are not given are those that the task's workers announced, if they did.
+    Of a job that is due once, `execution_id` names its execution. With `wait` the answer comes when that has ended, or
+    when the time is over, and has it as `execution`; the job is there whatever becomes of the answer.
+    """
+    check_wait(call.query)
+    job = await call.node.jobs.create_one(call.tenant_id, call.body)
+    return json_reply(job, 201, {"location": f"/v1/jobs/{job.id}", **_etag(job)})
+
+
+async def list_jobs(call: Call[JobQuery, None]) -> Reply:
+    """List jobs, newest first.
+
+    By `next_run_at` only those that repeat and will run, the soonest first.
+    """
+    query = call.query
+    return json_reply(await call.node.jobs.list(call.tenant_id, query.filter, query.limit, query.cursor))
+
+
+async def get_job(call: Call[NoQuery, None]) -> Reply:
+    """Look at a job."""
+    return _job_reply(await call.node.jobs.get(call.tenant_id, await call.job()))
+
+
+async def get_graph(call: Call[NoQuery, None]) -> Reply:
+    """Look at the jobs that depend on each other around a job, and how they stand in their latest round.
+
+    Up to 1,000 of them, the nearest first.
+    """
+    return json_reply(await call.node.jobs.graph(call.tenant_id, await call.job()))
+
+
+async def edit_job(call: Call[NoQuery, msgspec.Struct]) -> Reply:
+    """Change a job.
+
+    A JSON merge patch: only the fields given are changed, null gives a field its default back. Send the ETag
+    of the job as If-Match to be sure that nobody changed it in between.
+    """
+    patch: dict[str, Any] = msgspec.to_builtins(call.body)
+    job = await call.job()
+    return _job_reply(await call.node.jobs.patch(call.tenant_id, job, patch, call.if_match()))
+
+
+async def cancel_job(call: Call[NoQuery, None]) -> Reply:
+    """Cancel a job: no further executions."""
+    job = await call.job()
+    return _job_reply(await call.node.jobs.cancel(call.tenant_id, job, call.if_match()))
+
+
+async def pause_job(call: Call[NoQuery, None]) -> Reply:
+    """Hold a job until it is resumed."""
+    return _job_reply(await call.node.jobs.pause(call.tenant_id, await call.job()))
+
+
+async def resume_job(call: Call[NoQuery, None]) -> Reply:
+    """Let a held job go on."""
+    return _job_reply(await call.node.jobs.resume(call.tenant_id, await call.job()))
+
+
+async def run_job(call: Call[WaitQuery, RunRequest]) -> Reply:
+    """Run a job now, whatever its schedule.
+
+    It runs beside an execution that has not ended; say with `overlap` what else is to become of it. With `wait` the
+    answer comes when it has ended, or when the time is over.
+    """
+    check_wait(call.query)
+    execution = await call.node.runs.run(call.tenant_id, await call.job(), call.body.overlap)
+    return json_reply(execution, 201, {"location": f"/v1/executions/{execution.id}"})
+
+
+async def retry_job(call: Call[NoQuery, None]) -> Reply:
+    """Run the last failure of a job again: its dead letter that failed last."""
+    return json_reply(await call.node.dead_letters.retry_job(call.tenant_id, await call.job()))
+
+
+def _job_reply(job: JobView) -> Reply:
+    return json_reply(job, headers=_etag(job))
+
+
+def _etag(job: JobView) -> Headers:
+    return {"etag": f'"{job.version}"'}
+
+
+_CREATE = json_content(JobRequest, example=_EXAMPLE)
+_PATCH = json_content(
+    JobPatch, (MERGE_PATCH, JSON), example={"schedule": "every 5m", "retry": {"max_attempts": 2}}
+)
+_RUN = json_content(RunRequest, example={"overlap": "queue"}, default=RunRequest())
+_VERSIONED = (CONFLICT, STALE)
+_CREATING = (CONFLICT, QUEUE_FULL)
+
+ROUTES = (
+    Route(
+        "POST",
+        "/v1/jobs",
+        create_job,
+        Scope.WRITE,
+        JobView,
+        201,
+        query=WaitQuery,
+        body=_CREATE,
+        problems=_CREATING,
+        finish=with_its_execution,
+    ),
+    Route("GET", "/v1/jobs", list_jobs, Scope.READ, Page[JobView], query=JobQuery),
+    Route("GET", "/v1/jobs/{id}", get_job, Scope.READ, JobView),
+    Route("GET", "/v1/jobs/{id}/graph", get_graph, Scope.READ, JobGraph),
+    Route("PATCH", "/v1/jobs/{id}", edit_job, Scope.WRITE, JobView, body=_PATCH, problems=_VERSIONED),
+    Route("DELETE", "/v1/jobs/{id}", cancel_job, Scope.WRITE, JobView, problems=_VERSIONED),
+    Route(
+        "POST",
+        "/v1/jobs/{id}/run",
+        run_job,
+        Scope.WRITE,
+        ExecutionView,
+        201,
+        query=WaitQuery,
+        body=_RUN,
+        problems=_CREATING,
+        finish=with_its_end,
+    ),
+    Route("POST", "/v1/jobs/{id}/retry", retry_job, Scope.WRITE, ExecutionView, problems=(CONFLICT,)),
+    Route("POST", "/v1/jobs/{id}/pause", pause_job, Scope.WRITE, JobView, problems=(CONFLICT,)),
+    Route("POST", "/v1/jobs/{id}/resume", resume_job, Scope.WRITE, JobView, problems=(CONFLICT,)),
+)

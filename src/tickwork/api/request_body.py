@@ -1,0 +1,217 @@
+"""How many values a JSON text holds and how deep they are nested, told from its bytes: a few bytes can become
+objects that take a hundred times as much, so this is asked before anything is made of them.
+
+All is done on slices, by calls that take a millisecond or so each: other threads run in between.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import chain
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.types import Receive
+
+from tickwork.api.problem import BROKEN_BODY, TOO_LARGE, WRONG_MEDIA, Refusal
+from tickwork.api.request_headers import RawHeaders
+from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.json_limits import (
+    ALL_ONE_KIND,
+    DEEPEST,
+    ESCAPED_NUL,
+    NUL,
+    UNREADABLE,
+    holds_nul,
+    is_deeper,
+    pairs_nest_deeper,
+)
+from tickwork.model.validation import faults, refuse_any
+
+_SLICE = 64 * 1024
+_GLANCE = 1024 * 1024
+_NO_STRUCTURE = bytes(set(range(256)).difference(b"[]{},"))
+
+Text = bytes | bytearray
+
+
+class TooManyValues(Exception):
+    pass
+
+
+def nests_deeper(text: Text, deepest: int, most_values: int) -> bool:
+    """Whether it is nested deeper than that; TooManyValues if it holds more than so many.
+
+    Commas and opening brackets count as values: there are never more. What stands between quotes counts for nothing.
+    Of a text that is not JSON the part before the mistake is told right, and nobody makes anything of the rest."""
+    if _seems_harmless(text, most_values, deepest):
+        return False
+    values = 0
+    brackets: list[bytes] = []
+    for structure in _structure(text):
+        values += structure.count(b",") + structure.count(b"{")
+        if values > most_values:
+            raise TooManyValues
+        brackets.append(structure.translate(None, b","))
+    return pairs_nest_deeper(b"".join(brackets), deepest)
+
+
+def _seems_harmless(text: Text, most_values: int, deepest: int) -> bool:
+    """Seen at a glance, with what stands in quotes counted too."""
+    if len(text) > _GLANCE:
+        return False
+    structure = text.translate(ALL_ONE_KIND, _NO_STRUCTURE)
+    return len(structure) <= most_values and not pairs_nest_deeper(structure.translate(None, b","), deepest)
+
+
+def _structure(text: Text) -> Iterator[bytes]:
+    """The commas and brackets outside of quotes, slice by slice."""
+    in_quotes = False
+    for piece in _slices(text):
+        parts = piece.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+        yield b"".join(parts[in_quotes::2]).translate(ALL_ONE_KIND, _NO_STRUCTURE)
+        in_quotes ^= len(parts) % 2 == 0
+
+
+def _slices(text: Text) -> Iterator[bytes]:
+    """None ends between a backslash and what it escapes."""
+    start = 0
+    while start < len(text):
+        end = start + _SLICE
+        piece = bytes(text[start:end])
+        if (len(piece) - len(piece.rstrip(b"\\"))) % 2:
+            end += 1
+            piece = bytes(text[start:end])
+        yield piece
+        start = end
+
+
+MEBIBYTE = 1024 * 1024
+LIMIT_DEFAULT = MEBIBYTE
+MOST_VALUES = 50_000
+_HALF_A_PAIR = re.compile(rb'\\ud[89ab][0-9a-f]{2}"', re.IGNORECASE)  # the decoder says: truncated
+_BYTE = re.compile(r"^(?:JSON is malformed: )?(?P<what>.*) \(byte (?P<at>\d+)\)$")
+
+Body = TypeVar("Body", bound=msgspec.Struct)
+
+
+class Gone(Exception):
+    """The client went away before its request was complete."""
+
+
+async def read_body(receive: Receive, headers: RawHeaders, limit: int) -> Text:
+    """The whole body; a larger one is refused unread."""
+    if declared_size(headers, 0) > limit:
+        raise _too_large(limit)
+    chunk, more = await _next_chunk(receive)
+    if not more and len(chunk) <= limit:
+        return chunk
+    body = bytearray(chunk)
+    while more and len(body) <= limit:
+        chunk, more = await _next_chunk(receive)
+        body += chunk
+    if len(body) > limit:
+        raise _too_large(limit)
+    return body
+
+
+def declared_size(headers: RawHeaders, unknown: int) -> int:
+    declared = headers.get(b"content-length", b"")
+    return int(declared[:20]) if declared.isdigit() else unknown
+
+
+async def _next_chunk(receive: Receive) -> tuple[bytes, bool]:
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise Gone
+    return message.get("body", b""), message.get("more_body", False)
+
+
+def media_of(headers: RawHeaders) -> str:
+    return headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+
+
+def check_media(headers: RawHeaders, allowed: Collection[str]) -> None:
+    if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+        raise Refusal(WRONG_MEDIA, "send the body without compression")
+    media = media_of(headers)
+    if media not in allowed:
+        wanted = " or ".join(allowed)
+        detail = f"send {wanted}, not {media[:100]}" if media else f"send the header Content-Type: {wanted}"
+        raise Refusal(WRONG_MEDIA, detail, headers={"accept": ", ".join(allowed)})
+
+
+def decode(body: Text, decoder: msgspec.json.Decoder[Body], line: int = 1) -> Body:
+    """The body as the decoder's struct. Its text starts on the given line of what the client sent."""
+    storable = is_storable(body, DEEPEST, MOST_VALUES)
+    try:
+        value = decoder.decode(body)
+    except UNREADABLE as error:
+        loose = decode_any(body, line)
+        refuse_any(chain(_unstorable(loose), faults(loose, decoder.type)))
+        raise Invalid.field("", str(error)) from None
+    if not storable:
+        refuse_any(_unstorable(decode_any(body, line)))
+    return value
+
+
+def decode_any(body: Text, line: int = 1) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except UNREADABLE as error:
+        raise broken(body, error, line) from None
+
+
+def broken(body: Text, error: Exception, line: int = 1) -> Refusal:
+    if isinstance(error, msgspec.ValidationError):
+        return Refusal(BROKEN_BODY, "a number is out of range")  # where, the decoder does not tell
+    what, at = _mistake(body, error)
+    row = line + body.count(b"\n", 0, at)
+    column = at - body.rfind(b"\n", 0, at)
+    return Refusal(BROKEN_BODY, f"line {row}, column {column}: {what}")
+
+
+def _mistake(body: Text, error: Exception) -> tuple[str, int]:
+    """What is wrong with the JSON, and at which byte."""
+    if not body.strip():
+        return "the body is empty; send JSON", 0
+    if isinstance(error, RecursionError):
+        return f"nested deeper than {DEEPEST} levels", 0
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8", _first_byte_that_is_not_utf8(body)
+    if match := _BYTE.match(str(error)):
+        return match["what"], int(match["at"])
+    if half := _HALF_A_PAIR.search(body):
+        return "half of a surrogate pair", half.start()
+    return "the JSON ends too early", len(body)
+
+
+def _first_byte_that_is_not_utf8(body: Text) -> int:
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return 0
+
+
+def is_storable(body: Text, deepest: int, most_values: int) -> bool:
+    """Whether all that it says can be kept; 413 if it says too much to look into."""
+    try:
+        return not nests_deeper(body, deepest, most_values) and ESCAPED_NUL not in body
+    except TooManyValues:
+        raise Refusal(TOO_LARGE, f"the body may hold at most {most_values:,} values") from None
+
+
+def _unstorable(value: object) -> Iterator[FieldError]:
+    """What JSON can say but is not kept: PostgreSQL has no NUL in text, and depth has its limit."""
+    fields = value.items() if isinstance(value, dict) else [("", value)]
+    for name, item in fields:
+        if is_deeper(item, DEEPEST - 1):
+            yield FieldError(name, f"nested deeper than {DEEPEST} levels")
+        elif NUL in name or holds_nul(item):
+            yield FieldError(
+                name.replace(NUL, "\\u0000"), "holds the character NUL (\\u0000)", "leave it out"
+            )
+
+
+def _too_large(limit: int) -> Refusal:
+    return Refusal(TOO_LARGE, f"the body may hold at most {limit // MEBIBYTE} MiB")

@@ -1,0 +1,80 @@
+"""The query of a request as a struct: unknown and doubled names are mistakes, not noise."""
+
+import re
+from functools import cache
+from typing import Annotated, Any, TypeVar
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Meta, inspect, structs
+
+from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.ids import KEY_PREFIX, LONGEST_KEY
+from tickwork.model.validation import faults, refuse_any
+
+Query = TypeVar("Query", bound=msgspec.Struct)
+
+_MOST_PARAMETERS = 50
+_INTEGER = re.compile(r"[0-9]{1,18}")
+_ID_DIGITS = "[0-7]?[0-9a-hjkmnp-tv-z]{1,12}"
+JobId = Annotated[
+    str,
+    Meta(
+        pattern=f"^(j{_ID_DIGITS}|{KEY_PREFIX}.{{1,{LONGEST_KEY}}})$",
+        description="the id of a job, or key:NAME",
+    ),
+]
+WorkerId = Annotated[str, Meta(pattern=f"^w{_ID_DIGITS}$", description="the id of a worker")]
+Text = Annotated[str, Meta(min_length=1, max_length=200)]
+Limit = Annotated[int, Meta(ge=1, le=500)]
+Cursor = Annotated[str, Meta(min_length=1, max_length=1000, description="the next_cursor of the page before")]
+
+
+class PageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    limit: Limit = 50
+    cursor: Cursor | None = None
+
+
+def parse_query(raw: bytes, struct: type[Query]) -> Query:
+    values = _values(raw) if raw else {}
+    for name in _integers(struct) & values.keys():
+        if _INTEGER.fullmatch(values[name]):
+            values[name] = int(values[name])
+    try:
+        return msgspec.convert(values, struct)
+    except msgspec.ValidationError as error:
+        refuse_any(faults(values, struct))
+        raise Invalid.field("", str(error)) from None
+
+
+def _values(raw: bytes) -> dict[str, Any]:
+    try:
+        pairs = parse_qsl(
+            raw.decode("latin-1"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS
+        )
+    except ValueError:
+        raise Invalid.field(
+            "query", "cannot be read", f"at most {_MOST_PARAMETERS} parameters in UTF-8"
+        ) from None
+    values = dict(pairs)
+    refuse_any(_doubled(pairs, values))
+    refuse_any(FieldError(name, "holds the character NUL") for name, value in pairs if "\x00" in name + value)
+    return values
+
+
+def _doubled(pairs: list[tuple[str, str]], values: dict[str, Any]) -> list[FieldError]:
+    names = [name for name, _ in pairs]
+    return [FieldError(name, "is given more than once") for name in values if names.count(name) > 1]
+
+
+@cache
+def _integers(struct: type[msgspec.Struct]) -> frozenset[str]:
+    """Everything in a query is text; these fields are numbers."""
+    fields = structs.fields(struct)
+    return frozenset(field.encode_name for field in fields if _is_integer(inspect.type_info(field.type)))
+
+
+def _is_integer(info: inspect.Type) -> bool:
+    if isinstance(info, inspect.UnionType):
+        return any(map(_is_integer, info.types))
+    return isinstance(info.type if isinstance(info, inspect.Metadata) else info, inspect.IntType)

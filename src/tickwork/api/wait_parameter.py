@@ -1,0 +1,100 @@
+"""Answers that take a while: nobody goes on working for a client that is gone."""
+
+import asyncio
+from collections.abc import Awaitable
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from starlette.types import Receive
+
+from tickwork.api.event_stream import gone
+from tickwork.api.reply import Reply, json_reply
+from tickwork.api.request_body import Gone
+from tickwork.api.route import Call
+from tickwork.model.errors import Invalid, Unavailable
+from tickwork.model.execution import ExecutionView
+from tickwork.model.ids import parse_execution_id
+from tickwork.model.quantities import parse_duration
+
+
+async def unless_gone(receive: Receive, answer: Awaitable[Reply]) -> Reply:
+    answering, leaving = asyncio.ensure_future(answer), asyncio.ensure_future(gone(receive))
+    try:
+        await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not answering.done():
+            raise Gone
+        return answering.result()
+    finally:
+        answering.cancel()
+        leaving.cancel()
+        await asyncio.gather(answering, leaving, return_exceptions=True)
+
+
+LONGEST_WAIT = 60.0
+
+Wait = Annotated[
+    str,
+    Meta(
+        max_length=64,
+        description=f'how long to wait for the end, up to {LONGEST_WAIT:g} s: "20s"',
+        extra={"kind": "duration"},
+    ),
+]
+
+
+class WaitQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    wait: Wait | None = None
+
+
+class _Created(msgspec.Struct, frozen=True):
+    id: str
+    execution_id: str | None = None
+
+
+def check_wait(query: WaitQuery) -> None:
+    """Before anything is done: a wait that makes no sense must not leave a job behind."""
+    seconds_of(query)
+
+
+def seconds_of(query: WaitQuery) -> float:
+    try:
+        seconds = parse_duration(query.wait or 0).total_seconds()
+    except ValueError as error:
+        raise Invalid.field("wait", str(error)) from None
+    if seconds > LONGEST_WAIT:
+        raise Invalid.field("wait", f"is {LONGEST_WAIT:g} s at most", "ask again when it is over")
+    return seconds
+
+
+async def with_its_end(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
+    """The answer about an execution, given later."""
+    execution = await ended(call, *parse_execution_id(_read(reply).id))
+    return reply if execution is None else reply._replace(body=json_reply(execution).body)
+
+
+async def with_its_execution(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
+    """The answer about a new job, with what became of its one execution."""
+    name = _read(reply).execution_id
+    execution = await ended(call, *parse_execution_id(name)) if name else None
+    if execution is None:
+        return reply
+    job = msgspec.json.decode(reply.body, type=dict[str, msgspec.Raw])
+    return reply._replace(body=json_reply(job | {"execution": execution}).body)
+
+
+async def ended(call: Call[WaitQuery, Any], job: int, scheduled_for: datetime) -> ExecutionView | None:
+    """None when nobody can say: what was done stands, and is answered."""
+    node, tenant_id, seconds = call.node, call.tenant_id, seconds_of(call.query)
+    try:
+        execution = await node.waiting.until_ended(tenant_id, job, scheduled_for, seconds)
+        if execution is None or execution.status.ended:
+            return execution
+        return await node.history.get(tenant_id, job, scheduled_for)  # which tells what blocks it, too
+    except Unavailable:
+        return None
+
+
+def _read(reply: Reply) -> _Created:
+    return msgspec.json.decode(reply.body, type=_Created)

@@ -1,0 +1,147 @@
+"""/workers: who runs the work. Those that hold no connection come in here: they register, beat, claim and drain."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from tickwork.api.problem import CONFLICT, LEASE_GONE
+from tickwork.api.reply import Reply, json_reply
+from tickwork.api.request_query import PageQuery
+from tickwork.api.route import Call, NoQuery, Route, json_content
+from tickwork.api.tsv_reply import TSV, Line, table_reply, wants_table
+from tickwork.model.access import Scope
+from tickwork.model.ids import parse_worker_id
+from tickwork.model.page import Page
+from tickwork.model.rest_worker import (
+    ClaimedWork,
+    ClaimRequest,
+    Heartbeat,
+    RegisteredWorker,
+    WorkerRequest,
+)
+from tickwork.model.worker import WorkerView
+
+
+async def list_workers(call: Call[PageQuery, None]) -> Reply:
+    """List workers."""
+    return json_reply(await call.node.workers.list(call.tenant_id, call.query.limit, call.query.cursor))
+
+
+async def get_worker(call: Call[NoQuery, None]) -> Reply:
+    """Look at a worker."""
+    return json_reply(await call.node.workers.get(call.tenant_id, call.id(parse_worker_id)))
+
+
+async def register_worker(call: Call[NoQuery, WorkerRequest]) -> Reply:
+    """Register a worker that speaks plain REST.
+
+    As `text/tab-separated-values`: `worker`, its id, the seconds of its lease and between heartbeats.
+    """
+    worker = await call.node.rest_workers.register(call.caller, call.body)
+    if wants_table(call.headers):
+        return table_reply([("worker", worker.id, worker.lease_seconds, worker.heartbeat_seconds)], 201)
+    return json_reply(worker, 201)
+
+
+async def heartbeat_worker(call: Call[NoQuery, None]) -> Reply:
+    """Renew the lease of a worker, and hear what it is to stop.
+
+    What is to be stopped is told again until its end was reported, by `complete` or `fail`. As
+    `text/tab-separated-values`: `lease` and its seconds; `drain` when it is to; for each attempt to stop `stop`, the id
+    of the execution, the number of the attempt and the reason.
+    """
+    beat = await call.node.rest_workers.heartbeat(call.caller, call.id(parse_worker_id))
+    return table_reply(_beat_lines(beat)) if wants_table(call.headers) else json_reply(beat)
+
+
+async def claim_executions(call: Call[NoQuery, ClaimRequest]) -> Reply:
+    """Claim work for a worker, waiting for it up to `wait` seconds.
+
+    What the worker holds and has not said to have begun comes first, so that a claim whose answer was lost is simply
+    made again; new work only when there is none of that. A waiting claim keeps the lease. As
+    `text/tab-separated-values`: `drain` when it is to; for each execution `run`, its id, the number of the attempt, the
+    task, the timeout in seconds, what it was scheduled for, its deadline and the payload as JSON.
+    """
+    work = await call.node.rest_workers.claim(call.caller, call.id(parse_worker_id), call.body)
+    return table_reply(_work_lines(work)) if wants_table(call.headers) else json_reply(work)
+
+
+async def drain_worker(call: Call[NoQuery, None]) -> Reply:
+    """Let a worker take nothing new: it finishes what it holds and leaves."""
+    return json_reply(await call.node.workers.drain(call.caller, call.id(parse_worker_id)))
+
+
+def _beat_lines(beat: Heartbeat) -> Iterator[Line]:
+    yield "lease", beat.lease_seconds
+    if beat.drain:
+        yield ("drain",)
+    for stop in beat.stop:
+        yield "stop", stop.id, stop.attempt, stop.reason
+
+
+def _work_lines(work: ClaimedWork) -> Iterator[Line]:
+    if work.drain:
+        yield ("drain",)
+    for run in work.items:
+        times = (f"{at:%Y-%m-%dT%H:%M:%S.%fZ}" for at in (run.scheduled_for, run.deadline))
+        payload = msgspec.json.format(bytes(run.payload), indent=-1).decode()
+        yield "run", run.id, run.attempt, run.task, run.timeout, *times, payload
+
+
+_REGISTER = json_content(
+    WorkerRequest,
+    example={
+        "name": "mail-1",
+        "tasks": ["send_mail"],
+        "queues": ["mail"],
+        "slots": 2,
+        "labels": {"region": "eu"},
+    },
+)
+_CLAIM = json_content(ClaimRequest, example={"max": 2, "wait": 20}, default=ClaimRequest())
+
+ROUTES = (
+    Route("GET", "/v1/workers", list_workers, Scope.READ, Page[WorkerView], query=PageQuery),
+    Route("GET", "/v1/workers/{id}", get_worker, Scope.READ, WorkerView),
+    Route(
+        "POST",
+        "/v1/workers",
+        register_worker,
+        Scope.WORKER,
+        RegisteredWorker,
+        status=201,
+        body=_REGISTER,
+        also_media=(TSV,),
+    ),
+    Route(
+        "POST",
+        "/v1/workers/{id}/heartbeat",
+        heartbeat_worker,
+        Scope.WORKER,
+        Heartbeat,
+        problems=(CONFLICT, LEASE_GONE),
+        also_media=(TSV,),
+        keeps_answer=False,
+    ),
+    Route(
+        "POST",
+        "/v1/workers/{id}/claim",
+        claim_executions,
+        Scope.WORKER,
+        ClaimedWork,
+        body=_CLAIM,
+        problems=(CONFLICT, LEASE_GONE),
+        also_media=(TSV,),
+        waits=True,
+        keeps_answer=False,
+    ),
+    Route(
+        "POST",
+        "/v1/workers/{id}/drain",
+        drain_worker,
+        Scope.WORKER,
+        WorkerView,
+        problems=(CONFLICT,),
+        keeps_answer=False,
+    ),
+)

@@ -1,0 +1,75 @@
+"""The tasks that the scenarios run, and the ledgers in which they note it for themselves."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+from tickwork.bench.run_ledger import LEDGER_FOLDER, Ledger
+from tickwork.model.ids import parse_job_id, to_micros
+from tickwork.model.task_context import Context
+from tickwork.sdk.app import App
+from tickwork.trigger.jitter import share_of
+
+URGENT = "urgent"  # a folder of ledgers beside the others
+SPREAD = 1  # seconds over which the due times of bench.spread are spread
+
+app = App()
+
+
+class _Opened:
+    """Opened by the first execution: importing the tasks must do nothing."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._ledger: Ledger | None = None
+
+    @property
+    def ledger(self) -> Ledger:
+        if self._ledger is None:
+            self._ledger = Ledger.create(Path(os.environ[LEDGER_FOLDER], self._folder))
+        return self._ledger
+
+
+_all = _Opened("")
+_urgent = _Opened(URGENT)
+
+
+@app.task(name="bench.count")
+async def count(n: int) -> None:
+    _all.ledger.count(n)
+
+
+@app.task(name="bench.stamp")
+async def stamp(n: int, *, ctx: Context) -> None:
+    """Counts, and notes how late it began."""
+    _note(_all.ledger, n, to_micros(ctx.scheduled_for))
+
+
+@app.task(name="bench.urgent")
+async def urgent(n: int, seconds: float = 0.0, *, ctx: Context) -> None:
+    _note(_urgent.ledger, n, to_micros(ctx.scheduled_for))
+    if seconds:
+        await asyncio.sleep(seconds)
+
+
+@app.task(name="bench.spread")
+async def spread(n: int, *, ctx: Context) -> None:
+    """For jobs with a jitter of a second: due when that says."""
+    at = to_micros(ctx.scheduled_for)
+    _note(_all.ledger, n, at + share_of(parse_job_id(ctx.job_id), at, SPREAD * 1_000_000))
+
+
+@app.task(name="bench.linger", timeout="10m")
+async def linger(n: int, seconds: float, *, ctx: Context) -> None:
+    ledger = _all.ledger
+    _note(ledger, n, to_micros(ctx.scheduled_for))
+    await asyncio.sleep(seconds)
+    ledger.note_end()
+
+
+def _note(ledger: Ledger, number: int, due: int) -> None:
+    """The database runs on this machine, so the machine's clock is the one that says what is due."""
+    late = time.time_ns() // 1000 - due
+    ledger.count(number)
+    ledger.note_lateness(late)

@@ -1,0 +1,86 @@
+"""The worker inside every server node: it runs HTTP jobs, for all tenants."""
+
+import asyncio
+from contextlib import suppress
+from time import monotonic
+from typing import Protocol
+
+from tickwork.config import Settings
+from tickwork.dispatch.circuit_breakers import Breakers
+from tickwork.dispatch.worker_gateway import Gateway
+from tickwork.execute.runners.http.breaker_gate import GatedRunner
+from tickwork.execute.runners.http.http_runner import HttpRunner
+from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
+from tickwork.execute.worker import Worker
+from tickwork.inprocess_connection import InProcessConnection
+from tickwork.model.errors import Unavailable
+from tickwork.model.job import HTTP_TASK
+from tickwork.model.task import direct_task
+
+_SLOTS = 1000  # as many as the runner has connections: ten destinations that hang, before others wait
+_SECRET_KEPT = 60.0
+_DRAIN_WITHIN = 10.0
+
+
+class SecretStore(Protocol):
+    async def signing_secret(self, tenant_id: int) -> str: ...
+
+
+class BuiltInWorker:
+    def __init__(
+        self, settings: Settings, gateway: Gateway, secrets: SecretStore, breakers: Breakers
+    ) -> None:
+        policy = AddressPolicy.of(settings.http_allow, loopback=settings.http_allow_loopback)
+        self._gateway = gateway
+        self._runner = HttpRunner(policy, Secrets(secrets).of)
+        gated = GatedRunner(self._runner, breakers.admit, breakers.told)
+        self._worker = Worker(
+            self, [direct_task(HTTP_TASK, gated)], name="built-in", slots=_SLOTS, log_failures=False
+        )  # this process is a server, and logs them as such
+        self._running: asyncio.Task[None] | None = None
+        self._attended: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        self._running = asyncio.create_task(self._worker.run(), name="built-in worker")
+
+    async def stop(self) -> None:
+        """Finish what runs, if it does not take long; another node does the rest."""
+        self._worker.drain()
+        if self._running:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_DRAIN_WITHIN):
+                    await asyncio.shield(self._running)
+            self._worker.stop_now()
+            await self._running
+        await asyncio.gather(*self._attended)
+        await self._runner.close()
+
+    async def connect(self) -> InProcessConnection:
+        connection = InProcessConnection()
+        attending = asyncio.create_task(self._attend(connection))
+        self._attended.add(attending)
+        attending.add_done_callback(self._attended.discard)
+        return connection
+
+    async def _attend(self, connection: InProcessConnection) -> None:
+        """However it ends, the worker is told, so that it tries again at once and not after a long silence."""
+        try:
+            with suppress(Unavailable):
+                await self._gateway.attend(None, connection.server_end)
+        finally:
+            await connection.server_end.close(1013, "the server cannot work just now")
+
+
+class Secrets:
+    """Signing secrets of tenants, remembered for a while."""
+
+    def __init__(self, store: SecretStore) -> None:
+        self._store = store
+        self._known: dict[int, tuple[float, str]] = {}
+
+    async def of(self, tenant_id: int) -> list[str]:
+        until, secret = self._known.get(tenant_id, (0.0, ""))
+        if monotonic() >= until:
+            secret = await self._store.signing_secret(tenant_id)
+            self._known[tenant_id] = (monotonic() + _SECRET_KEPT, secret)
+        return [secret]

@@ -1,0 +1,153 @@
+"""Run a job for due times of the past: the part of `tickwork job` about backfills."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, get_args
+
+import click
+
+from tickwork.cli.execution_command import seconds
+from tickwork.cli.exit_codes import FAILED
+from tickwork.cli.find_server import with_client
+from tickwork.cli.option_types import duration, past
+from tickwork.cli.output import Columns, output_option, page_options, say, show_item, show_page
+from tickwork.client.sync_client import Client
+from tickwork.model.backfill import BackfillPlan, BackfillStatus, BackfillView, Order, Policy
+
+_COLUMNS: Columns[BackfillView] = {
+    "id": lambda backfill: backfill.id,
+    "status": lambda backfill: backfill.status,
+    "from": lambda backfill: backfill.from_,
+    "to": lambda backfill: backfill.to,
+    "made": lambda backfill: f"{backfill.made}/{backfill.total}",
+    "active": lambda backfill: backfill.active,
+    "completed": lambda backfill: backfill.completed,
+    "failed": lambda backfill: backfill.failed,
+}
+_FIELDS: Columns[BackfillView] = {
+    "id": lambda backfill: backfill.id,
+    "job": lambda backfill: backfill.job_id,
+    "status": lambda backfill: backfill.status,
+    "from": lambda backfill: backfill.from_,
+    "to": lambda backfill: backfill.to,
+    "order": lambda backfill: f"{backfill.order} first",
+    "policy": lambda backfill: backfill.policy,
+    "at once": lambda backfill: backfill.max_active,
+    "made": lambda backfill: f"{backfill.made} of {backfill.total}",
+    "active": lambda backfill: backfill.active,
+    "completed": lambda backfill: backfill.completed,
+    "failed": lambda backfill: backfill.failed,
+    "created": lambda backfill: backfill.created_at,
+    "ended": lambda backfill: backfill.ended_at,
+}
+_PLAN_FIELDS: Columns[BackfillPlan] = {
+    "would run": lambda plan: plan.total,
+    "first": lambda plan: plan.first,
+    "last": lambda plan: plan.last,
+}
+
+
+@click.command()
+@click.argument("job_id", metavar="JOB")
+@click.option(
+    "--from",
+    "from_",
+    type=past,
+    required=True,
+    metavar="TIME|AGE",
+    help="The first due time: 2026-01-31T09:00, or 7d (ago).",
+)
+@click.option("--to", type=past, required=True, metavar="TIME|AGE", help="The last due time.")
+@click.option("--order", type=click.Choice(get_args(Order)), default="oldest", help="Which to run first.")
+@click.option(
+    "--max-active",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="How many to run at once.",
+)
+@click.option(
+    "--policy",
+    type=click.Choice(get_args(Policy)),
+    default="missing",
+    show_default=True,
+    help="Only what was never run, or also what failed or was skipped.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be run.")
+@click.option("--wait", is_flag=True, help="Wait for the end, with a progress bar.")
+@click.option(
+    "--wait-timeout", type=duration, metavar="DURATION", help="Give up waiting, with exit code 124."
+)
+@output_option
+@with_client
+def backfill(
+    client: Client,
+    job_id: str,
+    from_: datetime,
+    to: datetime,
+    dry_run: bool,
+    wait: bool,
+    wait_timeout: timedelta | None,
+    output: str,
+    **options: Any,
+) -> None:
+    """Run a job for due times of the past.
+
+    \b
+    tickwork job backfill j2 --from 2026-01-01T00:00Z --to 2026-02-01T00:00Z --dry-run
+    tickwork job backfill j2 --from 7d --to 1h --max-active 5 --wait
+    """
+    if dry_run:
+        plan = client.plan_backfill(job_id, from_, to, policy=options["policy"])
+        return show_item(plan, _PLAN_FIELDS, output)
+    started = client.backfill_job(job_id, from_, to, **options)
+    if not wait:
+        return show_item(started, _FIELDS, output)
+    with _progress(started) as seen:
+        ended = client.wait_for_backfill(started.id, seconds(wait_timeout), seen)
+    return _finish_with(ended, output)
+
+
+@click.command()
+@click.argument("job_id", metavar="JOB")
+@page_options
+@output_option
+@with_client
+def backfills(client: Client, job_id: str, output: str, **page: Any) -> None:
+    """The backfills of a job, newest first."""
+    show_page(client.list_backfills(job_id, **page), _COLUMNS, output)
+
+
+@click.command()
+@click.argument("backfill_id", metavar="ID")
+@output_option
+@with_client
+def cancel_backfill(client: Client, backfill_id: str, output: str) -> None:
+    """End a backfill: nothing more of it starts, what runs goes on."""
+    show_item(client.cancel_backfill(backfill_id), _FIELDS, output)
+
+
+@contextmanager
+def _progress(started: BackfillView) -> Iterator[Callable[[BackfillView], None]]:
+    """A bar on stderr that follows the backfill; nothing where nobody looks."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(started.id, total=started.total)
+
+        def seen(backfill: BackfillView) -> None:
+            bar.update(task, completed=backfill.made - backfill.active)
+
+        yield seen
+
+
+def _finish_with(ended: BackfillView, output: str) -> None:
+    """The backfill on stdout if asked for, how it went on stderr and as the exit code."""
+    if output != "table":
+        show_item(ended, _FIELDS, output)
+    say(f"{ended.id} {ended.status}: {ended.completed} of {ended.total} completed, {ended.failed} failed")
+    if ended.failed or ended.status is not BackfillStatus.COMPLETED:
+        raise click.exceptions.Exit(FAILED)

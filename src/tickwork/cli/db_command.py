@@ -1,0 +1,115 @@
+"""Upgrade the database, see where it stands, back it up and restore it."""
+
+import asyncio
+import shlex
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tickwork import __version__
+from tickwork.cli.database_check import as_refused, once_there, require_database, wait_option
+from tickwork.cli.find_server import read_settings
+from tickwork.cli.output import Columns, output_option, say, show_item
+from tickwork.cli.run_until_stopped import Stop
+from tickwork.client.server_address import KEY_FILE
+from tickwork.config import Settings
+from tickwork.log_setup import configure_logs
+from tickwork.model.errors import Invalid
+from tickwork.store.embedded.backup import back_up
+from tickwork.store.embedded.restore import restore
+from tickwork.store.migrate import migrations, status, upgrade
+
+_FIELDS: Columns[dict[str, Any]] = {
+    "current": lambda found: found["current"],
+    "latest": lambda found: found["latest"],
+    "pending": lambda found: "\n".join(found["pending"]),
+}
+_DATABASE_URL = click.option("--database-url", metavar="URL", help="postgresql://user:password@host/name")
+_DATA_DIR = click.option(
+    "--data-dir", metavar="FOLDER", help="The folder of `tickwork up`.  [default: .tickwork]"
+)
+
+
+@click.group()
+def command() -> None:
+    """Upgrade the database, see where it stands, back it up and restore it."""
+
+
+@command.command("upgrade")
+@_DATABASE_URL
+@wait_option
+def upgrade_(**flags: object) -> None:
+    """Bring the database to the schema of this version. Safe to repeat, also on several nodes at once."""
+    for name in asyncio.run(_upgrade(_settings(**flags))):
+        say(f"applied {name}")
+    say("the database is up to date")
+
+
+@command.command("status")
+@_DATABASE_URL
+@output_option
+def status_(database_url: str | None, output: str) -> None:
+    """Which schema the database has, and what is still to be applied."""
+    with as_refused():
+        url = require_database(_settings(database_url=database_url))
+        show_item(asyncio.run(status(url))._asdict(), _FIELDS, output)
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@_DATA_DIR
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+def backup(file: Path, data_dir: str | None, force: bool) -> None:
+    """Write the database of `tickwork up` and its admin key into one FILE, while it runs or not.
+
+    Whoever can read the file can do everything: keep it as you keep the key.
+    """
+    folder = _own_data("backup", data_dir)
+    with as_refused():
+        made = back_up(
+            folder,
+            KEY_FILE,
+            file,
+            __version__,
+            lambda url: asyncio.run(status(url)).current,
+            force=force,
+            tell=say,
+        )
+    say(f"{file} holds the database as it was at {made.created_at:%Y-%m-%d %H:%M:%S} UTC, and its admin key")
+
+
+@command.command("restore")
+@click.argument("file", type=click.Path(path_type=Path))
+@_DATA_DIR
+def restore_(file: Path, data_dir: str | None) -> None:
+    """Make a new data folder from a backup, whole or not at all."""
+    folder = _own_data("restore", data_dir)
+    with as_refused():
+        made = restore(file, folder, KEY_FILE, migrations()[-1].number, tell=say)
+    say(f"{folder} is as it was at {made.created_at:%Y-%m-%d %H:%M:%S} UTC; go on with:")
+    say(f"  tickwork up --data-dir {shlex.quote(str(folder))}")
+
+
+def _own_data(verb: str, data_dir: str | None) -> Path:
+    settings, _ = read_settings(data_dir=data_dir)
+    if settings.database_url and data_dir is None:
+        tool = {"backup": "pg_dump or pg_basebackup", "restore": "pg_restore"}[verb]
+        raise Invalid.field(
+            "database_url",
+            f"is set, and this command is for the database that `tickwork up` runs itself: use {tool} for your own",
+            "or name a data folder with --data-dir",
+        )
+    return settings.data_dir
+
+
+async def _upgrade(settings: Settings) -> list[str]:
+    url = require_database(settings)
+    return await once_there(partial(upgrade, url), settings.wait_for_database, Stop())
+
+
+def _settings(**flags: object) -> Settings:
+    settings, _ = read_settings(**flags)
+    configure_logs(settings.log_format, settings.log_level)  # not among what is printed
+    return settings

@@ -1,0 +1,245 @@
+"""Look at what ran, runs and waits."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+import msgspec
+
+from tickwork.cli.execution_story import first_due, headline, next_due, tell
+from tickwork.cli.exit_codes import FAILED
+from tickwork.cli.find_server import with_client
+from tickwork.cli.log_lines import render, render_progress
+from tickwork.cli.option_types import duration, past
+from tickwork.cli.output import Columns, as_json, full, output_option, page_options, say, show_item, show_page
+from tickwork.cli.refreshing_list import show_list, watch_option
+from tickwork.cli.wait_display import shown_while_waiting, tell_why, the_execution
+from tickwork.client.sync_client import Client
+from tickwork.model.attempt_log import AttemptProgress, LogEntry
+from tickwork.model.execution import AttemptView, ExecutionStatus, ExecutionView
+from tickwork.model.page import Page
+from tickwork.model.quantities import format_duration
+
+_BRIEFEST = timedelta(milliseconds=1)
+
+
+def _took(started_at: datetime | None, finished_at: datetime | None) -> str | None:
+    if not (started_at and finished_at):
+        return None
+    return format_duration(max(finished_at - started_at, _BRIEFEST))
+
+
+def _note(execution: ExecutionView) -> str | None:
+    if execution.status is ExecutionStatus.PENDING and execution.waiting_for:
+        return f"waits for {execution.waiting_for}"
+    if execution.error:
+        return f"{execution.error.type}: {execution.error.message}"
+    return execution.reason or progress_of(execution)
+
+
+def progress_of(execution: ExecutionView) -> str | None:
+    progress = execution.progress
+    return f"{progress.fraction:.0%} {progress.message or ''}".rstrip() if progress else None
+
+
+def _error(execution: ExecutionView) -> str | None:
+    if execution.error is None:
+        return None
+    return execution.error.traceback or f"{execution.error.type}: {execution.error.message}"
+
+
+_COLUMNS: Columns[ExecutionView] = {
+    "id": lambda execution: execution.id,
+    "task": lambda execution: execution.task,
+    "status": lambda execution: execution.status,
+    "due": first_due,
+    "took": lambda execution: _took(execution.started_at, execution.finished_at),
+    "attempt": lambda execution: f"{execution.attempt}/{execution.max_attempts}",
+    "note": _note,
+}
+EXECUTION_FIELDS: Columns[ExecutionView] = {
+    "id": lambda execution: execution.id,
+    "job": lambda execution: execution.job_id,
+    "task": lambda execution: execution.task,
+    "status": lambda execution: execution.status,
+    "waiting for": lambda execution: execution.waiting_for,
+    "reason": lambda execution: execution.reason,
+    "trigger": lambda execution: execution.trigger,
+    "scheduled for": lambda execution: execution.scheduled_for,
+    "due": first_due,
+    "next attempt": next_due,
+    "started": lambda execution: execution.started_at,
+    "finished": lambda execution: execution.finished_at,
+    "took": lambda execution: _took(execution.started_at, execution.finished_at),
+    "attempt": lambda execution: f"{execution.attempt} of {execution.max_attempts}",
+    "worker": lambda execution: execution.worker,
+    "progress": progress_of,
+    "result": lambda execution: as_json(execution.result),
+    "error": _error,
+}
+_ATTEMPT_COLUMNS: Columns[AttemptView] = {
+    "attempt": lambda attempt: attempt.attempt,
+    "outcome": lambda attempt: attempt.outcome or "running",
+    "worker": lambda attempt: attempt.worker,
+    "started": lambda attempt: attempt.started_at,
+    "took": lambda attempt: _took(attempt.started_at, attempt.finished_at),
+    "error": lambda attempt: f"{attempt.error.type}: {attempt.error.message}" if attempt.error else None,
+}
+
+
+@click.group()
+def command() -> None:
+    """Look at what ran, runs and waits."""
+
+
+@command.command("list")
+@click.option("--job", metavar="JOB", help="Of this job: its id, or key:NAME.")
+@click.option("--status", type=click.Choice([status.value for status in ExecutionStatus]))
+@click.option("--task")
+@click.option("--queue")
+@click.option("--worker", metavar="ID")
+@click.option(
+    "--since", type=past, metavar="TIME|AGE", help="Due no earlier than: 2026-01-31T09:00, or 2h (ago)."
+)
+@click.option("--until", type=past, metavar="TIME|AGE", help="Due before.")
+@page_options
+@watch_option
+@output_option
+@with_client
+def list_(client: Client, output: str, watch: float | None, **filters: Any) -> None:
+    """Executions, newest first."""
+    show_list(lambda: client.list_executions(**filters), _COLUMNS, output, watch)
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@output_option
+@with_client
+def get(client: Client, execution_id: str, output: str) -> None:
+    """The story of an execution: its attempts, and its result or error."""
+    execution = client.get_execution(execution_id)
+    if output != "table":
+        return show_item(execution, EXECUTION_FIELDS, output)
+    first, *rest = tell(execution, client.list_attempts(execution_id).items, datetime.now(UTC)).splitlines()
+    return click.echo("\n".join([click.style(first, bold=True), *rest]))
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@click.option("--attempt", type=click.IntRange(1), metavar="N", help="Only what this attempt logged.")
+@click.option("--tail", type=click.IntRange(1, 500), metavar="N", help="Only the last lines, so many.")
+@click.option("-f", "--follow", is_flag=True, help="Go on until the execution has ended.")
+@output_option
+@with_client
+def logs(
+    client: Client, execution_id: str, attempt: int | None, tail: int | None, follow: bool, output: str
+) -> None:
+    """What an execution printed and logged."""
+    if follow:
+        return _follow(client, execution_id, output, attempt=attempt, tail=tail)
+    entries = list(_all_lines(client, execution_id, attempt, tail))
+    if output != "table":
+        return show_page(Page(entries), {}, output)
+    if not entries:
+        return say("nothing was logged")
+    for number, entry in enumerate(entries):
+        click.echo(render(entry, entries[number - 1] if number else None))
+    return None
+
+
+def _all_lines(
+    client: Client, execution_id: str, attempt: int | None, tail: int | None
+) -> Iterator[LogEntry]:
+    cursor: str | None = None
+    while True:
+        page = client.execution_logs(execution_id, attempt=attempt, tail=tail, cursor=cursor)
+        yield from page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def _follow(client: Client, execution_id: str, output: str, **wanted: int | None) -> None:
+    """Ctrl-C ends the watching, not the execution."""
+    before: LogEntry | None = None
+    with suppress(KeyboardInterrupt):
+        for news in client.follow_execution_logs(execution_id, **wanted):
+            if isinstance(news, AttemptProgress):
+                say(render_progress(news))
+                continue
+            click.echo(render(news, before) if output == "table" else msgspec.json.encode(news))
+            before = news
+        say(headline(client.get_execution(execution_id)))
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@output_option
+@with_client
+def attempts(client: Client, execution_id: str, output: str) -> None:
+    """The tries at an execution."""
+    show_page(client.list_attempts(execution_id), _ATTEMPT_COLUMNS, output)
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@output_option
+@with_client
+def why(client: Client, execution_id: str, output: str) -> None:
+    """Why an execution does not run, and when it will."""
+    reasons = client.explain_execution(execution_id)
+    if output != "table":
+        return show_item(reasons, {}, output)
+    first, *rest = tell_why(reasons)
+    return click.echo("\n".join([click.style(first, bold=True), *rest]))
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@output_option
+@with_client
+def cancel(client: Client, execution_id: str, output: str) -> None:
+    """Stop an execution, also one that runs."""
+    show_item(client.cancel_execution(execution_id), EXECUTION_FIELDS, output)
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@output_option
+@with_client
+def retry(client: Client, execution_id: str, output: str) -> None:
+    """Run an execution again that failed or was cancelled."""
+    show_item(client.retry_execution(execution_id), EXECUTION_FIELDS, output)
+
+
+@command.command()
+@click.argument("execution_id", metavar="ID")
+@click.option(
+    "--timeout", type=duration, metavar="DURATION", help="Give up after this long, with exit code 124."
+)
+@output_option
+@with_client
+def wait(client: Client, execution_id: str, timeout: timedelta | None, output: str) -> None:
+    """Wait until an execution has ended, print its result, and exit with its outcome."""
+    with shown_while_waiting(client, the_execution(client, execution_id)):
+        ended = client.wait_for_execution(execution_id, seconds(timeout))
+    finish_with(ended, output)
+
+
+def finish_with(execution: ExecutionView, output: str) -> None:
+    """The result of an ended execution on stdout, how it went on stderr and as the exit code."""
+    if output != "table":
+        show_item(execution, EXECUTION_FIELDS, output)
+    elif execution.result is not None:
+        click.echo(full(as_json(execution.result)))
+    spent = _took(execution.started_at, execution.finished_at)
+    say(f"{execution.id} {execution.status}" + (f" in {spent}" if spent else ""))
+    if execution.status is not ExecutionStatus.COMPLETED:
+        say(full(_error(execution) or execution.reason))
+        raise click.exceptions.Exit(FAILED)
+
+
+def seconds(timeout: timedelta | None) -> float | None:
+    return None if timeout is None else timeout.total_seconds()

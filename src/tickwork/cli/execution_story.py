@@ -1,0 +1,265 @@
+"""What became of an execution, told attempt by attempt to somebody who was asleep when it happened."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from tickwork.cli.output import absolute, as_json, full, relative
+from tickwork.model.execution import (
+    AttemptOutcome,
+    AttemptView,
+    ExecutionStatus,
+    ExecutionView,
+    Trigger,
+    WaitingFor,
+)
+
+_INDENT = "    "
+_COARSE = 10  # seconds from which on fractions of one do not matter
+_TRIGGERS = {
+    Trigger.SCHEDULE: "by its schedule",
+    Trigger.MANUAL: "run by hand",
+    Trigger.BACKFILL: "run by a backfill",
+    Trigger.RETRY: "retried by hand",
+}
+_WAITS = {
+    WaitingFor.DUE: "waits until it is due",
+    WaitingFor.WORKER: "waits for a worker that can run it",
+    WaitingFor.LIMIT: "is held back",
+    WaitingFor.DEPENDENCY: "waits for what it depends on",
+    WaitingFor.RETRY: "waits for its next attempt",
+    WaitingFor.PAUSED: "waits because its job is paused",
+}
+
+
+def tell(execution: ExecutionView, attempts: Sequence[AttemptView], now: datetime) -> str:
+    paragraphs = [
+        headline(execution),
+        facts(execution, attempts, now),
+        *chapters(execution, attempts, now),
+        *ending(execution, attempts),
+        next_steps(execution),
+    ]
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+
+
+def _blocking(execution: ExecutionView) -> str | None:
+    other = execution.blocked_by
+    return f"{other.execution_id} is {other.status}; retry it to go on" if other else None
+
+
+def headline(execution: ExecutionView) -> str:
+    """What it is and how it stands, in one line."""
+    match execution.status:
+        case ExecutionStatus.COMPLETED if execution.attempt == 1:
+            stands = "completed"
+        case ExecutionStatus.COMPLETED:
+            stands = f"completed at its {ordinal(execution.attempt)} attempt"
+        case ExecutionStatus.RUNNING:
+            stands = "is running" + _because(_progress(execution))
+        case ExecutionStatus.PENDING:
+            waits = _WAITS[execution.waiting_for] if execution.waiting_for else "waits"
+            stands = waits + _because(execution.reason or _blocking(execution))
+        case ExecutionStatus.FAILED:
+            stands = "failed" + _because(execution.reason)
+        case status:
+            stands = f"was {status}" + _because(execution.reason)
+    return full(f"{execution.task} {stands}")
+
+
+def first_due(execution: ExecutionView) -> datetime:
+    """When it was due, whatever became of it: a retry or a rescue has a time of its own."""
+    return execution.due_at if execution.attempt == 1 else execution.scheduled_for
+
+
+def next_due(execution: ExecutionView) -> datetime | None:
+    """When its next attempt is due, if it had others before."""
+    waits = execution.status is ExecutionStatus.PENDING and execution.attempt > 1
+    return execution.due_at if waits else None
+
+
+def facts(execution: ExecutionView, attempts: Sequence[AttemptView], now: datetime) -> str:
+    at = first_due(execution)
+    due = f"{absolute(at)} ({relative(at, now)}), {_TRIGGERS[execution.trigger]}"
+    lines = [f"execution  {execution.id}", f"job        {execution.job_id}", f"due        {due}"]
+    began = next((attempt.started_at for attempt in attempts if attempt.started_at), None)
+    if execution.finished_at:
+        took = f", {lasted(execution.finished_at - began)} after it first began" if began else ""
+        lines.append(f"ended      {absolute(execution.finished_at)}{took}")
+    return "\n".join(lines)
+
+
+def chapters(execution: ExecutionView, attempts: Sequence[AttemptView], now: datetime) -> Iterator[str]:
+    """One paragraph for each attempt: when and where it began, how it ended, what happened next."""
+    day = None
+    for attempt, following in pairwise([*attempts, None]):
+        if attempt is None:
+            return
+        begin = attempt.started_at or attempt.finished_at
+        when = "" if begin is None else _moment(begin, day)
+        day = begin.astimezone().date() if begin else day
+        happened = _happened(attempt, when, now)
+        then = _then(attempt, following) if following else _last(attempt, execution, now)
+        yield f"{happened}\n{then}" if then else happened
+
+
+def _happened(attempt: AttemptView, when: str, now: datetime) -> str:
+    number, worker = f"Attempt {attempt.attempt}", _worker(attempt)
+    if attempt.outcome == AttemptOutcome.RETURNED:
+        return f"{number} was given back {when} by {worker}, which was stopping. That uses no attempt."
+    if attempt.outcome == AttemptOutcome.HELD:
+        return f"{number} was held back {when}, because its destination keeps failing. That uses no attempt."
+    began = f"began {when} on {worker}" if attempt.started_at else f"was given to {worker}"
+    return f"{number} {began}{_went(attempt, now)}"
+
+
+def _went(attempt: AttemptView, now: datetime) -> str:
+    took = _after(attempt)
+    endings = {
+        None: _goes_on(attempt, now),
+        AttemptOutcome.COMPLETED: f" and completed{took}.",
+        AttemptOutcome.FAILED: f" and failed{took}:\n{_error(attempt)}",
+        AttemptOutcome.LOST: f". Its worker stopped answering{_found(attempt)}.{_last_words(attempt)}",
+        AttemptOutcome.SNOOZED: f" and asked{took} to be run again later. That uses no attempt.",
+        AttemptOutcome.CANCELLED: f" and was cancelled{took}.",
+    }
+    return endings[attempt.outcome]
+
+
+def _goes_on(attempt: AttemptView, now: datetime) -> str:
+    if attempt.started_at is None and attempt.log_tail:
+        return " and is running."
+    if attempt.started_at is None:
+        return ", which has not said yet that it began."
+    return f" and has been running for {lasted(now - attempt.started_at)}."
+
+
+def _found(attempt: AttemptView) -> str:
+    return "" if attempt.silent_for is None else f"; found after {_seconds(attempt.silent_for)}"
+
+
+def _last_words(attempt: AttemptView) -> str:
+    lines = (attempt.log_tail or "").rstrip().splitlines()
+    return f"\nThe last line that it logged:\n{indented(lines[-1])}" if lines else ""
+
+
+def _then(attempt: AttemptView, following: AttemptView) -> str:
+    moved = attempt.worker != following.worker and attempt.outcome in (
+        AttemptOutcome.LOST,
+        AttemptOutcome.RETURNED,
+    )
+    what = "It was handed to another worker" if moved else "It was tried again"
+    if attempt.finished_at and following.started_at:
+        return f"{what} {lasted(following.started_at - attempt.finished_at)} later."
+    return f"{what}."
+
+
+def _last(attempt: AttemptView, execution: ExecutionView, now: datetime) -> str:
+    """What happens, or does not happen, after the last attempt so far."""
+    match execution.status:
+        case ExecutionStatus.PENDING if execution.due_at > now:
+            return f"It is to be tried again {relative(execution.due_at, now)}."
+        case ExecutionStatus.PENDING:
+            return "It is to be tried again."
+        case ExecutionStatus.FAILED:
+            return f"It was not tried again{_because(execution.reason)}."
+        case ExecutionStatus.CANCELLED if attempt.outcome != AttemptOutcome.CANCELLED:
+            return f"Then it was cancelled{_because(execution.reason)}."
+        case _:
+            return ""
+
+
+def ending(execution: ExecutionView, attempts: Sequence[AttemptView]) -> Iterator[str]:
+    """The result; or the last error in full, with what was logged before it."""
+    if execution.result is not None:
+        yield f"Result: {full(as_json(execution.result))}"
+    if execution.status != ExecutionStatus.FAILED:
+        return
+    if execution.error and execution.error.traceback:
+        yield f"The last error in full:\n{indented(execution.error.traceback)}"
+    if attempts and (tail := attempts[-1].log_tail):
+        yield f"The last lines that attempt {attempts[-1].attempt} logged:\n{indented(tail)}"
+
+
+def next_steps(execution: ExecutionView) -> str:
+    steps = dict(_steps(execution))
+    if not steps:
+        return ""
+    width = max(map(len, steps))
+    lines = [f"{_INDENT}{command.ljust(width)}  {what}" for command, what in steps.items()]
+    return "\n".join(["What you can do:", *lines])
+
+
+def _steps(execution: ExecutionView) -> Iterator[tuple[str, str]]:
+    of_execution = "tickwork execution {} " + execution.id
+    match execution.status:
+        case ExecutionStatus.FAILED:
+            yield of_execution.format("logs"), "read all that it logged"
+            yield of_execution.format("retry"), "run it again"
+            yield f"tickwork dead-letter discard {execution.id}", "let it rest"
+        case ExecutionStatus.CANCELLED:
+            yield of_execution.format("retry"), "run it again"
+        case ExecutionStatus.RUNNING:
+            yield of_execution.format("logs -f"), "watch what it logs"
+            yield of_execution.format("cancel"), "stop it"
+        case ExecutionStatus.PENDING if execution.waiting_for == WaitingFor.PAUSED:
+            yield f"tickwork job resume {execution.job_id}", "let its job go on"
+        case ExecutionStatus.PENDING if execution.waiting_for == WaitingFor.WORKER:
+            yield "tickwork worker list", "see which workers there are, and what they offer"
+
+
+def ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
+    return f"{number}{ending}"
+
+
+def lasted(duration: timedelta) -> str:
+    return _seconds(max(duration.total_seconds(), 0.0))
+
+
+def _seconds(seconds: float) -> str:
+    """As exact as it is worth reading: 5ms, 2.5s, 41s, 3m20s, 2h05m."""
+    if seconds < 1:
+        return f"{max(round(seconds * 1000), 1)}ms"
+    if seconds < _COARSE:
+        return f"{seconds:.1f}".removesuffix(".0") + "s"
+    minutes, left = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{left}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes:02}m" if hours else f"{minutes}m{left:02}s"
+
+
+def indented(text: str) -> str:
+    return "\n".join(_INDENT + line for line in full(text.rstrip("\n")).splitlines())
+
+
+def _moment(at: datetime, day: object) -> str:
+    """The time of day; with the date where that is another one than before."""
+    local = at.astimezone()
+    return f"at {local:%H:%M:%S}" if local.date() == day else f"on {local:%Y-%m-%d at %H:%M:%S}"
+
+
+def _worker(attempt: AttemptView) -> str:
+    if attempt.worker is None:
+        return "a worker"
+    return full(f"worker {attempt.worker}" + (f" ({attempt.worker_name})" if attempt.worker_name else ""))
+
+
+def _after(attempt: AttemptView) -> str:
+    if not (attempt.started_at and attempt.finished_at):
+        return ""
+    return f" after {lasted(attempt.finished_at - attempt.started_at)}"
+
+
+def _error(attempt: AttemptView) -> str:
+    return indented(f"{attempt.error.type}: {attempt.error.message}" if attempt.error else "nobody knows why")
+
+
+def _progress(execution: ExecutionView) -> str | None:
+    progress = execution.progress
+    return f"{progress.fraction:.0%} {progress.message or ''}".rstrip() if progress else None
+
+
+def _because(reason: str | None) -> str:
+    return f": {full(reason)}" if reason else ""

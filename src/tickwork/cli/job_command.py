@@ -1,0 +1,279 @@
+"""Create, look at and steer jobs."""
+
+from datetime import timedelta
+from typing import Any, get_args
+
+import click
+
+from tickwork.cli.backfill_command import backfill, backfills, cancel_backfill
+from tickwork.cli.execution_command import EXECUTION_FIELDS, finish_with, seconds
+from tickwork.cli.find_server import with_client
+from tickwork.cli.job_options import definition_fields, definition_options
+from tickwork.cli.job_tree import tree
+from tickwork.cli.option_types import duration, instant
+from tickwork.cli.output import (
+    Columns,
+    as_json,
+    full,
+    output_option,
+    page_options,
+    print_fields,
+    show_item,
+    show_page,
+)
+from tickwork.cli.preview_command import TIME_COLUMNS
+from tickwork.cli.refreshing_list import show_list, watch_option
+from tickwork.cli.wait_display import newest_of_job, shown_while_waiting, the_execution
+from tickwork.client.sync_client import Client
+from tickwork.model.execution import MissedView
+from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView, Overlap, Sort
+from tickwork.model.page import Page
+from tickwork.model.quantities import format_duration
+from tickwork.model.schedule import PreviewTime
+
+
+def _what(job: JobView) -> str | None:
+    return f"{job.http.method} {job.http.url}" if job.http else job.task
+
+
+def _named(entry: str | Dependency) -> str:
+    if isinstance(entry, str):
+        return entry
+    return f"{entry.job} ({entry.on})"
+
+
+_COLUMNS: Columns[JobView] = {
+    "id": lambda job: job.id,
+    "name": lambda job: job.name or job.key,
+    "what": _what,
+    "status": lambda job: job.status,
+    "schedule": lambda job: job.schedule_words,
+    "next run": lambda job: job.next_run_at,
+}
+_FIELDS: Columns[JobView] = {
+    "id": lambda job: job.id,
+    "name": lambda job: job.name,
+    "key": lambda job: job.key,
+    "status": lambda job: job.status,
+    "what": _what,
+    "payload": lambda job: as_json(job.payload or None),
+    "schedule": lambda job: job.schedule_words,
+    "next run": lambda job: job.next_run_at,
+    "execution": lambda job: job.execution_id,
+    "queue": lambda job: job.queue,
+    "priority": lambda job: job.priority,
+    "attempts": lambda job: job.retry.max_attempts,
+    "timeout": lambda job: format_duration(timedelta(seconds=job.timeout)),
+    "overlap": lambda job: job.overlap,
+    "depends on": lambda job: [_named(entry) for entry in job.depends_on],
+    "tags": lambda job: job.tags,
+    "version": lambda job: job.version,
+    "created": lambda job: job.created_at,
+    "updated": lambda job: job.updated_at,
+}
+_MISSED: Columns[MissedView] = {
+    "from": lambda missed: missed.begin,
+    "to": lambda missed: missed.end,
+    "count": lambda missed: missed.count,
+    "reason": lambda missed: missed.reason,
+}
+_NEXT_RUNS = 3
+_IF_EXISTS = get_args(JobRequest.__annotations__["if_exists"])
+
+_JOB = click.argument("job_id", metavar="JOB")
+_WAIT = click.option(
+    "--wait", is_flag=True, help="Wait for the end, print the result, exit with the outcome."
+)
+_WAIT_TIMEOUT = click.option(
+    "--wait-timeout", type=duration, metavar="DURATION", help="Give up waiting, with exit code 124."
+)
+
+
+@click.group()
+def command() -> None:
+    """Create, look at and steer jobs.
+
+    JOB is the id of a job, or key:NAME of the one that has this key.
+    """
+
+
+command.add_command(backfill)
+command.add_command(backfills)
+command.add_command(cancel_backfill)
+command.add_command(tree)
+
+
+@command.command()
+@definition_options
+@click.option("--key", help="Your own name for it; there is never more than one of a key.")
+@click.option("--if-exists", type=click.Choice(_IF_EXISTS), help="When the key is taken.")
+@_WAIT
+@_WAIT_TIMEOUT
+@output_option
+@with_client
+def create(client: Client, wait: bool, wait_timeout: timedelta | None, output: str, **options: Any) -> None:
+    """Create a job.
+
+    \b
+    tickwork job create --task hello --payload '{"name": "you"}' --wait
+    tickwork job create --http https://example.org/hook --schedule "every 5m"
+    tickwork job create --task report --schedule "0 9 * * MON" --tz Europe/Paris --key weekly
+    """
+    job = client.create_job(**definition_fields(options))
+    if wait:
+        with shown_while_waiting(client, newest_of_job(client, job.id)):
+            ended = client.wait_for_job(job.id, seconds(wait_timeout), execution_id=job.execution_id)
+        finish_with(ended, output)
+    else:
+        _show_with_next_runs(client, job, output)
+
+
+@command.command("list")
+@click.option("--status", type=click.Choice([status.value for status in JobStatus]))
+@click.option("--task")
+@click.option("--queue")
+@click.option("--priority", type=click.Choice(PRIORITIES))
+@click.option("--tag")
+@click.option("--key", help="The job that has this key.")
+@click.option("-q", "--search", "q", help="Part of the name, key or task.")
+@click.option("--due-before", type=instant, metavar="TIME")
+@click.option("--due-after", type=instant, metavar="TIME")
+@click.option(
+    "--sort",
+    type=click.Choice(get_args(Sort)),
+    help="Newest or oldest first; or those that repeat, by their next run.",
+)
+@click.option("--recurring", is_flag=True, help="Only those that repeat, by their next run.")
+@page_options
+@watch_option
+@output_option
+@with_client
+def list_(
+    client: Client, recurring: bool, sort: Sort | None, output: str, watch: float | None, **filters: Any
+) -> None:
+    """Jobs, newest first."""
+    if recurring and sort not in (None, "next_run_at"):
+        raise click.UsageError("--recurring is in the order of the next runs; leave --sort out")
+    order: Sort | None = "next_run_at" if recurring else sort
+    show_list(lambda: client.list_jobs(**filters, sort=order), _COLUMNS, output, watch)
+
+
+@command.command()
+@_JOB
+@output_option
+@with_client
+def get(client: Client, job_id: str, output: str) -> None:
+    """One job in full."""
+    show_item(client.get_job(job_id), _FIELDS, output)
+
+
+@command.command()
+@_JOB
+@definition_options
+@click.option("--if-match", type=int, metavar="VERSION", help="Only if the job still has this version.")
+@output_option
+@with_client
+def edit(client: Client, job_id: str, if_match: int | None, output: str, **options: Any) -> None:
+    """Change what is given, leave the rest."""
+    patch = definition_fields(options)
+    if not patch:
+        raise click.UsageError("nothing to change; give at least one option, such as --schedule")
+    _show_with_next_runs(client, client.edit_job(job_id, patch, if_match=if_match), output)
+
+
+@command.command()
+@_JOB
+@output_option
+@with_client
+def pause(client: Client, job_id: str, output: str) -> None:
+    """Hold a job: nothing of it starts until it is resumed."""
+    show_item(client.pause_job(job_id), _FIELDS, output)
+
+
+@command.command()
+@_JOB
+@output_option
+@with_client
+def resume(client: Client, job_id: str, output: str) -> None:
+    """Let a paused job go on."""
+    show_item(client.resume_job(job_id), _FIELDS, output)
+
+
+@command.command()
+@_JOB
+@click.option(
+    "--overlap",
+    type=click.Choice(get_args(Overlap)),
+    help="When an execution of it has not ended; it runs beside it unless told.",
+)
+@_WAIT
+@_WAIT_TIMEOUT
+@output_option
+@with_client
+def run(
+    client: Client,
+    job_id: str,
+    overlap: Overlap | None,
+    wait: bool,
+    wait_timeout: timedelta | None,
+    output: str,
+) -> None:
+    """Run a job now, whatever its schedule."""
+    execution = client.run_job(job_id, overlap=overlap)
+    if wait:
+        with shown_while_waiting(client, the_execution(client, execution.id)):
+            ended = client.wait_for_execution(execution.id, seconds(wait_timeout))
+        finish_with(ended, output)
+    else:
+        show_item(execution, EXECUTION_FIELDS, output)
+
+
+@command.command()
+@_JOB
+@output_option
+@with_client
+def retry(client: Client, job_id: str, output: str) -> None:
+    """Run the last failure of a job again."""
+    show_item(client.retry_job(job_id), EXECUTION_FIELDS, output)
+
+
+@command.command()
+@_JOB
+@output_option
+@with_client
+def cancel(client: Client, job_id: str, output: str) -> None:
+    """End a job: no further executions."""
+    show_item(client.cancel_job(job_id), _FIELDS, output)
+
+
+@command.command("next")
+@_JOB
+@click.option("-n", "--count", type=click.IntRange(1, 100), default=5, show_default=True)
+@output_option
+@with_client
+def next_(client: Client, job_id: str, count: int, output: str) -> None:
+    """When a job will run next."""
+    times = _next_runs(client, client.get_job(job_id), count)
+    show_page(Page(times), TIME_COLUMNS, output)
+
+
+@command.command()
+@_JOB
+@output_option
+@with_client
+def missed(client: Client, job_id: str, output: str) -> None:
+    """Due times that a job missed and did not make up for."""
+    show_page(client.list_missed(job_id), _MISSED, output)
+
+
+def _show_with_next_runs(client: Client, job: JobView, output: str) -> None:
+    if output != "table":
+        return show_item(job, _FIELDS, output)
+    runs = "\n".join(full(time.at) for time in _next_runs(client, job, _NEXT_RUNS))
+    return print_fields({name: read(job) for name, read in _FIELDS.items()} | {"next run": runs})
+
+
+def _next_runs(client: Client, job: JobView, count: int) -> list[PreviewTime]:
+    if job.next_run_at is None:
+        return []
+    return client.preview(job.schedule, count=count).times

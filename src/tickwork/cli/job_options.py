@@ -1,0 +1,140 @@
+"""The options that say where a job can run, how many at once, and whose share it uses."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_args
+
+import click
+
+from tickwork.cli.option_types import dependency, header, json_value, label, resource
+from tickwork.model.job import PRIORITIES, HttpTarget, OnWorkerLost, Overlap
+
+_NAMED = ("cpu", "memory", "storage", "gpu")  # the other resources are the user's own
+
+
+def limit(text: str) -> dict[str, Any]:
+    key, equals, values = text.rpartition("=")
+    limits: dict[str, Any] = {"key": key}
+    for value in values.split(","):
+        limits["rate" if "/" in value else "max_running"] = value.strip()
+    running = limits.get("max_running", "1")
+    if not (equals and key and running.isdecimal()):
+        raise click.BadParameter(
+            f"{text!r} is not a limit; write KEY=MAX_RUNNING, KEY=RATE or both, such as customer-42=3,100/1m"
+        )
+    return limits | {"max_running": int(running)} if "max_running" in limits else limits
+
+
+def fair_share(text: str) -> dict[str, Any]:
+    key, equals, weight = text.rpartition("=")
+    if not equals:
+        return {"key": text}
+    try:
+        return {"key": key, "weight": float(weight)}
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is not a share; write KEY or KEY=WEIGHT, such as acme=2"
+        ) from None
+
+
+OPTIONS = (
+    click.option(
+        "--require",
+        "resources",
+        type=resource,
+        multiple=True,
+        metavar="NAME=AMOUNT",
+        help="What a worker must have free: cpu=1, memory=512Mi, gpu=1, or a name of your own.",
+    ),
+    click.option(
+        "--require-label",
+        "labels",
+        type=label,
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="What a worker must be, such as region=eu.",
+    ),
+    click.option(
+        "--limit",
+        "limits",
+        type=limit,
+        multiple=True,
+        metavar="KEY=LIMIT",
+        help="No more of a key at once, or in a time: customer-42=3, customer-42=3,100/1m.",
+    ),
+    click.option(
+        "--fair-share",
+        type=fair_share,
+        metavar="KEY[=WEIGHT]",
+        help="Whose share of the queue it uses, and how large that is.",
+    ),
+)
+
+
+def requires(resources: tuple[tuple[str, float], ...], labels: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    """The field of a job request; empty when nothing is required."""
+    amounts = dict(resources)
+    custom = {name: amounts.pop(name) for name in [*amounts] if name not in _NAMED}
+    given = {**amounts, "custom": custom, "labels": dict(labels)}
+    return {name: value for name, value in given.items() if value}
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_METHODS = get_args(HttpTarget.__annotations__["method"])
+_OPTIONS = (
+    click.option("--name", help="A name for people."),
+    click.option("--task", help="The task to run, as a worker offers it."),
+    click.option("--http", "http_url", metavar="URL", help="Call this address instead of running a task."),
+    click.option("--method", type=click.Choice(_METHODS, case_sensitive=False), help="Of the HTTP call."),
+    click.option(
+        "--header", "headers", type=header, multiple=True, metavar="'NAME: VALUE'", help="Of the HTTP call."
+    ),
+    click.option(
+        "--payload", type=json_value, metavar="JSON|@FILE|-", help="What the task or the target is given."
+    ),
+    click.option("--schedule", help="When: '0 9 * * MON', 'every 5m', 'in 10m', a time. Without: now."),
+    click.option("--tz", "timezone", metavar="ZONE", help="Time zone of the schedule, such as Europe/Paris."),
+    click.option("--queue", help="The lane to wait in."),
+    click.option("--priority", type=click.Choice(PRIORITIES)),
+    click.option("--retries", type=click.IntRange(0, 99), help="How often to try again after a failure."),
+    click.option(
+        "--retry-on", "only_on", multiple=True, metavar="ERROR", help="Only after these, such as Http5xx."
+    ),
+    click.option("--never-retry-on", "never_on", multiple=True, metavar="ERROR", help="Never after these."),
+    click.option("--timeout", metavar="DURATION", help="How long one attempt may take, such as 5m."),
+    click.option("--on-worker-lost", type=click.Choice(get_args(OnWorkerLost))),
+    click.option("--overlap", type=click.Choice(get_args(Overlap)), help="When the last one still runs."),
+    *OPTIONS,
+    click.option(
+        "--depends-on",
+        type=dependency,
+        multiple=True,
+        metavar="JOB[:any]",
+        help="Run after this job has completed, or after any outcome of it.",
+    ),
+    click.option("--tag", "tags", multiple=True, help="May be given several times."),
+)
+
+
+def definition_options(command: Command) -> Command:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def definition_fields(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that were given; nothing for the others."""
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    target = {
+        "url": given.pop("http_url", None),
+        "method": given.pop("method", None),
+        "headers": dict(given.pop("headers", ())),
+    }
+    if any(target.values()):
+        given["http"] = {name: value for name, value in target.items() if value}
+    if needs := requires(given.pop("resources", ()), given.pop("labels", ())):
+        given["requires"] = needs
+    retry: dict[str, Any] = {name: given.pop(name) for name in ("only_on", "never_on") if name in given}
+    if "retries" in given:
+        retry["max_attempts"] = given.pop("retries") + 1
+    return given | {"retry": retry} if retry else given

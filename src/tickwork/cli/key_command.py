@@ -1,0 +1,151 @@
+"""Making a key with the database alone: the way back in when no admin key is left."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+import msgspec
+
+from tickwork.access.api_keys import Keys
+from tickwork.cli.database_check import as_refused
+from tickwork.cli.find_server import open_client, read_settings, server_option, with_client
+from tickwork.cli.option_types import duration
+from tickwork.cli.output import Columns, output_option, say, show_item, show_page
+from tickwork.client.sync_client import Client
+from tickwork.client.types import NewKey
+from tickwork.config import Settings
+from tickwork.log_setup import configure_logs
+from tickwork.model.access import KeyView, Scope
+from tickwork.model.errors import WrongSchema
+from tickwork.store.access_store import PostgresTenancyStore
+from tickwork.store.embedded.server import reached
+from tickwork.store.migrate import status
+from tickwork.store.pool import Database
+
+
+def make_key(
+    settings: Settings, name: str, scopes: Sequence[str], tenant: str | None, expires_at: datetime | None
+) -> NewKey:
+    configure_logs(settings.log_format, settings.log_level)  # not among what is printed
+    with as_refused(), _database(settings) as url:
+        return asyncio.run(_make_key(url, name, [Scope(scope) for scope in scopes], tenant, expires_at))
+
+
+@contextmanager
+def _database(settings: Settings) -> Iterator[str]:
+    if settings.database_url:
+        yield settings.database_url
+        return
+    with reached(settings.data_dir) as postgres:
+        yield postgres.url
+
+
+async def _make_key(
+    url: str, name: str, scopes: Sequence[Scope], tenant: str | None, expires_at: datetime | None
+) -> NewKey:
+    if (await status(url)).pending:
+        raise WrongSchema(
+            "the database is not up to date", "run `tickwork db upgrade`, or start a server on it"
+        )
+    database = Database(url, size=1)
+    await database.open()
+    try:
+        keys = Keys(PostgresTenancyStore(database))
+        view, secret = await keys.create(await keys.operator(), name, scopes, tenant, expires_at)
+    finally:
+        await database.close()
+    return NewKey(**msgspec.structs.asdict(view), secret=secret)
+
+
+_COLUMNS: Columns[KeyView] = {
+    "id": lambda key: key.id,
+    "name": lambda key: key.name,
+    "tenant": lambda key: key.tenant,
+    "begins": lambda key: key.prefix,
+    "scopes": lambda key: key.scopes,
+    "created": lambda key: key.created_at,
+    "last used": lambda key: key.last_used_at,
+    "expires": lambda key: key.expires_at,
+    "revoked": lambda key: key.revoked_at,
+}
+
+
+@click.group()
+def command() -> None:
+    """Create, list and revoke API keys."""
+
+
+@command.command()
+@click.argument("name")
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice([scope.value for scope in Scope]),
+    multiple=True,
+    required=True,
+    help="What it may do; may be given several times.",
+)
+@click.option("--tenant", help="Whose key it is; your own tenant's without it.")
+@click.option("--expires-in", type=duration, metavar="DURATION", help="When it stops working, such as 90d.")
+@click.option("--offline", is_flag=True, help="Ask no server and no key: write it into the database.")
+@click.option("--database-url", metavar="URL", help="With --offline: postgresql://user:password@host/name")
+@click.option("--data-dir", metavar="FOLDER", help="With --offline: where `tickwork up` keeps its database.")
+@server_option
+@output_option
+def create(
+    expires_in: timedelta | None,
+    offline: bool,
+    database_url: str | None,
+    data_dir: str | None,
+    server: str | None,
+    output: str,
+    **request: Any,
+) -> None:
+    """Make a key. Its secret is printed once and kept nowhere.
+
+    When no admin key is left, whoever has the database in hand makes one with --offline, whether a server runs or
+    not.
+    """
+    expires_at = datetime.now(UTC) + expires_in if expires_in else None
+    if offline:
+        if server:
+            raise click.UsageError("--offline asks no server: leave out --server")
+
+        settings, _ = read_settings(database_url=database_url, data_dir=data_dir)
+        if data_dir and not database_url:
+            settings = msgspec.structs.replace(settings, database_url=None)
+        key = make_key(settings, **request, expires_at=expires_at)
+    else:
+        if database_url or data_dir:
+            raise click.UsageError("--database-url and --data-dir go with --offline")
+        with open_client(server) as client:
+            key = client.create_key(**request, expires_at=expires_at)
+    show_item(key, {**_COLUMNS, "secret": lambda key: key.secret}, output)
+    say("keep the secret: it cannot be shown again")
+
+
+@command.command("list")
+@output_option
+@with_client
+def list_(client: Client, output: str) -> None:
+    """Keys, without their secrets."""
+    show_page(client.list_keys(), _COLUMNS, output)
+
+
+@command.command()
+@click.argument("key_id", metavar="ID")
+@output_option
+@with_client
+def revoke(client: Client, key_id: str, output: str) -> None:
+    """Stop a key from working, at once."""
+    show_item(client.revoke_key(key_id), _COLUMNS, output)
+
+
+@command.command("signing-secret")
+@with_client
+def signing_secret(client: Client) -> None:
+    """Print what signs the HTTP calls made for your tenant."""
+    click.echo(client.get_signing_secret().secret)

@@ -1,0 +1,116 @@
+"""What options take besides plain words: durations, times, JSON, headers."""
+
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from tickwork.model.ids import KEY_PREFIX
+from tickwork.model.quantities import parse_duration
+from tickwork.model.rest_worker import LEAST_WEIGHT, MOST_WEIGHT, amounts
+
+_ANY = ":any"
+
+
+def duration(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def instant(text: str) -> datetime:
+    """A time; in the zone of this machine when it names none."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise click.BadParameter(f"{text!r} is not a time such as 2026-01-31T09:00 or …T09:00Z") from None
+
+
+def past(text: str) -> datetime:
+    """A time, or how long ago."""
+    try:
+        return datetime.now(UTC) - parse_duration(text)
+    except ValueError:
+        pass
+    try:
+        return instant(text)
+    except click.BadParameter:
+        raise click.BadParameter(
+            f"{text!r} is no time such as 2026-01-31T09:00, nor an age such as 2h"
+        ) from None
+
+
+def json_value(text: str) -> Any:
+    """JSON, or @FILE or - to read it from there."""
+    content = _content(text)
+    try:
+        return msgspec.json.decode(content)
+    except msgspec.DecodeError as error:
+        example = """'{"to": "a@b.c"}'"""
+        raise click.BadParameter(f"not JSON: {error}; quote it for the shell, as in {example}") from None
+
+
+def header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not (colon and name.strip()):
+        raise click.BadParameter(f"{text!r} is not a header; write 'Name: value'")
+    return name.strip(), value.strip()
+
+
+def dependency(text: str) -> str | dict[str, str]:
+    if text.endswith(_ANY):
+        return {"job": text.removesuffix(_ANY), "on": "any outcome"}
+    if ":" in text and not text.startswith(KEY_PREFIX):
+        raise click.BadParameter(f"{text!r} is not a dependency; write JOB, or JOB:any for any outcome")
+    return text
+
+
+def label(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (equals and name and value):
+        raise click.BadParameter(f"{text!r} is not a label; write NAME=VALUE")
+    return name, value
+
+
+def resource(text: str) -> tuple[str, float]:
+    name, equals, amount = text.partition("=")
+    if not (equals and name and amount):
+        raise click.BadParameter(
+            f"{text!r} is not a resource; write NAME=AMOUNT, such as cpu=4 or memory=8Gi"
+        )
+    try:
+        return name, amounts({name: amount})[name]
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def weighted_queue(text: str) -> tuple[str, float]:
+    """A queue, and how much of a worker's room it gets beside the others."""
+    name, equals, weight = text.partition("=")
+    if not equals:
+        return name, 1.0
+    try:
+        number = float(weight)
+    except ValueError:
+        number = 0.0
+    if not (name and LEAST_WEIGHT <= number <= MOST_WEIGHT):
+        raise click.BadParameter(
+            f"{text!r} is not a queue with its weight; write QUEUE=WEIGHT, "
+            f"the weight from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
+        )
+    return name, number
+
+
+def _content(text: str) -> bytes | str:
+    if text == "-":
+        return sys.stdin.buffer.read()
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_bytes()
+    except OSError as error:
+        raise click.BadParameter(f"{text[1:]} cannot be read: {error.strerror}") from None

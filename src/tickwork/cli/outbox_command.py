@@ -1,0 +1,156 @@
+"""Effects and jobs of your own transactions: the outbox in your database."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import asyncpg
+import click
+
+from tickwork.cli.database_check import as_refused
+from tickwork.cli.find_server import find_address, read_settings
+from tickwork.cli.option_types import duration
+from tickwork.cli.output import Columns, output_option, say, show_page
+from tickwork.cli.run_until_stopped import Stop, run_loop
+from tickwork.client.async_client import AsyncClient
+from tickwork.client.server_address import Address
+from tickwork.log_setup import configure_logs
+from tickwork.model.errors import Invalid
+from tickwork.model.page import Page
+from tickwork.outbox import tables as statement
+from tickwork.outbox.relay import Relay, connected
+from tickwork.outbox.tables import Connection, check, install, schema_sql
+from tickwork.store.database_errors import unavailable
+
+Result = TypeVar("Result")
+
+_COLUMNS: Columns[dict[str, Any]] = {
+    "id": lambda job: job["id"],
+    "status": lambda job: job["status"],
+    "task": lambda job: job["task"] or job["url"],
+    "key": lambda job: job["key"],
+    "written": lambda job: job["written_at"],
+    "error": lambda job: job["error"],
+}
+_DATABASE_URL = click.option(
+    "--database-url", "url", metavar="URL", help="The database of your application; else TICKWORK_OUTBOX_URL."
+)
+
+
+@click.group()
+def command() -> None:
+    """Effects and jobs of your own transactions: the outbox in your database."""
+
+
+@command.command("install")
+@_DATABASE_URL
+@click.option("--sql", is_flag=True, help="Print what it would do, for your own migrations.")
+def install_(url: str | None, sql: bool) -> None:
+    """Make the outbox's tables, in a schema of their own. Safe to repeat."""
+    if sql:
+        return click.echo(schema_sql(), nl=False)
+    _in_outbox(url, install, checked=False)
+    return say("the outbox is ready")
+
+
+@command.command()
+@_DATABASE_URL
+@click.option(
+    "--server", metavar="URL", help="The server to send to; else TICKWORK_URL, or `tickwork up` here."
+)
+def relay(url: str | None, server: str | None) -> None:
+    """Create the jobs that your committed transactions have submitted, until stopped.
+
+    Run as many as you like: they share the work.
+    """
+    settings, _ = read_settings(url=server, outbox_url=url)
+    configure_logs(settings.log_format, settings.log_level)
+    address = find_address(settings)
+    with as_refused():
+        run_loop(_relay(_required(settings.outbox_url), address))
+
+
+@command.command("list")
+@_DATABASE_URL
+@click.option(
+    "--limit", type=click.IntRange(1, 500), default=100, show_default=True, help="How many at most."
+)
+@output_option
+def list_(url: str | None, limit: int, output: str) -> None:
+    """Jobs that are not created yet: those that were refused first, then the oldest."""
+    rows = _in_outbox(url, lambda connection: connection.fetch(statement.LIST, limit))
+    show_page(Page([dict(row) for row in rows], None), _COLUMNS, output)
+
+
+@command.command()
+@click.argument("ids", metavar="[ID]...", type=click.UUID, nargs=-1)
+@_DATABASE_URL
+def retry(ids: tuple[Any, ...], url: str | None) -> None:
+    """Send refused jobs again: these, or all."""
+    count = _in_outbox(url, lambda connection: connection.fetchval(statement.RETRY, ids))
+    say(f"{count} will be sent again")
+
+
+@command.command()
+@click.argument("ids", metavar="ID...", type=click.UUID, nargs=-1, required=True)
+@_DATABASE_URL
+def discard(ids: tuple[Any, ...], url: str | None) -> None:
+    """Drop refused jobs."""
+    say(f"{_in_outbox(url, lambda connection: connection.fetchval(statement.DISCARD, ids))} dropped")
+
+
+@command.command()
+@_DATABASE_URL
+@click.option(
+    "--older-than",
+    type=duration,
+    default="30d",
+    show_default=True,
+    help="At least as long as executions are kept.",
+)
+def prune(url: str | None, older_than: Any) -> None:
+    """Forget which executions were done long ago."""
+    count = _in_outbox(url, lambda connection: connection.fetchval(statement.PRUNE, older_than))
+    say(f"{count} forgotten")
+
+
+async def _relay(url: str, address: Address) -> None:
+    stop = Stop()
+    stop.listen()
+    async with AsyncClient(*address, retries=0) as client:
+        running = asyncio.create_task(Relay(url, client).run())
+        stopping = asyncio.create_task(stop.asked.wait())
+        say(f"relaying to {address.url}")
+        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            running.result()
+        running.cancel()
+
+
+def _in_outbox(
+    url: str | None, act: Callable[[Connection], Awaitable[Result]], *, checked: bool = True
+) -> Result:
+    """Do one thing in the user's database."""
+    database = _required(read_settings(outbox_url=url)[0].outbox_url)
+
+    async def main() -> Result:
+        async with connected(database) as connection:
+            if checked:
+                await check(connection)
+            return await act(connection)
+
+    try:
+        with as_refused():
+            return asyncio.run(main())
+    except (OSError, asyncpg.InterfaceError) as error:
+        raise unavailable(error) from error
+
+
+def _required(url: str | None) -> str:
+    if url is None:
+        raise Invalid.field(
+            "outbox_url",
+            "is not set",
+            "give --database-url, that of your application, or set TICKWORK_OUTBOX_URL",
+        )
+    return url

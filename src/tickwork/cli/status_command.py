@@ -1,0 +1,179 @@
+"""How things stand, from a few requests: what `status` and `top` show."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+
+import click
+import msgspec
+
+from tickwork.cli.exit_codes import FAILED
+from tickwork.cli.find_server import with_client
+from tickwork.cli.output import full, output_option, print_fields, print_json, print_table, relative, say
+from tickwork.cli.queue_command import QUEUE_COLUMNS
+from tickwork.client.sync_client import Client
+from tickwork.model.circuit_breaker import BreakerState, BreakerView
+from tickwork.model.execution import ExecutionStatus, ExecutionView
+from tickwork.model.instant import Instant
+from tickwork.model.job import HTTP_TASK, JobView
+from tickwork.model.quantities import format_duration
+from tickwork.model.queue import QueueView
+from tickwork.model.worker import WorkerView
+
+DEAD_LETTERS_WITHIN = timedelta(hours=24)
+_WORTH_A_LOOK = 60.0  # seconds that the oldest in a queue has waited
+_PAGE = 500
+_DEAD_LETTERS = 100
+_RUNNING = 100
+_LATEST = 200
+_PACE_OVER = 10.0  # seconds
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    at: Instant
+    answered_in: float  # seconds, the first request
+    workers: list[WorkerView]  # those that are online or drain, but for the built-in ones
+    slots: int
+    slots_used: int
+    http_slots: int
+    http_slots_used: int
+    queues: list[QueueView]
+    running: int
+    waiting: int
+    waiting_is_exact: bool
+    oldest_age: float | None
+    dead_letters: int
+    dead_letters_is_exact: bool
+    breakers: list[BreakerView]  # those that are not closed
+    next_runs: list[JobView]
+    problems: list[str]
+
+
+class Activity(msgspec.Struct, frozen=True):
+    """What goes on: more than `status` needs."""
+
+    running: list[ExecutionView]
+    per_second: float  # how many ended, of those that were due lately
+    failed: int  # among them
+
+
+def look(client: Client, now: datetime) -> Picture:
+    began = monotonic()
+    everybody = [worker for worker in client.list_workers(limit=_PAGE).items if worker.status != "offline"]
+    answered_in = monotonic() - began
+    built_in = [worker for worker in everybody if worker.tasks == [HTTP_TASK]]
+    workers = [worker for worker in everybody if worker not in built_in]
+    queues = client.list_queues(limit=_PAGE).items
+    letters = client.list_dead_letters(since=now - DEAD_LETTERS_WITHIN, limit=_DEAD_LETTERS)
+    breakers = [breaker for breaker in client.list_breakers().items if breaker.state != BreakerState.CLOSED]
+    return Picture(
+        at=now,
+        answered_in=answered_in,
+        workers=workers,
+        slots=sum(worker.slots for worker in workers),
+        slots_used=sum(worker.holding for worker in workers),
+        http_slots=sum(worker.slots for worker in built_in),
+        http_slots_used=sum(worker.holding for worker in built_in),
+        queues=queues,
+        running=sum(queue.running for queue in queues),
+        waiting=sum(queue.depth for queue in queues),
+        waiting_is_exact=all(queue.depth_is_exact for queue in queues),
+        oldest_age=max((queue.oldest_age for queue in queues if queue.oldest_age is not None), default=None),
+        dead_letters=len(letters.items),
+        dead_letters_is_exact=letters.next_cursor is None,
+        breakers=breakers,
+        next_runs=client.list_jobs(sort="next_run_at", limit=5).items,
+        problems=[*_problems(workers, queues, breakers)],
+    )
+
+
+def look_at_activity(client: Client, now: datetime) -> Activity:
+    latest = client.list_executions(until=now, limit=_LATEST).items
+    over = _PACE_OVER
+    if len(latest) == _LATEST:  # there are more: of those that are here, all that are younger than the oldest
+        over = min(max((now - latest[-1].scheduled_for).total_seconds(), 0.1), _PACE_OVER)
+    since = now - timedelta(seconds=over)
+    ended = [each for each in latest if each.finished_at and each.finished_at >= since]
+    failed = sum(each.status is ExecutionStatus.FAILED for each in ended)
+    running = client.list_executions(status=ExecutionStatus.RUNNING, limit=_RUNNING).items
+    return Activity(running, len(ended) / over, failed)
+
+
+def _problems(
+    workers: list[WorkerView], queues: list[QueueView], breakers: list[BreakerView]
+) -> Iterator[str]:
+    for queue in queues:
+        if not queue.paused and queue.oldest_age is not None and queue.oldest_age > _WORTH_A_LOOK:
+            yield f"queue {queue.name}: the oldest has waited for {queue.oldest_age:.0f} s" + (
+                "" if workers else ", and no worker is online"
+            )
+    for breaker in breakers:
+        yield f"{breaker.destination} keeps failing: {breaker.last_error or 'its circuit breaker is open'}"
+
+
+_SHOWN = 15  # queues
+
+
+@click.command()
+@output_option
+@with_client
+def command(client: Client, output: str) -> None:
+    """See on one screen how things stand.
+
+    Exits with 1 when somebody should look: nothing answers, work waits for more than a minute, a destination of HTTP
+    jobs keeps failing.
+    """
+    picture = look(client, datetime.now(UTC))
+    if output != "table":
+        print_json([picture], output)
+    else:
+        _show(picture)
+    if picture.problems:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _show(picture: Picture) -> None:
+    print_fields(facts(picture))
+    busy = [queue for queue in picture.queues if is_busy(queue)]
+    if busy:
+        click.echo()
+        print_table(busy[:_SHOWN], QUEUE_COLUMNS)
+    for problem in picture.problems:
+        say(f"{click.style('look:', fg='yellow')} {full(problem)}")
+
+
+def facts(picture: Picture) -> Mapping[str, object]:
+    """What is not there is not told."""
+    draining = sum(worker.status == "draining" for worker in picture.workers)
+    return {
+        "server": f"answers in {picture.answered_in * 1000:.0f} ms, and so does its database",
+        "workers": f"{len(picture.workers) - draining} online"
+        + (f", {draining} draining" if draining else "")
+        + f"; {picture.slots_used} of {picture.slots} slots in use",
+        "http jobs": f"{picture.http_slots_used} of {picture.http_slots} slots in use",
+        "running": picture.running,
+        "waiting": waiting(picture),
+        "dead letters": f"{_count(picture.dead_letters, picture.dead_letters_is_exact)} in the last 24 hours",
+        "failing": [breaker.destination for breaker in picture.breakers],
+        "next run": "\n".join(_next_run(job, picture.at) for job in picture.next_runs[:3]),
+    }
+
+
+def waiting(picture: Picture) -> str:
+    count = _count(picture.waiting, picture.waiting_is_exact)
+    if picture.oldest_age is None:
+        return count
+    return f"{count}, the oldest for {format_duration(timedelta(seconds=round(picture.oldest_age, 1)))}"
+
+
+def is_busy(queue: QueueView) -> bool:
+    return bool(queue.depth or queue.running or queue.paused)
+
+
+def _count(count: int, is_exact: bool) -> str:
+    return f"{count:,}" if is_exact else f"{count:,} or more"
+
+
+def _next_run(job: JobView, now: datetime) -> str:
+    when = relative(job.next_run_at, now) if job.next_run_at else ""
+    return f"{when}: {job.name or job.key or job.task or 'an HTTP call'} ({job.id})"

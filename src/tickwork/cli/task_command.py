@@ -1,0 +1,54 @@
+"""See which tasks workers offer, and what each takes."""
+
+from typing import Any
+
+import click
+
+from tickwork.cli.find_server import with_client
+from tickwork.cli.output import Columns, as_json, output_option
+from tickwork.cli.refreshing_list import show_list, watch_option
+from tickwork.client.sync_client import Client
+from tickwork.model.worker import TaskView
+
+
+def _parameters(task: TaskView) -> str | None:
+    """As in a call: name: type = default, and a ? where it may be left out without one."""
+    required = set(task.parameters.get("required", ()))
+    properties: dict[str, Any] = task.parameters.get("properties", {})
+    return ", ".join(_parameter(name, schema, name in required) for name, schema in properties.items())
+
+
+def _parameter(name: str, schema: Any, required: bool) -> str:
+    schema = schema if isinstance(schema, dict) else {}
+    if "default" in schema:
+        return f"{name}: {_type(schema)} = {as_json(schema['default']) or 'null'}"
+    return f"{name}{'' if required else '?'}: {_type(schema)}"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    kinds = schema.get("type") or [_type(option) for option in schema.get("anyOf", [])]
+    if isinstance(kinds, str):
+        return kinds
+    return " | ".join(map(str, kinds)) or "any"
+
+
+_COLUMNS: Columns[TaskView] = {
+    "task": lambda task: task.name,
+    "parameters": _parameters,
+    "workers": lambda task: task.workers or "none",
+    "description": lambda task: task.description,
+}
+
+
+@click.group()
+def command() -> None:
+    """See which tasks workers offer, and what each takes."""
+
+
+@command.command("list")
+@watch_option
+@output_option
+@with_client
+def list_(client: Client, output: str, watch: float | None) -> None:
+    """Tasks by name, with their parameters and the workers that are there for them."""
+    show_list(client.list_tasks, _COLUMNS, output, watch)

@@ -1,0 +1,103 @@
+"""Run everything here: PostgreSQL, a server and a worker."""
+
+import shlex
+import socket
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+import click
+import msgspec
+
+from tickwork.cli.database_check import wait_option
+from tickwork.cli.find_server import (
+    announced,
+    draft_key,
+    drop_draft,
+    keep_key,
+    make_folder,
+    read_key,
+    read_settings,
+)
+from tickwork.cli.output import say
+from tickwork.cli.run_until_stopped import Stop, run_loop
+from tickwork.cli.server_command import PortTaken, answering, listen, url_of, working
+from tickwork.cli.worker_process import child_worker
+from tickwork.client.server_address import DATA_DIR_DEFAULT, KEY_FILE, Address
+from tickwork.config import DEFAULT, Settings, variable
+from tickwork.log_setup import configure_logs
+from tickwork.node import Node
+
+_PORTS_TO_TRY = 50
+
+
+@click.command()
+@click.argument("app", required=False, metavar="[MODULE:APP]")
+@click.option("--data-dir", metavar="FOLDER", help="Where everything is kept.  [default: .tickwork]")
+@click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", type=int, help="[default: 8080, or the next free one]")
+@wait_option
+def command(app: str | None, **flags: object) -> None:
+    """Run everything here: PostgreSQL, a server and a worker.
+
+    \b
+    tickwork up              the server alone: HTTP jobs run, tasks wait for a worker
+    tickwork up tasks:app    with a worker for the tasks of `app` in tasks.py
+    """
+    settings, sources = read_settings(**flags, http_allow_loopback=True)
+    configure_logs(settings.log_format, settings.log_level)
+    make_folder(settings.data_dir)
+    first_key = settings.admin_key or draft_key(settings.data_dir)
+    listening = _listen_nearby if sources["port"] == DEFAULT else listen
+    run_loop(_up(msgspec.structs.replace(settings, admin_key=first_key), app, listening))
+
+
+async def _up(settings: Settings, app: str | None, listening: Callable[[str, int], socket.socket]) -> None:
+    stop = Stop()
+    stop.listen()
+    async with AsyncExitStack() as stack:
+        listener = stack.enter_context(listening(settings.host, settings.port))
+        node = await stack.enter_async_context(working(settings, stop))
+        await stack.enter_async_context(answering(node, listener, settings.max_connections))
+        address = Address(url_of(listener), await _admin_key(settings, node))
+        worker = await stack.enter_async_context(child_worker(app, address)) if app else None
+        if worker:
+            await worker.until_connected(stop)
+        stack.enter_context(announced(settings.data_dir, address.url))
+        _say_where(settings, address.url, app)
+        await (worker.until(stop) if worker else stop.asked.wait())
+        say("stopping")
+
+
+def _listen_nearby(host: str, port: int) -> socket.socket:
+    for candidate in range(port, min(port + _PORTS_TO_TRY, 65_536)):
+        try:
+            listener = listen(host, candidate)
+        except PortTaken:
+            continue
+        if candidate != port:
+            say(f"port {port} is taken; using {candidate}")
+        return listener
+    raise PortTaken(f"port {port} and the {_PORTS_TO_TRY - 1} after it are taken; choose one with --port")
+
+
+async def _admin_key(settings: Settings, node: Node) -> str:
+    """The first key, if the database took it, now or before a start was broken off; else the one kept here."""
+    first_key = settings.admin_key or ""
+    if await node.keys.authenticate(first_key):
+        keep_key(settings.data_dir, first_key)
+    drop_draft(settings.data_dir)
+    return read_key(settings.data_dir)
+
+
+def _say_where(settings: Settings, url: str, app: str | None) -> None:
+    folder = settings.data_dir.absolute()
+    setting = f"{variable('data_dir')}={shlex.quote(str(folder))}"  # commands look for the default folder
+    here = settings.data_dir == DATA_DIR_DEFAULT
+    command = "tickwork worker MODULE:APP" if here else f"{setting} tickwork worker MODULE:APP"
+    say("Tickwork is up. Ctrl-C stops it.")
+    say(f"  API     {url}/v1")
+    say(f"  docs    {url}/docs")
+    say(f"  data    {folder} (the admin key is in {KEY_FILE})")
+    say(f"  worker  {app or f'none yet; start one with `{command}`'}")
+    if not here:
+        say(f"  shell   export {setting}  # lets other commands find it")

@@ -1,0 +1,200 @@
+"""Run a worker; list the workers of a server, and drain them."""
+
+from traceback import format_exception
+from types import TracebackType
+from typing import Any
+
+import click
+
+from tickwork.cli.find_server import find_address, read_settings, with_client
+from tickwork.cli.option_types import label, resource, weighted_queue
+from tickwork.cli.output import Columns, output_option, page_options, show_item
+from tickwork.cli.refreshing_list import show_list, watch_option
+from tickwork.cli.run_until_stopped import leave_soon, replace_process, run_loop
+from tickwork.cli.worker_process import work
+from tickwork.client.sync_client import Client
+from tickwork.client.worker_link import WebSocketLink, own_order
+from tickwork.execute.load_app import Application, load_app
+from tickwork.execute.worker import Worker
+from tickwork.log_setup import configure_logs
+from tickwork.model.errors import TickworkError
+from tickwork.model.placement import SIZES
+from tickwork.model.quantities import format_size
+from tickwork.model.worker import WorkerView
+from tickwork.sdk.app import App, declared_jobs
+
+
+def _resources(worker: WorkerView) -> dict[str, str]:
+    """Of each how much is used, of how much."""
+    return {
+        name: f"{_amount(name, worker.resources_used.get(name, 0.0))}/{_amount(name, total)}"
+        for name, total in worker.resources.items()
+    }
+
+
+def _amount(name: str, amount: float) -> str:
+    return format_size(amount) if name in SIZES else f"{amount:g}"
+
+
+def _queues(worker: WorkerView) -> object:
+    weighted = {queue: f"{queue}={weight:g}" for queue, weight in worker.weights.items() if weight != 1}
+    return [weighted.pop(queue, queue) for queue in worker.queues] + [*weighted.values()] or "all"
+
+
+_COLUMNS: Columns[WorkerView] = {
+    "id": lambda worker: worker.id,
+    "name": lambda worker: worker.name,
+    "status": lambda worker: worker.status,
+    "holds": lambda worker: f"{worker.holding}/{worker.slots}",
+    "resources": _resources,
+    "labels": lambda worker: worker.labels,
+    "queues": _queues,
+    "tasks": lambda worker: worker.tasks,
+    "seen": lambda worker: worker.heartbeat_at,
+    "started": lambda worker: worker.started_at,
+}
+_FIELDS: Columns[WorkerView] = {
+    **_COLUMNS,
+    "protocol": lambda worker: worker.protocol,
+    "host": lambda worker: worker.host,
+    "version": lambda worker: worker.version,
+    "lease until": lambda worker: worker.lease_until,
+    "ended": lambda worker: worker.ended_at,
+}
+
+
+class _WorkerGroup(click.Group):
+    """`tickwork worker tasks:app` means `tickwork worker run tasks:app`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_WorkerGroup)
+def command() -> None:
+    """Run a worker; list the workers of a server.
+
+    \b
+    tickwork worker tasks:app    runs the tasks of `app` in tasks.py
+    """
+
+
+@command.command("list")
+@page_options
+@watch_option
+@output_option
+@with_client
+def list_(client: Client, output: str, watch: float | None, **page: Any) -> None:
+    """Workers, newest first."""
+    show_list(lambda: client.list_workers(**page), _COLUMNS, output, watch)
+
+
+@command.command()
+@click.argument("worker_id", metavar="ID")
+@output_option
+@with_client
+def get(client: Client, worker_id: str, output: str) -> None:
+    """One worker in full."""
+    show_item(client.get_worker(worker_id), _FIELDS, output)
+
+
+@command.command()
+@click.argument("worker_id", metavar="ID")
+@output_option
+@with_client
+def drain(client: Client, worker_id: str, output: str) -> None:
+    """Let a worker take nothing new: it finishes what it holds and ends."""
+    show_item(client.drain_worker(worker_id), _FIELDS, output)
+
+
+@command.command()
+@click.argument("app", metavar="MODULE:APP")
+@click.option("--server", "servers", multiple=True, metavar="URL", help="May be given several times.")
+@click.option("--name", help="[default: HOST-PROCESS]")
+@click.option("--slots", type=int, help="How many attempts at the same time.  [default: 100]")
+@click.option(
+    "--queue",
+    "queues",
+    type=weighted_queue,
+    multiple=True,
+    metavar="QUEUE[=WEIGHT]",
+    help="A queue to serve, and how much of the room it gets beside the others; may be given again. All, if none is.",
+)
+@click.option(
+    "--label",
+    "labels",
+    type=label,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What jobs may require of a worker; may be given again.",
+)
+@click.option(
+    "--resource",
+    "resources",
+    type=resource,
+    multiple=True,
+    metavar="NAME=AMOUNT",
+    help="What jobs use while they run, such as cpu=4 or memory=8Gi; may be given again.",
+)
+@click.option("--until-stdin-ends", is_flag=True, hidden=True)
+def run(
+    *,
+    app: str,
+    servers: tuple[str, ...],
+    name: str | None,
+    slots: int | None,
+    queues: tuple[tuple[str, float], ...],
+    labels: tuple[tuple[str, str], ...],
+    resources: tuple[tuple[str, float], ...],
+    until_stdin_ends: bool,
+) -> None:
+    """Run the tasks of an app until stopped.
+
+    The first Ctrl-C or SIGTERM lets it finish what it runs, the second breaks off.
+    """
+    settings, _ = read_settings(url=servers[0] if servers else None, slots=slots)
+    configure_logs(settings.log_format, settings.log_level)
+    address = find_address(settings)
+    application = _load(app)
+    declared = declared_jobs(application) if isinstance(application, App) else []
+
+    async def main() -> None:
+        worker = Worker(
+            WebSocketLink(own_order(servers or (address.url,), name), address.key),
+            application.definitions.values(),
+            name=name,
+            slots=settings.slots,
+            queues=[queue for queue, _ in queues],
+            weights={queue: weight for queue, weight in queues if weight != 1},
+            labels=dict(labels),
+            resources=dict(resources),
+            app=app,
+        )
+        if await work(worker, declared, address, until_stdin_ends=until_stdin_ends):
+            replace_process()
+        leave_soon()
+
+    run_loop(main())
+
+
+def _load(app: str) -> Application:
+    try:
+        return load_app(app)
+    except TickworkError:
+        raise
+    except Exception as error:
+        trace = "".join(format_exception(error.with_traceback(_from_their_code_on(error.__traceback__))))
+        raise TickworkError(f"{app} cannot be imported\n{trace.rstrip()}") from error
+
+
+def _from_their_code_on(trace: TracebackType | None) -> TracebackType | None:
+    """Without the frames that lead to it: those are ours and Python's."""
+    while trace and ("importlib" in trace.tb_frame.f_code.co_filename or _is_ours(trace)):
+        trace = trace.tb_next
+    return trace
+
+
+def _is_ours(trace: TracebackType) -> bool:
+    return str(trace.tb_frame.f_globals.get("__name__")).startswith("tickwork.")

@@ -1,0 +1,201 @@
+"""The client for async code."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+
+import httpx2
+
+from tickwork.client import build_requests, bulk_requests, rest_worker_requests, wait_for_execution
+from tickwork.client.build_requests import Answer, Call
+from tickwork.client.http_exchange import RETRIES_DEFAULT, Pause, Reply, Sending, Steps, exchange
+from tickwork.client.log_follow import Following
+from tickwork.client.server_address import (
+    TIMEOUT_DEFAULT,
+    connection_options,
+    find_server,
+    shown_url,
+    take_signature,
+)
+from tickwork.client.types import JobFilters
+from tickwork.model.attempt_log import AttemptProgress, LogEntry
+from tickwork.model.errors import TickworkError
+from tickwork.model.job import JobView
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+def _sends(describe: Callable[P, Call[Answer]]) -> "Callable[Concatenate[AsyncClient, P], Awaitable[Answer]]":
+    async def method(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        return await self._follow(exchange(describe(*args, **kwargs), self._retries))
+
+    take_signature(method, describe)
+    return method
+
+
+def _follows(
+    describe: Callable[P, Steps[Result]],
+) -> "Callable[Concatenate[AsyncClient, P], Awaitable[Result]]":
+    async def method(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> Result:
+        return await self._follow(describe(*args, **kwargs))
+
+    take_signature(method, describe)
+    return method
+
+
+class AsyncClient:
+    """A Tickwork server. Without arguments, the one of TICKWORK_URL and TICKWORK_API_KEY, else the one that
+    `tickwork up` runs in this folder. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float = TIMEOUT_DEFAULT,
+        retries: int = RETRIES_DEFAULT,
+    ) -> None:
+        self._http = httpx2.AsyncClient(**connection_options(find_server(url, api_key), timeout))
+        self._retries = retries
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {shown_url(self._http.base_url)}>"
+
+    create_job = _sends(build_requests.create_job)
+    create_jobs = _follows(bulk_requests.create_jobs)
+    create_job_batch = _sends(build_requests.create_job_batch)
+    get_job = _sends(build_requests.get_job)
+    list_jobs = _sends(build_requests.list_jobs)
+    edit_job = _sends(build_requests.edit_job)
+    cancel_job = _sends(build_requests.cancel_job)
+    run_job = _sends(build_requests.run_job)
+    retry_job = _sends(build_requests.retry_job)
+    pause_job = _sends(build_requests.pause_job)
+    resume_job = _sends(build_requests.resume_job)
+    wait_for_job = _follows(wait_for_execution.wait_for_job)
+    preview = _sends(build_requests.preview)
+
+    backfill_job = _sends(build_requests.backfill_job)
+    plan_backfill = _sends(build_requests.plan_backfill)
+    list_backfills = _sends(build_requests.list_backfills)
+    get_backfill = _sends(build_requests.get_backfill)
+    cancel_backfill = _sends(build_requests.cancel_backfill)
+    wait_for_backfill = _follows(wait_for_execution.wait_for_backfill)
+
+    list_executions = _sends(build_requests.list_executions)
+    get_graph = _sends(build_requests.get_graph)
+    list_missed = _sends(build_requests.list_missed)
+    get_execution = _sends(build_requests.get_execution)
+    list_attempts = _sends(build_requests.list_attempts)
+    explain_execution = _sends(build_requests.explain_execution)
+    cancel_execution = _sends(build_requests.cancel_execution)
+    retry_execution = _sends(build_requests.retry_execution)
+    execution_logs = _sends(build_requests.execution_logs)
+    wait_for_execution = _follows(wait_for_execution.wait_for_execution)
+
+    list_dead_letters = _sends(build_requests.list_dead_letters)
+    redrive_dead_letters = _follows(bulk_requests.redrive_dead_letters)
+    discard_dead_letters = _sends(build_requests.discard_dead_letters)
+
+    list_breakers = _sends(build_requests.list_breakers)
+    reset_breaker = _sends(build_requests.reset_breaker)
+
+    list_queues = _sends(build_requests.list_queues)
+    get_queue = _sends(build_requests.get_queue)
+    set_queue = _sends(build_requests.set_queue)
+    pause_queue = _sends(build_requests.pause_queue)
+    resume_queue = _sends(build_requests.resume_queue)
+
+    list_workers = _sends(build_requests.list_workers)
+    get_worker = _sends(build_requests.get_worker)
+    drain_worker = _sends(rest_worker_requests.drain_worker)
+    list_tasks = _sends(build_requests.list_tasks)
+
+    register_worker = _sends(rest_worker_requests.register_worker)
+    heartbeat_worker = _sends(rest_worker_requests.heartbeat_worker)
+    claim_executions = _sends(rest_worker_requests.claim_executions)
+    start_execution = _sends(rest_worker_requests.start_execution)
+    report_progress = _sends(rest_worker_requests.report_progress)
+    complete_execution = _sends(rest_worker_requests.complete_execution)
+    fail_execution = _sends(rest_worker_requests.fail_execution)
+
+    create_key = _sends(build_requests.create_key)
+    list_keys = _sends(build_requests.list_keys)
+    revoke_key = _sends(build_requests.revoke_key)
+    get_signing_secret = _sends(build_requests.get_signing_secret)
+
+    async def iter_jobs(self, **filters: Unpack[JobFilters]) -> AsyncIterator[JobView]:
+        """Every job that the filters of list_jobs let through, page by page."""
+        cursor: str | None = None
+        while True:
+            page = await self.list_jobs(**filters, cursor=cursor)
+            for job in page.items:
+                yield job
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    async def follow_execution_logs(
+        self, execution_id: str, *, attempt: int | None = None, tail: int | None = None
+    ) -> AsyncIterator[LogEntry | AttemptProgress]:
+        """What the execution logged, from its beginning or its last lines on, then what it logs and how far it comes,
+        until it has ended. A connection that is lost is made again where it was."""
+        describe = build_requests.execution_logs(execution_id, attempt=attempt, tail=tail)
+        following = Following(describe, self._retries)
+        while not following.ended:
+            sending = following.sending()._asdict()
+            try:
+                async with self._http.stream(**sending) as response:
+                    reply: Reply = response
+                    if response.is_success:
+                        async for received in response.aiter_bytes():
+                            for news in following.read(received):
+                                yield news
+                    else:
+                        await response.aread()
+            except httpx2.TransportError as error:
+                reply = error
+            if not following.ended:
+                await asyncio.sleep(following.pause_after(reply))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _follow(self, steps: Steps[Result]) -> Result:
+        go_on: Callable[[], Any] = partial(steps.send, None)
+        while True:
+            try:
+                step = go_on()
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            try:
+                go_on = partial(steps.send, await self._do(step))
+            except TickworkError as error:
+                go_on = partial(steps.throw, error)
+
+    async def _do(self, step: Pause | Sending | Call[Any]) -> Any:
+        match step:
+            case Pause(seconds):
+                return await asyncio.sleep(seconds)
+            case Sending():
+                return await self._send(step)
+            case Call():
+                return await self._follow(exchange(step, self._retries))
+
+    async def _send(self, sending: Sending) -> Reply:
+        try:
+            return await self._http.request(**sending._asdict())
+        except httpx2.TransportError as error:
+            return error

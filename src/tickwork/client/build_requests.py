@@ -1,0 +1,385 @@
+"""Every request of the REST API as a plain value, written once for the sync and the async client."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar, Unpack
+
+import msgspec
+
+from tickwork.client.types import DeadLetterFields, JobFields, NewKey
+from tickwork.model.access import KeyView, Scope, ScopeName, SigningSecret
+from tickwork.model.attempt_log import LogEntry
+from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView, Order, Policy
+from tickwork.model.circuit_breaker import BreakerView
+from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
+from tickwork.model.execution import (
+    AttemptView,
+    ExecutionStatus,
+    ExecutionStatusName,
+    ExecutionView,
+    MissedView,
+)
+from tickwork.model.job import (
+    CreatedJob,
+    JobGraph,
+    JobRequest,
+    JobStatus,
+    JobStatusName,
+    JobView,
+    Overlap,
+    Priority,
+    Sort,
+)
+from tickwork.model.page import Page
+from tickwork.model.queue import QueueSettings, QueueView
+from tickwork.model.schedule import Preview
+from tickwork.model.why_waiting import Why
+from tickwork.model.worker import TaskView, WorkerView
+
+Answer = TypeVar("Answer")
+Fields = Mapping[str, Any]
+
+
+class Call(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True):
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    path: tuple[str, ...]  # under /v1, each part as it is meant: quoting is for the transport
+    answer: type[Answer]
+    query: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    body: bytes | None = None
+    repeatable: bool = True  # sending it again after a lost answer gives the same answer
+    waits: float = 0.0  # seconds that the server was asked to wait before it answers
+
+
+def create_job(
+    request: JobRequest | None = None, *, wait: float | None = None, **fields: Unpack[JobFields]
+) -> Call[JobView]:
+    """Create a job from a JobRequest or from its fields: task="report", payload={…}, schedule="0 9 * * *". With `wait`,
+    up to 60 seconds, the answer to one that is due once comes when its execution has ended, or that time is over."""
+    if request is not None and fields:
+        raise TypeError("give a JobRequest or its fields, not both")
+    return _waiting(wait, _post("jobs", answer=JobView, body=fields if request is None else request))
+
+
+def create_job_batch(body: bytes, *, idempotency_key: str | None = None) -> Call[Page[CreatedJob]]:
+    """Create the jobs of one JSON array, all or none. Sent again under the same key, it takes effect once."""
+    headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
+    return Call(method="POST", path=("jobs", "batch"), answer=Page[CreatedJob], headers=headers, body=body)
+
+
+def get_job(job_id: str) -> Call[JobView]:
+    """The job as it is now."""
+    return _get("jobs", job_id, answer=JobView)
+
+
+def list_jobs(
+    *,
+    status: JobStatus | JobStatusName | None = None,
+    task: str | None = None,
+    queue: str | None = None,
+    priority: Priority | None = None,
+    tag: str | None = None,
+    q: str | None = None,
+    key: str | None = None,
+    due_before: datetime | None = None,
+    due_after: datetime | None = None,
+    sort: Sort | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Page[JobView]]:
+    """The jobs that all of these let through, newest first; `q` is a part of the name, key or task."""
+    return _get("jobs", answer=Page[JobView], query=locals())
+
+
+def edit_job(job_id: str, patch: Fields, *, if_match: int | None = None) -> Call[JobView]:
+    """Change the fields in `patch`; None removes one. With `if_match`, only if that is still its version."""
+    return Call(
+        method="PATCH",
+        path=("jobs", job_id),
+        answer=JobView,
+        headers={} if if_match is None else {"If-Match": f'"{if_match}"'},
+        body=msgspec.json.encode(patch),
+        repeatable=if_match is None,
+    )
+
+
+def cancel_job(job_id: str) -> Call[JobView]:
+    """No further executions of this job."""
+    return Call(method="DELETE", path=("jobs", job_id), answer=JobView)
+
+
+def run_job(job_id: str, *, overlap: Overlap | None = None, wait: float | None = None) -> Call[ExecutionView]:
+    """Run the job now, whatever its schedule: beside an execution that has not ended, unless `overlap` says else. With
+    `wait`, up to 60 seconds, the answer comes when it has ended, or that time is over."""
+    body = None if overlap is None else {"overlap": overlap}
+    return _waiting(wait, _post("jobs", job_id, "run", answer=ExecutionView, body=body))
+
+
+def retry_job(job_id: str) -> Call[ExecutionView]:
+    """Run the last failure of the job again."""
+    return _post("jobs", job_id, "retry", answer=ExecutionView)
+
+
+def pause_job(job_id: str) -> Call[JobView]:
+    """Hold the job: nothing of it starts until it is resumed."""
+    return _post("jobs", job_id, "pause", answer=JobView)
+
+
+def resume_job(job_id: str) -> Call[JobView]:
+    """Let a job that was held go on."""
+    return _post("jobs", job_id, "resume", answer=JobView)
+
+
+def backfill_job(
+    job_id: str,
+    from_: datetime,
+    to: datetime,
+    *,
+    order: Order = "oldest",
+    max_active: int = 1,
+    policy: Policy = "missing",
+) -> Call[BackfillView]:
+    """Run the job for its due times from the one instant to the other, both included."""
+    body = BackfillRequest(from_=from_, to=to, order=order, max_active=max_active, policy=policy)
+    return _post("jobs", job_id, "backfill", answer=BackfillView, body=body)
+
+
+def plan_backfill(
+    job_id: str, from_: datetime, to: datetime, *, policy: Policy = "missing"
+) -> Call[BackfillPlan]:
+    """What such a backfill would run, without running anything."""
+    body = BackfillRequest(from_=from_, to=to, policy=policy, dry_run=True)
+    return _post("jobs", job_id, "backfill", answer=BackfillPlan, body=body)
+
+
+def list_backfills(
+    job_id: str, *, limit: int | None = None, cursor: str | None = None
+) -> Call[Page[BackfillView]]:
+    """Newest first."""
+    query = {"limit": limit, "cursor": cursor}
+    return _get("jobs", job_id, "backfills", answer=Page[BackfillView], query=query)
+
+
+def get_backfill(backfill_id: str) -> Call[BackfillView]:
+    """The backfill, and how far it has come."""
+    return _get("backfills", backfill_id, answer=BackfillView)
+
+
+def cancel_backfill(backfill_id: str) -> Call[BackfillView]:
+    """Nothing more of it starts; what runs goes on."""
+    return _post("backfills", backfill_id, "cancel", answer=BackfillView)
+
+
+def preview(
+    schedule: str | Fields,
+    *,
+    timezone: str | None = None,
+    after: datetime | None = None,
+    count: int | None = None,
+    viewer_timezone: str | None = None,
+) -> Call[Preview]:
+    """What a schedule means and when it would be due, without creating anything."""
+    return _post("schedules", "preview", answer=Preview, body=_given(locals()))
+
+
+def get_graph(job_id: str) -> Call[JobGraph]:
+    """The jobs that depend on each other around a job, and how they stand."""
+    return _get("jobs", job_id, "graph", answer=JobGraph)
+
+
+def list_missed(job_id: str) -> Call[Page[MissedView]]:
+    """Ranges of due times that a job missed, latest first."""
+    return _get("jobs", job_id, "missed", answer=Page[MissedView])
+
+
+def list_executions(
+    *,
+    status: ExecutionStatus | ExecutionStatusName | None = None,
+    job: str | None = None,
+    task: str | None = None,
+    queue: str | None = None,
+    worker: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Page[ExecutionView]]:
+    """Newest first."""
+    return _get("executions", answer=Page[ExecutionView], query=locals())
+
+
+def get_execution(execution_id: str, *, wait: float | None = None) -> Call[ExecutionView]:
+    """The execution as it is now; with `wait`, up to 60 seconds, when it has ended or that time is over."""
+    return _waiting(wait, _get("executions", execution_id, answer=ExecutionView))
+
+
+def list_attempts(execution_id: str) -> Call[Page[AttemptView]]:
+    """The tries at an execution, first to last."""
+    return _get("executions", execution_id, "attempts", answer=Page[AttemptView])
+
+
+def execution_logs(
+    execution_id: str,
+    *,
+    attempt: int | None = None,
+    tail: int | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Page[LogEntry]]:
+    """What the execution printed and logged, oldest first: all of it, of one attempt, or the last lines only."""
+    query = {"attempt": attempt, "tail": tail, "limit": limit, "cursor": cursor}
+    return _get("executions", execution_id, "logs", answer=Page[LogEntry], query=query)
+
+
+def explain_execution(execution_id: str) -> Call[Why]:
+    """Why the execution does not run, and when it will."""
+    return _get("executions", execution_id, "why", answer=Why)
+
+
+def cancel_execution(execution_id: str) -> Call[ExecutionView]:
+    """Cancel an execution: one that waits never starts, one that runs is told to stop."""
+    return _post("executions", execution_id, "cancel", answer=ExecutionView)
+
+
+def retry_execution(execution_id: str) -> Call[ExecutionView]:
+    """Run an execution again that failed or was cancelled: the same one, with new attempts."""
+    return _post("executions", execution_id, "retry", answer=ExecutionView)
+
+
+def list_dead_letters(
+    *,
+    task: str | None = None,
+    queue: str | None = None,
+    job: str | None = None,
+    error: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Page[DeadLetterView]]:
+    """The latest failure first; `since` and `until` bound when they failed."""
+    return _get("dead-letters", answer=Page[DeadLetterView], query=locals())
+
+
+def redrive_some(
+    ids: Sequence[str] | None,
+    filter: DeadLetterFields | None,  # noqa: A002 (its name in the API)
+    rate: str | None,
+    max: int,  # noqa: A002 (its name in the API)
+    start_at: datetime | None,
+) -> Call[Redriven]:
+    """Run dead letters again, as many as one request may."""
+    return _post("dead-letters", "redrive", answer=Redriven, body=_given(locals()))
+
+
+def discard_dead_letters(
+    ids: Sequence[str] | None = None,
+    *,
+    filter: DeadLetterFields | None = None,  # noqa: A002 (its name in the API)
+) -> Call[Discarded]:
+    """Set dead letters aside: those with these ids, or all that the filter lets through ({} is every one)."""
+    return _post("dead-letters", "discard", answer=Discarded, body=_given(locals()))
+
+
+def list_breakers() -> Call[Page[BreakerView]]:
+    """The circuit breakers of destinations that have failed of late."""
+    return _get("breakers", answer=Page[BreakerView])
+
+
+def reset_breaker(destination: str) -> Call[BreakerView]:
+    """Close the circuit breaker of a destination by hand: what waits for it is let go."""
+    return _post("breakers", "reset", answer=BreakerView, body={"destination": destination})
+
+
+def list_queues(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[QueueView]]:
+    """By name."""
+    return _get("queues", answer=Page[QueueView], query={"limit": limit, "cursor": cursor})
+
+
+def get_queue(name: str) -> Call[QueueView]:
+    """The queue, its limits and what waits in it."""
+    return _get("queues", name, answer=QueueView)
+
+
+def set_queue(
+    name: str, *, max_running: int | None = None, rate: str | None = None, max_backlog: int | None = None
+) -> Call[QueueView]:
+    """Set the limits of a queue, all of them: what is not named is not limited."""
+    settings = QueueSettings(max_running=max_running, rate=rate, max_backlog=max_backlog)
+    body = msgspec.json.encode(settings)
+    return Call(method="PUT", path=("queues", name), answer=QueueView, body=body)
+
+
+def pause_queue(name: str) -> Call[QueueView]:
+    """Nothing more of it starts, but what workers hold goes on."""
+    return _post("queues", name, "pause", answer=QueueView)
+
+
+def resume_queue(name: str) -> Call[QueueView]:
+    """Let a queue that was held go on."""
+    return _post("queues", name, "resume", answer=QueueView)
+
+
+def list_workers(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[WorkerView]]:
+    """The workers of late, those that are gone included."""
+    return _get("workers", answer=Page[WorkerView], query=locals())
+
+
+def get_worker(worker_id: str) -> Call[WorkerView]:
+    """The worker, and what it holds."""
+    return _get("workers", worker_id, answer=WorkerView)
+
+
+def list_tasks() -> Call[Page[TaskView]]:
+    """The tasks with their parameters, and the workers that offer them."""
+    return _get("tasks", answer=Page[TaskView])
+
+
+def create_key(
+    name: str,
+    *,
+    scopes: Sequence[Scope | ScopeName],
+    tenant: str | None = None,
+    expires_at: datetime | None = None,
+) -> Call[NewKey]:
+    """The answer holds the secret; it cannot be asked for again."""
+    return _post("keys", answer=NewKey, body=_given(locals()), repeatable=False)
+
+
+def list_keys() -> Call[Page[KeyView]]:
+    """The API keys, without their secrets."""
+    return _get("keys", answer=Page[KeyView])
+
+
+def revoke_key(key_id: str) -> Call[KeyView]:
+    """End an API key."""
+    return Call(method="DELETE", path=("keys", key_id), answer=KeyView)
+
+
+def get_signing_secret() -> Call[SigningSecret]:
+    """What signs the HTTP calls made for your tenant."""
+    return _get("signing-secret", answer=SigningSecret)
+
+
+def _waiting(seconds: float | None, call: Call[Answer]) -> Call[Answer]:
+    if not seconds:
+        return call
+    return msgspec.structs.replace(call, query={**call.query, "wait": f"{seconds:.3f}s"}, waits=seconds)
+
+
+def _get(*path: str, answer: type[Answer], query: Fields | None = None) -> Call[Answer]:
+    words = {name: _word(value) for name, value in _given(query or {}).items()}
+    return Call(method="GET", path=path, answer=answer, query=words)
+
+
+def _post(*path: str, answer: type[Answer], body: object = None, repeatable: bool = True) -> Call[Answer]:
+    encoded = None if body is None else msgspec.json.encode(body)
+    return Call(method="POST", path=path, answer=answer, body=encoded, repeatable=repeatable)
+
+
+def _given(fields: Fields) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _word(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -1,0 +1,89 @@
+"""Creating many jobs: as few requests as the server's limits allow."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+
+import msgspec
+
+from tickwork.client import build_requests as call
+from tickwork.client.http_exchange import Steps
+from tickwork.client.types import DeadLetterFields, JobFields
+from tickwork.model.dead_letter import CHUNK, Redriven
+from tickwork.model.job import CreatedJob, JobRequest
+from tickwork.model.quantities import parse_rate
+
+LARGEST_BATCH = 10_000
+_LARGEST_BODY = 32_000_000
+_MOST_VALUES = 250_000  # as the server counts them: commas and opening brackets
+
+
+def create_jobs(jobs: Iterable[JobRequest | JobFields]) -> Steps[list[CreatedJob]]:
+    """Create many jobs, up to 10,000 in a request. Each request is all or nothing: when one fails, those
+    before it stand, and the error names the job by its place in the failed one."""
+    created: list[CreatedJob] = []
+    for body in _bodies(map(msgspec.json.encode, jobs)):
+        page = yield call.create_job_batch(body)
+        created += page.items
+    return created
+
+
+def _bodies(encoded: Iterable[bytes]) -> Iterator[bytes]:
+    """JSON arrays within the limits."""
+    items: list[bytes] = []
+    size = values = 0
+    for item in encoded:
+        size += len(item) + 1
+        values += _values(item)
+        if items and (len(items) == LARGEST_BATCH or size > _LARGEST_BODY or values > _MOST_VALUES):
+            yield _array(items)
+            items, size, values = [], len(item) + 1, _values(item)
+        items.append(item)
+    if items:
+        yield _array(items)
+
+
+def _values(item: bytes) -> int:
+    """At least as many as the server counts: those in texts count here, too, and the comma behind it."""
+    return item.count(b",") + item.count(b"{") + item.count(b"[") + 1
+
+
+def _array(items: list[bytes]) -> bytes:
+    return b"[" + b",".join(items) + b"]"
+
+
+def redrive_dead_letters(
+    ids: Sequence[str] | None = None,
+    *,
+    filter: DeadLetterFields | None = None,  # noqa: A002 (its name in the API)
+    rate: str | None = None,
+    max: int | None = None,  # noqa: A002 (its name in the API)
+    start_at: datetime | None = None,
+) -> Steps[Redriven]:
+    """Run dead letters again: those with these ids, or all that the filter lets through ({} is every one). With a
+    rate such as "100/1m" they become ready one after the other. What was redriven before an error stays so."""
+    done: Redriven | None = None
+    while True:
+        asked = CHUNK if max is None else min(CHUNK, max - (done.redriven if done else 0))
+        part: Redriven = yield call.redrive_some(ids, filter, rate, asked, start_at)
+        done = _together(done, part)
+        if ids is not None or part.redriven < asked or done.redriven == max:
+            return done
+        start_at = _next_start(part.last_at, rate)
+        filter = {**(filter or {}), "until": part.as_of}  # noqa: A001 (what fails again is not redriven again)
+
+
+def _together(done: Redriven | None, part: Redriven) -> Redriven:
+    """Those that are refused are so every time."""
+    if done is None:
+        return part
+    return Redriven(
+        redriven=done.redriven + part.redriven,
+        as_of=done.as_of,
+        last_at=part.last_at or done.last_at,
+        not_found=part.not_found,
+        refused=part.refused,
+    )
+
+
+def _next_start(last_at: datetime | None, rate: str | None) -> datetime | None:
+    return last_at + parse_rate(rate).interval if last_at and rate else None

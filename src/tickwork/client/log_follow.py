@@ -1,0 +1,68 @@
+"""Following a log by server-sent events, whatever becomes of the connection: each line once, and none left out.
+
+No I/O here either: `Following` says what to send, makes news of the bytes that come, and says when to try again.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import msgspec
+
+from tickwork.client.build_requests import Call
+from tickwork.client.http_exchange import (
+    Reply,
+    Sending,
+    answer_of,
+    is_worth_repeating,
+    pause_before,
+    sending_of,
+)
+from tickwork.model.attempt_log import AttemptProgress, LogEntry
+from tickwork.model.errors import Unavailable
+
+FOLLOW_TIMEOUT = httpx2.Timeout(45.0, connect=5.0)  # a server that lives says so every 15 seconds
+_PATIENCE = 15  # tries in a row after a stream that was lost: about a minute
+
+
+class Following:
+    def __init__(self, call: Call[Any], retries: int) -> None:
+        self._call = call
+        self._most = retries
+        self._failures = 0
+        self._last_id: str | None = None
+        self._unread = b""
+        self.ended = False
+
+    def sending(self) -> Sending:
+        self._unread = b""
+        query, headers = self._call.query | {"follow": "true"}, {"Accept": "text/event-stream"}
+        if self._last_id is not None:
+            headers["Last-Event-ID"] = self._last_id
+        sending = sending_of(msgspec.structs.replace(self._call, query=query, headers=headers))
+        return sending._replace(timeout=FOLLOW_TIMEOUT)
+
+    def read(self, received: bytes) -> Iterator[LogEntry | AttemptProgress]:
+        self._most = _PATIENCE
+        *events, self._unread = (self._unread + received).split(b"\n\n")
+        for event in events:
+            self._failures = 0 if not event.startswith(b"retry") else self._failures
+            fields = dict(line.split(b": ", 1) for line in event.split(b"\n") if b": " in line)
+            match fields.get(b"event"):
+                case b"log":
+                    yield msgspec.json.decode(fields[b"data"], type=LogEntry)
+                    self._last_id = fields[b"id"].decode()
+                case b"progress":
+                    yield msgspec.json.decode(fields[b"data"], type=AttemptProgress)
+                case b"end":
+                    self.ended = True
+
+    def pause_after(self, reply: Reply) -> float:
+        """How long to wait until the next try; raises what went wrong when another is useless."""
+        if not isinstance(reply, httpx2.Response) or not reply.is_success:
+            if self._failures >= self._most or not is_worth_repeating(self._call, reply):
+                answer_of(self._call, reply)
+        elif self._failures >= self._most:
+            raise Unavailable("the server ends the stream again and again")
+        self._failures += 1
+        return pause_before(self._failures - 1, reply)

@@ -1,0 +1,114 @@
+"""What a worker says over plain REST, as requests. Each may be sent again when its answer was lost."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tickwork.client.build_requests import Answer, Call
+from tickwork.model.rest_worker import (
+    ClaimedWork,
+    ClaimRequest,
+    CompleteReport,
+    ErrorReport,
+    FailReport,
+    Heartbeat,
+    LogText,
+    ProgressReport,
+    RegisteredWorker,
+    ReportedAttempt,
+    StartReport,
+    TaskRequest,
+    WorkerRequest,
+)
+from tickwork.model.worker import WorkerView
+
+
+def register_worker(
+    name: str,
+    tasks: Sequence[str | TaskRequest],
+    *,
+    queues: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
+    slots: int = 1,
+    labels: Mapping[str, str] | None = None,
+    resources: Mapping[str, str | float] | None = None,
+) -> Call[RegisteredWorker]:
+    """Come in as a worker that speaks plain REST."""
+    request = WorkerRequest(
+        name=name,
+        tasks=list(tasks),
+        queues=list(queues),
+        weights=dict(weights or {}),
+        slots=slots,
+        labels=dict(labels or {}),
+        resources=dict(resources or {}),
+    )
+    return _post("workers", answer=RegisteredWorker, body=request)
+
+
+def heartbeat_worker(worker_id: str) -> Call[Heartbeat]:
+    """Renew the lease of a worker; LeaseGone when it must register again."""
+    return _post("workers", worker_id, "heartbeat", answer=Heartbeat)
+
+
+def claim_executions(worker_id: str, *, max: int = 1, wait: float = 0.0) -> Call[ClaimedWork]:  # noqa: A002 (its name in the API)
+    """What the worker holds and has not begun, or else up to `max` of what waits. `wait` is in seconds, and less than
+    the timeout of the client."""
+    return _post("workers", worker_id, "claim", answer=ClaimedWork, body=ClaimRequest(max, wait))
+
+
+def drain_worker(worker_id: str) -> Call[WorkerView]:
+    """Let a worker of any kind take nothing new: it finishes what it holds and leaves."""
+    return _post("workers", worker_id, "drain", answer=WorkerView)
+
+
+def start_execution(execution_id: str, attempt: int) -> Call[ReportedAttempt]:
+    """Say that an attempt has begun; StaleAttempt when it is not, or no longer, this worker's."""
+    return _report(execution_id, "start", StartReport(attempt))
+
+
+def report_progress(
+    execution_id: str,
+    attempt: int,
+    fraction: float | None = None,
+    message: str | None = None,
+    *,
+    log: Sequence[str | LogText] = (),
+    first_line: int = 0,
+) -> Call[ReportedAttempt]:
+    """Say how far an attempt has come, and what it logged: lines numbered within the attempt from `first_line` on."""
+    report = ProgressReport(
+        attempt=attempt, fraction=fraction, message=message, log=list(log), first_line=first_line
+    )
+    return _report(execution_id, "progress", report)
+
+
+def complete_execution(execution_id: str, attempt: int, result: Any = None) -> Call[ReportedAttempt]:
+    """Say that an attempt is done, and what it returned."""
+    return _report(execution_id, "complete", CompleteReport(attempt, result))
+
+
+def fail_execution(
+    execution_id: str,
+    attempt: int,
+    type: str,  # noqa: A002 (its name in the API)
+    message: str,
+    *,
+    traceback: str | None = None,
+    retry: bool = True,
+    retry_after: str | float = 0.0,
+) -> Call[ReportedAttempt]:
+    """Say that an attempt failed, and why; without `retry`, trying again is useless."""
+    error = ErrorReport(type, message, traceback)
+    report = FailReport(attempt=attempt, error=error, retry=retry, retry_after=retry_after)
+    return _report(execution_id, "fail", report)
+
+
+def _report(execution_id: str, word: str, report: msgspec.Struct) -> Call[ReportedAttempt]:
+    return _post("executions", execution_id, word, answer=ReportedAttempt, body=report)
+
+
+def _post(*path: str, answer: type[Answer], body: msgspec.Struct | None = None) -> Call[Answer]:
+    encoded = None if body is None else msgspec.json.encode(body)
+    return Call(method="POST", path=path, answer=answer, body=encoded)

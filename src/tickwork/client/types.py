@@ -1,0 +1,96 @@
+"""Answers of the REST API that are nothing but answers."""
+
+from datetime import datetime
+from typing import Any, TypedDict
+
+import msgspec
+
+from tickwork.model.access import KeyView
+from tickwork.model.errors import FieldError
+from tickwork.model.job import (
+    CatchUp,
+    Dependency,
+    HttpTarget,
+    IfExists,
+    JobStatus,
+    JobStatusName,
+    OnWorkerLost,
+    Overlap,
+    Priority,
+    RetryRequest,
+    Sort,
+)
+from tickwork.model.placement import FairShare, Limit, Requires
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """An error as RFC 9457 tells it."""
+
+    type: str = ""
+    title: str = ""
+    detail: str = ""
+    errors: list[dict[str, Any]] = []
+    request_id: str | None = None
+
+    @property
+    def fields(self) -> list[FieldError]:
+        return [FieldError(e.get("path", ""), e.get("message", ""), e.get("hint")) for e in self.errors]
+
+
+class NewKey(KeyView, frozen=True, kw_only=True):
+    """A key just made: the only time that its secret is told."""
+
+    secret: str
+
+
+class JobFields(TypedDict, total=False):
+    """The fields of a job; objects as dicts, too."""
+
+    name: str
+    key: str
+    if_exists: IfExists
+    task: str
+    http: HttpTarget | dict[str, Any]
+    payload: Any
+    schedule: str | dict[str, Any]
+    timezone: str
+    priority: Priority
+    queue: str
+    retry: RetryRequest | dict[str, Any]
+    timeout: str | float
+    on_worker_lost: OnWorkerLost
+    overlap: Overlap
+    catch_up: CatchUp | dict[str, Any]
+    requires: Requires | dict[str, Any]
+    limits: list[Limit] | list[dict[str, Any]]
+    fair_share: FairShare | dict[str, Any]
+    depends_on: list[str] | list[Dependency] | list[str | Dependency] | list[dict[str, Any]]
+    ref: str
+    tags: list[str]
+
+
+class JobFilters(TypedDict, total=False):
+    """The filters of list_jobs, but for its place in the list."""
+
+    status: JobStatus | JobStatusName | None
+    task: str | None
+    queue: str | None
+    priority: Priority | None
+    tag: str | None
+    q: str | None
+    key: str | None
+    due_before: datetime | None
+    due_after: datetime | None
+    sort: Sort | None
+    limit: int | None
+
+
+class DeadLetterFields(TypedDict, total=False):
+    """Which dead letters are meant."""
+
+    task: str
+    queue: str
+    job: str
+    error: str
+    since: datetime
+    until: datetime

@@ -1,0 +1,105 @@
+"""Backfills: due times of the past, planned and started, looked at, cancelled."""
+
+import asyncio
+import builtins
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from itertools import islice, takewhile
+
+import msgspec
+
+from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView
+from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.instant import to_utc
+from tickwork.model.page import Page
+from tickwork.model.schedule import Timing
+from tickwork.store.port.define import BackfillStore
+from tickwork.store.port.read import ReadStore
+
+MOST_TIMES = 10_000
+_FURTHEST_BACK = timedelta(days=3_660)
+_MOMENT = timedelta(microseconds=1)
+
+
+class Backfills:
+    def __init__(
+        self,
+        store: BackfillStore,
+        read: ReadStore,
+        timing_from_text: Callable[[str], Timing],
+        started: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._read = read
+        self._timing_from_text = timing_from_text
+        self._started = started
+
+    async def plan(self, tenant_id: int, job: int, request: BackfillRequest) -> BackfillPlan:
+        """What would be run; nothing is."""
+        times = await self._times(tenant_id, job, _in_utc(request))
+        return BackfillPlan(len(times), min(times, default=None), max(times, default=None))
+
+    async def start(self, tenant_id: int, job: int, request: BackfillRequest) -> BackfillView:
+        request = _in_utc(request)
+        times = await self._times(tenant_id, job, request)
+        backfill = await self._store.create(tenant_id, job, request, times)
+        self._started()
+        return await self.get(tenant_id, backfill)
+
+    async def get(self, tenant_id: int, backfill: int) -> BackfillView:
+        return await self._store.backfill(tenant_id, backfill)
+
+    async def list(
+        self, tenant_id: int, job: int, limit: int, cursor: str | None = None
+    ) -> Page[BackfillView]:
+        return await self._store.backfills(tenant_id, job, limit, cursor)
+
+    async def cancel(self, tenant_id: int, backfill: int) -> BackfillView:
+        """Nothing more is begun. Executions that run go on; they can be cancelled by themselves."""
+        await self._store.cancel(tenant_id, backfill)
+        return await self.get(tenant_id, backfill)
+
+    async def _times(self, tenant_id: int, job: int, request: BackfillRequest) -> builtins.list[datetime]:
+        """The due times to run, in that order."""
+        own = await self._store.own_times(tenant_id, job)
+        _check_range(request, await self._read.now())
+        end = min(request.to, own.until or request.to)
+        # Walking so far takes a tenth of a second: too long to keep everybody else waiting.
+        due = await asyncio.to_thread(_due_times, self._timing_from_text(own.timing), request.from_, end)
+        if request.order == "newest":
+            due.reverse()
+        return await self._store.to_fill(tenant_id, job, due, request.policy)
+
+
+def _in_utc(request: BackfillRequest) -> BackfillRequest:
+    return msgspec.structs.replace(request, from_=to_utc(request.from_), to=to_utc(request.to))
+
+
+def _check_range(request: BackfillRequest, now: datetime) -> None:
+    errors = []
+    if request.from_ < now - _FURTHEST_BACK:
+        errors.append(FieldError("from", "is more than 10 years ago", "begin later"))
+    if request.to > now:
+        errors.append(
+            FieldError("to", "lies ahead", f"use {_written(now)} at most: the rest is still to come")
+        )
+    elif request.to < request.from_:
+        errors.append(FieldError("to", "is before from", "swap them"))
+    if errors:
+        raise Invalid(errors)
+
+
+def _due_times(timing: Timing, begin: datetime, end: datetime) -> list[datetime]:
+    times = takewhile(lambda due: due <= end, timing.due_times(begin - _MOMENT))
+    due = list(islice(times, MOST_TIMES + 1))
+    if len(due) > MOST_TIMES:
+        raise Invalid.field(
+            "to",
+            f"there are more than {MOST_TIMES:,} due times since from",
+            f"narrow the range: {_written(due[-2])} is as far as one backfill can go",
+        )
+    return due
+
+
+def _written(at: datetime) -> str:
+    return at.isoformat(timespec="seconds").replace("+00:00", "Z")

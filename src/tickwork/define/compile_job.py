@@ -1,0 +1,162 @@
+"""A job as users write it → a job that is understood, with every mistake named at once."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import UNSET
+
+from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.http_secret_mark import mark_errors, may_refer
+from tickwork.model.http_target import target_errors
+from tickwork.model.job import (
+    HTTP_TASK,
+    LONGEST_TIMEOUT,
+    PRIORITIES,
+    SHORTEST_TIMEOUT,
+    JobRequest,
+    JobSpec,
+    running,
+)
+from tickwork.model.placement import errors_of_terms, terms_of
+from tickwork.model.quantities import parse_duration
+from tickwork.model.retry_policy import RetryPolicy
+from tickwork.model.schedule import Once, Schedule
+from tickwork.model.task import NO_DEFAULTS, TaskDefaults, filled
+
+_LONGEST_PAYLOAD = 512 * 1024
+_WITHOUT_BODY = ("GET", "HEAD", "DELETE")
+_NOTHING = Once(None, "")
+
+
+class ParseSchedule(Protocol):
+    def __call__(
+        self, schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str
+    ) -> Schedule: ...
+
+
+class Compiler:
+    """For the jobs of one request. Many of them differ in nothing but the payload and in what they depend on: then the
+    rest is understood once."""
+
+    def __init__(self, parse_schedule: ParseSchedule, now: datetime) -> None:
+        self._parse_schedule = parse_schedule
+        self._now = now
+        self._last: tuple[JobRequest, JobSpec] | None = None
+
+    def compile(self, request: JobRequest, defaults: TaskDefaults = NO_DEFAULTS) -> JobSpec:
+        """Invalid names every field that cannot be understood. The defaults are those of its task."""
+        alike = msgspec.structs.replace(request, payload=UNSET, depends_on=[], ref=None)
+        if request.task and self._last and self._last[0] == alike:
+            return _with_its_own(self._last[1], request)
+        spec = _compile(filled(request, defaults), self._parse_schedule, self._now)
+        self._last = alike, spec
+        return spec
+
+
+def _with_its_own(spec: JobSpec, request: JobRequest) -> JobSpec:
+    """The job that was understood, for one that differs from it only in what is its own."""
+    errors: list[FieldError] = []
+    payload = _payload(request, errors)
+    if errors:
+        raise Invalid(errors)
+    own = msgspec.structs.replace(
+        spec.request, payload=request.payload, depends_on=request.depends_on, ref=request.ref
+    )
+    return msgspec.structs.replace(spec, request=own, payload=payload)
+
+
+def _compile(request: JobRequest, parse_schedule: ParseSchedule, now: datetime) -> JobSpec:
+    errors = [*_errors_of_handler(request), *errors_of_terms(request.requires, request.limits)]
+    schedule = _schedule(request, parse_schedule, now, errors)
+    payload = _payload(request, errors)
+    run = running(request)
+    timeout = _seconds("timeout", run.timeout, errors, least=SHORTEST_TIMEOUT, most=LONGEST_TIMEOUT)
+    retry = _retry(request, errors)
+    if errors:
+        raise Invalid(errors)
+    return JobSpec(
+        request=request,
+        task=request.task or HTTP_TASK,
+        queue=run.queue,
+        terms=terms_of(request.requires, request.limits, request.fair_share).text(),
+        priority=PRIORITIES.index(run.priority),
+        payload=payload,
+        target=msgspec.json.encode(request.http) if request.http else None,
+        timeout=timeout,
+        retry=retry,
+        catch_up=request.catch_up,
+        schedule=schedule,
+        definition=msgspec.json.encode(
+            msgspec.structs.replace(request, payload=UNSET, depends_on=[], ref=None)
+        ),
+    )
+
+
+def _errors_of_handler(request: JobRequest) -> Iterator[FieldError]:
+    if (request.task is None) == (request.http is None):
+        yield FieldError("task", "give exactly one of task and http", "a Python task's name, or an HTTP call")
+    if request.task == HTTP_TASK:
+        yield FieldError(
+            "task", f"{HTTP_TASK!r} is the name of the built-in task", "use the field http for HTTP calls"
+        )
+    if request.http:
+        yield from target_errors(request.http)
+        if not may_refer(request):
+            yield from mark_errors(request.http)
+        if request.http.method in _WITHOUT_BODY and request.payload not in (UNSET, None):
+            yield FieldError(
+                "payload", f"{request.http.method} sends none", "use POST, or put it into the URL"
+            )
+
+
+def _schedule(
+    request: JobRequest, parse_schedule: ParseSchedule, now: datetime, errors: list[FieldError]
+) -> Schedule:
+    try:
+        return parse_schedule(
+            request.schedule, request.timezone, now=now, seed=request.key or request.name or ""
+        )
+    except Invalid as invalid:
+        errors.extend(invalid.errors)
+        return _NOTHING
+
+
+def _payload(request: JobRequest, errors: list[FieldError]) -> bytes:
+    if request.payload is UNSET:
+        return b"{}" if request.task else b"null"
+    payload = msgspec.json.encode(request.payload)
+    if len(payload) > _LONGEST_PAYLOAD:
+        errors.append(
+            FieldError(
+                "payload", f"is {len(payload)} bytes long; {_LONGEST_PAYLOAD} at most", "pass a reference"
+            )
+        )
+    return payload
+
+
+def _retry(request: JobRequest, errors: list[FieldError]) -> RetryPolicy:
+    before = len(errors)
+    for name, value in request.retry.given("initial", "max").items():
+        _seconds(f"retry.{name}", value, errors)
+    _seconds("catch_up.within", request.catch_up.within, errors)
+    return request.retry.policy() if len(errors) == before else RetryPolicy()
+
+
+def _seconds(
+    path: str,
+    value: str | float,
+    errors: list[FieldError],
+    *,
+    least: timedelta = timedelta(0),
+    most: timedelta = timedelta.max,
+) -> float:
+    try:
+        duration = parse_duration(value)
+    except ValueError as error:
+        errors.append(FieldError(path, str(error)))
+        return 0
+    if not least <= duration <= most:
+        errors.append(FieldError(path, f"is between {least.total_seconds():g} s and {most.days} days"))
+    return duration.total_seconds()

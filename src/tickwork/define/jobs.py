@@ -1,0 +1,342 @@
+"""Jobs: made, changed, held, ended. Everything the API, the clients and the workers' declared jobs go through."""
+
+import asyncio
+import builtins
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from time import monotonic
+from typing import Any, NamedTuple
+
+import msgspec
+
+from tickwork.define.compile_job import Compiler, ParseSchedule
+from tickwork.define.dependencies import Dependencies, named_jobs, named_keys
+from tickwork.define.group_commit import Gatherer
+from tickwork.define.payload_check import payload_errors, unknown_task
+from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
+from tickwork.model.http_secret_mark import unmarked
+from tickwork.model.ids import KEY_PREFIX, execution_id, is_key, job_id
+from tickwork.model.job import (
+    BUILT_IN,
+    HTTP_TASK,
+    CreatedJob,
+    HttpTarget,
+    JobFilter,
+    JobGraph,
+    JobRequest,
+    JobSpec,
+    JobStatus,
+    JobView,
+    job_view,
+)
+from tickwork.model.page import Page
+from tickwork.model.retry_policy import RetryPolicy
+from tickwork.model.schedule import KINDS, Once, Recurring, Schedule, Timing, described_once
+from tickwork.model.task import NO_DEFAULTS, TaskDefaults
+from tickwork.model.validation import MOST_ERRORS
+from tickwork.store.port.define import DefineStore, KnownTask, Made
+from tickwork.store.port.read import ReadStore
+
+_TRIES = 50  # of a change that others keep overtaking
+_MOST_SHOWN = 1000  # jobs of a graph
+_TURN = 0.02  # seconds that a long request is read before others have a turn
+
+
+class Jobs:
+    def __init__(
+        self,
+        store: DefineStore,
+        read: ReadStore,
+        parse_schedule: ParseSchedule,
+        timing_from_text: Callable[[str], Timing],
+        work_arrived: Callable[[], None],
+        until_stopped: Callable[[int, int], Awaitable[None]],
+        in_transaction: Callable[[], bool],
+    ) -> None:
+        self._store = store
+        self._read = read
+        self._parse_schedule = parse_schedule
+        self._timing_from_text = timing_from_text
+        self._work_arrived = work_arrived
+        self._until_stopped = until_stopped
+        self._in_transaction = in_transaction
+        self._gatherer = Gatherer(self.create)
+
+    async def create(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobView]:
+        """All or none. Invalid names every bad field of every job."""
+        specs, made = await self._make(tenant_id, requests)
+        views = [_view(spec, each) for spec, each in zip(specs, made, strict=True)]
+        unknown = [each.job for each, view in zip(made, views, strict=True) if view is None]
+        read = iter(await self._read.jobs_by_id(tenant_id, unknown) if unknown else [])
+        return [view or next(read) for view in views]
+
+    async def create_one(self, tenant_id: int, request: JobRequest) -> JobView:
+        """Together with others that come at the same moment, unless it must commit with something else or the names
+        of other jobs mean something to it."""
+        if self._in_transaction() or request.depends_on or request.ref:
+            return (await self.create(tenant_id, [request]))[0]
+        return await self._gatherer.create(tenant_id, request)
+
+    async def create_many(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[CreatedJob]:
+        """The same, told in brief: what is new is not read again."""
+        _, made = await self._make(tenant_id, requests)
+        old = [each.job for each in made if not each.is_new]
+        seen = iter(await self._read.jobs_by_id(tenant_id, old) if old else [])
+        return [
+            _new_in_brief(each, request) if each.is_new else _in_brief(next(seen), request)
+            for each, request in zip(made, requests, strict=True)
+        ]
+
+    async def _make(
+        self, tenant_id: int, requests: Sequence[JobRequest]
+    ) -> tuple[builtins.list[JobSpec], builtins.list[Made]]:
+        specs = await self._compile(tenant_id, requests)
+        made = await self._store.create(tenant_id, specs)
+        if any(map(_is_due_at_once, specs)):
+            self._work_arrived()
+        return specs, made
+
+    async def get(self, tenant_id: int, job: int) -> JobView:
+        return (await self._read.jobs_by_id(tenant_id, [job]))[0]
+
+    async def find(self, tenant_id: int, key: str) -> int:
+        """The job that has this key; one that was cancelled has it no more."""
+        found = await self._store.find_keys(tenant_id, {key}) if is_key(key) else {}
+        if key not in found:
+            raise NotFound("job", f"{KEY_PREFIX}{key}")
+        return found[key]
+
+    async def graph(self, tenant_id: int, job: int) -> JobGraph:
+        """What depends on each other around it."""
+        return await self._read.graph(tenant_id, job, _MOST_SHOWN)
+
+    async def list(
+        self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None = None
+    ) -> Page[JobView]:
+        return await self._read.jobs(tenant_id, wanted, limit, cursor)
+
+    async def patch(
+        self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None = None
+    ) -> JobView:
+        """A JSON merge patch over the job as it was defined."""
+        for _ in range(_TRIES):
+            try:
+                await self._patch(tenant_id, job, patch, if_match)
+            except Stale:
+                if if_match is not None:
+                    raise
+            else:
+                self._work_arrived()
+                await self._until_stopped(tenant_id, job)
+                return await self.get(tenant_id, job)
+        raise Conflict(f"other requests keep changing job {job_id(job)}: try again")
+
+    async def _patch(self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None) -> None:
+        current = await self._store.definition(tenant_id, job)
+        document = _as_it_is(current.document)
+        if isinstance(patch.get("schedule"), dict):
+            shown = (await self.get(tenant_id, job)).schedule
+            document = {**document, "schedule": _as_base(shown, patch["schedule"]), "timezone": None}
+        (spec,) = await self._compile(tenant_id, [_patched(document, patch)], itself=job)
+        await self._store.change(tenant_id, job, spec, current.version if if_match is None else if_match)
+
+    async def pause(self, tenant_id: int, job: int) -> JobView:
+        """Nothing of it starts after the answer, not even what a worker was handed ahead of its time."""
+        await self._store.set_status(tenant_id, job, JobStatus.PAUSED)
+        await self._until_stopped(tenant_id, job)
+        return await self.get(tenant_id, job)
+
+    async def resume(self, tenant_id: int, job: int) -> JobView:
+        await self._store.set_status(tenant_id, job, JobStatus.ACTIVE)
+        self._work_arrived()
+        return await self.get(tenant_id, job)
+
+    async def cancel(self, tenant_id: int, job: int, if_match: int | None = None) -> JobView:
+        """No further executions. One that runs goes on; it can be cancelled by itself."""
+        await self._store.set_status(tenant_id, job, JobStatus.CANCELLED, if_match)
+        await self._until_stopped(tenant_id, job)
+        return await self.get(tenant_id, job)
+
+    async def _compile(
+        self, tenant_id: int, requests: Sequence[JobRequest], itself: int | None = None
+    ) -> builtins.list[JobSpec]:
+        now = await self._read.now()
+        tasks = await self._known_tasks(tenant_id, {each.task for each in requests if each.task})
+        compiler = Compiler(
+            _remembering(self._parse_schedule) if len(requests) > 1 else self._parse_schedule, now
+        )
+        errors = builtins.list(islice(_repeated_keys(requests), MOST_ERRORS))
+        specs: builtins.list[JobSpec] = []
+        begun = monotonic()
+        for number, request in enumerate(requests):
+            if monotonic() - begun > _TURN:
+                await asyncio.sleep(0)
+                begun = monotonic()
+            try:
+                specs.append(_compile_one(request, tasks, compiler))
+            except Invalid as invalid:
+                errors.extend(error.at(number, len(requests)) for error in invalid.errors)
+            if len(errors) >= MOST_ERRORS:
+                break
+        if not errors:
+            specs = await self._linked(tenant_id, requests, specs, itself, errors)
+        if errors:
+            raise Invalid(errors[:MOST_ERRORS])
+        return specs
+
+    async def _linked(
+        self,
+        tenant_id: int,
+        requests: Sequence[JobRequest],
+        specs: builtins.list[JobSpec],
+        itself: int | None,
+        errors: builtins.list[FieldError],
+    ) -> builtins.list[JobSpec]:
+        if not any(request.depends_on or request.ref for request in requests):
+            return specs
+        keys = await self._store.find_keys(tenant_id, named_keys(requests))
+        known = await self._store.find_parents(tenant_id, named_jobs(requests) | set(keys.values()))
+        dependencies = Dependencies(requests, keys, known, self._timing_from_text, itself=itself)
+        linked = dependencies.link(specs)
+        errors.extend(error.at(place, len(requests)) for place, error in dependencies.faults)
+        return linked
+
+    async def _known_tasks(self, tenant_id: int, wanted: set[str]) -> "_KnownTasks":
+        found = await self._store.find_tasks(tenant_id, wanted)
+        all_found = wanted <= found.keys()
+        return _KnownTasks(found, [] if all_found else await self._store.task_names(tenant_id))
+
+
+class _KnownTasks(NamedTuple):
+    by_name: dict[str, KnownTask]
+    names: list[str]  # to guess what was meant; asked for only when something is not known
+
+    def defaults(self, task: str | None) -> TaskDefaults:
+        known = self.by_name.get(task or "")
+        return known.defaults if known else NO_DEFAULTS
+
+
+def _is_due_at_once(spec: JobSpec) -> bool:
+    return isinstance(spec.schedule, Once) and spec.schedule.at is None
+
+
+def _view(spec: JobSpec, made: Made) -> JobView | None:
+    """A new job as reading it would show it. None for one that was there before, or whose parents have ids now."""
+    if made.created_at is None or spec.parents:
+        return None
+    if isinstance(spec.schedule, Recurring):
+        schedule, words = spec.schedule.timing.canonical, spec.schedule.timing.words
+    else:
+        schedule, words = described_once(made.scheduled_for or made.created_at)
+    return job_view(
+        spec.request,
+        spec.payload,
+        number=made.job,
+        status=JobStatus.ACTIVE,
+        schedule=schedule,
+        words=words,
+        next_run_at=made.next_run_at,
+        once_at=made.scheduled_for,
+        version=1,
+        created_at=made.created_at,
+        updated_at=made.created_at,
+    )
+
+
+def _in_brief(seen: JobView, request: JobRequest) -> CreatedJob:
+    return CreatedJob(seen.id, request.key, seen.next_run_at, seen.execution_id)
+
+
+def _new_in_brief(made: Made, request: JobRequest) -> CreatedJob:
+    execution = execution_id(made.job, made.scheduled_for) if made.scheduled_for else None
+    return CreatedJob(job_id(made.job), request.key, made.next_run_at, execution)
+
+
+def _compile_one(request: JobRequest, tasks: _KnownTasks, compiler: Compiler) -> JobSpec:
+    errors: list[FieldError] = []
+    try:
+        spec = compiler.compile(request, tasks.defaults(request.task))
+    except Invalid as invalid:
+        errors.extend(invalid.errors)
+    if request.task and request.task != HTTP_TASK:
+        errors.extend(_errors_of_task(request, tasks))
+    if errors:
+        raise Invalid(errors)
+    return spec
+
+
+def _errors_of_task(request: JobRequest, tasks: _KnownTasks) -> list[FieldError]:
+    known = tasks.by_name.get(request.task or "")
+    if known is None:
+        return [unknown_task(request.task or "", tasks.names)]
+    return payload_errors({} if request.payload is msgspec.UNSET else request.payload, known.schema)
+
+
+def _remembering(parse_schedule: ParseSchedule) -> ParseSchedule:
+    """Many jobs of one request say the same thing. Only H, which spreads by the seed, makes a difference."""
+    known: dict[tuple[bytes, str | None, str], Schedule] = {}
+
+    def parse(
+        schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str
+    ) -> Schedule:
+        text = msgspec.json.encode(schedule)
+        key = (text, timezone, seed if b"H" in text.upper() else "")
+        if key not in known:
+            known[key] = parse_schedule(schedule, timezone, now=now, seed=seed)
+        return known[key]
+
+    return parse
+
+
+def _repeated_keys(requests: Sequence[JobRequest]) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for number, request in enumerate(requests):
+        if request.key is not None and request.key in seen:
+            yield FieldError(f"[{number}].key", f"{request.key!r} stands twice in this request")
+        seen.add(request.key or "")
+
+
+def _as_it_is(document: dict[str, Any]) -> dict[str, Any]:
+    """With what it was left to Tickwork to say, so that only what a patch takes away comes from the task anew."""
+    retry = msgspec.to_builtins(RetryPolicy()) | document.get("retry", {})
+    return BUILT_IN | document | {"retry": retry}
+
+
+def _as_base(shown: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """A schedule is patched as it is shown, whichever way it was written; and as it can be of one kind only,
+    naming another takes the present one away."""
+    names_kind = any(patch.get(kind) is not None for kind in KINDS)
+    return {name: value for name, value in shown.items() if not (names_kind and name in KINDS)}
+
+
+def _patched(document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:
+    if patch.get("ref") is not None:
+        raise Invalid.field("ref", "names a job only in the batch that it is created in")
+    merged = _merge(document, patch)
+    if merged.get("http") and "url" not in merged["http"]:
+        # The patch fits field by field; of the whole, only this can be missing.
+        raise Invalid.field("http.url", "is required")
+    return _unmarked(msgspec.convert(merged, JobRequest), document, patch)
+
+
+def _unmarked(request: JobRequest, document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:
+    """A patch may have been made from what was shown, where marks stand for secrets."""
+    if request.http is None or "http" not in patch:
+        return request
+    stored = msgspec.convert(document["http"], HttpTarget) if document.get("http") else None
+    given = (patch["http"].get("headers") or {}) if patch["http"] else {}
+    return msgspec.structs.replace(request, http=unmarked(request.http, stored, given))
+
+
+def _merge(document: Any, patch: Any) -> Any:
+    """RFC 7396: null removes, objects merge, everything else replaces."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(document) if isinstance(document, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = _merge(merged.get(name), value)
+    return merged

@@ -1,0 +1,137 @@
+"""Whether the workers that live could ever run an execution, and whether one of them could just now: what they lack."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tickwork.model.placement import SIZES, is_satisfied
+from tickwork.model.quantities import format_size
+from tickwork.model.why_waiting import NAMED, Cause, Facts, LiveWorker
+
+_NEVER = "it could never run with the workers that are connected"
+
+
+def unfit_workers(facts: Facts) -> Iterator[Cause]:
+    """What those lack that come nearest to what it needs; nothing when some lack nothing."""
+    staying = [worker for worker in facts.workers if not worker.draining]
+    offering = [worker for worker in staying if worker.offers_task]
+    serving = [worker for worker in offering if _serves(worker, facts.queue)]
+    labelled = [worker for worker in serving if is_satisfied(facts.terms.labels, worker.labels)]
+    if not offering:
+        yield _no_task(facts)
+    elif not serving:
+        yield _unserved(facts, offering)
+    elif not labelled:
+        yield _label(facts, serving)
+    elif not any(_has(worker.resources, facts.terms.resources) for worker in labelled):
+        yield _resource(facts, labelled)
+
+
+def busy_workers(facts: Facts) -> Iterator[Cause]:
+    """All that could run it are full, or what it needs is in use."""
+    able = [worker for worker in facts.workers if _is_able(worker, facts)]
+    if not able:
+        return
+    slots, held = sum(worker.slots for worker in able), sum(worker.holding for worker in able)
+    if all(worker.holding >= worker.slots for worker in able):
+        message = f"{_all_of(able)} full: {held} executions in {slots} slots"
+    elif not any(_has(_free(worker), facts.terms.resources) for worker in able):
+        message = f"no worker has {_amounts(facts.terms.resources)} free just now"
+    else:
+        return
+    told = "; ".join(filter(None, [message, facts.in_line]))
+    yield Cause(kind="busy", message=told, count=facts.ahead, max=slots, workers=_ids(able))
+
+
+def _no_task(facts: Facts) -> Cause:
+    if any(worker.offers_task for worker in facts.workers):
+        message = f"the only workers that offer the task {facts.task} are draining"
+    elif facts.workers:
+        message = f"no live worker offers the task {facts.task}: {_NEVER}"
+    else:
+        message = f"no worker is connected, so nobody offers the task {facts.task}"
+    return Cause(kind="no_task", message=message, name=facts.task)
+
+
+def _unserved(facts: Facts, offering: Sequence[LiveWorker]) -> Cause:
+    nearest = f"{offering[0].name} serves only {', '.join(offering[0].queues)}"
+    message = f"no live worker serves the queue {facts.queue}: {_NEVER}; {nearest}"
+    return Cause(kind="no_worker", message=message, name=facts.queue, workers=_ids(offering))
+
+
+def _label(facts: Facts, serving: Sequence[LiveWorker]) -> Cause:
+    wanted = facts.terms.labels
+    nearest = max(serving, key=lambda worker: _agreeing(wanted, worker.labels))
+    lacking = {name: value for name, value in wanted.items() if nearest.labels.get(name) != value}
+    has = {name: nearest.labels[name] for name in lacking if name in nearest.labels}
+    instead = f"has {_pairs(has)}" if has else f"has no {' and no '.join(lacking)}"
+    message = f"no live worker has {_pairs(wanted)}: {_NEVER}; the nearest, {nearest.name}, {instead}"
+    return Cause(kind="label", message=message, name=_pairs(lacking), workers=[nearest.id])
+
+
+def _resource(facts: Facts, labelled: Sequence[LiveWorker]) -> Cause:
+    needs = facts.terms.resources
+    for name, need in needs.items():
+        largest = max(labelled, key=lambda worker: worker.resources.get(name, 0.0))
+        if largest.resources.get(name, 0.0) < need:
+            return _too_small(name, need, largest)
+    return Cause(kind="resource", message=f"no live worker has {_amounts(needs)} together: {_NEVER}")
+
+
+def _too_small(name: str, need: float, largest: LiveWorker) -> Cause:
+    most = largest.resources.get(name, 0.0)
+    has = f"the largest, {largest.name}, has {_amount(name, most)}" if most else "none has any"
+    return Cause(
+        kind="resource",
+        message=f"no live worker has {_amount(name, need)}: {_NEVER}; {has}",
+        name=name,
+        count=need,
+        max=most,
+        workers=[largest.id] if most else [],
+    )
+
+
+def _is_able(worker: LiveWorker, facts: Facts) -> bool:
+    return (
+        worker.offers_task
+        and not worker.draining
+        and _serves(worker, facts.queue)
+        and is_satisfied(facts.terms.labels, worker.labels)
+        and _has(worker.resources, facts.terms.resources)
+    )
+
+
+def _serves(worker: LiveWorker, queue: str) -> bool:
+    return not worker.queues or queue in worker.queues
+
+
+def _has(resources: Mapping[str, float], needs: Mapping[str, float]) -> bool:
+    return all(resources.get(name, 0.0) >= need for name, need in needs.items())
+
+
+def _free(worker: LiveWorker) -> dict[str, float]:
+    return {name: total - worker.used.get(name, 0.0) for name, total in worker.resources.items()}
+
+
+def _agreeing(wanted: Mapping[str, str], labels: Mapping[str, str]) -> int:
+    return sum(labels.get(name) == value for name, value in wanted.items())
+
+
+def _all_of(workers: Sequence[LiveWorker]) -> str:
+    if len(workers) == 1:
+        return f"the only worker that could run it, {workers[0].name}, is"
+    return f"all {len(workers)} workers that could run it are"
+
+
+def _ids(workers: Sequence[LiveWorker]) -> list[str]:
+    return [worker.id for worker in workers[:NAMED]]
+
+
+def _pairs(labels: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in labels.items())
+
+
+def _amounts(needs: Mapping[str, float]) -> str:
+    return " and ".join(_amount(name, need) for name, need in needs.items())
+
+
+def _amount(name: str, amount: float) -> str:
+    return f"{format_size(amount) if name in SIZES else f'{amount:g}'} {name}"

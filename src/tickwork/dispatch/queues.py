@@ -1,0 +1,111 @@
+"""How much of each queue this node has handed to workers."""
+
+from collections import Counter as Counted
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from time import monotonic
+
+import msgspec
+import structlog
+from prometheus_client import Counter, Gauge
+
+from tickwork.model.errors import Invalid, NotFound, Unavailable
+from tickwork.model.job import QueueName
+from tickwork.model.page import Page
+from tickwork.model.queue import QueueSettings, QueueView
+from tickwork.store.port.dispatch import Lane, QueueStore
+
+_STARTED = Counter(
+    "tickwork_queue_started_total", "Executions of a queue that were handed to workers.", ["queue"]
+)
+_MOST_QUEUES = 200  # users make up their names
+_OTHERS = "(others)"  # no name that a queue could have
+_counters: dict[str, Counter] = {}
+
+
+def count_started(handed_out: Sequence[int], lanes: Mapping[int, Lane]) -> None:
+    """The lane of each."""
+    by_queue: dict[str, int] = {}
+    for lane, count in Counted(handed_out).items():
+        queue = lanes[lane].queue
+        by_queue[queue] = by_queue.get(queue, 0) + count
+    for queue, count in by_queue.items():
+        (_counters.get(queue) or _counter(queue)).inc(count)
+
+
+def _counter(queue: str) -> Counter:
+    name = queue if len(_counters) < _MOST_QUEUES else _OTHERS
+    return _counters.setdefault(name, _STARTED.labels(name))
+
+
+_MEASURED_EVERY = 10.0  # seconds, however often somebody asks
+_MOST_MEASURED = 200
+_DEPTH = Gauge("tickwork_queue_depth", "Executions that are due and wait in a queue.", ["queue"])
+_OLDEST = Gauge(
+    "tickwork_queue_oldest_age_seconds", "How long the oldest execution in a queue has waited.", ["queue"]
+)
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
+
+
+class Queues:
+    def __init__(self, store: QueueStore, may_go_on: Callable[[], None]) -> None:
+        self._store = store
+        self._may_go_on = may_go_on
+        self._measure_from = 0.0
+
+    async def list(self, tenant_id: int, limit: int, cursor: str | None = None) -> Page[QueueView]:
+        return await self._store.queues(tenant_id, limit, cursor)
+
+    async def get(self, tenant_id: int, name: str) -> QueueView:
+        if not _is_name(name):
+            raise NotFound("queue", name)
+        return await self._store.queue(tenant_id, name)
+
+    async def set(self, tenant_id: int, name: str, settings: QueueSettings) -> QueueView:
+        view = await self._store.set(tenant_id, _checked(name), settings)
+        self._may_go_on()
+        return view
+
+    async def pause(self, tenant_id: int, name: str) -> QueueView:
+        """Nothing more of it is handed out. What workers hold goes on, also what they were handed ahead of its time."""
+        view = await self._store.pause(tenant_id, _checked(name))
+        _log.info("queue paused", queue=name, tenant_id=tenant_id, waiting=view.depth)
+        return view
+
+    async def resume(self, tenant_id: int, name: str) -> QueueView:
+        await self.get(tenant_id, name)
+        view = await self._store.resume(tenant_id, name)
+        _log.info("queue resumed", queue=name, tenant_id=tenant_id, waiting=view.depth)
+        self._may_go_on()
+        return view
+
+    async def measure(self) -> None:
+        """Bring the metrics up to date, unless they are new enough or the database is away."""
+        if monotonic() < self._measure_from:
+            return
+        self._measure_from = monotonic() + _MEASURED_EVERY
+        with suppress(Unavailable):
+            loads = await self._store.loads(_MOST_MEASURED)
+            _DEPTH.clear()
+            _OLDEST.clear()
+            for load in loads:
+                _DEPTH.labels(load.name).set(load.depth)
+                _OLDEST.labels(load.name).set(load.oldest_age)
+
+
+def _is_name(name: str) -> bool:
+    try:
+        msgspec.convert(name, QueueName)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _checked(name: str) -> str:
+    if not _is_name(name):
+        raise Invalid.field(
+            "name",
+            f"{name[:80]!r} is not the name of a queue",
+            "up to 100 letters, digits, dots, dashes and underscores; a letter or digit first",
+        )
+    return name

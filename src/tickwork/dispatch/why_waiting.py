@@ -1,0 +1,242 @@
+"""Why an execution does not run: one function for each thing that may hold it, given all the facts."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from tickwork.dispatch.matching import busy_workers, unfit_workers
+from tickwork.model.execution import ExecutionStatus
+from tickwork.model.quantities import format_duration
+from tickwork.model.why_waiting import (
+    AHEAD_LIMIT,
+    NAMED,
+    BrokenDestination,
+    Cause,
+    CauseKind,
+    Facts,
+    LimitInForce,
+    OtherExecution,
+    Why,
+)
+from tickwork.store.port.dispatch import WhyStore
+
+_TOLD = 2  # causes that the summary tells of
+_AT_ONCE = "nothing holds it: it is handed to a worker within a moment"
+_END_BY_THEMSELVES: frozenset[CauseKind] = frozenset({"due", "retry", "rate"})
+_ENDS: dict[CauseKind, str] = {
+    "paused": "when its job is resumed",
+    "dependency": "when the executions that it depends on have completed",
+    "overlap": "when the execution before it has ended",
+    "breaker": "when the destination works again",
+    "queue_paused": "when the queue is resumed",
+    "no_task": "when a worker that offers the task connects",
+    "no_worker": "when a worker that serves the queue connects",
+    "label": "when a worker with these labels connects",
+    "resource": "when a worker with these resources connects",
+    "limit": "when the limit has room for it",
+    "rate": "when those ahead of it have started",
+    "busy": "when a worker has room and those ahead of it have started",
+}
+
+
+class Reasons:
+    def __init__(self, store: WhyStore) -> None:
+        self._store = store
+
+    async def of(self, tenant_id: int, job: int, scheduled_for: datetime) -> Why:
+        """Why this execution does not run, and when it will."""
+        return explain(await self._store.facts(tenant_id, job, scheduled_for))
+
+
+def explain(facts: Facts) -> Why:
+    causes = [*_causes(facts)] or [*_in_turn(facts)]
+    start, reason = _expected_start(facts, causes)
+    return Why(
+        status=facts.status,
+        summary=_sentence(causes),
+        causes=causes,
+        expected_start=start,
+        expected_start_reason=reason,
+    )
+
+
+def _causes(facts: Facts) -> Iterator[Cause]:
+    if facts.status.ended:
+        yield _ended(facts)
+    elif facts.status is ExecutionStatus.RUNNING:
+        yield _running(facts)
+    elif facts.worker:
+        yield _handed_ahead(facts)
+    else:
+        yield from _held(facts)
+        yield from _queue_paused(facts)
+        yield from _not_due(facts)
+        yield from unfit_workers(facts)
+        if not facts.is_held and facts.due_at <= facts.now:
+            yield from _used_up(facts)
+            yield from busy_workers(facts)
+
+
+def _in_turn(facts: Facts) -> Iterator[Cause]:
+    if facts.ahead:
+        yield Cause(kind="busy", message=f"{facts.in_line}, and it waits for its turn", count=facts.ahead)
+
+
+def _sentence(causes: Sequence[Cause]) -> str:
+    told = "; ".join(cause.message for cause in causes[:_TOLD]) or _AT_ONCE
+    more = len(causes) - _TOLD
+    text = f"{told}; and {more} more" if more > 0 else told
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _expected_start(facts: Facts, causes: Sequence[Cause]) -> tuple[datetime | None, str | None]:
+    """When the last of what holds it is over, if all of that ends by itself."""
+    if facts.status is not ExecutionStatus.PENDING:
+        return None, "it has ended" if facts.status.ended else "it has started"
+    for cause in causes:
+        if cause.kind not in _END_BY_THEMSELVES or cause.at is None:
+            return None, _ENDS[cause.kind]
+    return max((cause.at for cause in causes if cause.at), default=facts.now), None
+
+
+# What it is, when it does not wait
+
+
+def _ended(facts: Facts) -> Cause:
+    when = f" at {_clock(facts.finished_at)}" if facts.finished_at else ""
+    why = f": {facts.reason}" if facts.reason else ""
+    return Cause(kind="ended", message=f"it {_ended_as(facts.status)}{when}{why}", at=facts.finished_at)
+
+
+def _running(facts: Facts) -> Cause:
+    since = f" since {_clock(facts.started_at)}" if facts.started_at else ""
+    return Cause(kind="running", message=f"it is in the hands of worker {facts.worker}{since}")
+
+
+def _handed_ahead(facts: Facts) -> Cause:
+    message = f"worker {facts.worker} has it and starts it {_when(facts.due_at, facts.now)}"
+    return Cause(kind="due", message=message, at=facts.due_at)
+
+
+# What it waits for before it may be handed out
+
+
+def _held(facts: Facts) -> Iterator[Cause]:
+    if facts.is_held and facts.job_paused:
+        yield Cause(kind="paused", message=f"its job {facts.job} is paused", name=facts.job)
+    if facts.parents:
+        yield _dependent(facts.parents, facts.roots)
+    if facts.blocker:
+        yield _overlapping(facts.blocker)
+    if facts.is_held and facts.breaker:
+        yield _broken(facts.breaker, facts.now)
+
+
+def _dependent(parents: Sequence[OtherExecution], roots: Sequence[OtherExecution]) -> Cause:
+    if roots:
+        root = f"execution {roots[0].id}, which {_ended_as(roots[0].status)}"
+        others = f", and on {len(roots) - 1} more that did not complete" if len(roots) > 1 else ""
+        message = f"it depends on {root}{others}: it goes on when that was retried and has completed"
+    elif len(parents) == 1:
+        message = f"it depends on execution {parents[0].id}, which has not completed ({parents[0].status})"
+    else:
+        message = f"it depends on {len(parents):,} executions that have not completed"
+    named = [each.id for each in (roots or parents)[:NAMED]]
+    return Cause(kind="dependency", message=message, count=len(parents), executions=named)
+
+
+def _overlapping(blocker: OtherExecution) -> Cause:
+    message = (
+        f"execution {blocker.id} of the same job has not ended ({blocker.status}), and they must not overlap"
+    )
+    return Cause(kind="overlap", message=message, executions=[blocker.id])
+
+
+def _broken(broken: BrokenDestination, now: datetime) -> Cause:
+    trying = f"tried again {_when(broken.probe_at, now)}" if broken.probe_at else "being tried just now"
+    failed = f"{broken.destination} {broken.reason or 'fails'}"
+    error = f" ({broken.last_error})" if broken.last_error else ""
+    message = f"circuit breaker open: {failed}{error}; {trying}"
+    return Cause(kind="breaker", message=message, name=broken.destination, at=broken.probe_at)
+
+
+def _queue_paused(facts: Facts) -> Iterator[Cause]:
+    if facts.queue_paused:
+        yield Cause(kind="queue_paused", message=f"queue {facts.queue} is paused", name=facts.queue)
+
+
+def _not_due(facts: Facts) -> Iterator[Cause]:
+    if facts.due_at <= facts.now:
+        return
+    when = _when(facts.due_at, facts.now)
+    if facts.attempt > 1:
+        yield Cause(kind="retry", message=f"attempt {facts.attempt} is to start {when}", at=facts.due_at)
+    else:
+        yield Cause(kind="due", message=f"it is due {when}", at=facts.due_at)
+
+
+# What is used up just now
+
+
+def _used_up(facts: Facts) -> Iterator[Cause]:
+    for limit in facts.limits:
+        if limit.max_running is not None and limit.running >= limit.max_running:
+            yield _limit(facts, limit, limit.max_running)
+        next_start = _next_start(limit, facts.now)
+        if next_start > facts.now:
+            yield _rate(facts, limit, next_start)
+
+
+def _limit(facts: Facts, limit: LimitInForce, most: int) -> Cause:
+    runs = "runs" if limit.running == 1 else "run"
+    under = f"{limit.running} {runs} under {_whose(limit)}, and at most {most} may"
+    return Cause(
+        kind="limit",
+        message="; ".join(filter(None, [under, facts.in_line])),
+        name=limit.name,
+        count=limit.running,
+        max=most,
+        executions=[*limit.holders],
+    )
+
+
+def _rate(facts: Facts, limit: LimitInForce, next_start: datetime) -> Cause:
+    assert limit.rate is not None  # noqa: S101 (what has none is never used up)
+    turn = next_start + facts.ahead * limit.rate.interval
+    used_up = (
+        f"the rate of {_whose(limit)}, {limit.rate.amount} in {format_duration(limit.rate.per)}, is used up"
+    )
+    coming = f"its turn comes {_when(turn, facts.now)}"
+    message = f"{used_up}: {facts.in_line}, and {coming}" if facts.ahead else f"{used_up}: {coming}"
+    at = turn if facts.ahead <= AHEAD_LIMIT else None
+    return Cause(kind="rate", message=message, name=limit.name, count=facts.ahead, at=at)
+
+
+def _next_start(limit: LimitInForce, now: datetime) -> datetime:
+    """The bucket holds the whole amount: one more fits as soon as what is used reaches less than a period ahead."""
+    if limit.rate is None:
+        return now
+    return max(limit.used_until + limit.rate.interval - limit.rate.per, now)
+
+
+# Words
+
+
+def _whose(limit: LimitInForce) -> str:
+    return f"{'queue' if limit.kind == 'queue' else 'the key'} {limit.name}"
+
+
+def _ended_as(status: str) -> str:
+    by_itself = status in (ExecutionStatus.COMPLETED, ExecutionStatus.FAILED)
+    return status if by_itself else f"was {status}"
+
+
+def _when(at: datetime, now: datetime) -> str:
+    away = at - now
+    if away <= timedelta(0):
+        return "now"
+    rounded = timedelta(seconds=round(away.total_seconds())) if away >= timedelta(seconds=1) else away
+    return f"in {format_duration(rounded)}, at {_clock(at)}"
+
+
+def _clock(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,152 @@
+"""What a runner raises that is already told in full, and reported as it is."""
+
+import traceback
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from tickwork.model.errors import TIMEOUT
+from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
+from tickwork.model.json_codec import encode
+from tickwork.model.retry_policy import error_name
+from tickwork.model.task_context import Cancel, NoRetry, Snooze
+from tickwork.model.worker_protocol import Failure
+
+
+class AttemptFailed(Exception):
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class AttemptHeld(Exception):
+    """It was not begun: the circuit breaker of its destination is open."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class AttemptPostponed(Exception):
+    """Not tried, for this reason; it uses up no attempt."""
+
+    def __init__(self, seconds: float, reason: Failure) -> None:
+        super().__init__(reason.message)
+        self.seconds = seconds
+        self.reason = reason
+
+
+_MESSAGE_LIMIT = 4_000
+_TRACEBACK_LIMIT = 16_000
+_MOST_KINDS = 10
+
+
+class Ending(msgspec.Struct, array_like=True, frozen=True):
+    kind: AttemptOutcome
+    result: bytes | None = None
+    failure: Failure | None = None
+    snooze: float = 0.0
+    reason: str | None = None
+
+
+_GOES_ON = "its code was told to stop and goes on in the worker"
+_COMPLETED = Ending(AttemptOutcome.COMPLETED)
+
+
+def returned_value(value: Any) -> Ending:
+    """Completed with a Python value."""
+    if value is None:
+        return _COMPLETED
+    try:
+        return returned_json(encode(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        return failed("BadResult", f"the result cannot be written as JSON: {error}", retry=False)
+
+
+def returned_json(result: bytes | None) -> Ending:
+    if result is not None and len(result) > RESULT_LIMIT:
+        size = f"{len(result)} bytes of JSON; the limit is {RESULT_LIMIT}"
+        return failed(
+            "ResultTooLarge", f"the result has {size}: store it elsewhere and return where", retry=False
+        )
+    return Ending(AttemptOutcome.COMPLETED, result)
+
+
+def raised(error: BaseException) -> Ending:
+    match error:
+        case Snooze():
+            return Ending(AttemptOutcome.SNOOZED, snooze=error.seconds)
+        case Cancel():
+            return cancelled(_message(error) or "the task cancelled itself")
+        case AttemptPostponed():
+            return Ending(AttemptOutcome.SNOOZED, snooze=error.seconds, failure=error.reason)
+        case AttemptFailed():
+            return Ending(AttemptOutcome.FAILED, failure=error.failure)
+        case AttemptHeld():
+            failure = Failure("CircuitOpen", error.reason)
+            return Ending(AttemptOutcome.HELD, failure=failure, reason=error.reason)
+    failure = Failure(
+        error_name(type(error)),
+        _message(error),
+        _trace(error),
+        retry=not isinstance(error, NoRetry),
+        kinds=_kinds(error),
+    )
+    return Ending(AttemptOutcome.FAILED, failure=failure)
+
+
+def ending_of_call(call: Callable[[], Any]) -> Ending:
+    try:
+        return returned_value(call())
+    except BaseException as error:  # noqa: BLE001 (even SystemExit is only the end of this attempt)
+        return raised(error)
+
+
+def as_it_is(ending: Ending) -> Ending:
+    return ending
+
+
+def failed(kind: str, message: str, *, retry: bool = True) -> Ending:
+    return Ending(AttemptOutcome.FAILED, failure=Failure(kind, message, retry=retry))
+
+
+def timed_out(seconds: float) -> Ending:
+    told = f"did not end within {seconds:g} s"
+    return Ending(AttemptOutcome.FAILED, failure=Failure(TIMEOUT, told, kinds=["TimeoutError"]))
+
+
+def cancelled(reason: str) -> Ending:
+    return Ending(AttemptOutcome.CANCELLED, reason=reason)
+
+
+def going_on(ending: Ending) -> Ending:
+    """The same, of code that was told to stop and did not."""
+    replace = msgspec.structs.replace
+    if ending.failure:
+        return replace(
+            ending, failure=replace(ending.failure, message=f"{ending.failure.message}; {_GOES_ON}")
+        )
+    return replace(ending, reason="; ".join(filter(None, (ending.reason, _GOES_ON))))
+
+
+def _kinds(error: BaseException) -> list[str]:
+    """The classes of the error, from its own on."""
+    classes = (kind for kind in type(error).__mro__ if kind not in (BaseException, object))
+    return [error_name(kind) for kind in islice(classes, _MOST_KINDS)]
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:_MESSAGE_LIMIT]
+    except Exception as unprintable:  # noqa: BLE001 (whatever a user's __str__ raises)
+        return f"its message cannot be shown: {type(unprintable).__name__}"
+
+
+def _trace(error: BaseException) -> str:
+    """From the task's own code on, and the end of it if it is long, as that is where the cause is."""
+    trace = error.__traceback__
+    while trace and trace.tb_next and trace.tb_frame.f_globals.get("__name__", "").startswith(__package__):
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace))[-_TRACEBACK_LIMIT:]

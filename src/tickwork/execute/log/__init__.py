@@ -1,0 +1,1 @@
+"""What attempts print and log, on its way to the server."""

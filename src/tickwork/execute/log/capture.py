@@ -1,0 +1,93 @@
+"""What tasks print and log by Python's own means, heard on its way to where it goes."""
+
+import logging
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Protocol, TextIO
+
+from tickwork.model.attempt_log import text_of
+from tickwork.model.task_context import Listener
+
+OWN_LOGS = "tickwork"  # ours are about tasks, not by them; and ctx.log is heard before it gets here
+
+
+class Speaker(Listener, Protocol):
+    """An attempt that is being run."""
+
+    def print(self, stream: str, text: str) -> None: ...
+
+
+Find = Callable[[], Speaker | None]
+
+# Inherited by all that a task starts, except by threads of its own making.
+speaking: ContextVar[Speaker | None] = ContextVar("tickwork_speaking", default=None)
+
+
+class Capture:
+    """Stands in for stdout and stderr and listens to the root logger, while it is open."""
+
+    def __init__(self, find: Find = speaking.get) -> None:
+        self._find = find
+        self._handler = _Handler(find)
+        self._replaced: dict[str, _Overheard] = {}
+
+    def open(self) -> None:
+        if isinstance(sys.stdout, _Overheard):
+            return  # another worker of this process hears for all of them
+        for name in ("stdout", "stderr"):
+            self._replaced[name] = _Overheard(getattr(sys, name), name, self._find)
+            setattr(sys, name, self._replaced[name])
+        logging.getLogger().addHandler(self._handler)
+
+    def close(self) -> None:
+        for name, replaced in self._replaced.items():
+            if getattr(sys, name) is replaced:
+                setattr(sys, name, replaced.stream)
+        logging.getLogger().removeHandler(self._handler)
+
+
+class _Overheard:
+    """A text stream that passes on what is written, and has a speaker's words heard."""
+
+    def __init__(self, stream: TextIO, name: str, find: Find) -> None:
+        self.stream = stream
+        self._name = name
+        self._find = find
+
+    def write(self, text: str) -> int:
+        written = self.stream.write(text)
+        if speaker := self._find():
+            speaker.print(self._name, text)
+        return written
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+class _Handler(logging.Handler):
+    def __init__(self, find: Find) -> None:
+        super().__init__()
+        self._find = find
+
+    def emit(self, record: logging.LogRecord) -> None:
+        speaker = self._find()
+        if speaker and record.name.partition(".")[0] != OWN_LOGS:
+            speaker.log(record.levelname.lower(), _text_of_record(record))
+
+
+def _text_of_record(record: logging.LogRecord) -> str:
+    if isinstance(record.msg, dict) and "event" in record.msg:
+        return text_of(record.msg)  # by structlog
+    return text_of({"event": _message(record), "exc_info": record.exc_info, "stack": record.stack_info})
+
+
+def _message(record: logging.LogRecord) -> object:
+    try:
+        return record.getMessage()
+    except Exception:  # noqa: BLE001 (arguments that do not fit: the process's own log complains)
+        return record.msg

@@ -1,0 +1,36 @@
+"""A line in the worker's log for each attempt whose code failed, with the traceback."""
+
+import structlog
+
+from tickwork.execute.attempt import Attempt
+from tickwork.execute.attempt_ending import Ending
+from tickwork.log_rate_limit import LogLimit
+from tickwork.model.errors import TIMEOUT, one_line
+from tickwork.model.execution import AttemptOutcome
+from tickwork.model.ids import job_id
+
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
+
+
+class FailureLog:
+    def __init__(self) -> None:
+        self._limit = LogLimit(_log.warning, "attempt failed")
+
+    def tell(self, attempt: Attempt, ending: Ending) -> None:
+        failure = ending.failure
+        if ending.kind is not AttemptOutcome.FAILED or failure is None:
+            return
+        if self._limit.admits((attempt.run.task, failure.type)):
+            trace = {"exception": failure.traceback.rstrip()} if failure.traceback else {}
+            _log.warning(
+                "attempt timed out" if failure.type == TIMEOUT else "attempt failed",
+                execution=attempt.execution_id,
+                job=job_id(attempt.run.job),
+                task=attempt.run.task,
+                attempt=attempt.run.attempt,
+                error=one_line(failure.type, failure.message),
+                **trace,
+            )
+
+    def close(self) -> None:
+        self._limit.end_period()

@@ -1,0 +1,46 @@
+"""How each task is run, and what the runners share: threads and child processes."""
+
+from collections.abc import Iterable
+
+from tickwork.execute.attempt import Handler
+from tickwork.execute.blocked_loop import Watch
+from tickwork.execute.log.capture import Capture
+from tickwork.execute.runners.coroutine_runner import coroutine_handler, direct_handler
+from tickwork.execute.runners.process_runner import ProcessRunner
+from tickwork.execute.runners.thread_runner import ThreadRunner
+from tickwork.model.task import Runner, TaskDefinition
+
+_HERE = (Runner.COROUTINE, Runner.THREAD)  # in this process
+
+
+class Toolbox:
+    def __init__(self, tasks: Iterable[TaskDefinition], app: str | None) -> None:
+        self._threads = ThreadRunner()
+        self._processes = ProcessRunner(app)
+        self._capture = Capture()
+        self._watch = Watch()
+        tasks = list(tasks)
+        self._runs_users_code = any(task.runner in _HERE for task in tasks)
+        self.handlers = {task.name: self._handler(task) for task in tasks}
+
+    def _handler(self, task: TaskDefinition) -> Handler:
+        match task.runner:
+            case Runner.COROUTINE:
+                return coroutine_handler(task)
+            case Runner.THREAD:
+                return self._threads.handler(task)
+            case Runner.PROCESS:
+                return self._processes.handler(task)
+            case Runner.DIRECT:
+                return direct_handler(task)
+
+    def open(self) -> None:
+        if self._runs_users_code:
+            self._capture.open()
+            self._watch.open()
+
+    async def close(self) -> None:
+        self._watch.close()
+        self._capture.close()
+        self._threads.close()
+        await self._processes.close()

@@ -1,0 +1,118 @@
+"""The child process of tasks with process=True: reads a Run, writes its Ending, again and again.
+
+Started as `python -m tickwork.execute.runners.child_main module:app LOG_FORMAT LOG_LEVEL`.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from inspect import iscoroutinefunction
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import Any, BinaryIO
+
+import msgspec
+
+from tickwork.execute.attempt import context_of
+from tickwork.execute.attempt_ending import Ending, ending_of_call
+from tickwork.execute.load_app import load_app
+from tickwork.execute.log.capture import Capture
+from tickwork.execute.runners.child_log import Voice
+from tickwork.execute.runners.process_runner import CANCEL, LENGTH_BYTES
+from tickwork.execute.task_arguments import arguments_of
+from tickwork.log_setup import LogFormat, configure_logs
+from tickwork.model.task import TaskDefinition
+from tickwork.model.task_context import Context
+from tickwork.model.worker_protocol import Run
+
+_decode = msgspec.msgpack.Decoder(Run).decode
+
+
+class Cancellation:
+    """Of the one attempt that a child runs: after it, the child is ended."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._stop: Callable[[], object] | None = None
+
+    def ask(self) -> None:
+        self._asked = True
+        if self._stop:
+            self._stop()
+
+    def reaches(self, stop: Callable[[], object]) -> None:
+        self._stop = stop
+        if self._asked:
+            stop()
+
+
+def main(app: str, log_format: LogFormat, log_level: str) -> None:
+    voice = Voice(_take_over_stdout())
+    configure_logs(log_format, log_level)
+    tasks = load_app(app).definitions
+    runs: SimpleQueue[Run | None] = SimpleQueue()
+    busy = Event()
+    cancellation = Cancellation()
+    Thread(target=_read, args=(runs, busy, cancellation), daemon=True).start()
+    Capture(lambda: voice).open()
+    while run := runs.get():
+        voice.begin()
+        ending = _run(tasks[run.task], run, cancellation, voice)
+        busy.clear()  # before the answer: after it the next one may come
+        voice.end(ending)
+
+
+def _take_over_stdout() -> BinaryIO:
+    """So that nothing a task prints can get among the answers; it goes to stderr."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return answers
+
+
+def _read(runs: "SimpleQueue[Run | None]", busy: Event, cancellation: Cancellation) -> None:
+    source = sys.stdin.buffer
+    while length := source.read(LENGTH_BYTES):
+        message = source.read(int.from_bytes(length))
+        if message == CANCEL:
+            cancellation.ask()
+        else:
+            busy.set()
+            runs.put(_decode(message))
+    if busy.is_set():
+        os._exit(1)  # without its worker a task has lost the right to go on
+    runs.put(None)
+
+
+def _run(task: TaskDefinition, run: Run, cancellation: Cancellation, voice: Voice) -> Ending:
+    return ending_of_call(partial(_call, task, run, cancellation, voice))
+
+
+def _call(task: TaskDefinition, run: Run, cancellation: Cancellation, voice: Voice) -> Any:
+    context = context_of(run, voice)
+    cancellation.reaches(context.cancel)
+    result = task.function(**arguments_of(task, run, lambda: context))
+    return (
+        asyncio.run(_cancellable(result, context, cancellation))
+        if iscoroutinefunction(task.function)
+        else result
+    )
+
+
+async def _cancellable(result: Awaitable[Any], context: Context, cancellation: Cancellation) -> Any:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task  # noqa: S101 (for the type checker)
+
+    def cancel() -> None:
+        context.cancel()
+        with suppress(RuntimeError):  # the loop is closed: it has ended
+            loop.call_soon_threadsafe(task.cancel)
+
+    cancellation.reaches(cancel)
+    return await result
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])  # type: ignore[arg-type]

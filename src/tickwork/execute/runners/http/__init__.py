@@ -1,0 +1,1 @@
+"""HTTP jobs: one attempt is one request."""

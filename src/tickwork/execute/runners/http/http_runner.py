@@ -1,0 +1,192 @@
+"""Runs HTTP jobs: one attempt is one request, and its outcome is what the target answers."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.metadata import version
+from os import strerror
+from random import uniform
+from typing import NamedTuple
+
+import structlog
+from aiohttp import (
+    ClientConnectionError,
+    ClientConnectorDNSError,
+    ClientConnectorError,
+    ClientError,
+    ClientHandlerType,
+    ClientOSError,
+    ClientPayloadError,
+    ClientRequest,
+    ClientResponse,
+    ClientSession,
+    ClientSSLError,
+    ClientTimeout,
+    ConnectionTimeoutError,
+    DummyCookieJar,
+    ServerDisconnectedError,
+    TCPConnector,
+)
+
+from tickwork.execute.attempt_ending import AttemptFailed, AttemptPostponed
+from tickwork.execute.runners.http.destination_limit import Full, Rooms
+from tickwork.execute.runners.http.request import Call, content_of, headers_of, read_call
+from tickwork.execute.runners.http.response import (
+    PromptResponse,
+    failure_of,
+    header_bytes,
+    result_of,
+    too_large,
+)
+from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressGuard, AddressPolicy
+from tickwork.model.errors import TIMEOUT
+from tickwork.model.http_secret import hide
+from tickwork.model.ids import job_id
+from tickwork.model.worker_protocol import Failure, Run
+
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
+
+SecretsOf = Callable[[int], Awaitable[Sequence[str]]]
+
+# Common servers drop an idle connection after 5 seconds; a request must not cross with that.
+_KEEP_ALIVE = 4.0
+_LONGEST_REASON = 500
+_LONGEST_DETOUR = 6  # as a power of two: seconds after which a destination that was full is tried again
+
+
+class HttpLimits(NamedTuple):
+    connect: float = 5.0  # seconds to look up the name, and seconds to connect with TLS
+    header_bytes: int = 64 * 1024
+    body_bytes: int = 1024 * 1024
+    connections: int = 1000
+    connections_per_host: int = 100
+    patience: float = 1.0  # seconds to wait for one of these
+
+
+LIMITS_DEFAULT = HttpLimits()
+
+
+class HttpRunner:
+    """Make it inside the running loop. `secrets_of` gives a tenant's signing secrets: none, one, or the old
+    and the new one while they are being changed; it is awaited for every attempt, so it should remember."""
+
+    def __init__(
+        self,
+        policy: AddressPolicy,
+        secrets_of: SecretsOf,
+        limits: HttpLimits = LIMITS_DEFAULT,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._secrets_of = secrets_of
+        self._limits = limits
+        self._now = now
+        self._guard = AddressGuard(policy, limits.connect)
+        self._session = _open_session(self._guard, limits)
+        self._rooms = Rooms(limits.connections_per_host, limits.patience)
+
+    async def __call__(self, run: Run) -> bytes:
+        call = read_call(run.target or b"")
+        try:
+            async with asyncio.timeout(run.timeout), self._rooms.enter(call.destination):
+                return await self._request(call, run)
+        except Full as full:
+            raise self._detour(call, run) from full
+        except AddressDenied as denied:
+            _log.warning("an HTTP job was denied an address", job=job_id(run.job), denied=str(denied))
+            raise AttemptFailed(_denied(call.host)) from denied
+        except ClientError as error:
+            raise AttemptFailed(_fault(error, call)) from error
+        except TimeoutError as error:
+            told = f"{call.host} did not answer completely within {run.timeout:g} s"
+            raise AttemptFailed(Failure(TIMEOUT, told)) from error
+
+    def _detour(self, call: Call, run: Run) -> AttemptPostponed:
+        told = (
+            f"{self._limits.connections_per_host} requests to {call.destination} are under way and hardly any ends; "
+            "this one was not sent and comes again later"
+        )
+        longest = 2 ** min(run.attempt, _LONGEST_DETOUR)
+        return AttemptPostponed(uniform(longest / 2, longest), Failure("DestinationBusy", told))  # noqa: S311 (spread)
+
+    async def close(self) -> None:
+        await self._session.close()
+        await self._guard.close()
+
+    async def _request(self, call: Call, run: Run) -> bytes:
+        secrets = await self._secrets_of(run.tenant)
+        headers = headers_of(call, run, secrets, int(self._now()))
+        content = content_of(call, run) or None
+        async with self._session.request(
+            call.method, call.url, data=content, headers=headers, allow_redirects=False
+        ) as response:
+            return await self._judge(response, call.hidden)
+
+    async def _judge(self, response: ClientResponse, hidden: Sequence[str]) -> bytes:
+        if header_bytes(response) > self._limits.header_bytes:
+            raise AttemptFailed(too_large(response, f"{self._limits.header_bytes} bytes of headers"))
+        if not 200 <= response.status < 300:  # noqa: PLR2004 (2xx is what it is)
+            raise AttemptFailed(await failure_of(response, self._now(), hidden))
+        return await result_of(response, self._limits.body_bytes, hidden)
+
+
+def _open_session(guard: AddressGuard, limits: HttpLimits) -> ClientSession:
+    connector = TCPConnector(
+        resolver=guard,
+        socket_factory=guard.open_socket,
+        limit=limits.connections,
+        limit_per_host=limits.connections_per_host,
+        keepalive_timeout=_KEEP_ALIVE,
+    )
+    return ClientSession(
+        connector=connector,
+        cookie_jar=DummyCookieJar(),  # what one tenant's target sets must not reach another's
+        headers={"User-Agent": f"tickwork/{version('tickwork')}", "Accept-Encoding": "identity"},
+        timeout=ClientTimeout(total=None, sock_connect=limits.connect),
+        auto_decompress=False,
+        trust_env=False,
+        middlewares=[_send_once],
+        response_class=PromptResponse,
+    )
+
+
+async def _send_once(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
+    """aiohttp quietly repeats a GET, PUT or DELETE that lost its connection; an attempt is one request."""
+    try:
+        return await send(request)
+    except ClientConnectorError:
+        raise
+    except (ClientOSError, ServerDisconnectedError) as error:
+        raise ClientConnectionError(*error.args) from error
+
+
+_FAULTS: tuple[tuple[type[ClientError], str, str], ...] = (  # the first that fits
+    (ConnectionTimeoutError, "ConnectTimeout", "{host} did not accept a connection in time"),
+    (ClientConnectorDNSError, "DnsError", "{host} could not be looked up: {reason}"),
+    (ClientSSLError, "TlsError", "{host} offered no safe connection: {reason}"),
+    (ClientConnectorError, "ConnectError", "{host} could not be connected to: {reason}"),
+    (ClientConnectionError, "ConnectionLost", "{host} closed the connection before it had answered"),
+    (ClientPayloadError, "ConnectionLost", "{host} broke off in the middle of its answer: {reason}"),
+    (ClientError, "BadResponse", "{host} answered with broken HTTP: {reason}"),
+)
+
+
+def _denied(host: str) -> Failure:
+    """Where the name leads is for the server's log: names of a private network are not to be looked up through us."""
+    told = f"{host} is not on the public internet: HTTP jobs may call it only if TICKWORK_HTTP_ALLOW names its network"
+    return Failure("AddressDenied", told, retry=False)
+
+
+def _fault(error: ClientError, call: Call) -> Failure:
+    kind, words = next((kind, words) for fits, kind, words in _FAULTS if isinstance(error, fits))
+    return Failure(kind, words.format(host=call.host, reason=_reason(error, call.hidden)))
+
+
+def _reason(error: ClientError, hidden: Sequence[str]) -> str:
+    """The loop's own words for a connection that failed tell the address."""
+    cause = error.__cause__ or error
+    if isinstance(error, ClientConnectorError) and not isinstance(
+        error, ClientConnectorDNSError | ClientSSLError
+    ):
+        return strerror(cause.errno) if isinstance(cause, OSError) and cause.errno else "no address answered"
+    told = str(getattr(cause, "strerror", None) or getattr(cause, "message", None) or cause)
+    return hide(told, hidden)[:_LONGEST_REASON]

@@ -1,0 +1,82 @@
+"""An attempt as an HTTP request."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import NamedTuple
+
+import msgspec
+from yarl import URL
+
+from tickwork.execute.attempt_ending import AttemptFailed
+from tickwork.execute.runners.http.webhook_signature import sign
+from tickwork.model.destination import destination_of
+from tickwork.model.http_secret import hidden_texts
+from tickwork.model.http_target import target_errors
+from tickwork.model.ids import execution_id, from_micros, job_id
+from tickwork.model.job import HttpTarget
+from tickwork.model.worker_protocol import Failure, Run
+
+_WITHOUT_CONTENT = frozenset({"GET", "HEAD", "DELETE"})  # content has no meaning in these (RFC 9110, 9.3)
+_read_json = msgspec.json.Decoder(HttpTarget).decode
+
+
+class Call(NamedTuple):
+    """The part of a request that is the same for every attempt of a job."""
+
+    method: str
+    url: URL
+    host: str
+    destination: str
+    headers: Mapping[str, str]
+    has_content: bool
+    hidden: tuple[str, ...]  # what must not be kept of an answer or an error
+
+
+@lru_cache(maxsize=1024)
+def read_call(target: bytes) -> Call:
+    try:
+        read = _read_json(target)
+    except msgspec.DecodeError as error:
+        raise _bad_target(str(error)) from error
+    if errors := target_errors(read):
+        raise _bad_target("; ".join(f"{error.path}: {error.message}" for error in errors))
+    url = URL(read.url, encoded=True)  # as the user wrote it: a signed query breaks when it is quoted anew
+    host = url.raw_host or ""
+    has_content = read.method not in _WITHOUT_CONTENT
+    return Call(
+        read.method, url, host, destination_of(read.url), read.headers, has_content, hidden_texts(read)
+    )
+
+
+def _bad_target(message: str) -> AttemptFailed:
+    return AttemptFailed(Failure("BadTarget", message, retry=False))
+
+
+def content_of(call: Call, run: Run) -> bytes:
+    return run.payload if call.has_content else b""
+
+
+def headers_of(call: Call, run: Run, secrets: Sequence[str], timestamp: int) -> dict[str, str]:
+    execution = execution_id(run.job, from_micros(run.at))
+    headers = {
+        **call.headers,
+        "webhook-id": execution,
+        "webhook-timestamp": str(timestamp),
+        "tickwork-job": job_id(run.job),
+        "tickwork-scheduled-for": from_micros(run.at).isoformat().replace("+00:00", "Z"),
+        "tickwork-attempt": str(run.attempt),
+        "traceparent": _traceparent(execution, run.attempt),
+    }
+    if call.has_content:
+        headers["content-type"] = "application/json"
+    if secrets:
+        headers["webhook-signature"] = sign(secrets, execution, timestamp, content_of(call, run))
+    return headers
+
+
+def _traceparent(execution: str, attempt: int) -> str:
+    """One trace for all attempts at an execution, one span for each."""
+    trace = blake2b(execution.encode(), digest_size=16).hexdigest()
+    span = blake2b(f"{execution}.{attempt}".encode(), digest_size=8).hexdigest()
+    return f"00-{trace}-{span}-01"

@@ -1,0 +1,138 @@
+"""An answer that comes to the point: few provisional ones (status 1xx) before it."""
+
+from collections.abc import Sequence
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from itertools import chain
+from typing import NamedTuple
+
+import msgspec
+from aiohttp import ClientResponse
+from aiohttp.connector import Connection
+from aiohttp.http_exceptions import HttpProcessingError
+
+from tickwork.execute.attempt_ending import AttemptFailed
+from tickwork.model.http_secret import MARK
+from tickwork.model.json_limits import DEEPEST, json_fault
+from tickwork.model.worker_protocol import Failure
+
+SHOWN_BYTES = 4096  # of a body, in a result or a failure
+RETRY_AFTER_MAX = 86_400.0
+
+_PHRASES = {status.value: f" {status.phrase}" for status in HTTPStatus}
+_MAY_ASK_TO_WAIT = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+
+
+class _Body(NamedTuple):
+    start: bytes  # as much as can be shown
+    is_cut: bool  # there was more
+    size: int  # of all that was read
+
+
+async def result_of(response: ClientResponse, max_body_bytes: int, hidden: Sequence[str]) -> bytes:
+    """The status and the start of the body, as JSON. The body is read to its end so that the connection can
+    be used again, but no more of it is kept than is shown."""
+    body = await _read_body(response, max_body_bytes, hidden)
+    if body.size > max_body_bytes:
+        raise AttemptFailed(too_large(response, f"{max_body_bytes} bytes of body"))
+    return msgspec.json.encode({"status": response.status, "body": _body_value(response, body)})
+
+
+async def failure_of(response: ClientResponse, now: float, hidden: Sequence[str]) -> Failure:
+    body = await _read_body(response, SHOWN_BYTES, hidden)
+    return Failure(
+        f"Http{response.status}",
+        f"{response.url.host} answered {_status_words(response.status)}"
+        + (f": {_text(body)}" if body.start else ""),
+        retry=response.status != HTTPStatus.GONE,
+        retry_after=_retry_after(response, now),
+        kinds=[f"Http{response.status // 100}xx"],
+    )
+
+
+def too_large(response: ClientResponse, limit: str) -> Failure:
+    return Failure("ResponseTooLarge", f"{response.url.host} answered with more than {limit}")
+
+
+def header_bytes(response: ClientResponse) -> int:
+    return sum(map(len, chain.from_iterable(response.raw_headers)))
+
+
+async def _read_body(response: ClientResponse, limit: int, hidden: Sequence[str]) -> _Body:
+    """Read a little more than the limit; of what is hidden, not even a part is shown."""
+    longest = max((len(each.encode()) for each in hidden), default=0)
+    kept = SHOWN_BYTES + 1 + longest
+    start, size = b"", 0
+    async for chunk in response.content.iter_any():
+        start += chunk[: kept - len(start)]
+        size += len(chunk)
+        if size > max(limit, kept):
+            break
+    for each in hidden:
+        start = start.replace(each.encode(), MARK.encode())
+    if size > kept and longest:
+        start = start[:-longest]  # it may end with a part of one
+    return _Body(start[:SHOWN_BYTES], size > kept or len(start) > SHOWN_BYTES, size)
+
+
+def _body_value(response: ClientResponse, body: _Body) -> msgspec.Raw | str | None:
+    if not body.start:
+        return None
+    is_whole = "json" in response.content_type and not body.is_cut
+    is_json = is_whole and not json_fault(body.start, SHOWN_BYTES, DEEPEST - 1)
+    return msgspec.Raw(body.start) if is_json else _text(body)
+
+
+def _text(body: _Body) -> str:
+    text = body.start.decode(errors="replace").replace("\0", "\ufffd")  # PostgreSQL's text has no NUL
+    return text + "…" if body.is_cut else text
+
+
+def _status_words(status: int) -> str:
+    words = f"{status}{_PHRASES.get(status, '')}"
+    is_redirect = 300 <= status < 400  # noqa: PLR2004 (3xx is what it is)
+    return f"{words} (redirects are not followed: give the final URL)" if is_redirect else words
+
+
+def _retry_after(response: ClientResponse, now: float) -> float:
+    """Seconds that the target asks us to wait, given by it as seconds or as a date."""
+    asked = response.headers.get("Retry-After", "").strip()
+    if response.status not in _MAY_ASK_TO_WAIT or not asked:
+        return 0.0
+    seconds = float(asked) if asked.isascii() and asked.isdigit() else _seconds_until(asked, now)
+    return min(max(seconds, 0.0), RETRY_AFTER_MAX)
+
+
+def _seconds_until(date: str, now: float) -> float:
+    try:
+        at = parsedate_to_datetime(date)
+    except (ValueError, OverflowError):
+        return 0.0
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now
+
+
+_PROVISIONAL = (
+    20  # aiohttp would take in any number, and a flood of them leaves little time for other targets
+)
+
+
+class PromptResponse(ClientResponse):
+    async def start(self, connection: Connection) -> ClientResponse:
+        protocol = connection.protocol
+        if protocol is None:
+            return await super().start(connection)
+        read, left = protocol.read, _PROVISIONAL + 1
+
+        async def read_few():  # type: ignore[no-untyped-def]  # noqa: ANN202 (as the one it stands for)
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise HttpProcessingError(message=f"more than {_PROVISIONAL} provisional answers")
+            return await read()
+
+        protocol.read = read_few  # type: ignore[method-assign]
+        try:
+            return await super().start(connection)
+        finally:
+            protocol.read = read  # type: ignore[method-assign]

@@ -1,0 +1,174 @@
+"""Runs tasks in child processes, which can be killed. A child lives on for the next attempt."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import cast
+
+import msgspec
+
+from tickwork.execute.attempt import Attempt, Handler
+from tickwork.execute.attempt_ending import Ending, as_it_is, failed
+from tickwork.execute.runners.child_messages import Ended, FromChild, Said
+from tickwork.log_setup import logs_in_use
+from tickwork.model.errors import Invalid
+from tickwork.model.task import TaskDefinition
+
+LENGTH_BYTES = 4
+CANCEL = b""
+_INPUT, _OUTPUT = 0, 1
+_GRACE = 1.0  # seconds for a task that was told to stop, before its process is killed
+_FAREWELL = 1.0  # seconds for an idle child to leave by itself
+_LAST_WORDS = 0.2  # seconds for what a dead child had written to arrive
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode: Callable[[bytes], FromChild] = msgspec.msgpack.Decoder(FromChild).decode
+
+
+class ProcessRunner:
+    def __init__(self, app: str | None) -> None:
+        self._app = app
+        self._idle: list[_Child] = []
+
+    def handler(self, task: TaskDefinition) -> Handler:
+        if self._app is None:
+            raise Invalid.field(
+                "app",
+                f"task {task.name} runs in a child process, which must know where to import it",
+                'such as "tasks:app"',
+            )
+        return Handler(self._run, as_it_is)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(child.close() for child in self._idle))
+        self._idle.clear()
+
+    async def _run(self, attempt: Attempt) -> Ending:
+        try:
+            child = self._take_idle() or await _Child.start(self._app or "")
+        except OSError as error:
+            return failed("ProcessDied", f"no child process could be started: {error}")
+        try:
+            ending = await child.run(attempt)
+        except BaseException:
+            await child.stop()
+            raise
+        if ending is None:
+            return failed("ProcessDied", f"the child process {await child.bury()} before the task ended")
+        self._idle.append(child)
+        return ending
+
+    def _take_idle(self) -> "_Child | None":
+        while self._idle:
+            child = self._idle.pop()
+            if child.alive:
+                return child
+        return None
+
+
+class _Child(asyncio.SubprocessProtocol):
+    """Its exit counts, not the end of its output: what it has started may keep that open for long."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._process: asyncio.SubprocessTransport
+        self._attempt: Attempt
+        self._received = bytearray()
+        self._answer: asyncio.Future[Ending | None] = loop.create_future()
+        self._exited: asyncio.Future[None] = loop.create_future()
+
+    @classmethod
+    async def start(cls, app: str) -> "_Child":
+        """In a session of its own: Ctrl-C is for the worker, which lets running tasks end."""
+        _, child = await asyncio.get_running_loop().subprocess_exec(
+            cls,
+            *(sys.executable, "-m", "tickwork.execute.runners.child_main", app, *logs_in_use()),
+            stderr=None,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            start_new_session=True,
+        )
+        return child
+
+    @property
+    def alive(self) -> bool:
+        return not self._exited.done()
+
+    async def run(self, attempt: Attempt) -> Ending | None:
+        """None when it died before the task ended."""
+        self._attempt = attempt
+        self._answer = asyncio.get_running_loop().create_future()
+        self._send(_encode(attempt.run))
+        return await asyncio.shield(self._answer)  # which still comes when this is cancelled
+
+    async def stop(self) -> None:
+        """Let the task stop by itself, then kill it with all it has started."""
+        try:
+            self._send(CANCEL)
+            await asyncio.wait({self._answer}, timeout=_GRACE)
+        finally:
+            await self.bury()
+
+    async def bury(self) -> str:
+        """Kill it with all it has started, and say how it ended."""
+        with suppress(ProcessLookupError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.get_pid(), signal.SIGKILL)
+            else:
+                self._process.kill()
+        await asyncio.wait({self._exited})
+        status = self._process.get_returncode() or 0
+        self._process.close()
+        return f"was killed by signal {-status}" if status < 0 else f"left with exit code {status}"
+
+    async def close(self) -> None:
+        self._input.close()
+        await asyncio.wait({self._exited}, timeout=_FAREWELL)
+        await self.bury()
+
+    @property
+    def _input(self) -> asyncio.WriteTransport:
+        return cast("asyncio.WriteTransport", self._process.get_pipe_transport(_INPUT))
+
+    def _send(self, message: bytes) -> None:
+        with suppress(OSError, RuntimeError):  # it is gone, which shows soon enough
+            self._input.write(len(message).to_bytes(LENGTH_BYTES) + message)
+
+    def _hear(self, message: bytes) -> None:
+        match _decode(message):
+            case Said(now, page):
+                self._attempt.journal.copy(self._attempt, now, page)
+            case Ended(ending) if not self._answer.done():
+                self._answer.set_result(ending)
+
+    def _give_up(self) -> None:
+        if not self._answer.done():
+            self._answer.set_result(None)
+
+    # Called by the loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._process = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:  # noqa: ARG002 (there is only one)
+        self._received += data
+        while len(self._received) >= LENGTH_BYTES:
+            end = LENGTH_BYTES + int.from_bytes(self._received[:LENGTH_BYTES])
+            if len(self._received) < end:
+                return
+            self._hear(bytes(self._received[LENGTH_BYTES:end]))
+            del self._received[:end]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 (that it ended counts)
+        if fd == _OUTPUT:
+            self._give_up()
+
+    def process_exited(self) -> None:
+        if not self._exited.done():
+            self._exited.set_result(None)
+        if self._answer.done():
+            self._process.close()
+        else:
+            asyncio.get_running_loop().call_later(_LAST_WORDS, self._give_up)

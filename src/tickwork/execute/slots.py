@@ -1,0 +1,273 @@
+"""How many attempts the worker gets done, to say how many it can take."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from contextvars import Context as Variables
+from contextvars import copy_context
+from typing import Any, NamedTuple
+
+import structlog
+
+from tickwork.execute.attempt import Attempt, Slot
+from tickwork.execute.attempt_ending import Ending, cancelled, going_on, raised, timed_out
+from tickwork.execute.clock import DatabaseClock, Elapsed
+from tickwork.execute.lease import Lease
+from tickwork.execute.log.capture import speaking
+from tickwork.execute.ready_queue import Line
+from tickwork.execute.runners.coroutine_runner import remaining_steps
+
+_LOOK_AHEAD = (
+    0.25  # seconds: as long as servers hand over ahead of time, and soon enough for what comes after
+)
+_SAMPLE = 0.1  # seconds: a shorter measurement says little
+_HALF_LIFE = 10.0  # seconds: work comes in bursts, and what was possible in the last one is so in the next
+
+
+class Pace:
+    def __init__(self, elapsed: Elapsed) -> None:
+        self._elapsed = elapsed
+        self._since = elapsed()
+        self._done = 0
+        self._rate = 0.0
+
+    def count(self, done: int) -> None:
+        self._done += done
+
+    def ahead(self) -> int:
+        """How many more than it has slots for the worker will start soon, by its best rate of late."""
+        passed = self._elapsed() - self._since
+        if passed >= _SAMPLE:
+            faded = self._rate * 0.5 ** (passed / _HALF_LIFE)
+            self._rate = max(self._done / passed, faded)
+            self._since += passed
+            self._done = 0
+        return int(self._rate * _LOOK_AHEAD)
+
+    def forget(self) -> None:
+        """It was too optimistic: what comes now takes longer."""
+        self._rate = 0.0
+        self._done = 0
+        self._since = self._elapsed()
+
+
+_TURN = 0.005  # seconds a slot may run attempts that never wait before it lets others have the loop
+_AT_ONCE = 64  # slots to wake together
+_GRACE = 2.0  # seconds for code that was told to stop; after that its end is no longer waited for
+_STUCK_SHARE = 4  # one slot in so many held by code that will not stop: the worker is worn out
+_STUCK_FOR = 300.0  # seconds; likewise when any goes on for longer
+
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
+
+
+class _Begun(NamedTuple):
+    work: Coroutine[Any, Any, Any]
+    variables: Variables
+    awaited: Any
+
+
+class Slots:
+    def __init__(
+        self,
+        count: int,
+        clock: DatabaseClock,
+        lease: Lease,
+        *,
+        finish: Callable[[Attempt, Ending], None],
+        lease_over: Callable[[], None],
+        worn_out: Callable[[], None],
+    ) -> None:
+        self.running: dict[Attempt, None] = {}  # oldest first; only those that have had to wait
+        self._count = count
+        self._clock = clock
+        self._lease = lease
+        self._finish = finish
+        self._lease_over = lease_over
+        self._worn_out = worn_out
+        self._ready = Line()
+        self._tasks: set[Slot] = set()
+        self._resting: dict[asyncio.Future[None], None] = {}
+        self._coming = 0  # slots that were called and have not begun yet
+        self._stopping: set[Attempt] = set()
+        self._stuck: set[Attempt] = set()  # of these: told to stop, and went on
+        self._put = 0  # since the last beat
+        self._in_line = 0  # at the last beat
+        self._closed = False
+
+    @property
+    def usable(self) -> int:
+        return self._count - len(self._stopping)
+
+    def put(self, attempts: Sequence[Attempt]) -> None:
+        self._ready.extend(attempts)
+        self._put += len(attempts)
+        self.wake()
+
+    def surplus(self) -> list[Attempt]:
+        """Asked at every beat. Once some have stood in line since the last one: all those, from the end of the line,
+        that by the pace since then would have to stand there for longer still."""
+        begun = self._in_line + self._put - len(self._ready)
+        too_many = len(self._ready) - begun - self.usable if begun < self._in_line else 0
+        taken = [self._ready.pop() for _ in range(too_many)]
+        self._put, self._in_line = 0, len(self._ready)
+        return taken
+
+    def wake(self, at_once: int = 1) -> None:
+        """See to it that slots are on their way to what is ready."""
+        for _ in range(min(at_once, len(self._ready)) - self._coming):
+            if not self._wake_one() and not self._make_one():
+                return
+            self._coming += 1
+
+    def stop(self, attempt: Attempt, ending: Ending) -> None:
+        """End a running attempt in this way, whatever its code still does."""
+        if attempt.slot is None or attempt not in self.running or attempt.stopped_as is not None:
+            return  # once it has ended, its slot runs something else
+        attempt.stopped_as = ending
+        if attempt.context:
+            attempt.context.cancel()
+        attempt.slot.cancel()
+        self._stopping.add(attempt)
+        asyncio.get_running_loop().call_later(_GRACE, self._leave_behind, attempt)
+
+    def clear(self) -> None:
+        """Start none of those that are ready."""
+        self._ready.clear()
+
+    async def close(self) -> None:
+        self._closed = True
+        self.clear()
+        for rest in self._resting:
+            rest.cancel()
+        for attempt in list(self.running):
+            self.stop(attempt, cancelled("the worker was stopped"))
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_GRACE)
+        for slot in self._tasks:
+            slot.cancel()
+
+    def _wake_one(self) -> bool:
+        while self._resting:
+            rest, _ = self._resting.popitem()
+            if not rest.done():
+                rest.set_result(None)
+                return True
+        return False
+
+    def _make_one(self) -> bool:
+        if len(self._tasks) >= self._count:
+            return False
+        slot = asyncio.create_task(self._serve(), name="tickwork slot")
+        slot.add_done_callback(self._replace)
+        self._tasks.add(slot)
+        return True
+
+    def _replace(self, slot: Slot) -> None:
+        """A task may keep the slot it ran in and cancel it at any time."""
+        self._tasks.discard(slot)
+        if not self._closed:
+            self.wake()
+
+    async def _serve(self) -> None:
+        slot = asyncio.current_task()
+        assert slot  # noqa: S101 (for the type checker)
+        self._coming -= 1
+        while not self._closed:
+            if not self._ready:
+                await self._rest()
+            elif self._clock.elapsed() > self._lease.deadline:
+                self._lease_over()
+                await self._rest()
+            else:
+                await self._take_turn(slot)
+
+    async def _rest(self) -> None:
+        rest = asyncio.get_running_loop().create_future()
+        self._resting[rest] = None
+        try:
+            await rest
+        finally:
+            if rest.cancelled():
+                self._resting.pop(rest, None)
+            else:
+                self._coming -= 1
+
+    async def _take_turn(self, slot: Slot) -> None:
+        """Run what is ready, up to an attempt that has to wait or until others must have the loop."""
+        now = self._clock.elapsed()
+        turn_ends = now + _TURN
+        begun = None
+        while self._ready and not begun and now <= turn_ends:
+            attempt = self._ready.popleft()
+            if not attempt.settled:
+                begun = self._begin(attempt, now)
+                if begun:
+                    await self._see_through(attempt, begun, slot)
+                if slot.cancelling():
+                    await _absorb_cancellation(slot)
+            now = self._clock.elapsed()
+        if not begun:
+            await asyncio.sleep(0)
+
+    def _begin(self, attempt: Attempt, now: float) -> _Begun | None:
+        """Run the attempt up to where it has to wait; many never do."""
+        # The clock may have been corrected since the attempt was found to be due.
+        attempt.started = max(self._clock.at(now), attempt.run.not_before)
+        try:
+            work = attempt.handler.begin(attempt)
+            speaking.set(attempt)
+            variables = copy_context()
+            return _Begun(work, variables, variables.run(work.send, None))
+        except StopIteration as end:
+            ending = attempt.handler.conclude(end.value)
+        except BaseException as error:  # noqa: BLE001 (even SystemExit is only the end of this attempt)
+            ending = raised(error)
+        self._finish(attempt, ending)
+        return None
+
+    async def _see_through(self, attempt: Attempt, begun: _Begun, slot: Slot) -> None:
+        attempt.slot = slot
+        self.running[attempt] = None
+        self.wake(_AT_ONCE)
+        timer = asyncio.get_running_loop().call_later(attempt.run.timeout, self._time_out, attempt)
+        try:
+            ending = attempt.handler.conclude(await remaining_steps(*begun))
+        except GeneratorExit:
+            raise  # the loop is gone, and this slot with it
+        except BaseException as error:  # noqa: BLE001 (as above)
+            ending = raised(error)
+        finally:
+            timer.cancel()
+            del self.running[attempt]
+            self._stopping.discard(attempt)
+            self._stuck.discard(attempt)
+        self._finish(attempt, attempt.stopped_as or ending)
+
+    def _time_out(self, attempt: Attempt) -> None:
+        self.stop(attempt, timed_out(attempt.run.timeout))
+
+    def _leave_behind(self, attempt: Attempt) -> None:
+        if attempt not in self.running or not attempt.stopped_as or self._closed:
+            return
+        self._finish(attempt, going_on(attempt.stopped_as))
+        _log.warning(
+            "a task was told to stop and goes on; its slot stays taken until it ends",
+            task=attempt.run.task,
+            execution=attempt.execution_id,
+        )
+        self._stuck.add(attempt)
+        if len(self._stuck) * _STUCK_SHARE >= self._count:
+            self._worn_out()
+        asyncio.get_running_loop().call_later(_STUCK_FOR, self._lose_patience, attempt)
+
+    def _lose_patience(self, attempt: Attempt) -> None:
+        if attempt in self._stuck:
+            self._worn_out()
+
+
+async def _absorb_cancellation(slot: Slot) -> None:
+    """A cancellation that was meant for one attempt must not hit the next."""
+    while slot.uncancel():
+        pass
+    with suppress(asyncio.CancelledError):
+        await asyncio.sleep(0)

@@ -1,0 +1,74 @@
+"""Outcomes on their way to the server: kept until it says that they are recorded."""
+
+from collections.abc import Callable, Container
+from itertools import chain
+
+from tickwork.execute.attempt import Key
+from tickwork.model.worker_protocol import Outcome, Outcomes
+
+_BATCH = 5_000
+_LARGEST_BATCH = 1024 * 1024  # bytes of results and errors
+
+
+class Outbox:
+    def __init__(self, filled: Callable[[], None]) -> None:
+        self._filled = filled
+        self._waiting: list[Outcome] = []
+        self._size = 0  # bytes of results and errors that wait
+        self._sent: dict[int, list[Outcome]] = {}
+        self._number = 0
+
+    def add(self, outcome: Outcome) -> None:
+        if not self._waiting:
+            self._filled()
+        self._waiting.append(outcome)
+        if outcome.result or outcome.failure:
+            self._size += _size(outcome)
+
+    def next_batch(self) -> Outcomes | None:
+        if not self._waiting:
+            return None
+        count = _BATCH if self._size <= _LARGEST_BATCH else _how_many_fit(self._waiting[:_BATCH])
+        batch, self._waiting = self._waiting[:count], self._waiting[count:]
+        if self._size:
+            self._size -= sum(map(_size, batch))
+        self._number += 1
+        self._sent[self._number] = batch
+        return Outcomes(self._number, batch)
+
+    def acknowledge(self, number: int) -> list[Outcome]:
+        return self._sent.pop(number, [])
+
+    def resend(self, *, only: Container[Key]) -> None:
+        """Send again what no server has acknowledged."""
+        unacknowledged = chain(*self._sent.values(), self._waiting)
+        self._waiting = [outcome for outcome in unacknowledged if key_of(outcome) in only]
+        self._size = sum(map(_size, self._waiting))
+        self._sent.clear()
+        self._filled()
+
+    def clear(self) -> None:
+        self._waiting.clear()
+        self._size = 0
+        self._sent.clear()
+
+
+def key_of(outcome: Outcome) -> Key:
+    return (outcome.tenant, outcome.at, outcome.job, outcome.attempt)
+
+
+def _how_many_fit(outcomes: list[Outcome]) -> int:
+    """As many as a message may carry, and at least one."""
+    size = 0
+    for count, outcome in enumerate(outcomes):
+        size += _size(outcome)
+        if size > _LARGEST_BATCH:
+            return max(count, 1)
+    return len(outcomes)
+
+
+def _size(outcome: Outcome) -> int:
+    """Of what can be large in it."""
+    failure = outcome.failure
+    told = len(failure.message) + len(failure.traceback or "") if failure else 0
+    return len(outcome.result or b"") + told

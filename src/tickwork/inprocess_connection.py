@@ -1,0 +1,51 @@
+"""The connection between the gateway and a worker in the same process: what a WebSocket is for all others."""
+
+import asyncio
+
+import msgspec
+
+from tickwork.model.worker_protocol import FromServer, FromWorker
+
+
+class InProcessConnection:
+    """One connection seen from both ends: messages for the worker, bytes for the gateway."""
+
+    def __init__(self) -> None:
+        self._to_server: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._to_worker: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._decoder = msgspec.msgpack.Decoder(FromServer)
+        self.server_end = _ServerEnd(self._to_server, self._to_worker)
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing waits to be received."""
+        return self._to_worker.empty()
+
+    async def send(self, message: FromWorker) -> None:
+        self._to_server.put_nowait(msgspec.msgpack.encode(message))
+
+    async def receive(self) -> FromServer:
+        message = await self._to_worker.get()
+        if message is None:
+            raise ConnectionError("the server closed the connection")
+        decoded: FromServer = self._decoder.decode(message)
+        return decoded
+
+    async def close(self) -> None:
+        self._to_server.put_nowait(None)
+
+
+class _ServerEnd:
+    def __init__(self, inbox: asyncio.Queue[bytes | None], outbox: asyncio.Queue[bytes | None]) -> None:
+        self._inbox = inbox
+        self._outbox = outbox
+
+    async def receive(self) -> bytes | None:
+        return await self._inbox.get()
+
+    async def send(self, message: bytes) -> None:
+        self._outbox.put_nowait(message)
+
+    async def close(self, code: int, reason: str) -> None:  # noqa: ARG002 (the worker only needs to know that it ended)
+        self._outbox.put_nowait(None)
+        self._inbox.put_nowait(None)

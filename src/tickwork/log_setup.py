@@ -1,0 +1,87 @@
+"""Logs on stderr: for eyes on a terminal, else JSON lines. No locals in tracebacks: they hold secrets."""
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any, Literal
+
+import structlog
+
+from tickwork.model.errors import printable
+
+LogFormat = Literal["auto", "json", "console"]
+
+_SHARED: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.PositionalArgumentsFormatter(),
+    structlog.processors.StackInfoRenderer(),
+]
+_in_use: tuple[LogFormat, str] = ("auto", "info")
+_FALSE_ALARM = "ASGI callable returned without completing handshake."  # uvicorn, of workers that are refused
+_QUIET = ("asyncio", "httpx2", "httpcore2", "uvicorn", "websockets")
+
+
+def configure_logs(log_format: LogFormat, level: str) -> None:
+    """Send our own logs and those of the libraries the same way."""
+    global _in_use  # noqa: PLW0603 (logging is global, too)
+    _in_use = (log_format, level)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *_SHARED,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(lambda record: record.msg != _FALSE_ALARM)
+    handler.setFormatter(_formatter(console=_wants_console(log_format)))
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def logs_in_use() -> tuple[LogFormat, str]:
+    """The format and level, for processes that this one starts."""
+    return _in_use
+
+
+def _wants_console(log_format: LogFormat) -> bool:
+    return sys.stderr.isatty() if log_format == "auto" else log_format == "console"
+
+
+def _formatter(*, console: bool) -> logging.Formatter:
+    render = _for_eyes() if console else _for_machines()
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_SHARED,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
+    )
+
+
+def _for_eyes() -> list[Any]:
+    return [
+        structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+        _harmless,
+        structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(),
+            pad_event_to=0,
+            sort_keys=False,
+            exception_formatter=structlog.dev.plain_traceback,
+        ),
+    ]
+
+
+def _harmless(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Errors and names are others' words: what would steer the terminal is shown, not done."""
+    return {name: printable(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
+def _for_machines() -> list[Any]:
+    return [
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(),
+    ]

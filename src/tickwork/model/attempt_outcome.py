@@ -1,0 +1,107 @@
+"""What a worker says became of an attempt, checked before anything is done with it, whichever way it came.
+
+An outcome that cannot be kept is not lost: the attempt has failed, and the error says what was wrong with it. One that
+no database could take would keep all others from being recorded.
+"""
+
+import msgspec
+
+from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
+from tickwork.model.json_limits import NUL, json_fault
+from tickwork.model.quantities import LONGEST
+from tickwork.model.worker_protocol import Failure, LogLine, Micros, Note, Outcome
+
+LATEST = 2**53  # micros beyond any real date: a worker's clock is not to be trusted blindly
+_LONGEST_WAIT = LONGEST.total_seconds()
+_WAITS = f"it is from 0 to {_LONGEST_WAIT:.0f}"
+_LONGEST_TYPE = 200
+_LONGEST_MESSAGE = 4_000
+_LONGEST_TRACEBACK = 16_000
+_LONGEST_REASON = 1_000
+_MOST_KINDS = 10
+_MOST_LINES = 2**31 - 1
+_LONGEST_LINE = 16 * 1024
+_LONGEST_LEVEL = 20
+
+
+def checked(outcome: Outcome, now: Micros) -> Outcome:
+    """The outcome as it can be recorded."""
+    kind, message = _fault(outcome)
+    if kind:
+        return failed_instead(outcome, Failure(kind, message, retry=False), now)
+    if outcome.failure is None and outcome.reason is None:
+        return outcome
+    return msgspec.structs.replace(
+        outcome,
+        failure=bounded(outcome.failure) if outcome.failure else None,
+        reason=_text(outcome.reason, _LONGEST_REASON) if outcome.reason else None,
+    )
+
+
+def failed_instead(outcome: Outcome, failure: Failure, now: Micros) -> Outcome:
+    """What cannot be recorded as it is. `now` stands for times that do not exist."""
+    started = outcome.started if _is_time(outcome.started) else now
+    finished = outcome.finished if _is_time(outcome.finished) else now
+    return Outcome(
+        outcome.tenant, outcome.at, outcome.job, outcome.attempt, AttemptOutcome.FAILED, started, finished,
+        failure=failure,
+    )  # fmt: skip
+
+
+def result_fault(result: bytes) -> str | None:
+    """What is wrong with the result of an attempt, if anything."""
+    return json_fault(result, RESULT_LIMIT)
+
+
+def bounded(failure: Failure) -> Failure:
+    """What is too long is cut; of a traceback the end is kept, as that is where the cause is."""
+    return msgspec.structs.replace(
+        failure,
+        type=_text(failure.type, _LONGEST_TYPE) or "Unknown",
+        message=_text(failure.message, _LONGEST_MESSAGE),
+        traceback=failure.traceback[-_LONGEST_TRACEBACK:].replace(NUL, "") if failure.traceback else None,
+        kinds=[_text(kind, _LONGEST_TYPE) for kind in failure.kinds[:_MOST_KINDS]],
+    )
+
+
+def makes_sense(note: Note) -> bool:
+    """One note that no database could take would keep all others from being kept."""
+    return (
+        0 <= note.first <= _MOST_LINES - len(note.lines)
+        and all(0 < line.at < LATEST for line in note.lines)
+        and (note.fraction is None or 0 <= note.fraction <= 1)
+        and 0 <= note.started < LATEST
+    )
+
+
+def bounded_note(note: Note) -> Note:
+    lines = [LogLine(line.at, line.level[:_LONGEST_LEVEL], line.text[:_LONGEST_LINE]) for line in note.lines]
+    message = note.message[:_LONGEST_REASON] if note.message else None
+    return msgspec.structs.replace(note, lines=lines, message=message)
+
+
+def _fault(outcome: Outcome) -> tuple[str, str]:
+    """What kind of error the outcome itself is, if it is one, and what is wrong."""
+    if not (_is_time(outcome.started) and _is_time(outcome.finished)):
+        return (
+            "BadOutcome",
+            f"the worker reported times that do not exist: {outcome.started}, {outcome.finished}",
+        )
+    if not 0 <= outcome.snooze <= _LONGEST_WAIT:
+        return "BadOutcome", f"the worker reported a snooze of {outcome.snooze} s; {_WAITS}"
+    if outcome.failure and not 0 <= outcome.failure.retry_after <= _LONGEST_WAIT:
+        return "BadOutcome", f"the worker reported a retry after {outcome.failure.retry_after} s; {_WAITS}"
+    if outcome.result is not None and outcome.kind is AttemptOutcome.COMPLETED:
+        fault = result_fault(outcome.result)
+        if fault:
+            return "BadResult", f"the result {fault}"
+    return "", ""
+
+
+def _is_time(at: Micros) -> bool:
+    return 0 < at < LATEST
+
+
+def _text(text: str, most: int) -> str:
+    """PostgreSQL's text has no NUL."""
+    return text[:most].replace(NUL, "")

@@ -1,0 +1,110 @@
+"""One that cannot be dealt with keeps no other from going on.
+
+What fails together is tried in halves until it is known which one it is; that one is set aside with the reason. It
+costs nothing as long as nothing fails. When many have to be set aside it is not they that are wrong: then the step
+fails as it would have, and the loop shows it.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from time import monotonic
+from typing import TypeVar
+
+import structlog
+from prometheus_client import Counter
+
+from tickwork.model.errors import TickworkError, Unavailable
+from tickwork.model.json_limits import NUL
+
+_MOST = 20  # set aside within
+_WHILE = 60.0  # seconds
+_OF_A_ROW = ("22", "23", "54")  # classes of SQLSTATE: bad data, a broken constraint, more than fits
+# What reading a row that makes no sense raises. Other errors are faults of ours: no row is given up for them.
+_FROM_DATA = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+    TickworkError,
+)
+_LONGEST_REASON = 300
+_SET_ASIDE = Counter(
+    "tickwork_set_aside_total", "Rows and reports set aside because they could not be dealt with.", ["loop"]
+)
+_log = structlog.get_logger("tickwork")
+Item = TypeVar("Item")
+
+
+class Isolation:
+    """Of one loop."""
+
+    def __init__(self, loop: str, clock: Callable[[], float] = monotonic) -> None:
+        self._loop = loop
+        self._clock = clock
+        self._last: deque[float] = deque(maxlen=_MOST)
+
+    async def each(
+        self,
+        items: Sequence[Item],
+        do: Callable[[Sequence[Item]], Awaitable[None]],
+        set_aside: Callable[[Item, Exception], Awaitable[None]],
+    ) -> None:
+        """Do all of them; those that fail alone are set aside."""
+        try:
+            await do(items)
+        except Exception as error:
+            if not is_of_a_row(error):
+                raise
+            if len(items) > 1:
+                middle = len(items) // 2
+                await self.each(items[:middle], do, set_aside)
+                await self.each(items[middle:], do, set_aside)
+            else:
+                self.note(error)
+                await set_aside(items[0], error)
+
+    async def alone(
+        self,
+        items: Sequence[Item],
+        do: Callable[[Item], Awaitable[None]],
+        set_aside: Callable[[Item, Exception], Awaitable[None]],
+    ) -> None:
+        """Do each by itself. Those that fail are set aside; if they are too many, the others are done all the same."""
+        too_many: Exception | None = None
+        for item in items:
+            try:
+                await do(item)
+            except Exception as error:
+                if not is_of_a_row(error):
+                    raise
+                try:
+                    self.note(error)
+                except type(error):
+                    too_many = error
+                else:
+                    await set_aside(item, error)
+        if too_many:
+            raise too_many
+
+    def note(self, error: Exception) -> None:
+        """One is to be set aside for this; raises it when that happens too often."""
+        now = self._clock()
+        if len(self._last) == _MOST and now - self._last[0] < _WHILE:
+            raise error
+        self._last.append(now)
+        _SET_ASIDE.labels(self._loop).inc()
+        _log.error("set aside what cannot be dealt with", loop=self._loop, error=reason_of(error))
+
+
+def is_of_a_row(error: Exception) -> bool:
+    """Whether it may be what one row or report holds that failed, and not the database or all of them."""
+    if isinstance(error, Unavailable):
+        return False
+    state: str | None = getattr(error, "sqlstate", None)
+    return state[:2] in _OF_A_ROW if state else isinstance(error, _FROM_DATA)
+
+
+def reason_of(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".replace(NUL, "")[:_LONGEST_REASON]

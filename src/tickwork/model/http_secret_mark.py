@@ -1,0 +1,86 @@
+"""The mark that answers show in the place of a secret, sent back.
+
+It keeps what is stored, but only for the destination that it was given for: else whoever may change a job could have
+its secrets sent to a server of his own.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from tickwork.model.destination import destination_of
+from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.http_secret import MARK, exchanged, is_secret, secret_parameters
+from tickwork.model.http_target import target_errors
+from tickwork.model.job import HttpTarget, JobRequest
+
+_HINT = "send the value itself"
+
+
+def may_refer(request: JobRequest) -> bool:
+    """Whether there may be a job whose secrets the marks in the request stand for."""
+    return request.key is not None and request.if_exists != "error"
+
+
+def mark_errors(target: HttpTarget) -> Iterator[FieldError]:
+    """Marks where the secrets themselves must stand."""
+    for name, value in target.headers.items():
+        if value == MARK and is_secret(name):
+            path = f"http.headers.{name[:80]}"
+            yield FieldError(path, f"{MARK} stands for a secret, and none is stored", _HINT)
+    for name, value in secret_parameters(target.url):
+        if value == MARK:
+            told = f"{name[:80]}={MARK} stands for a secret, and none is stored"
+            yield FieldError("http.url", told, _HINT)
+
+
+def unmarked(target: HttpTarget, stored: HttpTarget | None, given: Iterable[str]) -> HttpTarget:
+    """With what is stored in the place of marks. `given`: the headers that the request names itself. Invalid for what
+    is not stored, or was stored for another destination."""
+    if target_errors(target):
+        return target  # and refused for these
+    if stored is not None:
+        _refuse_elsewhere(target, stored, set(given))
+        target = _restored(target, stored)
+    if errors := list(mark_errors(target)):
+        raise Invalid(errors)
+    return target
+
+
+def _refuse_elsewhere(target: HttpTarget, stored: HttpTarget, given: set[str]) -> None:
+    if destination_of(target.url) == destination_of(stored.url):
+        return
+    meant_for = f"was given for {destination_of(stored.url)}, and the URL leads elsewhere"
+    errors = [
+        FieldError(
+            f"http.headers.{name[:80]}", meant_for, "send its value again; in a patch, null takes it away"
+        )
+        for name, value in target.headers.items()
+        if is_secret(name) and (value == MARK or name not in given)
+    ]
+    errors += [
+        FieldError("http.url", f"the value of {name[:80]} {meant_for}", _HINT)
+        for name, value in secret_parameters(target.url)
+        if value == MARK
+    ]
+    if errors:
+        raise Invalid(errors)
+
+
+def _restored(target: HttpTarget, stored: HttpTarget) -> HttpTarget:
+    headers = {name.lower(): value for name, value in stored.headers.items()}
+    values: dict[str, list[str]] = {}
+    for name, value in secret_parameters(stored.url):
+        values.setdefault(name, []).append(value)
+
+    def restore(name: str, value: str) -> str:
+        return values[name].pop(0) if value == MARK and values.get(name) else value
+
+    return msgspec.structs.replace(
+        target,
+        url=exchanged(target.url, restore),
+        headers={
+            name: headers.get(name.lower(), value) if value == MARK and is_secret(name) else value
+            for name, value in target.headers.items()
+        },
+    )

@@ -1,0 +1,210 @@
+"""What a worker says over plain REST, and what it is told.
+
+    register ──▶ claim ──▶ start ──▶ progress … ──▶ complete or fail
+                   ▲                                      │
+                   └──────────────────────────────────────┘
+    heartbeat, all the while: renews the lease, and tells what to stop
+
+Every one of these may be repeated when its answer was lost: that changes nothing and is answered as before.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from tickwork.model.errors import FieldError
+from tickwork.model.execution import AttemptOutcome, ExecutionStatus
+from tickwork.model.instant import Instant
+from tickwork.model.job import Duration, Name, QueueName
+from tickwork.model.placement import Key, Labels, Size
+from tickwork.model.quantities import parse_size
+from tickwork.model.task import NO_DEFAULTS, TaskDefaults, errors_of_defaults
+
+MOST_RESOURCE = 1e15
+LEAST_WEIGHT, MOST_WEIGHT = 0.01, 1000.0
+LONGEST_WAIT = 30.0  # seconds that a claim may wait
+MOST_CLAIMED = 100
+_LARGEST = 2**31 - 1
+
+TaskName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[^\x00-\x1f\x7f]{1,200}$", description="text of 1 to 200 characters, no control characters"
+    ),
+]
+AttemptNumber = Annotated[int, Meta(ge=1, le=_LARGEST)]
+Weight = Annotated[float, Meta(ge=LEAST_WEIGHT, le=MOST_WEIGHT)]
+Weights = Annotated[dict[QueueName, Weight], Meta(max_length=100)]
+Resources = Annotated[dict[Key, Size], Meta(max_length=20)]
+
+
+class TaskRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A task that a worker offers."""
+
+    name: TaskName
+    parameters: dict[str, Any] = {}  # JSON Schema of the payload; nothing is checked by an empty one
+    description: Annotated[str, Meta(max_length=10_000)] | None = None
+    defaults: TaskDefaults = NO_DEFAULTS  # of its jobs, for what they do not say themselves
+
+
+OfferedTask = TaskName | TaskRequest
+
+
+class WorkerRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A worker that comes in: the body of POST /workers."""
+
+    name: Name
+    tasks: Annotated[list[OfferedTask], Meta(min_length=1, max_length=1000)]
+    queues: Annotated[list[QueueName], Meta(max_length=100)] = []  # none named: all of them
+    weights: Weights = {}  # of queues: how much of its room each gets beside the others; 1 unless said
+    slots: Annotated[int, Meta(ge=1, le=10_000)] = 1
+    labels: Labels = {}
+    resources: Resources = {}  # "cpu": 4, "memory": "8Gi", "license": 2
+
+
+class RegisteredWorker(msgspec.Struct, frozen=True):
+    """A new worker. It must be heard of before its lease has run out."""
+
+    id: str
+    lease_seconds: float
+    heartbeat_seconds: float  # how often to send a heartbeat
+
+
+class StopRequest(msgspec.Struct, frozen=True):
+    """An attempt that the worker is to stop, told until it has reported how that ended."""
+
+    id: str
+    attempt: int
+    reason: str
+
+
+class Heartbeat(msgspec.Struct, frozen=True):
+    """The answer to a heartbeat: the lease counts anew from here."""
+
+    lease_seconds: float
+    drain: bool  # take nothing new, and leave when done
+    stop: list[StopRequest]
+
+
+class ClaimRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much a worker can take now, and how long it will wait for it."""
+
+    max: Annotated[int, Meta(ge=1, le=MOST_CLAIMED)] = 1
+    wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = 0.0  # seconds
+
+
+class ParentResult(msgspec.Struct, frozen=True):
+    """How a job ended that an execution depends on."""
+
+    job_id: str
+    name: str | None
+    key: str | None
+    task: str
+    status: ExecutionStatus | None  # None: it is no longer known
+    result: Any  # JSON
+
+
+class ClaimedExecution(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt in the hands of a worker, with all that is needed to run it."""
+
+    id: str
+    attempt: int
+    task: str
+    payload: Any  # JSON; a server writes it as msgspec.Raw, unread
+    timeout: float  # seconds
+    scheduled_for: Instant
+    deadline: Instant  # when its time is over if it is begun at once
+    parents: list[ParentResult] | None  # None: too large to be handed over; to be asked for one by one
+
+
+class ClaimedWork(msgspec.Struct, frozen=True):
+    """What a worker holds and has not begun."""
+
+    items: list[ClaimedExecution]
+    drain: bool  # take nothing new, and leave when done
+
+
+class StartReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    attempt: AttemptNumber
+
+
+class LogText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    text: Annotated[str, Meta(max_length=16 * 1024)]
+    level: Annotated[str, Meta(min_length=1, max_length=20)] = "info"
+
+
+LogLine = Annotated[str, Meta(max_length=16 * 1024)] | LogText
+
+
+class ProgressReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How far an attempt has come, what it logged since, or both."""
+
+    attempt: AttemptNumber
+    fraction: Annotated[float, Meta(ge=0, le=1)] | None = None
+    message: Annotated[str, Meta(max_length=1000)] | None = None
+    log: Annotated[list[LogLine], Meta(max_length=1000)] = []
+    first_line: Annotated[int, Meta(ge=0, le=_LARGEST // 2)] = (
+        0  # number of the first of these lines in its attempt
+    )
+
+
+class CompleteReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    attempt: AttemptNumber
+    result: Any = None
+
+
+class ErrorReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why an attempt failed. What is too long is cut."""
+
+    type: Annotated[str, Meta(min_length=1)]
+    message: str
+    traceback: str | None = None
+
+
+class FailReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    attempt: AttemptNumber
+    error: ErrorReport
+    retry: bool = True  # false: trying again is useless
+    retry_after: Duration = 0.0  # not sooner than this
+
+
+class ReportedAttempt(msgspec.Struct, frozen=True):
+    """An attempt as its worker reported it."""
+
+    id: str
+    attempt: int
+    outcome: AttemptOutcome | None  # None while it runs
+
+
+def amounts(resources: Mapping[str, str | float]) -> dict[str, float]:
+    """Resources as numbers; ValueError says which of them is none."""
+    return {name: _amount(name, given) for name, given in resources.items()}
+
+
+def errors_of_worker(worker: WorkerRequest) -> Iterator[FieldError]:
+    names = [task if isinstance(task, str) else task.name for task in worker.tasks]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            yield FieldError(f"tasks[{place}]", f"{name!r} stands here twice", "name each task once")
+        task = worker.tasks[place]
+        for error in errors_of_defaults(NO_DEFAULTS if isinstance(task, str) else task.defaults):
+            yield error._replace(path=f"tasks[{place}].defaults.{error.path}")
+    for name, given in worker.resources.items():
+        try:
+            _amount(name, given)
+        except ValueError as error:
+            yield FieldError(f"resources.{name}", str(error))
+    for queue in worker.weights:
+        if worker.queues and queue not in worker.queues:
+            yield FieldError(
+                f"weights.{queue}", "is not among queues", "name it there, or leave its weight out"
+            )
+
+
+def _amount(name: str, given: str | float) -> float:
+    amount = parse_size(given)
+    if not 0 <= amount <= MOST_RESOURCE:
+        raise ValueError(f"{name} is from 0 to {MOST_RESOURCE:g}; got {given}")
+    return amount

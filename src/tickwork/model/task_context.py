@@ -1,0 +1,133 @@
+"""How the jobs ended that an execution depends on, as its task sees them."""
+
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Protocol
+
+import msgspec
+import structlog
+
+from tickwork.model.attempt_log import task_logger
+from tickwork.model.execution import ExecutionStatus, Progress
+from tickwork.model.job import Duration
+from tickwork.model.quantities import parse_duration
+
+
+class ParentOutcome(msgspec.Struct, array_like=True, frozen=True):
+    job_id: str
+    name: str | None
+    key: str | None
+    task: str
+    status: ExecutionStatus | None  # None: it is no longer known
+    result: Any  # JSON
+
+
+_decode = msgspec.json.Decoder(list[ParentOutcome] | int | str).decode
+
+
+def read_outcomes(sent: bytes | None) -> list[ParentOutcome]:
+    if sent is None:
+        return []
+    match _decode(sent):
+        case int(size):
+            raise ValueError(
+                f"the results of the jobs it depends on have {size:,} bytes, too many to be handed over: "
+                "let them return references, or ask for them with a client"
+            )
+        case str(why):
+            raise ValueError(why)
+        case list(outcomes):
+            return outcomes
+    return []
+
+
+class Listener(Protocol):
+    """Hears what a task says while it runs, from any thread."""
+
+    def log(self, level: str, text: str) -> None: ...
+
+    def progress(self, fraction: float, message: str | None) -> None: ...
+
+
+class Context:
+    """What a task is given that has a parameter `ctx: Context`: about the attempt, and to speak of it."""
+
+    def __init__(
+        self,
+        *,
+        attempt: int = 1,
+        execution_id: str = "e0-0",
+        job_id: str = "j0",
+        scheduled_for: datetime | None = None,
+        listener: Listener | None = None,
+        parents: bytes | None = None,
+    ) -> None:
+        self.attempt = attempt
+        self.execution_id = execution_id
+        self.job_id = job_id
+        self.scheduled_for = scheduled_for or datetime.now(UTC)
+        self.latest_progress: Progress | None = None
+        self._listener = listener
+        self._parents = parents
+        self._cancelled = False
+
+    def __repr__(self) -> str:
+        return f"<Context of execution {self.execution_id}, attempt {self.attempt}>"
+
+    @cached_property
+    def log(self) -> structlog.stdlib.BoundLogger:
+        """A structlog logger, whose lines become the log of the attempt."""
+        return task_logger(self._keep, execution=self.execution_id, attempt=self.attempt)
+
+    @cached_property
+    def parents(self) -> list[ParentOutcome]:
+        """How those ended that this job depends on, in the order in which they were created."""
+        return read_outcomes(self._parents)
+
+    def result_of(self, parent: str) -> Any:
+        """The result of one of those, by its id, key, name or task."""
+        found = [each for each in self.parents if parent in (each.job_id, each.key, each.name, each.task)]
+        if len(found) != 1:
+            known = ", ".join(each.key or each.name or each.task for each in self.parents) or "nobody"
+            raise LookupError(
+                f"{parent!r} is {'several' if found else 'none'} of those it depends on: {known}"
+            )
+        return found[0].result
+
+    @property
+    def cancelled(self) -> bool:
+        """True once this attempt was cancelled or ran out of time. A task in a thread cannot be stopped from
+        outside: one that runs for long should look here now and then."""
+        return self._cancelled
+
+    def cancel(self) -> None:
+        """Tell the task to stop. Its worker does so; tests may."""
+        self._cancelled = True
+
+    def progress(self, fraction: float, message: str | None = None) -> None:
+        """Say how far the attempt has come, from 0 to 1."""
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"progress is a fraction between 0 and 1, not {fraction}")
+        self.latest_progress = Progress(fraction, message)
+        if self._listener:
+            self._listener.progress(fraction, message)
+
+    def _keep(self, level: str, text: str) -> None:
+        if self._listener:
+            self._listener.log(level, text)
+
+
+class NoRetry(Exception):
+    """Failed, and trying again is useless."""
+
+
+class Snooze(Exception):
+    """Run me again after this long. Uses up no attempt."""
+
+    def __init__(self, duration: Duration) -> None:
+        super().__init__(duration)
+        self.seconds = parse_duration(duration).total_seconds()
+
+
+class Cancel(Exception):
+    """End the execution as cancelled, for this reason."""

@@ -1,0 +1,216 @@
+"""What a worker and a server say to each other over their WebSocket: msgpack, batches both ways.
+
+    worker                         server
+    Hello        ──────────────▶            who I am, what I offer, what I still hold
+                 ◀──────────────   Welcome  your id and lease; what I hold that you do not: run it
+                 ◀──────────────   Runs     start these, each not before its time
+    Outcomes     ──────────────▶            what became of them
+                 ◀──────────────   Ack      recorded: forget them
+    Notes        ──────────────▶            what they log, and how far they have come
+                 ◀──────────────   Noted    kept: forget those lines
+    Beat         ──────────────▶            I live; these have been running for a while
+                 ◀──────────────   Renewed  your lease counts from when you sent that beat
+                 ◀──────────────   Revoke   stop these
+                 ◀──────────────   Drain    take nothing new, and leave when you are done
+    Drain        ──────────────▶            give me nothing new
+                 ◀──────────────   Drained  nothing more will come: leave when you are done
+
+Times are microseconds since 1970 by the database's clock; a worker maps them to its own monotonic clock.
+A worker repeats Outcomes until they are acknowledged, on any server; repeating changes nothing. Notes likewise:
+lines are numbered within their attempt.
+
+A worker is outside: what it sends is bounded here, as it is decoded, and by `model.outcome`.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from tickwork.model.execution import AttemptOutcome, ExecutionKey
+from tickwork.model.ids import from_micros
+from tickwork.model.job import Name, QueueName
+from tickwork.model.placement import Key as LabelName
+from tickwork.model.placement import Labels
+from tickwork.model.rest_worker import MOST_RESOURCE, TaskName, Weights
+
+LARGEST_MESSAGE = (
+    8 * 1024 * 1024
+)  # bytes from a worker; from a server it has no limit but what is in the jobs
+MOST_TOGETHER = 10_000  # outcomes, notes or lines in one message
+_MOST_HELD = 1_000_000
+
+Micros = int
+Key = tuple[int, Micros, int]  # tenant, scheduled for, job: an execution as the messages name it
+
+
+class Claim(msgspec.Struct, array_like=True, frozen=True):
+    """One attempt in somebody's hands. The attempt number fences it."""
+
+    tenant: int
+    at: Micros
+    job: int
+    attempt: int
+
+
+class Run(msgspec.Struct, array_like=True, frozen=True):
+    """Everything needed to run one attempt."""
+
+    tenant: int
+    at: Micros
+    job: int
+    attempt: int
+    task: str
+    payload: bytes  # JSON
+    timeout: float
+    not_before: Micros
+    target: bytes | None = None  # the HTTP call as JSON, for the built-in worker
+    priority: int = 2  # the smaller, the sooner, when slots are short
+    flow: int = 0  # those of the same urgency take turns by it
+    parents: bytes | None = None  # JSON: how those ended that it depends on
+
+
+class Failure(msgspec.Struct, array_like=True, frozen=True):
+    type: str
+    message: str
+    traceback: str | None = None
+    retry: bool = True  # False: trying again is useless
+    retry_after: float = 0.0  # not sooner than this many seconds
+    kinds: list[str] = []  # names of the error's class and of all that it derives from, to choose by
+
+
+class Outcome(msgspec.Struct, array_like=True, frozen=True):
+    """How one attempt ended."""
+
+    tenant: int
+    at: Micros
+    job: int
+    attempt: int
+    kind: AttemptOutcome
+    started: Micros
+    finished: Micros
+    result: bytes | None = None  # JSON
+    failure: Failure | None = None
+    snooze: float = 0.0  # seconds, for a snoozed one
+    reason: str | None = None  # for a cancelled or a held one
+
+
+class LogLine(msgspec.Struct, array_like=True, frozen=True):
+    at: Micros
+    level: str  # of ctx.log, or "stdout" and "stderr" for what was printed
+    text: str
+
+
+Together = Meta(max_length=MOST_TOGETHER)
+Credit = Annotated[int, Meta(ge=0, le=_MOST_HELD)]
+
+
+class Note(msgspec.Struct, array_like=True, frozen=True):
+    """News from one attempt: lines that it logged, numbered from `first` on, and its latest progress."""
+
+    tenant: int
+    at: Micros
+    job: int
+    attempt: int
+    first: int = 0
+    lines: Annotated[list[LogLine], Together] = []
+    fraction: float | None = None  # no news of progress
+    message: str | None = None
+    started: Micros = 0  # when the attempt began; 0 is not said
+
+
+def execution_key(message: Claim | Run | Outcome | Note) -> ExecutionKey:
+    return ExecutionKey(message.tenant, from_micros(message.at), message.job)
+
+
+class TaskOffer(msgspec.Struct, array_like=True, frozen=True):
+    name: TaskName
+    parameters: dict[str, Any]  # JSON Schema of the payload
+    description: Annotated[str, Meta(max_length=10_000)] | None = None
+    defaults: dict[str, Any] = {}  # of its jobs: priority, queue, timeout, retry
+
+
+class Hello(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+    name: Name
+    host: Annotated[str, Meta(max_length=255)]
+    version: Annotated[str, Meta(max_length=100)]
+    slots: Annotated[int, Meta(ge=1, le=_MOST_HELD)]
+    credit: Credit  # how many attempts it will take into its hands at once
+    tasks: Annotated[list[TaskOffer], Meta(max_length=1000)]
+    queues: Annotated[list[QueueName], Meta(max_length=100)] = []  # none named: all of them
+    weights: Weights = {}  # of queues: how much of its room each gets beside the others; 1 unless said
+    labels: Labels = {}
+    # What it has of each, in bytes or as a number.
+    resources: Annotated[
+        dict[LabelName, Annotated[float, Meta(ge=0, le=MOST_RESOURCE)]], Meta(max_length=20)
+    ] = {}
+    resume: Annotated[str, Meta(max_length=200)] | None = None  # the token of an earlier Welcome
+    holding: Annotated[list[Claim], Meta(max_length=_MOST_HELD)] = []
+
+
+class Welcome(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+    worker: int
+    token: str
+    lease: float  # seconds from when the Hello was sent
+    now: Micros
+    forget: list[Claim] = []  # held by the worker, but no longer its own
+
+
+class Refused(msgspec.Struct, tag=True, frozen=True):
+    """The lease is gone: drop everything and start anew as another worker."""
+
+    reason: str
+
+
+LEASE_RAN_OUT = Refused("the lease ran out and the work was given to others")
+
+
+class Runs(msgspec.Struct, tag=True, frozen=True):
+    items: list[Run]
+
+
+class Outcomes(msgspec.Struct, tag=True, frozen=True):
+    number: int
+    items: Annotated[list[Outcome], Together]
+
+
+class Ack(msgspec.Struct, tag=True, frozen=True):
+    number: int
+
+
+class Notes(msgspec.Struct, tag=True, frozen=True):
+    number: int
+    items: Annotated[list[Note], Together]
+
+
+class Noted(msgspec.Struct, tag=True, frozen=True):
+    number: int
+
+
+class Beat(msgspec.Struct, tag=True, frozen=True, kw_only=True):
+    sent: Annotated[float, Meta(ge=0, le=1e15)]  # the worker's monotonic clock
+    credit: Credit
+    # Started, not yet told, and still running.
+    running: Annotated[list[tuple[Claim, Micros]], Meta(max_length=_MOST_HELD)] = []
+
+
+class Renewed(msgspec.Struct, tag=True, frozen=True):
+    sent: float  # of the beat that this answers
+    now: Micros
+
+
+class Revoke(msgspec.Struct, tag=True, frozen=True):
+    items: list[Claim]
+    reason: str
+
+
+class Drain(msgspec.Struct, tag=True, frozen=True):
+    """From a worker: it takes nothing new. From a server: somebody wants the worker to do so."""
+
+
+class Drained(msgspec.Struct, tag=True, frozen=True):
+    pass
+
+
+FromWorker = Hello | Outcomes | Notes | Beat | Drain
+FromServer = Welcome | Refused | Runs | Ack | Noted | Renewed | Revoke | Drain | Drained

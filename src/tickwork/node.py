@@ -1,0 +1,377 @@
+"""A server node: the five stages, wired to one database.
+
+    define ──▶ trigger ──▶ dispatch ──▶ execute ──▶ record
+     jobs       fire         claim      workers     outcomes
+
+Every node does every duty. Nodes know nothing of each other; row locks in the database decide.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+import structlog
+from prometheus_client import Gauge
+
+from tickwork import __version__
+from tickwork.access.api_keys import Keys
+from tickwork.builtin_worker import BuiltInWorker
+from tickwork.config import Settings
+from tickwork.define.backfills import Backfills
+from tickwork.define.jobs import Jobs
+from tickwork.define.run_now import Runs
+from tickwork.dispatch.circuit_breakers import Breakers
+from tickwork.dispatch.claim import Claimer, Placer
+from tickwork.dispatch.connected_workers import Roster
+from tickwork.dispatch.lease_renewal import Renewer
+from tickwork.dispatch.queues import Queues
+from tickwork.dispatch.reconcile_leases import Reconciler
+from tickwork.dispatch.rescue import Rescuer
+from tickwork.dispatch.rest_workers import RestWorkers
+from tickwork.dispatch.revocation import Revoker
+from tickwork.dispatch.why_waiting import Reasons
+from tickwork.dispatch.worker_directory import Tasks, Workers
+from tickwork.dispatch.worker_gateway import Gateway
+from tickwork.loop import Loops
+from tickwork.model.errors import Unavailable
+from tickwork.model.schedule import Preview
+from tickwork.model.worker_protocol import Outcome
+from tickwork.record.dead_letters import DeadLetters
+from tickwork.record.execution_history import History
+from tickwork.record.log_feed import Feeds
+from tickwork.record.log_reader import Logs
+from tickwork.record.log_writer import Notekeeper
+from tickwork.record.outcomes import Recorder
+from tickwork.record.rest_worker_reports import Reports
+from tickwork.record.wait_for_execution import Waiting
+from tickwork.schedule.excluded_days import load_calendars
+from tickwork.schedule.parse import parse_schedule, timing_from_text
+from tickwork.schedule.preview import preview
+from tickwork.store.access_store import PostgresTenancyStore
+from tickwork.store.backfill_store import PostgresBackfillStore
+from tickwork.store.circuit_breaker_store import PostgresBreakerStore
+from tickwork.store.connect import VITAL
+from tickwork.store.database_clock import DatabaseClock
+from tickwork.store.database_errors import Condition
+from tickwork.store.dead_letter_store import PostgresDeadLetterStore
+from tickwork.store.dependency_store import PostgresDependencyStore
+from tickwork.store.dispatch_store import PostgresDispatchStore
+from tickwork.store.embedded.server import EmbeddedPostgres
+from tickwork.store.job_store import PostgresDefineStore
+from tickwork.store.log_store import PostgresLogStore
+from tickwork.store.migrate import upgrade
+from tickwork.store.outcome_store import PostgresRecordStore
+from tickwork.store.pool import CONNECTIONS, Database
+from tickwork.store.queue_store import PostgresQueueStore
+from tickwork.store.read_store import PostgresReadStore
+from tickwork.store.rest_worker_store import PostgresReportStore, PostgresWorkerStore
+from tickwork.store.retention import Partitions, PastJobs
+from tickwork.store.run_now_store import PostgresRunStore
+from tickwork.store.trigger_store import PostgresTriggerStore
+from tickwork.store.why_waiting_store import PostgresWhyStore
+from tickwork.trigger.fill_backfill import Backfiller
+from tickwork.trigger.fire import LEAD, Trigger
+from tickwork.trigger.queue_full import Backlogs
+from tickwork.trigger.zone_data_update import ZoneDataFollower
+
+_log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
+_CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
+_TICK = 0.05  # shorter than the lead, so that everything is handed out before its time
+_RELEASE = 0.2
+_SELDOM = 3600.0  # it is woken
+_FILL = 0.5
+_NOTE = 0.2
+_LOOK_AROUND = 0.5
+_VITAL_CONNECTIONS = 3
+_RECOVERY_CONNECTIONS = 2
+_CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS - _RECOVERY_CONNECTIONS
+_ANSWERS_KEPT = timedelta(hours=24)
+_PROMOTED = 1000
+
+
+class Node:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._opened = AsyncExitStack()
+        self._loops = Loops()
+        self._embedded: EmbeddedPostgres | None = None
+        self._built_in: BuiltInWorker | None = None
+        self._running = False
+        self.database_url = settings.database_url or ""
+        self.first_key: str | None = None  # the admin key, when this node made the database's first one
+
+    async def start(self) -> None:
+        await asyncio.gather(self.open(), asyncio.to_thread(load_calendars))
+        self._loops.start()
+        self._running = True
+        _log.info(
+            "server started",
+            version=__version__,
+            embedded_postgres=self._embedded is not None,
+            loops=len(self._loops.names()),
+        )
+        if self._settings.http:
+            self._built_in = BuiltInWorker(self._settings, self.gateway, self._tenancy, self.breakers)
+            self._built_in.start()
+
+    async def stop(self) -> None:
+        """Workers go to other nodes; what they reported until then is still recorded."""
+        if self._running:
+            _log.info("server stopping")
+        if self._built_in:
+            await self._built_in.stop()
+        await self.gateway.close()
+        self.end_streams()
+        await self._loops.stop()
+        with suppress(Unavailable):
+            while await self.step("record") or await self.step("notes"):
+                pass
+            await self.step("breakers")
+        self._recorder.close()
+        await self._opened.aclose()
+        if self._running:
+            _log.info("server stopped")
+
+    def end_streams(self) -> None:
+        """Those who follow something or wait for work here go to another node."""
+        self._feeds.close()
+        self.waiting.close()
+        self.rest_workers.close()
+
+    async def open(self) -> None:
+        """Everything but the loops: tests go on from here step by step."""
+        async with AsyncExitStack() as opening:
+            await self._open_database(opening)
+            self._compose()
+            self.first_key = await self.keys.first(self._settings.admin_key)
+            self._opened = opening.pop_all()
+
+    async def step(self, loop: str) -> bool:
+        """Do one step of a loop by hand; whether there may be more."""
+        return await self._loops.step(loop)
+
+    async def _open_database(self, opening: AsyncExitStack) -> None:
+        if not self._settings.database_url:
+            self._embedded = EmbeddedPostgres(self._settings.data_dir)
+            self.database_url = await asyncio.to_thread(self._embedded.start)
+            opening.push_async_callback(asyncio.to_thread, self._embedded.stop)
+        applied = await upgrade(self.database_url)
+        if applied:
+            _log.info("migrations applied", migrations=applied)
+        condition = Condition()
+        self._database = Database(self.database_url, size=_CONNECTIONS, condition=condition)
+        self._vital = Database(self.database_url, size=_VITAL_CONNECTIONS, limits=VITAL, condition=condition)
+        self._recovery = Database(self.database_url, size=_RECOVERY_CONNECTIONS, condition=condition)
+        for database in (self._database, self._vital, self._recovery):
+            await database.open()
+            opening.push_async_callback(database.close)
+        self._clock = DatabaseClock(self._vital)
+        self._partitions = Partitions(self._database, self._settings.history_days, making=self._vital)
+        await self._clock.read()
+        await self._partitions.make_ahead()
+
+    def _compose(self) -> None:
+        """By stage, in the order in which a job goes through them."""
+        self._read = PostgresReadStore(self._database, timing_from_text)
+        self._tenancy = PostgresTenancyStore(self._database)
+        self._triggers = PostgresTriggerStore(self._database)
+        self._dispatch = PostgresDispatchStore(self._database, self._vital, self._recovery, LEAD)
+        self._backfills = PostgresBackfillStore(self._database)
+        self._roster = Roster()
+        self._may_go_on = self._after_commit(self._something_waits)
+        self._compose_define()
+        self._compose_trigger()
+        self._compose_dispatch()
+        self._compose_record()
+        self._compose_gateway()
+        self._compose_upkeep()
+
+    def _compose_define(self) -> None:
+        define = PostgresDefineStore(self._database, timing_from_text, self._partitions.horizon)
+        runs = PostgresRunStore(self._database, timing_from_text)
+        self.keys = Keys(self._tenancy)
+        self.idempotency = self._tenancy
+        self.jobs = Jobs(
+            define,
+            self._read,
+            parse_schedule,
+            timing_from_text,
+            self._may_go_on,
+            self._until_stopped,
+            self._database.in_transaction,
+        )
+        self.runs = Runs(
+            runs,
+            self._read,
+            self._may_go_on,
+            self._after_commit(self._loops.waking("revoke")),
+        )
+        self.backfills = Backfills(
+            self._backfills,
+            self._read,
+            timing_from_text,
+            started=self._after_commit(self._loops.waking("backfill")),
+        )
+
+    def _compose_trigger(self) -> None:
+        backlogs = Backlogs(self._triggers, LEAD)
+        trigger = Trigger(
+            self._triggers,
+            timing_from_text,
+            Placer(self._roster).place,
+            self._partitions.make_for,
+            backlogs,
+            much_to_do=self._loops.waking("fire beside"),
+        )
+        backfiller = Backfiller(
+            self._backfills,
+            self._partitions.make_for,
+            work_arrived=self._loops.waking("claim"),
+        )
+        self._loops.add("fire", trigger.fire, every=_TICK)
+        # When there is much: one waits for the database while the other works.
+        self._loops.add("fire beside", trigger.fire, every=_SELDOM)
+        self._loops.add("backlogs", backlogs.learn, every=1)
+        self._loops.add("backfill", backfiller.fill, every=_FILL)
+        self._loops.add("release", self._release, every=_RELEASE)
+        self._loops.add("promote", self._promote, every=5)
+        self._loops.add("rounds", self._skip_rounds, every=1)
+        self._loops.add(
+            "zone data", ZoneDataFollower(self._triggers, timing_from_text, LEAD).follow, every=3600
+        )
+
+    def _compose_dispatch(self) -> None:
+        workers = PostgresWorkerStore(self._database, self._vital)
+        queues = PostgresQueueStore(self._database)
+        self.reasons = Reasons(PostgresWhyStore(self._database))
+        self.queues = Queues(queues, may_go_on=self._may_go_on)
+        self.workers, self.tasks = Workers(self._read, workers), Tasks(self._read)
+        self.rest_workers = RestWorkers(self._dispatch, workers, self._clock.micros)
+        self.breakers = Breakers(
+            PostgresBreakerStore(self._database),
+            something_failed=self._loops.waking("breakers"),
+            work_arrived=self._loops.waking("claim"),
+        )
+        self._claimer = Claimer(self._dispatch, self._roster, LEAD)
+        self._renewer = Renewer(self._dispatch, self._clock.micros)
+        self._revoker = Revoker(self._dispatch, self._roster)
+        self._loops.add("claim", self._claimer.claim, every=_TICK)
+        self._loops.add("renew", self._renewer.renew, every=1)
+        self._loops.add("revoke", self._revoker.revoke, every=_TICK)
+        self._loops.add("reconcile", Reconciler(self._dispatch, self._roster).reconcile, every=1)
+        self._loops.add("rescue", Rescuer(self._dispatch).rescue, every=1)
+        self._loops.add("slots", self._forget_slots, every=1)
+        self._loops.add("breakers", self.breakers.look_after, every=1)
+        _CONNECTED.set_function(lambda: len(self._roster))
+
+    def _compose_record(self) -> None:
+        records, logs = PostgresRecordStore(self._database), PostgresLogStore(self._database)
+        self._feeds = Feeds(logs)
+        self._recorder = Recorder(records, submitted=self._loops.waking("record"), recorded=self._go_on)
+        self.waiting = Waiting(self._read)
+        self._notekeeper = Notekeeper(logs, submitted=self._loops.waking("notes"), kept=self._feeds.wake)
+        self.logs = Logs(logs, self._read, self._feeds)
+        self.reports = Reports(
+            PostgresReportStore(self._database), self._recorder, self._notekeeper, self._clock.micros
+        )
+        self.history = History(records, self._read, self._after_commit(self._loops.waking("revoke")))
+        self.dead_letters = DeadLetters(
+            PostgresDeadLetterStore(self._database),
+            self._read,
+            self._may_go_on,
+        )
+        self._loops.add("record", self._recorder.record, every=1)
+        self._loops.add("notes", self._notekeeper.keep, every=_NOTE)
+        self._loops.add("waiting", self.waiting.look_around, every=_LOOK_AROUND)
+
+    def _compose_gateway(self) -> None:
+        """Where those come in that execute."""
+        self.gateway = Gateway(
+            self._dispatch,
+            self._roster,
+            self._renewer,
+            self._recorder,
+            self._notekeeper,
+            Keys(PostgresTenancyStore(self._vital)),  # a worker's next beat waits for this answer
+            now=self._clock.micros,
+            worker_came=self._loops.waking("claim"),
+            room_opened=self._use_room,
+            beat_heard=self._loops.waking("renew"),
+        )
+
+    def _compose_upkeep(self) -> None:
+        self._loops.add("clock", self._clock.read, every=5)
+        self._loops.add("storing", self._database.try_to_store, every=1)
+        self._loops.add("partitions", self._partitions.keep_up, every=600)
+        self._loops.add("past jobs", PastJobs(self._database, self._settings.history_days).forget, every=600)
+        self._loops.add("key use", self.keys.note_use, every=30)
+        self._loops.add("answers", self._forget_answers, every=600)
+        if self._embedded:
+            self._loops.add("postgres", self._embedded.keep_alive, every=1)
+
+    def _after_commit(self, then: Callable[[], None]) -> Callable[[], None]:
+        return partial(self._database.after_commit, then)
+
+    def _something_waits(self) -> None:
+        self._loops.wake("claim")
+        self.rest_workers.work_arrived()
+
+    async def _until_stopped(self, tenant_id: int, job: int) -> None:
+        if self._running:
+            await self._database.finish_after_commit(partial(self._revoker.until_stopped, tenant_id, job))
+
+    def _use_room(self) -> None:
+        if self._claimer.something_may_be_left:
+            self._loops.wake("claim")
+
+    def _go_on(self, outcomes: Sequence[Sequence[Outcome]]) -> None:
+        """Something ended: whoever waits for it is told, and a limit that held others back may let them through."""
+        self.waiting.recorded(outcomes)
+        if self._claimer.something_is_held_back:
+            self._loops.wake("claim")
+
+    async def _forget_slots(self) -> bool:
+        await self._dispatch.forget_slots()
+        return False
+
+    async def _release(self) -> bool:
+        released = await self._triggers.release_queued(_PROMOTED)
+        if released:
+            self._loops.wake("claim")
+        return released == _PROMOTED
+
+    async def _promote(self) -> bool:
+        until = self._partitions.horizon()
+        return await self._triggers.promote_held(until, _PROMOTED, self._partitions.make_for) == _PROMOTED
+
+    async def _skip_rounds(self) -> bool:
+        """Of jobs that depend on others which are not due in them."""
+        dependencies = PostgresDependencyStore(self._database)
+        return await dependencies.skip_rounds_without_parents(_PROMOTED) == _PROMOTED
+
+    async def _forget_answers(self) -> bool:
+        await self._tenancy.forget_answers(_ANSWERS_KEPT)
+        return False
+
+    async def preview(
+        self,
+        schedule: str | dict[str, Any],
+        timezone: str | None,
+        after: datetime | None = None,
+        count: int = 5,
+        viewer_timezone: str | None = None,
+    ) -> Preview:
+        now = await self._read.now()
+        return preview(schedule, timezone, now=now, after=after, count=count, viewer_timezone=viewer_timezone)
+
+    def ready(self) -> bool:
+        return all(wrong is None for wrong in self.health().values())
+
+    def health(self) -> Mapping[str, str | None]:
+        """What was looked at: nothing is wrong with it, or what."""
+        if not self._database.usable:  # then all loops fail, and that is no news
+            return {"database": ""}
+        return {"database": None} | {f"loop {name}": trouble for name, trouble in self._loops.troubles()}

@@ -1,0 +1,102 @@
+"""An execution's effect on the user's own PostgreSQL, committed together with the note that it is done.
+
+The note has the execution's id as its key. Whichever attempt comes later finds it, and is given the result instead of
+doing the work again. One that comes while an earlier one is still at work waits for its commit or rollback, because
+the note is written before the work begins.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+from weakref import WeakSet
+
+import msgspec
+
+from tickwork.model.execution import RESULT_LIMIT
+from tickwork.model.json_codec import encode
+from tickwork.model.task_context import Context, NoRetry
+from tickwork.outbox.database_driver import AsyncDriver, Driver, async_driver_of, driver_of
+
+P = ParamSpec("P")
+Connection = TypeVar("Connection")
+
+# PostgreSQL refuses this outside of a transaction. On a connection that commits each statement by itself, the note
+# would stand before there is an effect.
+_REQUIRE_TRANSACTION = "LOCK TABLE tickwork_outbox.done IN ROW EXCLUSIVE MODE"
+_BEGIN = """
+INSERT INTO tickwork_outbox.done (execution_id) VALUES (CAST({} AS text))
+ON CONFLICT DO NOTHING RETURNING execution_id
+"""
+_FINISH = """
+UPDATE tickwork_outbox.done SET result = CAST(CAST({} AS text) AS json) WHERE execution_id = CAST({} AS text)
+"""
+_RECORDED = "SELECT CAST(result AS text) FROM tickwork_outbox.done WHERE execution_id = CAST({} AS text)"
+
+_used: "WeakSet[Context]" = WeakSet()
+
+
+def once(
+    ctx: Context,
+    connection: Connection,
+    work: Callable[Concatenate[Connection, P], object],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> Any:
+    """Call work(connection, …) in a transaction of its own, once for the execution: however many attempts there
+    are, one of them commits. Gives back what that one returned, as JSON carries it."""
+    driver = driver_of(connection)
+    _check(ctx, driver)
+    with driver.transaction():
+        driver.value(_REQUIRE_TRANSACTION)
+        if driver.value(_BEGIN, ctx.execution_id):
+            result = _encoded(work(connection, *args, **kwargs))
+            driver.value(_FINISH, result, ctx.execution_id)
+        else:
+            result = driver.value(_RECORDED, ctx.execution_id)
+    return _settled(ctx, result)
+
+
+async def once_async(
+    ctx: Context,
+    connection: Connection,
+    work: Callable[Concatenate[Connection, P], Awaitable[object]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> Any:
+    """The same for async code."""
+    driver = async_driver_of(connection)
+    _check(ctx, driver)
+    async with driver.transaction():
+        await driver.value(_REQUIRE_TRANSACTION)
+        if await driver.value(_BEGIN, ctx.execution_id):
+            result = _encoded(await work(connection, *args, **kwargs))
+            await driver.value(_FINISH, result, ctx.execution_id)
+        else:
+            result = await driver.value(_RECORDED, ctx.execution_id)
+    return _settled(ctx, result)
+
+
+def _check(ctx: Context, driver: Driver | AsyncDriver) -> None:
+    if ctx in _used:
+        raise NoRetry(
+            "once was called before in this attempt: an execution has one transaction, so put all into it"
+        )
+    if driver.in_transaction():
+        raise NoRetry(
+            "once begins and commits the transaction itself: call it while none is open on the connection"
+        )
+
+
+def _encoded(result: object) -> str:
+    """What cannot be the result of an execution must fail before the effect is committed."""
+    try:
+        text = encode(result)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NoRetry(f"the result cannot be written as JSON: {error}") from None
+    if len(text) > RESULT_LIMIT:
+        raise NoRetry(f"the result has {len(text)} bytes of JSON; the limit is {RESULT_LIMIT}")
+    return text.decode()
+
+
+def _settled(ctx: Context, result: str) -> Any:
+    _used.add(ctx)
+    return msgspec.json.decode(result)

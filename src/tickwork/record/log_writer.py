@@ -1,0 +1,132 @@
+"""What attempts log and how far they have come → kept.
+
+Like outcomes, notes are collected while the last batch is being written and kept until the database has them. Unlike
+them they may be lost: when the database is away for long, the oldest make room.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from itertools import groupby
+
+from prometheus_client import Counter
+
+from tickwork.model.bad_row_isolation import Isolation
+from tickwork.model.execution import ExecutionKey, Progress
+from tickwork.model.ids import from_micros
+from tickwork.model.worker_protocol import LogLine, Note, execution_key
+from tickwork.store.port.record import Claimed, Logged, LogStore, ProgressNote
+
+_MOST = 200  # messages written together
+_MOST_BYTES = 32 * 1024 * 1024  # that wait for the database
+_OVERHEAD = 200  # bytes of a note or line besides its text, roughly
+_LINES = Counter("tickwork_log_lines_total", "Lines that attempts logged, kept or a repeat.")
+_DROPPED = Counter(
+    "tickwork_log_lines_dropped_total",
+    "Lines given up because the database was away for long, or could not take them.",
+)
+
+
+class _Submission:
+    __slots__ = ("noted", "notes", "size", "worker_id")
+
+    def __init__(self, worker_id: int, notes: Sequence[Note], noted: Callable[[], None]) -> None:
+        self.worker_id = worker_id
+        self.notes = notes
+        self.noted = noted
+        self.size = sum(map(_size, notes))
+
+
+class Notekeeper:
+    def __init__(
+        self,
+        store: LogStore,
+        submitted: Callable[[], None],
+        kept: Callable[[Collection[ExecutionKey]], None],
+    ) -> None:
+        self._store = store
+        self._submitted = submitted
+        self._kept = kept
+        self._waiting: deque[_Submission] = deque()
+        self._waiting_bytes = 0
+        self._batch: list[_Submission] = []
+        self._progress: dict[Claimed, ProgressNote] = {}
+        self._isolation = Isolation("notes")
+
+    def submit(self, worker_id: int, notes: Sequence[Note], noted: Callable[[], None]) -> None:
+        submission = _Submission(worker_id, notes, noted)
+        self._waiting.append(submission)
+        self._waiting_bytes += submission.size
+        while self._waiting_bytes > _MOST_BYTES:
+            dropped = self._next()
+            _DROPPED.inc(_count([dropped]))
+            dropped.noted()
+        self._submitted()
+
+    async def keep(self) -> bool:
+        """Write what came in; whether there was anything."""
+        if not self._batch:
+            self._take_batch()
+        await self._isolation.each(self._batch, self._write, self._give_up)
+        await self._say_progress()
+        batch, self._batch = self._batch, []
+        _LINES.inc(_count(batch))
+        for submission in batch:
+            submission.noted()
+        self._kept({execution_key(note) for submission in batch for note in submission.notes})
+        return bool(batch)
+
+    async def _write(self, batch: Sequence[_Submission]) -> None:
+        await self._store.keep(_logged(batch))
+
+    async def _give_up(self, submission: _Submission, _: Exception) -> None:
+        _DROPPED.inc(_count([submission]))
+
+    def _take_batch(self) -> None:
+        self._batch = [self._next() for _ in range(min(_MOST, len(self._waiting)))]
+        for submission in self._batch:
+            for note in submission.notes:
+                if note.fraction is not None:
+                    claimed = Claimed(execution_key(note), submission.worker_id, note.attempt)
+                    progress = Progress(note.fraction, note.message)
+                    started_at = from_micros(note.started) if note.started else None
+                    self._progress[claimed] = ProgressNote(claimed, progress, started_at)
+
+    def _next(self) -> _Submission:
+        submission = self._waiting.popleft()
+        self._waiting_bytes -= submission.size
+        return submission
+
+    async def _say_progress(self) -> None:
+        if self._progress:
+            left = await self._store.set_progress([*self._progress.values()])
+            self._progress = {note.claimed: note for note in left}
+
+
+def _logged(batch: Sequence[_Submission]) -> list[Logged]:
+    """The lines of each attempt in order and once, however they were cut into notes and repeated."""
+    lines: dict[tuple[ExecutionKey, int], dict[int, LogLine]] = {}
+    for submission in batch:
+        for note in submission.notes:
+            if note.lines:
+                of_attempt = lines.setdefault((execution_key(note), note.attempt), {})
+                of_attempt.update(enumerate(note.lines, note.first))
+    return [
+        Logged(key, attempt, first, run)
+        for (key, attempt), numbered in lines.items()
+        for first, run in _runs(numbered)
+    ]
+
+
+def _runs(numbered: dict[int, LogLine]) -> list[tuple[int, list[LogLine]]]:
+    """Lines whose numbers follow each other."""
+    in_order = enumerate(sorted(numbered.items()))
+    runs = [list(run) for _, run in groupby(in_order, lambda each: each[1][0] - each[0])]
+    return [(run[0][1][0], [line for _, (_, line) in run]) for run in runs]
+
+
+def _size(note: Note) -> int:
+    return _OVERHEAD + sum(_OVERHEAD + len(line.text) for line in note.lines)
+
+
+def _count(batch: Sequence[_Submission]) -> int:
+    return sum(len(note.lines) for submission in batch for note in submission.notes)

@@ -1,0 +1,179 @@
+"""Reports of workers that speak plain REST, on attempts that they hold.
+
+They go the way of all others; only the answer waits until they are recorded. A report that comes again finds what it
+said the first time, and is answered alike. Who reports on an attempt that is not his is told so, and need not be told
+to stop it any more.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from tickwork.model.access import Caller
+from tickwork.model.attempt_outcome import bounded, result_fault
+from tickwork.model.errors import Invalid, StaleAttempt, Unavailable
+from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus
+from tickwork.model.ids import execution_id, to_micros
+from tickwork.model.quantities import parse_duration
+from tickwork.model.rest_worker import (
+    CompleteReport,
+    FailReport,
+    LogText,
+    ProgressReport,
+    ReportedAttempt,
+    StartReport,
+)
+from tickwork.model.worker_protocol import Failure, LogLine, Micros, Note, Outcome
+from tickwork.store.port.record import AttemptStanding, ReportStore
+
+_PATIENCE = 10.0  # seconds for which the database may keep a report waiting
+
+
+class Recorder(Protocol):
+    def submit(
+        self, worker_id: int, outcomes: Sequence[Outcome], leases: Sequence[int], recorded: Callable[[], None]
+    ) -> None: ...
+
+    def refuse_stale(self) -> None: ...
+
+
+class Notekeeper(Protocol):
+    def submit(self, worker_id: int, notes: Sequence[Note], noted: Callable[[], None]) -> None: ...
+
+
+class Reports:
+    def __init__(
+        self, store: ReportStore, recorder: Recorder, notekeeper: Notekeeper, now: Callable[[], Micros]
+    ) -> None:
+        self._store = store
+        self._recorder = recorder
+        self._notekeeper = notekeeper
+        self._now = now
+
+    async def start(
+        self, caller: Caller, job: int, scheduled_for: datetime, report: StartReport
+    ) -> ReportedAttempt:
+        key = ExecutionKey(caller.tenant_id, scheduled_for, job)
+        if not await self._store.begin(key, report.attempt, caller.key_id):
+            raise _stale(report.attempt, await self._store.standing(key, report.attempt, caller.key_id))
+        return _reported(key, report.attempt, None)
+
+    async def progress(
+        self, caller: Caller, job: int, scheduled_for: datetime, report: ProgressReport
+    ) -> ReportedAttempt:
+        key = ExecutionKey(caller.tenant_id, scheduled_for, job)
+        standing = await self._store.standing(key, report.attempt, caller.key_id)
+        if standing.worker_id is None:
+            raise _stale(report.attempt, standing)
+        worker, note = standing.worker_id, self._note(key, report)
+        await _until_done(lambda noted: self._notekeeper.submit(worker, [note], noted))
+        return _reported(key, report.attempt, None)
+
+    async def complete(
+        self, caller: Caller, job: int, scheduled_for: datetime, report: CompleteReport
+    ) -> ReportedAttempt:
+        result = None if report.result is None else msgspec.json.encode(report.result)
+        if result is not None and (fault := result_fault(result)):
+            raise Invalid.field("result", fault, "store it elsewhere and report where")
+        key = ExecutionKey(caller.tenant_id, scheduled_for, job)
+        return await self._end(caller, key, report.attempt, AttemptOutcome.COMPLETED, result=result)
+
+    async def fail(
+        self, caller: Caller, job: int, scheduled_for: datetime, report: FailReport
+    ) -> ReportedAttempt:
+        key = ExecutionKey(caller.tenant_id, scheduled_for, job)
+        return await self._end(caller, key, report.attempt, AttemptOutcome.FAILED, failure=_failure(report))
+
+    async def _end(
+        self,
+        caller: Caller,
+        key: ExecutionKey,
+        attempt: int,
+        kind: AttemptOutcome,
+        *,
+        result: bytes | None = None,
+        failure: Failure | None = None,
+    ) -> ReportedAttempt:
+        standing = await self._store.standing(key, attempt, caller.key_id)
+        if standing.is_foreign:
+            raise _stale(attempt, standing)
+        if standing.worker_id is not None:
+            times = self._times(standing)
+            at = to_micros(key.scheduled_for)
+            outcome = Outcome(key.tenant_id, at, key.job_id, attempt, kind, *times, result, failure)
+            await self._record(standing.worker_id, outcome, standing.leases)
+            standing = await self._store.standing(key, attempt, caller.key_id)
+        elif standing.outcome is not kind:
+            self._recorder.refuse_stale()
+        if standing.outcome is not kind:
+            await self._store.let_go(key, attempt, caller.key_id, standing)
+            raise _stale(attempt, standing)
+        return _reported(key, attempt, kind)
+
+    async def _record(self, worker: int, outcome: Outcome, leases: Sequence[int]) -> None:
+        await _until_done(lambda recorded: self._recorder.submit(worker, [outcome], leases, recorded))
+
+    def _times(self, standing: AttemptStanding) -> tuple[Micros, Micros]:
+        now = self._now()
+        started = to_micros(standing.started_at) if standing.started_at else now
+        return started, max(started, now)
+
+    def _note(self, key: ExecutionKey, report: ProgressReport) -> Note:
+        now = self._now()
+        texts = [LogText(line) if isinstance(line, str) else line for line in report.log]
+        return Note(
+            key.tenant_id,
+            to_micros(key.scheduled_for),
+            key.job_id,
+            report.attempt,
+            report.first_line,
+            [LogLine(now, line.level, line.text) for line in texts],
+            report.fraction,
+            report.message,
+            now,
+        )
+
+
+async def _until_done(submit: Callable[[Callable[[], None]], None]) -> None:
+    done = asyncio.Event()
+    submit(done.set)
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await done.wait()
+    except TimeoutError:
+        raise Unavailable("the database takes too long; repeat the report") from None
+
+
+def _failure(report: FailReport) -> Failure:
+    try:
+        retry_after = parse_duration(report.retry_after).total_seconds()
+    except ValueError as wrong:
+        raise Invalid.field("retry_after", str(wrong)) from None
+    error = report.error
+    return bounded(Failure(error.type, error.message, error.traceback, report.retry, retry_after))
+
+
+def _reported(key: ExecutionKey, attempt: int, outcome: AttemptOutcome | None) -> ReportedAttempt:
+    return ReportedAttempt(execution_id(key.job_id, key.scheduled_for), attempt, outcome)
+
+
+def _stale(attempt: int, standing: AttemptStanding) -> StaleAttempt:
+    return StaleAttempt(f"attempt {attempt} is not in your hands: {_why(attempt, standing)}")
+
+
+def _why(attempt: int, standing: AttemptStanding) -> str:
+    if standing.is_foreign:
+        return "the execution is with a worker that was registered with another key"
+    if standing.attempt > attempt:
+        what = f"it ended as {standing.outcome}" if standing.outcome else "it was taken back"
+        return f"{what}, and the execution is at attempt {standing.attempt}"
+    if standing.attempt < attempt:
+        return f"the execution is only at attempt {standing.attempt}"
+    if standing.status.ended:
+        return f"the execution is {standing.status}" + (f" ({standing.reason})" if standing.reason else "")
+    if standing.status is ExecutionStatus.PENDING:
+        return "no worker has claimed it"
+    return "it runs with a worker that is connected by WebSocket"

@@ -1,0 +1,1 @@
+"""Schedules in the notations of other programs: AWS, systemd, crontab."""

@@ -1,0 +1,114 @@
+"""Days of the calendar: a set of them is known by its part in each month."""
+
+from collections.abc import Iterable
+from datetime import date
+from functools import cache
+from typing import NamedTuple, Protocol
+
+from tickwork.schedule.due.epoch import FIRST_DAY, LAST_YEAR
+
+_LENGTHS = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+class Days(Protocol):
+    def months_of(self, year: int) -> int:
+        """The months of that year that may have days of the set, for all others need not be looked at: bit n stands
+        for the n-th."""
+
+    def month(self, year: int, month: int) -> int:
+        """The days of that month that belong to the set: bit n stands for the n-th."""
+
+
+def first_day_from(days: Days, day: int) -> int | None:
+    """The first day of the set at or after one, both counted in days since 1970. Looks at 130 years at most."""
+    start = date.fromordinal(FIRST_DAY + day)
+    found = first_from(days.month(start.year, start.month), start.day) if start.year <= LAST_YEAR else -1
+    if found > 0:
+        return day_number(start.year, start.month, found)
+    later = start.month + 1
+    for year in range(start.year, LAST_YEAR + 1):
+        months = days.months_of(year)
+        while (month := first_from(months, later)) > 0:
+            mask = days.month(year, month)
+            if mask:
+                return day_number(year, month, first_from(mask, 1))
+            later = month + 1
+        later = 1
+    return None
+
+
+def day_number(year: int, month: int, day: int) -> int:
+    """Days since 1970."""
+    return date(year, month, day).toordinal() - FIRST_DAY
+
+
+@cache
+def month_length(year: int, month: int) -> int:
+    return 29 if month == 2 and year % 4 == 0 and (year % 100 or year % 400 == 0) else _LENGTHS[month]  # noqa: PLR2004
+
+
+def whole_month(year: int, month: int) -> int:
+    return (2 << month_length(year, month)) - 2
+
+
+def weekdays_of(year: int, month: int, weekdays: int) -> int:
+    """The days of the month that fall on some weekdays, Sunday being bit 0."""
+    return _pattern(_first_weekday(year, month), weekdays) & whole_month(year, month)
+
+
+@cache
+def _first_weekday(year: int, month: int) -> int:
+    return date(year, month, 1).isoweekday() % 7
+
+
+@cache
+def _pattern(first: int, weekdays: int) -> int:
+    """The days of a longest month that begins on the weekday `first`."""
+    return bits([day for day in range(1, 32) if weekdays >> (first + day - 1) % 7 & 1])
+
+
+def bits(values: Iterable[int]) -> int:
+    """A set of small numbers as one integer: bit n is set when n is in it."""
+    mask = 0
+    for value in values:
+        mask |= 1 << value
+    return mask
+
+
+def members(mask: int) -> list[int]:
+    return [value for value in range(mask.bit_length()) if mask >> value & 1]
+
+
+def first_from(mask: int, low: int) -> int:
+    """The smallest member that is at least `low`, or -1."""
+    rest = mask >> low
+    return low + (rest & -rest).bit_length() - 1 if rest else -1
+
+
+EVERY_HOUR = bits(range(24))
+EVERY_MINUTE = EVERY_SECOND = bits(range(60))
+
+
+class Times(NamedTuple):
+    hours: int
+    minutes: int
+    seconds: int = 1
+
+    def first_from(self, second: int) -> int:
+        """The first of these times at or after a second of the day, or -1."""
+        hour, rest = divmod(second, 3600)
+        if self.hours >> hour & 1 and (found := self._within_hour(rest)) >= 0:
+            return hour * 3600 + found
+        later = first_from(self.hours, hour + 1)
+        return later * 3600 + self._within_hour(0) if later >= 0 else -1
+
+    def _within_hour(self, second: int) -> int:
+        minute, rest = divmod(second, 60)
+        if self.minutes >> minute & 1 and (found := first_from(self.seconds, rest)) >= 0:
+            return minute * 60 + found
+        later = first_from(self.minutes, minute + 1)
+        return later * 60 + first_from(self.seconds, 0) if later >= 0 else -1
+
+    @property
+    def per_day(self) -> int:
+        return self.hours.bit_count() * self.minutes.bit_count() * self.seconds.bit_count()

@@ -1,0 +1,169 @@
+"""A time zone as stretches of time in which its clocks run evenly."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from io import BytesIO
+from struct import unpack_from
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from tickwork.schedule.due.days_and_times import Times
+from tickwork.schedule.due.epoch import DAY, END, from_seconds, to_seconds
+from tickwork.schedule.errors import Misread
+
+_DATA = "tzdata"
+_SECOND = timedelta(seconds=1)
+_HEADER, _COUNTS = (
+    44,
+    20,
+)  # of a part of the data: its length, and where it says how much there is of each kind
+_WEEKS = (52 * 7 * DAY, 53 * 7 * DAY)  # from one year's n-th Sunday of a month to the next year's
+_PROBE = 5 * DAY  # shorter than the time between two changes of a rule
+
+
+class Stretch(NamedTuple):
+    """From start until just before end, local time is UTC plus the offset; until then, UTC plus `before`."""
+
+    start: int
+    end: int
+    offset: int
+    before: int
+
+
+class Zone:
+    __slots__ = ("_disturbed", "_starts", "_stretches", "info", "name")
+
+    def __init__(self, name: str) -> None:
+        data = files(_DATA).joinpath("zoneinfo", *name.split("/")).read_bytes()
+        self.name = name
+        self.info = ZoneInfo.from_file(BytesIO(data), key=name)
+        self._stretches = tuple(self._walk(data))
+        self._starts = [stretch.start for stretch in self._stretches]
+        self._disturbed = frozenset(map(_disturbed, self._stretches[1:]))
+
+    def stretch(self, at: int) -> Stretch:
+        return self._stretches[max(bisect_right(self._starts, at) - 1, 0)]
+
+    def stretches(self, start: int, end: int) -> Sequence[Stretch]:
+        """Those that touch the time between two instants, in order."""
+        first = max(bisect_right(self._starts, start) - 1, 0)
+        return self._stretches[first : bisect_right(self._starts, end)]
+
+    def local(self, at: int) -> int:
+        """What the clocks on the wall say, as seconds since 1970 if this were UTC."""
+        return at + self.stretch(at).offset
+
+    def instant(self, local: datetime) -> int:
+        """When the wall clock first says so; where it never does, the moment it jumps past."""
+        early = to_seconds(local.replace(tzinfo=self.info, fold=0))
+        late = to_seconds(local.replace(tzinfo=self.info, fold=1))
+        return self.stretch(early).start if late < early else early
+
+    def day_start(self, day: int) -> int:
+        """The first instant of a local day, counted in days since 1970."""
+        stretch = self.stretch(day * DAY)
+        if stretch.start + 2 * DAY < day * DAY < stretch.end - 2 * DAY:
+            return day * DAY - stretch.offset
+        return self.instant(from_seconds(day * DAY).replace(tzinfo=None))
+
+    def disturbs(self, times: Times) -> bool:
+        """Whether its clocks ever skip or repeat one of these times of day."""
+        for low, length in self._disturbed:
+            first = times.first_from(low)
+            if (first if first >= 0 else DAY + times.first_from(0)) - low < length:
+                return True
+        return False
+
+    def _walk(self, data: bytes) -> Iterator[Stretch]:
+        start = 0
+        before = offset = self._offset(0)
+        for change in self._changes(data):
+            following = self._offset(change)
+            if change > 0 and following != offset:
+                yield Stretch(start, change, offset, before)
+                start, before, offset = change, offset, following
+        yield Stretch(start, END + DAY, offset, before)
+
+    def _changes(self, data: bytes) -> Iterator[int]:
+        """The instants at which the offset may change: those that the data lists, then those of its rule, if it has
+        one for all the years to come: two a year, each on the n-th of a weekday in a month."""
+        listed = _listed_changes(data)
+        yield from listed
+        if b"," not in data.rsplit(b"\n", 2)[1]:
+            return
+        last = max(listed[-1], 0) if listed else 0
+        found = self._first_by_rule(last)
+        while found:
+            yield from found
+            found = [self._year_later(change) for change in found]
+            found = [change for change in found if change < END]
+
+    def _first_by_rule(self, after: int) -> list[int]:
+        """The changes of the year that follows, to the second."""
+        probes = range(after, after + _WEEKS[1] + _PROBE, _PROBE)
+        return [self._change_between(low, low + _PROBE) for low in probes if self._differ(low, low + _PROBE)][
+            :2
+        ]
+
+    def _change_between(self, low: int, high: int) -> int:
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._differ(low, middle) else (middle, high)
+        return high
+
+    def _year_later(self, change: int) -> int:
+        return next(change + weeks for weeks in _WEEKS if self._differ(change + weeks - 1, change + weeks))
+
+    def _differ(self, one: int, other: int) -> bool:
+        return self._offset(one) != self._offset(other)
+
+    def _offset(self, at: int) -> int:
+        utc = from_seconds(at).replace(tzinfo=self.info)
+        return (self.info.fromutc(utc) - utc) // _SECOND
+
+
+def _disturbed(stretch: Stretch) -> tuple[int, int]:
+    """From which second of the day on local time was skipped or repeated when it began, and for how long."""
+    low, high = sorted((stretch.before, stretch.offset))
+    return (stretch.start + low) % DAY, high - low
+
+
+@cache
+def zone_named(name: str) -> Zone:
+    """The zone of that name, from the pinned data: nodes must agree whatever their system has."""
+    if name not in zone_names():
+        raise Misread(f"there is no time zone {name[:64]!r}", _suggestion(name[:64]))
+    return Zone(name)
+
+
+def zone_data_version() -> str:
+    return version(_DATA)
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    return frozenset(files(_DATA).joinpath("zones").read_text().split())
+
+
+def _listed_changes(data: bytes) -> tuple[int, ...]:
+    """As RFC 8536 has them: after a part with short numbers, which says how long it is, comes one with long ones."""
+    utc, standard, leap, changes, types, letters = unpack_from(">6l", data, _COUNTS)
+    second = _HEADER + changes * 5 + types * 6 + letters + leap * 8 + standard + utc
+    count = unpack_from(">6l", data, second + _COUNTS)[3]
+    return unpack_from(f">{count}q", data, second + _HEADER)
+
+
+def _suggestion(name: str) -> str:
+    wanted = name.strip().lower().replace(" ", "_")
+    known = {zone.lower(): zone for zone in sorted(zone_names())}
+    cities = {zone.rsplit("/", 1)[-1]: zone for zone in known}
+    near = (
+        [wanted] if wanted in known else [cities[city] for city in get_close_matches(wanted, cities, 1, 0.8)]
+    )
+    near = near or get_close_matches(wanted, known, 1)
+    return f"did you mean {known[near[0]]!r}?" if near else 'use an IANA name such as "Europe/Paris" or "UTC"'

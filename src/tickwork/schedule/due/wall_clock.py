@@ -1,0 +1,71 @@
+"""Due when the clocks on the wall of a place say so.
+
+Twice a year they skip some times and show others twice. `gap` says what becomes of a skipped time: it is
+due the moment the clocks jump past it, or not at all. `repeat` says whether a time shown twice is due
+once or twice.
+"""
+
+from typing import Literal, NamedTuple
+
+from tickwork.schedule.due.days_and_times import EVERY_HOUR, Days, Times, first_day_from
+from tickwork.schedule.due.epoch import BEGIN, DAY, END
+from tickwork.schedule.due.time_zone import Zone
+
+Gap = Literal["next", "skip"]
+Repeat = Literal["once", "twice"]
+
+
+class Dst(NamedTuple):
+    gap: Gap
+    repeat: Repeat
+
+
+ONCE_EACH = Dst("next", "once")  # what a person means by "at 02:30"
+AS_SHOWN = Dst("skip", "twice")  # what a person means by "every ten minutes"
+
+
+class WallClock(NamedTuple):
+    zone: Zone
+    days: Days
+    times: Times
+    dst: Dst
+
+    @property
+    def runs_evenly(self) -> bool:
+        """Whether clocks that jump by whole hours make no difference."""
+        return self.dst == AS_SHOWN and self.times.hours == EVERY_HOUR
+
+    def next_after(self, after: int) -> int | None:
+        at = max(after + 1, BEGIN)
+        while at < END:
+            stretch = self.zone.stretch(at)
+            local = at + stretch.offset
+            if self.dst.repeat == "once":
+                local = max(local, stretch.start + stretch.before)
+            due = self._next_local(local)
+            if due is None:
+                return None
+            if due - stretch.offset < stretch.end:
+                return due - stretch.offset
+            following = self.zone.stretch(stretch.end)
+            if self.dst.gap == "next" and due < stretch.end + following.offset:
+                return stretch.end
+            # Nothing is due until then, unless times just passed are about to be shown again.
+            at = max(stretch.end, due - 2 * DAY) if at < stretch.end - 2 * DAY else stretch.end
+        return None
+
+    def shows_between(self, low: int, high: int) -> bool:
+        """Whether one of the times lies in a span of local time, the end not included."""
+        due = self._next_local(low)
+        return due is not None and due < high
+
+    def _next_local(self, local: int) -> int | None:
+        """The first time of day on one of the days, at or after a local second."""
+        day, second = divmod(local, DAY)
+        first = first_day_from(self.days, day)
+        if first == day:
+            time = self.times.first_from(second)
+            if time >= 0:
+                return day * DAY + time
+            first = first_day_from(self.days, day + 1)
+        return None if first is None else first * DAY + self.times.first_from(0)

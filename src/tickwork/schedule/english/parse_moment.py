@@ -1,0 +1,203 @@
+"""Words for one instant: in 10 minutes, tomorrow at 9, next friday at 17:00, 24 december 2026 at 6pm."""
+
+import re
+from datetime import date, datetime, time, timedelta
+
+from tickwork.model.quantities import LONGEST
+from tickwork.schedule.due.epoch import from_seconds
+from tickwork.schedule.due.time_zone import Zone
+from tickwork.schedule.english.cursor import Cursor
+from tickwork.schedule.english.describe import WEEKDAYS as WEEKDAY_NAMES
+from tickwork.schedule.english.describe import clock
+from tickwork.schedule.english.parse_frequency import read_amounts, seconds_of
+from tickwork.schedule.english.parse_time_of_day import PARTS, Clock, in_part, read_time, take_part
+from tickwork.schedule.english.phrases import RECURRING
+from tickwork.schedule.english.words import LAST, MONTHS, WEEKDAYS, number_of, ordinal_of
+from tickwork.schedule.errors import Misread
+
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+
+
+def read_full_date(cursor: Cursor) -> str | None:
+    found = read_date(cursor)
+    return found.isoformat() if found else None
+
+
+def iso_date(cursor: Cursor) -> str:
+    cursor.at += 1
+    return _date(*map(int, cursor.before.split("-"))).isoformat()
+
+
+def read_date(cursor: Cursor) -> date | None:
+    """None, and no step, when no date comes next."""
+    start = cursor.at
+    weekday = cursor.take_one_of(WEEKDAYS)
+    cursor.take(",")
+    found = _read(cursor)
+    if found is None:
+        cursor.at = start
+    elif weekday and WEEKDAYS[weekday] != found.isoweekday() % 7:
+        raise Misread(
+            f"{found} is a {WEEKDAY_NAMES[found.isoweekday() % 7]}, not a {WEEKDAY_NAMES[WEEKDAYS[weekday]]}",
+            f'if the date is right: "{found} at 9am"',
+        )
+    return found
+
+
+def _read(cursor: Cursor) -> date | None:
+    if DATE.fullmatch(cursor.word):
+        return date.fromisoformat(iso_date(cursor))
+    day, month = _read_day_and_month(cursor)
+    if day is None or month is None or day == LAST:
+        return None
+    cursor.take(",")
+    if not YEAR.fullmatch(cursor.word):
+        return None
+    cursor.at += 1
+    return _date(int(cursor.before), month, day)
+
+
+def _read_day_and_month(cursor: Cursor) -> tuple[int | None, int | None]:
+    cursor.take("the")
+    month = MONTHS.get(cursor.word)
+    if month is not None:
+        cursor.at += 1
+        cursor.take("the")
+    day = ordinal_of(cursor.word) or number_of(cursor.word)
+    if day is not None:
+        cursor.at += 1
+    if month is None and day is not None:
+        cursor.take("of")
+        word = cursor.take_one_of(MONTHS)
+        month = MONTHS[word] if word else None
+    return day, month
+
+
+def _date(year: int, month: int, day: int) -> date:
+    try:
+        return date(year, month, day)
+    except ValueError as error:
+        raise Misread(f"{year}-{month:02}-{day:02} is not a date") from error
+
+
+_MARKS = {"now", "immediately", "today", "tomorrow", "tonight", "next", "this"}
+_DAY_AFTER_TOMORROW = ("day", "after", "tomorrow")
+_WEEK = 7
+
+
+def is_moment(cursor: Cursor) -> bool:
+    if not RECURRING.isdisjoint(cursor.words) or cursor.word in ("once", "twice"):
+        return False
+    dated = any(DATE.fullmatch(word) or YEAR.fullmatch(word) for word in cursor.words)
+    return (cursor.word == "in" and cursor.following != "the") or not _MARKS.isdisjoint(cursor.words) or dated
+
+
+def read_moment(cursor: Cursor, zone: Zone, now: datetime) -> datetime:
+    if cursor.take("now") or cursor.take("immediately") or cursor.take("right", "now"):
+        at = now
+    elif cursor.take("in"):
+        at = now + _read_delay(cursor)
+    elif cursor.words[-2:] == ["from", "now"]:
+        at = now + _read_delay(cursor)
+        cursor.take("from", "now")
+    else:
+        at = _read_day_and_time(cursor, zone, now)
+    if not cursor.done:
+        cursor.fail()
+    return at
+
+
+def _read_delay(cursor: Cursor) -> timedelta:
+    amounts = read_amounts(cursor)
+    if not amounts:
+        cursor.fail("a number of minutes, hours or days")
+    seconds = seconds_of(amounts)
+    if seconds > LONGEST.total_seconds():
+        raise Misread("a delay is at most 10 years")
+    return timedelta(seconds=seconds)
+
+
+def _read_day_and_time(cursor: Cursor, zone: Zone, now: datetime) -> datetime:
+    """The day and the time in either order."""
+    said = _read_at(cursor)
+    part = take_part(cursor)
+    day = _read_day(cursor, now.astimezone(zone.info).date())
+    if day is None:
+        cursor.fail("a day with its month and year, or tomorrow")
+    if cursor.before == "tonight":
+        part = "night"
+    part = part or take_part(cursor)
+    said = _read_at(cursor) if said is None else said
+    part = part or take_part(cursor)
+    second = _settle(cursor, said, part)
+    clock_time = (datetime.combine(day, time()) + timedelta(seconds=second)).time()
+    at = from_seconds(zone.instant(datetime.combine(day, clock_time)))
+    if at <= now:
+        raise Misread(f"{day} at {clock_time:%H:%M} has passed", 'such as "tomorrow at 9am"')
+    return at
+
+
+def _settle(cursor: Cursor, said: Clock | None, part: str | None) -> int:
+    if said is None:
+        if part is None:
+            cursor.fail("at and a time of day")
+        second = PARTS[part].usual * 3600
+        cursor.note(f'"{part}" is read as {clock(second)}')
+        return second
+    if said.midnight:
+        cursor.note('"midnight" is read as 00:00, the beginning of that day')
+    second = in_part(said, part).second if part else said.second
+    if part == "night" and second < PARTS["morning"].usual * 3600:
+        raise Misread(
+            "which night, before or after that day?", 'say the date whose hour it is: "tomorrow at 2am"'
+        )
+    return second
+
+
+def _read_at(cursor: Cursor) -> Clock | None:
+    before = cursor.at
+    at = cursor.take("at")
+    said = None if cursor.done else read_time(cursor, loose=at)
+    if said is None and at:
+        if cursor.word == "night":
+            cursor.at = before
+            return None
+        cursor.fail("a time of day")
+    return said
+
+
+def _read_day(cursor: Cursor, today: date) -> date | None:
+    if cursor.take("today") or cursor.take("tonight"):
+        return today
+    if cursor.take("this"):
+        return _this(cursor, today)
+    if cursor.take("tomorrow"):
+        return today + timedelta(days=1)
+    cursor.take("the") if cursor.words[cursor.at + 1 : cursor.at + 4] == list(_DAY_AFTER_TOMORROW) else None
+    if cursor.take(*_DAY_AFTER_TOMORROW):
+        return today + timedelta(days=2)
+    if cursor.take("next"):
+        return _next(cursor, today)
+    cursor.take("on")
+    return read_date(cursor)
+
+
+def _this(cursor: Cursor, today: date) -> date:
+    if cursor.word in PARTS:
+        return today
+    weekday = cursor.take_one_of(WEEKDAYS)
+    if weekday is None:
+        cursor.fail("a weekday, morning or evening")
+    return today + timedelta(days=(WEEKDAYS[weekday] - today.isoweekday()) % _WEEK)
+
+
+def _next(cursor: Cursor, today: date) -> date:
+    weekday = cursor.take_one_of(WEEKDAYS)
+    if weekday is None:
+        cursor.fail("a weekday")
+    day = today + timedelta(days=(WEEKDAYS[weekday] - today.isoweekday() - 1) % _WEEK + 1)
+    if day.isocalendar()[:2] == today.isocalendar()[:2]:
+        later = day + timedelta(days=_WEEK)
+        cursor.note(f'"next {weekday}" is read as the coming one, {day}; the one after is {later}')
+    return day

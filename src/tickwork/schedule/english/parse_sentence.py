@@ -1,0 +1,164 @@
+"""Words: a small grammar that names the word it did not understand instead of guessing."""
+
+import re
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from tickwork.schedule.cron.expression import Cron
+from tickwork.schedule.due.time_zone import Zone
+from tickwork.schedule.english.clause import Clause
+from tickwork.schedule.english.cursor import Cursor
+from tickwork.schedule.english.describe import clock
+from tickwork.schedule.english.parse_days import add_weekdays
+from tickwork.schedule.english.parse_frequency import read_amounts, settle_day
+from tickwork.schedule.english.parse_limits import Limits, take_limits
+from tickwork.schedule.english.parse_moment import is_moment, read_moment
+from tickwork.schedule.english.parse_time_of_day import PARTS, Clock, check_is_no_city, in_part, take_zone
+from tickwork.schedule.english.phrases import is_time, read_phrase
+from tickwork.schedule.english.words import WEEKDAYS
+from tickwork.schedule.errors import Misread
+
+_EARLY = 6 * 3600  # a night is over
+_LEAD = re.compile(r"(?:on\s+)?(?:the\s+)?", re.IGNORECASE)
+_ONCE_OR_EVERY = "once, or every time?"
+
+
+class Sentence(NamedTuple):
+    """What a text amounts to: one instant, or schedules to be joined with the options they share."""
+
+    zone: Zone | None
+    at: datetime | None
+    schedules: list[int | Cron | str]
+    options: dict[str, Any]
+    notes: tuple[str, ...]
+    counts_from_start: bool = False
+
+
+def read_text(text: str, zone: Zone, now: datetime) -> Sentence:
+    try:
+        return _read(text, zone, now)
+    except Misread as misread:
+        if misread.message != _ONCE_OR_EVERY:
+            raise
+        raise Misread(_ONCE_OR_EVERY, _clearer(text, zone, now)) from misread
+
+
+def _read(text: str, zone: Zone, now: datetime) -> Sentence:
+    cursor = Cursor(text)
+    own = take_zone(cursor)
+    if cursor.done:
+        cursor.fail("a schedule")
+    limits = take_limits(cursor)
+    if limits == Limits() and is_moment(cursor):
+        at = read_moment(cursor, own or zone, now)
+        return Sentence(own, at, [], {}, tuple(cursor.notes))
+    clauses = _read_clauses(cursor, limits)
+    schedules = [schedule for clause in clauses for schedule in clause.compile()]
+    counted = any(clause.counts_from_a_day for clause in clauses)
+    given = {"start": limits.start, "end": limits.end, "exclude": limits.exclude}
+    options = {name: value for name, value in given.items() if value}
+    return Sentence(own, None, schedules, options, tuple(cursor.notes), counted)
+
+
+def _read_clauses(cursor: Cursor, limits: Limits) -> list[Clause]:
+    if read_amounts(cursor) and cursor.done:
+        raise Misread(_ONCE_OR_EVERY)
+    cursor.at = 0
+    clauses = [Clause()]
+    while not cursor.done:
+        if read_phrase(cursor, clauses[-1]):
+            continue
+        check_is_no_city(cursor)
+        if _goes_on(cursor, clauses[-1]):
+            continue
+        if clauses[-1].empty or not cursor.take_one_of(("and", ",")):
+            cursor.fail()
+        cursor.take("and")
+        clauses.append(Clause(recurs=clauses[-1].recurs))
+    for clause in clauses:
+        _settle(cursor, clause, limits)
+    _check(cursor, clauses, limits)
+    for clause in clauses:
+        clause.leave_out(set(limits.weekdays), set(limits.months))
+    return clauses
+
+
+def _goes_on(cursor: Cursor, clause: Clause) -> bool:
+    """Every monday and every friday at 9 is one schedule, and so is every day, at 9am."""
+    days_only = Clause(recurs=clause.recurs, weekdays=clause.weekdays, workday_words=clause.workday_words)
+    joined = clause == days_only and clause.weekdays and cursor.ahead(2) in WEEKDAYS
+    if joined and (cursor.take("and", "every") or cursor.take("and", "each")):
+        add_weekdays(cursor, clause, more=True)
+        return True
+    times_only = clause == Clause(times=clause.times)
+    if cursor.word != "," or not (times_only or (not clause.timed and is_time(cursor, 1))):
+        return False
+    return cursor.take(",")
+
+
+def _settle(cursor: Cursor, clause: Clause, limits: Limits) -> None:
+    """Decide what the words leave open, and note it."""
+    settle_day(cursor, clause)
+    if clause.workday_words and "holidays" not in limits.exclude:
+        cursor.note('public holidays are not left out; add "except holidays in FR" to do so')
+    if clause.part:
+        clause.times = _times_in_part(cursor, clause, clause.part)
+    if clause.names_days and any(time.midnight for time in clause.times):
+        cursor.note('"midnight" is read as 00:00, the beginning of the day')
+
+
+def _times_in_part(cursor: Cursor, clause: Clause, part: str) -> list[Clock]:
+    if clause.several_a_day:
+        return clause.times
+    if not clause.times:
+        usual = PARTS[part].usual * 3600
+        cursor.note(f'"{part}" is read as {clock(usual)}; say the time to choose another')
+        return [Clock(usual)]
+    times = [in_part(time, part) for time in clause.times]
+    if part == "night" and clause.names_days and any(time.second < _EARLY for time in times):
+        raise Misread(
+            "which night, before or after that day?",
+            'say the day whose hour it is: "every tuesday at 2am"',
+        )
+    return times
+
+
+def _check(cursor: Cursor, clauses: list[Clause], limits: Limits) -> None:
+    first = clauses[0]
+    if not first.recurs:
+        days = len(first.dates) + len(first.nth_weekdays) + len(first.workdays)
+        if len(first.months) * days <= 1:
+            raise Misread(_ONCE_OR_EVERY)
+        cursor.note("this is read as every year")
+    for clause in clauses:
+        if clause.part and not (clause.rate or clause.names_days):
+            clause.every_day()
+    if len(clauses) > 1 and not all(clause.timed for clause in clauses):
+        raise Misread(
+            'each schedule joined with "and" needs its own time of day',
+            'such as "every monday at 9am and every friday at 5pm"',
+        )
+    for lead, time in limits.times:
+        if not all(clause.timed for clause in clauses):
+            raise Misread(
+                f'{time} after "{lead}": is it the time of the limit, or of every day?',
+                f'say "every day at {time} {lead} 2026-12-31"',
+            )
+
+
+def _clearer(text: str, zone: Zone, now: datetime) -> str:
+    """Ways to say it that are understood."""
+    plain = _LEAD.sub("", text.strip(), count=1)
+    found = []
+    for ways in (
+        (f"every {plain}", f"every month on {plain}", f"every day {plain}"),
+        (f"next {plain}", f"tomorrow {plain}", f"in {plain}"),
+    ):
+        for way in ways:
+            try:
+                _read(way, zone, now)
+            except Misread:
+                continue
+            found.append(f'"{way}"')
+            break
+    return f"say {' or '.join(found)}" if found else 'such as "every day at 9am" or "tomorrow at 9am"'

@@ -1,0 +1,52 @@
+"""A schedule, or one part of it, that was not understood."""
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import ParamSpec, TypeVar
+
+from tickwork.model.errors import FieldError, Invalid
+
+
+class Misread(ValueError):
+    """What is wrong and what would be right; whoever knows the name of the field adds it.
+
+    `below` is where in that field, such as ".hour"."""
+
+    def __init__(self, message: str, hint: str | None = None, below: str = "") -> None:
+        self.message, self.hint, self.below = message, hint, below
+        super().__init__(message)
+
+
+_MOST = 20  # nobody reads more
+Given = ParamSpec("Given")
+Read = TypeVar("Read")
+
+
+class Problems:
+    def __init__(self) -> None:
+        self.found: list[FieldError] = []
+
+    def add(self, path: str, message: str, hint: str | None = None) -> None:
+        self.found.append(FieldError(path, message, hint))
+
+    def attempt(
+        self, path: str, read: Callable[Given, Read], *args: Given.args, **kwargs: Given.kwargs
+    ) -> Read | None:
+        """What was read, or None and one more problem with the field."""
+        try:
+            return read(*args, **kwargs)
+        except Misread as misread:
+            self.add(f"{path}{misread.below}", misread.message, misread.hint)
+            return None
+
+    def check_names(self, path: str, given: Iterable[object], known: Iterable[str]) -> None:
+        known = tuple(known)
+        for name in given:
+            if name not in known and len(self.found) < _MOST:
+                near = get_close_matches(str(name)[:40], known, 1)
+                hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
+                self.add(f"{path}.{str(name)[:40]}", "there is no such field", hint)
+
+    def raise_any(self) -> None:
+        if self.found:
+            raise Invalid(self.found)

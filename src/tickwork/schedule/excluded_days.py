@@ -1,0 +1,167 @@
+"""Days on which nothing is due: weekends, public holidays, dates."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from functools import cache, lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tickwork.schedule.cron.days import EVERY_MONTH
+from tickwork.schedule.due.days_and_times import Days, bits, weekdays_of, whole_month
+from tickwork.schedule.due.epoch import FIRST_DAY
+from tickwork.schedule.errors import Misread
+
+if TYPE_CHECKING:
+    from holidays import HolidayBase
+
+USUAL_WEEKEND = 1 << 0 | 1 << 6  # Sunday is bit 0
+_CALENDARS_KEPT, _YEARS_KEPT, _DATES_KEPT = 64, 4096, 1024
+_lock = Lock()  # backfills are planned in threads
+
+
+class Workdays(NamedTuple):
+    """Every day but the excluded ones."""
+
+    weekends: bool
+    dates: frozenset[int]  # in days since 1970
+    holidays: tuple[str, ...]
+
+    def months_of(self, _: int) -> int:
+        return EVERY_MONTH
+
+    def month(self, year: int, month: int) -> int:
+        return self.left_of(whole_month(year, month), year, month)
+
+    def left_of(self, days: int, year: int, month: int) -> int:
+        """Those of the given days of a month that are not excluded. Holidays are asked for only while there are any."""
+        if self.weekends:
+            days &= ~weekdays_of(year, month, weekend_of(self.holidays, year))
+        if self.dates:
+            days &= ~_dates_by_month(self.dates).get((year, month), 0)
+        for code in self.holidays:
+            if days:
+                days &= ~_year_of(code, year).months[month]
+        return days
+
+
+class WorkdaysOf(NamedTuple):
+    """Those days of a set that are not excluded."""
+
+    days: Days
+    workdays: Workdays
+
+    def months_of(self, year: int) -> int:
+        return self.days.months_of(year)
+
+    def month(self, year: int, month: int) -> int:
+        found = self.days.month(year, month)
+        return found and self.workdays.left_of(found, year, month)
+
+
+class _Year(NamedTuple):
+    names: dict[int, str]  # of the holidays: day since 1970 → name
+    months: tuple[int, ...]  # the same days, bit n of the m-th being the n-th of that month
+
+
+def weekend_of(codes: tuple[str, ...], year: int) -> int:
+    """The weekdays that are a weekend in any of the countries: those whose holidays are kept decide."""
+    if not codes:
+        return USUAL_WEEKEND
+    weekend = 0
+    for code in codes:
+        weekend |= _weekend_in(code, year)
+    return weekend
+
+
+@lru_cache(_YEARS_KEPT)
+def _year_of(code: str, year: int) -> _Year:
+    """The public holidays of a country (FR) or one of its regions (DE-BY) in a year."""
+    with _lock:
+        calendar = _calendar(code)
+        calendar.get(date(year, 1, 1))  # has the year computed
+        names = {day.toordinal() - FIRST_DAY: name for day, name in calendar.items()}
+        calendar.clear()
+        calendar.years.clear()
+    months = _by_month(names)
+    return _Year(names, tuple(months.get((year, month), 0) for month in range(13)))
+
+
+@lru_cache(_YEARS_KEPT)
+def _weekend_in(code: str, year: int) -> int:
+    """Of a country that moved it, that was with the new year, at least since 2014."""
+    first_week = [date(year, 1, day) for day in range(1, 8)]
+    return bits(day.isoweekday() % 7 for day in first_week if _calendar(code, by_year=False).is_weekend(day))
+
+
+@lru_cache(_CALENDARS_KEPT)
+def _calendar(code: str, *, by_year: bool = True) -> "HolidayBase":
+    """Made once, for that takes longer than to ask it for a year. `by_year`: computes any year it is asked about."""
+    import holidays  # noqa: PLC0415 (slow to import, and only some schedules need it)
+
+    country, _, region = code.partition("-")
+    return holidays.country_holidays(country, subdiv=region or None, expand=by_year, language="en_US")
+
+
+def load_calendars() -> None:
+    """Ahead of the first question, which it would hold up for a tenth of a second."""
+    _calendar("FR")
+
+
+@lru_cache(_DATES_KEPT)
+def _dates_by_month(days: frozenset[int]) -> dict[tuple[int, int], int]:
+    return _by_month(days)
+
+
+def _by_month(days: Iterable[int]) -> dict[tuple[int, int], int]:
+    """Days since 1970 as masks: bit n stands for the n-th of that month."""
+    masks: dict[tuple[int, int], int] = {}
+    for day in days:
+        at = date.fromordinal(FIRST_DAY + day)
+        masks[at.year, at.month] = masks.get((at.year, at.month), 0) | 1 << at.day
+    return masks
+
+
+def check_country(code: object) -> str:
+    """A country or region that holidays are known for."""
+    country, dash, region = code.strip().partition("-") if isinstance(code, str) else ("", "", "")
+    country = country.upper()
+    if country not in _countries():
+        raise Misread(
+            f"no public holidays are known for {str(code)[:40]!r}",
+            "use a country code such as FR or DE-BY",
+        )
+    known = _calendar(country).subdivisions
+    region = next((name for name in known if name.lower() == region.lower()), region)
+    if dash and region not in known:
+        regions = ", ".join(f"{country}-{name}" for name in sorted(known)[:8])
+        raise Misread(
+            f"{country} has no region {region[:40]!r}", f"use one of {regions}…" if regions else None
+        )
+    return f"{country}-{region}" if dash else country
+
+
+@cache
+def _countries() -> frozenset[str]:
+    from holidays.registry import COUNTRIES  # noqa: PLC0415 (see above)
+
+    return frozenset(names[1] for names in COUNTRIES.values())
+
+
+def workdays_of(exclude: Mapping[str, Any]) -> Workdays:
+    """From the canonical form."""
+    dates = (
+        date.fromisoformat(day).toordinal() - FIRST_DAY for day in exclude.get("dates", ()) if "T" not in day
+    )
+    return Workdays(exclude.get("weekends", False), frozenset(dates), tuple(exclude.get("holidays", ())))
+
+
+def reason_excluded(exclude: Mapping[str, Any], day: int) -> str | None:
+    """Why a day is left out, unless it is only for a weekend."""
+    at = date.fromordinal(FIRST_DAY + day)
+    if at.isoformat() in exclude.get("dates", ()):
+        return "it is excluded"
+    for code in exclude.get("holidays", ()):
+        name = _year_of(code, at.year).names.get(day)
+        if name:
+            return f"{name} ({code})"
+    return None

@@ -1,0 +1,250 @@
+"""The ways of saying when: which one a text is, and reading each."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from tickwork.schedule.canonical import LONGEST, Draft
+from tickwork.schedule.cron.expression import read_cron
+from tickwork.schedule.dialects.aws import is_aws, read_aws
+from tickwork.schedule.dialects.crontab_line import check_is_no_line
+from tickwork.schedule.dialects.systemd import is_on_calendar, read_on_calendar
+from tickwork.schedule.due.epoch import from_seconds
+from tickwork.schedule.due.time_zone import Zone
+from tickwork.schedule.english.parse_sentence import Sentence, read_text
+from tickwork.schedule.english.words import MONTHS, WEEKDAYS
+from tickwork.schedule.errors import Misread
+from tickwork.schedule.instant import Moment, read_instant, write_instant
+from tickwork.schedule.interval import read_duration, read_every
+from tickwork.schedule.iso_repeating import read_iso
+from tickwork.schedule.options import read_end, read_start
+from tickwork.schedule.rrule.ical_text import read_rrule
+from tickwork.schedule.rrule.rule import local_anchor, read_rule
+from tickwork.schedule.rrule.simplify import simplest
+from tickwork.schedule.timing import compile_source
+from tickwork.schedule.zone_name import read_zone_name
+
+_LONGEST_TEXT = 256
+_INSTANT = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T ][0-9:.,]+(?:Z|[+-][0-9:]+)?)?", re.IGNORECASE)
+_RRULE = re.compile(r"(?:RRULE:|DTSTART[;:]|EXDATE[;:]|FREQ=)", re.IGNORECASE)
+_REPEATING = re.compile(r"R[0-9]*/", re.IGNORECASE)
+_CRON = re.compile(
+    r"(?:(?:CRON_)?TZ=\S+\s+)?(?:@|[0-9*?H][0-9*?H,/()-]*\s+[0-9*?H][0-9*?H,/()-]*(?:\s|$))", re.IGNORECASE
+)
+_ZONE = re.compile(r"(?:CRON_)?TZ=(\S+)\s+(.*)", re.IGNORECASE)
+_COUNTED = 'which of them is counted from 2001-01-01; add "starting" and a date to choose'
+_INTERVAL = re.compile(r"INTERVAL=[0-9]+;?")
+_EVERY = re.compile(r"@every\s+(\S.*)", re.IGNORECASE)
+
+
+class Setting(NamedTuple):
+    """What reading a form may depend on besides its text."""
+
+    zone: Zone
+    start: int | None
+    now: datetime
+    seed: str
+
+
+def form_of(text: str) -> str:
+    """Which way of saying when a plain text is."""
+    text = text.strip()
+    if _RRULE.match(text):
+        return "rrule"
+    if _INSTANT.fullmatch(text):
+        return "at"
+    return "cron" if _CRON.match(text) else "text"
+
+
+def read_form(form: str, value: object, setting: Setting) -> Moment | list[Draft]:
+    """One instant, or one or more schedules that repeat."""
+    return _READERS[form](value, setting)
+
+
+def _read_at(value: object, setting: Setting) -> Moment:
+    return Moment(read_instant(value, setting.zone), setting.zone)
+
+
+def _read_in(value: object, setting: Setting) -> Moment:
+    return Moment(setting.now + read_duration(value), setting.zone)
+
+
+def _read_every(value: object, setting: Setting) -> list[Draft]:
+    try:
+        return [Draft(read_every(value))]
+    except Misread as misread:
+        if not isinstance(value, str) or not _is_sentence(f"every {value}", setting):
+            raise
+        raise Misread(
+            f"{value[:40]!r} is not a length of time", f'give it as a text: "every {value}"'
+        ) from misread
+
+
+def _is_sentence(text: str, setting: Setting) -> bool:
+    try:
+        return bool(_read_text(text, setting))
+    except Misread:
+        return False
+
+
+def _read_fields(value: object, setting: Setting) -> list[Draft]:
+    return [Draft(read_cron(read_fields(value), setting.seed))]
+
+
+def _read_rrule(value: object, setting: Setting) -> list[Draft]:
+    return [read_rrule(_bounded(value, LONGEST["rrule"]), setting.zone, setting.start)]
+
+
+def _read_cron(value: object, setting: Setting) -> list[Draft]:
+    text = _bounded(value, LONGEST["cron"])
+    zoned = _ZONE.fullmatch(text)
+    if zoned:
+        zone = read_zone_name(zoned[1])
+        return [draft._replace(zone=zone) for draft in _read_cron(zoned[2], setting)]
+    if is_aws(text):
+        return _of_one(_read_aws(text, setting))
+    check_is_no_line(text)
+    every = _EVERY.fullmatch(text)
+    return [Draft(read_every(every[1]))] if every else [Draft(read_cron(text, setting.seed))]
+
+
+def _read_text(value: object, setting: Setting) -> Moment | list[Draft]:
+    """Any of the ways that are texts."""
+    text = _bounded(value, _LONGEST_TEXT)
+    form = form_of(text)
+    if form != "text":
+        return read_form(form, text, setting)
+    if _REPEATING.match(text):
+        return [read_iso(text, setting.zone, setting.start)]
+    if is_aws(text):
+        return _read_aws(text, setting)
+    if is_on_calendar(text):
+        return [_read_on_calendar(text, setting)]
+    return _read_sentence(text, setting)
+
+
+def _bounded(value: object, longest: int) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise Misread("a text is needed here")
+    if len(value) > longest:
+        raise Misread(f"a text of at most {longest} characters, not {len(value)}")
+    return value.strip()
+
+
+def _read_aws(text: str, setting: Setting) -> Moment | list[Draft]:
+    found = read_aws(text, setting.zone)
+    if isinstance(found.what, Moment):
+        return found.what
+    return [Draft(found.what, notes=found.notes)]
+
+
+def _of_one(found: Moment | list[Draft]) -> list[Draft]:
+    if isinstance(found, Moment):
+        raise Misread("cron is due again and again", "use at for one instant")
+    return found
+
+
+def _read_on_calendar(text: str, setting: Setting) -> Draft:
+    event = read_on_calendar(text)
+    if not isinstance(event.what, str):
+        return Draft(event.what, event.zone)
+    anchor = local_anchor(setting.start, event.zone or setting.zone)
+    return Draft(simplest(read_rule(event.what, anchor)[0]), event.zone)
+
+
+def _read_sentence(text: str, setting: Setting) -> Moment | list[Draft]:
+    sentence = read_text(text, setting.zone, setting.now)
+    zone = sentence.zone or setting.zone
+    if sentence.at is not None:
+        return Moment(sentence.at, zone, sentence.notes)
+    start = read_start(sentence.options.get("start"), zone)
+    shared = Draft(
+        0,
+        sentence.zone,
+        start,
+        read_end(sentence.options.get("end"), zone),
+        None,
+        sentence.options.get("exclude", {}),
+        sentence.notes,
+    )
+    begin = setting.start if start is None else start
+    if sentence.counts_from_start and begin is None:
+        shared = shared._replace(notes=(*sentence.notes, _COUNTED))
+    elif sentence.counts_from_start and begin is not None:
+        begin = _first_due(sentence, begin, zone)
+        shared = shared._replace(first=begin)
+    anchor = local_anchor(begin, zone)
+    return [
+        shared._replace(what=simplest(read_rule(what, anchor)[0]) if isinstance(what, str) else what)
+        for what in sentence.schedules
+    ]
+
+
+def _first_due(sentence: Sentence, start: int, zone: Zone) -> int:
+    """Every 2 weeks on monday starting on a thursday begins with the monday after it: a rule would count from
+    the week of the thursday."""
+    rules = (_INTERVAL.sub("", what) for what in sentence.schedules if isinstance(what, str))
+    each = [
+        {"rrule": rule, "timezone": zone.name, "start": write_instant(from_seconds(start))} for rule in rules
+    ]
+    return min(
+        (due for one in each if (due := compile_source(one).next_after(start - 1)) is not None), default=start
+    )
+
+
+_READERS: dict[str, Callable[[object, Setting], Moment | list[Draft]]] = {
+    "at": _read_at,
+    "in": _read_in,
+    "cron": _read_cron,
+    "every": _read_every,
+    "rrule": _read_rrule,
+    "text": _read_text,
+    "fields": _read_fields,
+}
+FORMS = tuple(_READERS)
+
+
+_FINEST_FIRST = ("minute", "hour", "days_of_week", "date", "month", "year")
+_LEAST = {"minute": "0", "hour": "0", "days_of_week": "*", "date": "1", "month": "1", "year": "*"}
+_LONGEST_LIST = 100
+_ITEM = re.compile(r"[A-Za-z0-9*/,#()-]{1,40}")
+
+
+def read_fields(value: object) -> str:
+    """As a cron expression. A field left out is every value when a finer one is given, else the first."""
+    if not isinstance(value, dict) or not value:
+        raise Misread(
+            f"fields is an object with any of {', '.join(_FINEST_FIRST)}", 'such as {"hour": 9, "minute": 30}'
+        )
+    for name in value:
+        if name not in _FINEST_FIRST:
+            near = get_close_matches(str(name), _FINEST_FIRST, 1)
+            hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(_FINEST_FIRST)}"
+            raise Misread("there is no such field", hint, f".{str(name)[:40]}")
+    if "date" in value and "days_of_week" in value:
+        raise Misread(
+            "date and days_of_week together can mean both or either",
+            'use rrule for both ("FREQ=MONTHLY;BYMONTHDAY=13;BYDAY=FR") or cron for either ("0 0 13 * FRI")',
+        )
+    finest = min(_FINEST_FIRST.index(name) for name in value)
+    texts = {name: _text(name, value, at < finest) for at, name in enumerate(_FINEST_FIRST)}
+    return "0 {minute} {hour} {date} {month} {days_of_week} {year}".format(**texts)
+
+
+def _text(name: str, value: dict[str, Any], finer: bool) -> str:
+    if name not in value:
+        return _LEAST[name] if finer else "*"
+    items = value[name] if isinstance(value[name], list) else [value[name]]
+    if not items or len(items) > _LONGEST_LIST:
+        raise Misread(f"give 1 to {_LONGEST_LIST} values", below=f".{name}")
+    return ",".join(_item(name, item) for item in items)
+
+
+def _item(name: str, item: object) -> str:
+    if isinstance(item, bool) or not isinstance(item, int | str) or not _ITEM.fullmatch(str(item)):
+        raise Misread(f'{str(item)[:40]!r} is not a number, a name or a text such as "*/5"', below=f".{name}")
+    word = str(item).lower()
+    number = WEEKDAYS.get(word) if name == "days_of_week" else MONTHS.get(word) if name == "month" else None
+    return str(item) if number is None else str(number)

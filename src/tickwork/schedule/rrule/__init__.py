@@ -1,0 +1,1 @@
+"""RRULE of iCalendar (RFC 5545)."""

@@ -1,0 +1,111 @@
+"""The name of a time zone as people write it: europe/paris, EST; and what to know about it."""
+
+import re
+from functools import cache
+
+from tickwork.schedule.due.epoch import END
+from tickwork.schedule.due.time_zone import Zone, zone_named, zone_names
+from tickwork.schedule.errors import Misread
+
+_OFFSET = re.compile(r"(?:UTC|GMT)\s?([+-])([0-9]{1,2})(?::?(00|[1-9][0-9]))?")
+_FARTHEST = {"+": 14, "-": 12}
+# Names in the data of IANA that many take for the clocks of a place.
+_PLACES = {
+    "EST": "America/New_York",
+    "MST": "America/Denver",
+    "HST": "Pacific/Honolulu",
+    "CET": "Europe/Paris",
+    "MET": "Europe/Paris",
+    "EET": "Europe/Athens",
+    "WET": "Europe/Lisbon",
+    "EST5EDT": "America/New_York",
+    "CST6CDT": "America/Chicago",
+    "MST7MDT": "America/Denver",
+    "PST8PDT": "America/Los_Angeles",
+}
+# No names of zones: several places use them, or they are only half of what a place uses.
+_USED_IN = {
+    "PST": ("America/Los_Angeles", "Asia/Manila"),
+    "PDT": ("America/Los_Angeles",),
+    "MDT": ("America/Denver",),
+    "CST": ("America/Chicago", "Asia/Shanghai", "America/Havana"),
+    "CDT": ("America/Chicago", "America/Havana"),
+    "EDT": ("America/New_York",),
+    "AKST": ("America/Anchorage",),
+    "AST": ("America/Halifax", "Asia/Riyadh"),
+    "NST": ("America/St_Johns",),
+    "ET": ("America/New_York",),
+    "CT": ("America/Chicago",),
+    "MT": ("America/Denver",),
+    "PT": ("America/Los_Angeles",),
+    "IST": ("Asia/Kolkata", "Europe/Dublin", "Asia/Jerusalem"),
+    "BST": ("Europe/London", "Asia/Dhaka"),
+    "CEST": ("Europe/Paris", "Europe/Berlin"),
+    "EEST": ("Europe/Athens",),
+    "WEST": ("Europe/Lisbon",),
+    "MSK": ("Europe/Moscow",),
+    "JST": ("Asia/Tokyo",),
+    "KST": ("Asia/Seoul",),
+    "HKT": ("Asia/Hong_Kong",),
+    "SGT": ("Asia/Singapore",),
+    "PKT": ("Asia/Karachi",),
+    "GST": ("Asia/Dubai",),
+    "AEST": ("Australia/Sydney", "Australia/Brisbane"),
+    "AEDT": ("Australia/Sydney",),
+    "ACST": ("Australia/Adelaide", "Australia/Darwin"),
+    "AWST": ("Australia/Perth",),
+    "NZST": ("Pacific/Auckland",),
+    "NZDT": ("Pacific/Auckland",),
+    "SAST": ("Africa/Johannesburg",),
+    "EAT": ("Africa/Nairobi",),
+    "CAT": ("Africa/Maputo",),
+    "WAT": ("Africa/Lagos",),
+    "BRT": ("America/Sao_Paulo",),
+    "ART": ("America/Argentina/Buenos_Aires",),
+}
+ABBREVIATIONS = frozenset({"UTC", "GMT", *_PLACES, *_USED_IN})
+
+
+def read_zone_name(name: str) -> Zone:
+    """In any case. Misread proposes the zones that may have been meant."""
+    if name in zone_names():
+        return zone_named(name)
+    known = _by_small_letters().get(name.strip().replace(" ", "_").lower())
+    if known:
+        return zone_named(known)
+    upper = name.strip().upper()
+    if upper in _USED_IN:
+        places = " or ".join(_USED_IN[upper])
+        raise Misread(f"{name.strip()!r} is not the name of one time zone", f"name a place: {places}")
+    if _OFFSET.fullmatch(upper):
+        raise Misread(f"{name.strip()!r} is not the name of a time zone", _fixed(upper))
+    return zone_named(name)
+
+
+def is_zone_name(name: str) -> bool:
+    return name.lower() in _by_small_letters()
+
+
+@cache
+def _by_small_letters() -> dict[str, str]:
+    return {known.lower(): known for known in zone_names()}
+
+
+def _fixed(name: str) -> str:
+    match = _OFFSET.fullmatch(name)
+    hours = int(match[2]) if match else 0
+    if not match or match[3] not in (None, "00") or hours > _FARTHEST[match[1]]:
+        return "name a place, such as Asia/Kolkata"
+    turned, side = ("-", "ahead of") if match[1] == "+" else ("+", "behind")
+    return f"name a place, or write Etc/GMT{turned}{hours}, which is {hours} hours {side} UTC"
+
+
+def zone_warning(name: str) -> str | None:
+    """What somebody who wrote an abbreviation may not expect."""
+    if name not in _PLACES:
+        return None
+    zone = zone_named(name)
+    offset = zone.stretch(END - 1).offset // 3600
+    fixed = zone.stretch(END - 1).start == 0
+    clocks = f"is UTC{offset:+} all year, without summer time" if fixed else "has summer time"
+    return f"the time zone {name} {clocks}; name a place to be sure, such as {_PLACES[name]}"

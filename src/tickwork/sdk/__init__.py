@@ -1,0 +1,1 @@
+"""What a user's program imports: the app, its tasks, workflows, handles of submitted jobs."""

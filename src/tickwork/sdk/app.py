@@ -1,0 +1,209 @@
+"""An App: the tasks of a program, by name."""
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
+
+from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.job import Duration, JobRequest, Priority
+from tickwork.model.placement import FairShare, Limit, Requires
+from tickwork.model.task import TaskDefinition
+from tickwork.model.task_context import Context
+from tickwork.sdk.lazy_client import Connections
+from tickwork.sdk.task import Schedule, Task
+from tickwork.sdk.task_decorator import (
+    After0,
+    After1,
+    After2,
+    After3,
+    After4,
+    After5,
+    Anything,
+    Decorator,
+    TakesContext,
+)
+from tickwork.sdk.task_options import Errors, with_options
+from tickwork.sdk.task_parameters import definition_error, errors_of_form
+
+if TYPE_CHECKING:
+    from tickwork.client.async_client import AsyncClient
+    from tickwork.client.sync_client import Client
+from msgspec import structs
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class App:
+    """The tasks of a program. Without clients, jobs go to the server that TICKWORK_URL names or that `tickwork up`
+    runs here."""
+
+    def __init__(self, client: "Client | None" = None, async_client: "AsyncClient | None" = None) -> None:
+        self.tasks: dict[str, Task[..., Any]] = {}
+        self._connections = Connections(client, async_client)
+
+    def __repr__(self) -> str:
+        return f"<App of {len(self.tasks)} tasks>"
+
+    @property
+    def definitions(self) -> Mapping[str, TaskDefinition]:
+        """What a worker needs to run the tasks, by their names. Invalid names all that is wrong with any of them."""
+        definitions: dict[str, TaskDefinition] = {}
+        errors: list[FieldError] = []
+        for name, task in self.tasks.items():
+            try:
+                definitions[name] = task.definition
+            except Invalid as invalid:
+                errors.extend(invalid.errors)
+        if errors:
+            raise Invalid(errors)
+        return definitions
+
+    @overload
+    def task(self, function: Callable[Concatenate[Anything, P], R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: Callable[Concatenate[Context, P], R], /) -> Task[P, R]: ...  # type: ignore[overload-overlap]
+    @overload
+    def task(self, function: TakesContext[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After0[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After1[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After2[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After3[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After4[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: After5[R], /) -> Task[..., R]: ...
+    @overload
+    def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
+    @overload
+    def task(
+        self,
+        /,
+        *,
+        name: str | None = None,
+        retries: int | None = None,
+        retry_on: Errors | None = None,
+        never_retry_on: Errors | None = None,
+        timeout: Duration | None = None,
+        queue: str | None = None,
+        priority: Priority | None = None,
+        requires: Requires | None = None,
+        limits: list[Limit] | None = None,
+        fair_share: FairShare | None = None,
+        tags: list[str] | None = None,
+        process: bool = False,
+        schedule: Schedule | None = None,
+        timezone: str | None = None,
+        key: str | None = None,
+    ) -> Decorator: ...
+    def task(
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        retries: int | None = None,
+        retry_on: Errors | None = None,
+        never_retry_on: Errors | None = None,
+        timeout: Duration | None = None,
+        queue: str | None = None,
+        priority: Priority | None = None,
+        requires: Requires | None = None,
+        limits: list[Limit] | None = None,
+        fair_share: FairShare | None = None,
+        tags: list[str] | None = None,
+        process: bool = False,
+        schedule: Schedule | None = None,
+        timezone: str | None = None,
+        key: str | None = None,
+    ) -> Any:
+        """Make a function a task: `@app.task` or `@app.task(retries=3, …)`. With a schedule, a job of that
+        key is declared too, which workers create when they start."""
+
+        def register(function: Callable[..., Any]) -> Task[..., Any]:
+            errors = list(errors_of_form(function))
+            request = JobRequest(task=name or default_name(function))
+            try:
+                request = with_options(
+                    request,
+                    retries=retries,
+                    retry_on=retry_on,
+                    never_retry_on=never_retry_on,
+                    timeout=timeout,
+                    queue=queue,
+                    priority=priority,
+                    requires=requires,
+                    limits=limits,
+                    fair_share=fair_share,
+                    tags=tags,
+                )
+            except Invalid as invalid:
+                errors.extend(invalid.errors)
+            if schedule is None and (timezone or key):
+                errors.append(FieldError("schedule", "is missing", "timezone and key say more about it"))
+            if request.task in self.tasks:
+                message, hint = f"there are two tasks named {request.task!r}", "give one of them another name"
+                errors.append(FieldError("name", message, hint))
+            if errors:
+                raise definition_error(function, errors)
+            declared = _declared(request, schedule, timezone, key)
+            task: Task[..., Any] = Task(
+                function, request, self._connections, process=process, declared=declared
+            )
+            self.tasks[task.name] = task
+            return task
+
+        return register if function is None else register(function)
+
+
+def default_name(function: Callable[..., Any]) -> str:
+    """module.function, also when the module is run as a script."""
+    module = function.__module__
+    if module == "__main__":
+        module = Path(getattr(sys.modules["__main__"], "__file__", None) or "main").stem
+    return f"{module}.{function.__qualname__}".replace("<locals>.", "")
+
+
+def _declared(
+    request: JobRequest, schedule: Schedule | None, timezone: str | None, key: str | None
+) -> JobRequest | None:
+    if schedule is None:
+        return None
+    return with_options(
+        request,
+        schedule=schedule,
+        timezone=timezone,
+        key=key or f"task:{request.task}",
+        if_exists="replace",
+    )
+
+
+def declared_jobs(app: App) -> list[JobRequest]:
+    """To be created when a worker starts. Each has a key, so however many workers do it, it stays one job. Invalid
+    names every task that cannot be run so."""
+    jobs: list[JobRequest] = []
+    errors: list[FieldError] = []
+    for task in app.tasks.values():
+        if task.declared:
+            try:
+                jobs.append(_declared_job(task, task.declared))
+            except Invalid as invalid:
+                errors.extend(invalid.errors)
+    if errors:
+        raise Invalid(errors)
+    return jobs
+
+
+def _declared_job(task: Task[..., Any], declared: JobRequest) -> JobRequest:
+    try:
+        payload = task.request_for().payload
+    except TypeError as error:
+        hint = "give the parameter a default, or submit the job with .on(…)"
+        wrong = FieldError("schedule", f"it is run by its schedule without arguments: {error}", hint)
+        raise definition_error(task.function, [wrong]) from None
+    return structs.replace(declared, payload=payload)

@@ -1,0 +1,76 @@
+"""A submitted job, to be asked how it went."""
+
+from typing import Any, Generic, TypeVar
+
+from tickwork.model import json_codec as codec
+from tickwork.model.errors import TickworkError
+from tickwork.model.execution import ExecutionStatus, ExecutionView
+from tickwork.sdk.lazy_client import Connections
+
+Result = TypeVar("Result")
+
+
+class ExecutionFailed(TickworkError):
+    """The execution did not complete."""
+
+    def __init__(self, execution: ExecutionView) -> None:
+        self.execution = execution
+        self.error = execution.error
+        why = f"{execution.error.type}: {execution.error.message}" if execution.error else execution.reason
+        super().__init__(
+            f"execution {execution.id} ended as {execution.status}" + (f" ({why})" if why else "")
+        )
+
+
+class Handle(Generic[Result]):
+    """A job that was submitted. `id` is the job's; `execution_id`, of one that is due once, that of its execution."""
+
+    def __init__(
+        self, job_id: str, result_type: Any, connections: Connections, execution_id: str | None = None
+    ) -> None:
+        self.id = job_id
+        self.execution_id = execution_id
+        self._result_type = result_type
+        self._connections = connections
+
+    def __repr__(self) -> str:
+        return f"<Handle of job {self.id}>"
+
+    def status(self) -> ExecutionStatus:
+        """Of its latest execution; pending while there is none."""
+        return _latest(self._connections.client.list_executions(job=self.id, limit=1).items)
+
+    async def status_async(self) -> ExecutionStatus:
+        """As `status`, in async code."""
+        return _latest((await self._connections.async_client.list_executions(job=self.id, limit=1)).items)
+
+    def result(self, timeout: float | None = None) -> Result:
+        """What the task returned. Waits for it: TimeoutError after so many seconds, ExecutionFailed if it did
+        not complete."""
+        return self._result_of(
+            self._connections.client.wait_for_job(self.id, timeout, execution_id=self.execution_id)
+        )
+
+    async def result_async(self, timeout: float | None = None) -> Result:  # noqa: ASYNC109 (as `result`)
+        """As `result`, in async code."""
+        client = self._connections.async_client
+        return self._result_of(await client.wait_for_job(self.id, timeout, execution_id=self.execution_id))
+
+    def cancel(self) -> None:
+        """Cancel the job: no further executions. One that runs goes on."""
+        self._connections.client.cancel_job(self.id)
+
+    async def cancel_async(self) -> None:
+        """As `cancel`, in async code."""
+        await self._connections.async_client.cancel_job(self.id)
+
+    def _result_of(self, execution: ExecutionView) -> Result:
+        if execution.status is not ExecutionStatus.COMPLETED:
+            raise ExecutionFailed(execution)
+        if execution.result is None:
+            return None  # type: ignore[return-value]  # then Result is None
+        return codec.convert(execution.result, self._result_type)  # type: ignore[no-any-return]
+
+
+def _latest(executions: list[ExecutionView]) -> ExecutionStatus:
+    return executions[0].status if executions else ExecutionStatus.PENDING

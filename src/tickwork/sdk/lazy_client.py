@@ -1,0 +1,28 @@
+"""The clients that submit jobs, made when they are first needed."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tickwork.client.async_client import AsyncClient
+    from tickwork.client.sync_client import Client
+
+
+class Connections:
+    def __init__(self, client: "Client | None" = None, async_client: "AsyncClient | None" = None) -> None:
+        if client:
+            self.client = client
+        if async_client:
+            self.async_client = async_client
+
+    @cached_property
+    def client(self) -> "Client":
+        from tickwork.client.sync_client import Client  # noqa: PLC0415 (a worker needs none)
+
+        return Client()
+
+    @cached_property
+    def async_client(self) -> "AsyncClient":
+        from tickwork.client.async_client import AsyncClient  # noqa: PLC0415 (likewise)
+
+        return AsyncClient()

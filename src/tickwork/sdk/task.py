@@ -1,0 +1,235 @@
+"""A function that can be submitted as a job."""
+
+from collections.abc import Callable, Coroutine, Iterable
+from copy import copy
+from datetime import datetime
+from functools import cached_property, update_wrapper
+from inspect import BoundArguments, Parameter, getdoc, iscoroutinefunction
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
+
+import msgspec
+
+from tickwork.model import json_codec as codec
+from tickwork.model.errors import Invalid
+from tickwork.model.job import Duration, IfExists, JobRequest, JobView, Priority
+from tickwork.model.placement import FairShare, Limit, Requires
+from tickwork.model.task import Runner, TaskDefinition, defaults_of
+from tickwork.model.task_context import Context
+from tickwork.model.validation import located
+from tickwork.outbox.submit_in_transaction import write, write_async
+from tickwork.sdk.job_handle import Handle
+from tickwork.sdk.lazy_client import Connections
+from tickwork.sdk.task_options import Errors, with_options
+from tickwork.sdk.task_parameters import TaskSignature, read_signature
+from tickwork.sdk.workflow import Step, Steps
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+Item = TypeVar("Item")
+Item_contra = TypeVar("Item_contra", contravariant=True)
+Awaited = TypeVar("Awaited")
+
+Schedule = str | dict[str, Any]
+
+
+class _TakesOne(Protocol[Item_contra, R_co]):
+    """A task that can be given one argument and no more."""
+
+    def __call__(self, item: Item_contra, /) -> R_co: ...
+
+
+class Task(Generic[P, R_co]):
+    """Called, it is the plain function. Submitted, it becomes a job with these options."""
+
+    def __init__(
+        self,
+        function: Callable[..., R_co],
+        request: JobRequest,
+        connections: Connections,
+        *,
+        process: bool = False,
+        declared: JobRequest | None = None,
+    ) -> None:
+        self.function = function
+        self.request = request
+        self.declared = declared
+        self._connections = connections
+        self._process = process
+        update_wrapper(self, function)
+
+    def __repr__(self) -> str:
+        return f"<Task {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """The name under which workers offer it and jobs call it."""
+        return self.request.task or ""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Call the plain function, here and now. One that needs a context and is given none gets a new one."""
+        read = self._signature
+        if not read.needs_context or read.context_parameter in kwargs or _holds_context(args):
+            return self.function(*args, **kwargs)
+        arguments = _by_name(read.arguments.bind(*args, **kwargs))
+        return self.function(**{read.context_parameter or "": Context()}, **arguments)
+
+    def at(self, when: datetime) -> "Task[P, R_co]":
+        """The same task, to be submitted for that moment."""
+        if when.tzinfo is None:
+            raise Invalid.field("when", "has no time zone", "such as datetime.now(UTC) + timedelta(hours=1)")
+        return self._changed(schedule={"at": when.isoformat()})
+
+    def on(
+        self, schedule: Schedule, *, timezone: str | None = None, key: str | None = None
+    ) -> "Task[P, R_co]":
+        """The same task, to be submitted with a schedule: cron, an interval, words, or an object."""
+        return self._changed(schedule=schedule, timezone=timezone, key=key)
+
+    def options(
+        self,
+        *,
+        name: str | None = None,
+        key: str | None = None,
+        if_exists: IfExists | None = None,
+        retries: int | None = None,
+        retry_on: Errors | None = None,
+        never_retry_on: Errors | None = None,
+        timeout: Duration | None = None,
+        queue: str | None = None,
+        priority: Priority | None = None,
+        requires: Requires | None = None,
+        limits: list[Limit] | None = None,
+        fair_share: FairShare | None = None,
+        tags: list[str] | None = None,
+    ) -> "Task[P, R_co]":
+        """The same task, to be submitted with other options."""
+        return self._changed(
+            name=name,
+            key=key,
+            if_exists=if_exists,
+            retries=retries,
+            retry_on=retry_on,
+            never_retry_on=never_retry_on,
+            timeout=timeout,
+            queue=queue,
+            priority=priority,
+            requires=requires,
+            limits=limits,
+            fair_share=fair_share,
+            tags=tags,
+        )
+
+    @overload
+    def submit(
+        self: "Task[P, Coroutine[Any, Any, Awaited]]", *args: P.args, **kwargs: P.kwargs
+    ) -> Handle[Awaited]: ...
+    @overload
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R_co]: ...
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[Any]:
+        """Create a job that calls this task with these arguments. The context is given by the worker."""
+        request = self.request_for(*args, **kwargs)
+        return self._handle(self._connections.client.create_job(request))
+
+    @overload
+    async def submit_async(
+        self: "Task[P, Coroutine[Any, Any, Awaited]]", *args: P.args, **kwargs: P.kwargs
+    ) -> Handle[Awaited]: ...
+    @overload
+    async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R_co]: ...
+    async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[Any]:
+        """As `submit`, in async code."""
+        request = self.request_for(*args, **kwargs)
+        return self._handle(await self._connections.async_client.create_job(request))
+
+    @overload
+    def step(
+        self: "Task[P, Coroutine[Any, Any, Awaited]]", *args: P.args, **kwargs: P.kwargs
+    ) -> Step[Awaited]: ...
+    @overload
+    def step(self, *args: P.args, **kwargs: P.kwargs) -> Step[R_co]: ...
+    def step(self, *args: P.args, **kwargs: P.kwargs) -> Step[Any]:
+        """The same as a part of a workflow, which is submitted as a whole."""
+        return Step(self.request_for(*args, **kwargs), self._signature.result, self._connections)
+
+    @overload
+    def map(
+        self: "_TakesOne[Item, Coroutine[Any, Any, Awaited]]", items: Iterable[Item]
+    ) -> Steps[Awaited]: ...
+    @overload
+    def map(self: "_TakesOne[Item, Awaited]", items: Iterable[Item]) -> Steps[Awaited]: ...
+    def map(self: Any, items: Iterable[Any]) -> Steps[Any]:
+        """A step for each item, which is its only argument."""
+        step: Callable[..., Step[Any]] = self.step
+        return Steps(step(item) for item in items)
+
+    def submit_in(self, connection: Any, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        """Submit it in the transaction that is open on this connection to your own PostgreSQL: the job appears if
+        and only if that commits. The id of its row in the outbox."""
+        return write(connection, self.request_for(*args, **kwargs))
+
+    async def submit_in_async(self, connection: Any, /, *args: P.args, **kwargs: P.kwargs) -> str:
+        """As `submit_in`, for asyncpg, psycopg and SQLAlchemy in async code."""
+        return await write_async(connection, self.request_for(*args, **kwargs))
+
+    def request_for(self, *args: P.args, **kwargs: P.kwargs) -> JobRequest:
+        """The job as it will be submitted. The arguments are read as the worker will read them: TypeError or
+        Invalid if they do not fit."""
+        arguments = _by_name(self._signature.arguments.bind(*args, **kwargs))
+        payload = {name: _as_json(name, value) for name, value in arguments.items()}
+        try:
+            self._signature.decode(msgspec.json.encode(payload))
+        except ValueError as error:
+            raise Invalid(self._signature.errors_of(payload) or [located(error, "payload")]) from None
+        return msgspec.structs.replace(self.request, payload=payload)
+
+    @cached_property
+    def definition(self) -> TaskDefinition:
+        """What a worker needs to run it."""
+        return TaskDefinition(
+            name=self.name,
+            function=self.function,
+            runner=self._runner,
+            decode=self._signature.decode,
+            parameters=self._signature.schema,
+            context_parameter=self._signature.context_parameter,
+            description=(getdoc(self.function) or "").partition("\n")[0] or None,
+            defaults=msgspec.to_builtins(defaults_of(self.request)),
+        )
+
+    @property
+    def _signature(self) -> TaskSignature:
+        """Read late, as its annotations may name what the module defines further down."""
+        return read_signature(self.function)
+
+    @property
+    def _runner(self) -> Runner:
+        if self._process:
+            return Runner.PROCESS
+        return Runner.COROUTINE if iscoroutinefunction(self.function) else Runner.THREAD
+
+    def _changed(self, **options: Any) -> "Task[P, R_co]":
+        changed = copy(self)
+        changed.request = with_options(self.request, **options)
+        return changed
+
+    def _handle(self, job: JobView) -> Handle[Any]:
+        return Handle(job.id, self._signature.result, self._connections, job.execution_id)
+
+
+def _holds_context(arguments: tuple[Any, ...]) -> bool:
+    return any(isinstance(each, Context) for each in arguments)
+
+
+def _as_json(name: str, value: object) -> Any:
+    try:
+        return msgspec.json.decode(codec.encode(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid.field(f"payload.{name}", f"cannot be written as JSON: {error}") from None
+
+
+def _by_name(arguments: BoundArguments) -> dict[str, Any]:
+    named = dict(arguments.arguments)
+    for name, parameter in arguments.signature.parameters.items():
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            named |= named.pop(name, {})
+    return named

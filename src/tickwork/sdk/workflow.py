@@ -1,0 +1,163 @@
+"""Tasks as steps that run after each other: built first, submitted as a whole.
+
+extracted = extract.step(day="monday")
+extracted.then(gather(clean.step(), enrich.step())).then(report.step())
+extracted.submit()
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
+from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
+
+from tickwork.model.errors import Invalid
+from tickwork.model.job import CreatedJob, Dependency, JobRequest
+from tickwork.sdk.job_handle import Handle
+from tickwork.sdk.lazy_client import Connections
+
+Result = TypeVar("Result")
+Next = TypeVar("Next", bound="Step[Any] | Steps[Any]")
+On = Literal["success", "any outcome"]
+
+_MOST_STEPS = 10_000  # created by one request, so that it is all or none
+_MOST_SHOWN = 5
+_numbers = count()
+
+
+class Step(Generic[Result]):
+    """One job of a workflow, which becomes one when the workflow is submitted."""
+
+    def __init__(self, request: JobRequest, result_type: Any, connections: Connections) -> None:
+        self.request = request
+        self.name = request.name or request.task or ""
+        self.number = next(_numbers)
+        self.parents: dict[Step[Any], On] = {}
+        self.children: list[Step[Any]] = []
+        self.job: Handle[Result] | None = None
+        self._result_type = result_type
+        self.connections = connections
+
+    def __repr__(self) -> str:
+        return f"<Step {self.name}{f' as job {self.job.id}' if self.job else ''}>"
+
+    def then(self, following: Next, *, on: On = "success") -> Next:
+        """That runs after this; it gives what follows, to go on from there."""
+        return Steps([self]).then(following, on=on)
+
+    def submit(self) -> Handle[Result]:
+        """Submit it with all that it is linked to, all or none."""
+        return Steps([self]).submit()[0]
+
+    async def submit_async(self) -> Handle[Result]:
+        """As `submit`, in async code."""
+        return (await Steps([self]).submit_async())[0]
+
+    @property
+    def handle(self) -> Handle[Result]:
+        """The job that it became."""
+        if self.job is None:
+            raise Invalid.field(self.name, "has not been submitted", "submit any step of its workflow first")
+        return self.job
+
+    def follow(self, parent: "Step[Any]", on: On) -> None:
+        """Let this run after the parent: what `then` does for each of both sides."""
+        if parent in _reached([self], lambda step: step.children):
+            raise Invalid.field(
+                self.name, f"{parent.name} runs after it, so it cannot run after {parent.name}"
+            )
+        self.parents[parent] = on
+        parent.children.append(self)
+
+    def become(self, job_id: str, execution_id: str | None = None) -> None:
+        """Note the job that it was submitted as."""
+        self.job = Handle(job_id, self._result_type, self.connections, execution_id)
+
+
+class Steps(Generic[Result]):
+    """Steps side by side."""
+
+    def __init__(self, steps: Iterable[Step[Result]]) -> None:
+        self.steps = list(steps)
+
+    def __repr__(self) -> str:
+        return f"<Steps {', '.join(step.name for step in self.steps[:_MOST_SHOWN])}{self._others()}>"
+
+    def __iter__(self) -> Iterator[Step[Result]]:
+        return iter(self.steps)
+
+    def then(self, following: Next, *, on: On = "success") -> Next:
+        """That runs after all of these."""
+        for step in gather(following):
+            for parent in self.steps:
+                step.follow(parent, on)
+        return following
+
+    def _others(self) -> str:
+        others = len(self.steps) - _MOST_SHOWN
+        return f" and {others} more" if others > 0 else ""
+
+    def submit(self) -> list[Handle[Result]]:
+        """Submit them with all that they are linked to, all or none; the handles of these."""
+        flow = _flow_of(self.steps)
+        if flow:
+            _become(flow, flow[0].connections.client.create_jobs(_requests(flow)))
+        return [step.handle for step in self.steps]
+
+    async def submit_async(self) -> list[Handle[Result]]:
+        """As `submit`, in async code."""
+        flow = _flow_of(self.steps)
+        if flow:
+            _become(flow, await flow[0].connections.async_client.create_jobs(_requests(flow)))
+        return [step.handle for step in self.steps]
+
+
+def gather(*steps: Step[Result] | Steps[Result]) -> Steps[Result]:
+    """Side by side, so that something can run after all of them."""
+    return Steps(each for some in steps for each in (some if isinstance(some, Steps) else [some]))
+
+
+def _flow_of(starts: Iterable[Step[Any]]) -> list[Step[Any]]:
+    """All that is linked to these, in the order in which it was built."""
+    linked = _reached(starts, lambda step: [*step.parents, *step.children])
+    flow = sorted(linked, key=lambda step: step.number)
+    if len(flow) > _MOST_STEPS:
+        raise Invalid.field("", f"a workflow has {_MOST_STEPS:,} steps at most, not {len(flow):,}")
+    for step in flow:
+        if step.job:
+            raise Invalid.field(step.name, f"has been submitted already, as job {step.job.id}")
+    return flow
+
+
+def _reached(
+    starts: Iterable[Step[Any]], near: Callable[[Step[Any]], Iterable[Step[Any]]]
+) -> Iterator[Step[Any]]:
+    waiting = list(starts)
+    seen = set(waiting)
+    while waiting:
+        step = waiting.pop()
+        yield step
+        new = set(near(step)) - seen
+        seen |= new
+        waiting += new
+
+
+def _become(flow: Sequence[Step[Any]], created: Sequence[CreatedJob]) -> None:
+    for step, job in zip(flow, created, strict=True):
+        step.become(job.id, job.execution_id)
+
+
+def _requests(flow: Sequence[Step[Any]]) -> list[JobRequest]:
+    refs = {step: f"step{place}" for place, step in enumerate(flow)}
+    return [
+        msgspec.structs.replace(
+            step.request,
+            ref=refs[step],
+            depends_on=[_dependency(f"@{refs[parent]}", on) for parent, on in step.parents.items()],
+        )
+        for step in flow
+    ]
+
+
+def _dependency(job: str, on: On) -> str | Dependency:
+    return job if on == "success" else Dependency(job, on)

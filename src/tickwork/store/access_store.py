@@ -1,0 +1,156 @@
+"""Tenants, keys, and answers kept for repeated requests."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import asyncpg
+import msgspec
+
+from tickwork.model.access import DEFAULT_TENANT, Caller, KeyView, Scope
+from tickwork.model.errors import Conflict, KeyReused, NotFound
+from tickwork.model.ids import key_id
+from tickwork.store.pool import Connection, Database
+from tickwork.store.query_files import queries
+
+
+class StoredAnswer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class PostgresTenancyStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("tenancy")
+
+    async def now(self) -> datetime:
+        (row,) = await self._database.fetch(queries("read")["clock"])
+        now: datetime = row["now"]
+        return now
+
+    async def ensure_tenant(self, name: str, signing_secret: str) -> int:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["ensure_tenant"], name, signing_secret)
+            row = await connection.fetchrow(self._sql["find_tenant"], name)
+        assert row is not None  # noqa: S101 (it was made if it was not there)
+        return int(row["id"])
+
+    async def signing_secret(self, tenant_id: int) -> str:
+        (row,) = await self._database.fetch(self._sql["signing_secret"], tenant_id)
+        return str(row["signing_secret"])
+
+    async def create_key(
+        self,
+        tenant_id: int,
+        name: str,
+        prefix: str,
+        digest: bytes,
+        scopes: Sequence[Scope],
+        expires_at: datetime | None,
+    ) -> KeyView | None:
+        """None when that key exists already."""
+        async with self._database.transaction() as connection:
+            key = await connection.fetchval(
+                self._sql["create_key"],
+                tenant_id,
+                name,
+                prefix,
+                digest,
+                [str(scope) for scope in scopes],
+                expires_at,
+            )
+            return await self._key(connection, key) if key is not None else None
+
+    async def find_key(self, digest: bytes) -> Caller | None:
+        row = await self._database.fetchrow(self._sql["find_key"], digest)
+        if row is None:
+            return None
+        return Caller(row["tenant_id"], row["tenant"], row["id"], frozenset(map(Scope, row["scopes"])))
+
+    async def touch_keys(self, keys: Sequence[int]) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["touch_keys"], list(keys))
+
+    async def keys(self, tenant_id: int | None) -> list[KeyView]:
+        return [_key_view(row) for row in await self._database.fetch(self._sql["keys"], tenant_id, None)]
+
+    async def revoke_key(self, tenant_id: int | None, key: int) -> KeyView:
+        """Conflict for the last admin key of a tenant, unless another tenant's admin shuts that tenant out."""
+        async with self._database.transaction() as connection:
+            owner = await connection.fetchrow(
+                self._sql["lock_keys_of_tenant"], tenant_id, min(key, 2**31 - 1)
+            )
+            if owner is None:
+                raise NotFound("key", key_id(key))
+            shut_out = tenant_id is None and owner["name"] != DEFAULT_TENANT
+            if not shut_out and await connection.fetch(self._sql["is_last_admin_key"], key):
+                raise Conflict(
+                    f"{key_id(key)} is the last admin key of the tenant {owner['name']}, not counting those that "
+                    "expire: make another one first"
+                )
+            await connection.execute(self._sql["revoke_key"], key)
+            return await self._key(connection, key)
+
+    async def is_valid(self, key: int) -> bool:
+        return bool(await self._database.fetch(self._sql["is_valid_key"], key))
+
+    async def any_key(self) -> bool:
+        (row,) = await self._database.fetch(self._sql["any_key"])
+        return bool(row["any"])
+
+    async def _key(self, connection: Connection, key: int) -> KeyView:
+        row = await connection.fetchrow(self._sql["keys"], None, key)
+        assert row is not None  # noqa: S101 (asked for within the transaction that wrote it)
+        return _key_view(row)
+
+    @asynccontextmanager
+    async def begin(self, tenant_id: int, key: str, fingerprint: bytes) -> AsyncIterator["Answering"]:
+        """What is done inside and the answer kept at its end are one transaction."""
+        async with self._database.transaction() as connection:
+            if not await connection.fetchval(self._sql["lock_idempotency_key"], str(tenant_id), key):
+                raise Conflict(
+                    "a request with this Idempotency-Key is being worked on: try again in a moment"
+                )
+            row = await connection.fetchrow(self._sql["find_answer"], tenant_id, key)
+            if row is not None and row["fingerprint"] != fingerprint:
+                raise KeyReused
+            replay = (
+                StoredAnswer(row["status"], msgspec.json.decode(row["headers"]), row["body"]) if row else None
+            )
+            yield Answering(connection, (tenant_id, key, fingerprint), replay)
+
+    async def forget_answers(self, age: timedelta) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["forget_answers"], age)
+
+
+class Answering:
+    def __init__(
+        self, connection: Connection, identity: tuple[int, str, bytes], replay: StoredAnswer | None
+    ) -> None:
+        self._connection = connection
+        self._identity = identity
+        self.replay = replay
+
+    async def save(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        encoded = msgspec.json.encode(headers).decode()
+        await self._connection.execute(
+            queries("tenancy")["keep_answer"], *self._identity, status, encoded, body
+        )
+
+
+def _key_view(row: asyncpg.Record) -> KeyView:
+    return KeyView(
+        id=key_id(row["id"]),
+        tenant=row["tenant"],
+        name=row["name"],
+        prefix=row["prefix"],
+        scopes=[Scope(scope) for scope in row["scopes"]],
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        last_used_at=row["last_used_at"],
+        revoked_at=row["revoked_at"],
+    )

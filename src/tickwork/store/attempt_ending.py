@@ -1,0 +1,147 @@
+"""Deciding about attempts that did not complete: shared by recording and rescue."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+import msgspec
+from prometheus_client import Counter
+
+from tickwork.model.circuit_breaker import PACE
+from tickwork.model.dead_letter import WORKER_LOST
+from tickwork.model.execution import AttemptError, AttemptOutcome, ExecutionKey, ExecutionStatus
+from tickwork.model.execution_lifecycle import Held, Verdict
+from tickwork.store.pool import Connection
+from tickwork.store.port.record import AttemptNote, Claimed
+from tickwork.store.query_files import queries
+
+_DEAD_LETTERS = Counter("tickwork_dead_letters_total", "Executions that ended as failed.")
+
+
+class PostgresSettling:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._record = queries("record")
+
+    async def lock(self, claimed: Sequence[Claimed]) -> list[Held]:
+        if not claimed:
+            return []
+        rows = await self._connection.fetch(
+            self._record["lock_held"],
+            [claim.key.tenant_id for claim in claimed],
+            [claim.key.scheduled_for for claim in claimed],
+            [claim.key.job_id for claim in claimed],
+            [claim.worker_id for claim in claimed],
+            [claim.attempt for claim in claimed],
+        )
+        return [_held(row) for row in rows]
+
+    async def settle(self, verdicts: Sequence[Verdict], notes: Sequence[AttemptNote]) -> None:
+        if verdicts:
+            await self._settle(verdicts)
+        if notes:
+            await self._note(notes)
+        held = [verdict for verdict in verdicts if verdict.held_by is not None]
+        if held:
+            await self._hold(held)
+        failed = [verdict.key for verdict in verdicts if verdict.status is ExecutionStatus.FAILED]
+        if failed:
+            await self.keep_dead_letters(failed, {note.key: _error_type(note) for note in notes})
+
+    async def _settle(self, verdicts: Sequence[Verdict]) -> None:
+        await self._connection.execute(
+            self._record["settle"],
+            [verdict.key.tenant_id for verdict in verdicts],
+            [verdict.key.scheduled_for for verdict in verdicts],
+            [verdict.key.job_id for verdict in verdicts],
+            [verdict.status for verdict in verdicts],
+            [verdict.ready_at for verdict in verdicts],
+            [verdict.attempt for verdict in verdicts],
+            [verdict.failures for verdict in verdicts],
+            [verdict.losses for verdict in verdicts],
+            [verdict.started_at for verdict in verdicts],
+            [verdict.finished_at for verdict in verdicts],
+            [verdict.reason for verdict in verdicts],
+        )
+
+    async def _note(self, notes: Sequence[AttemptNote]) -> None:
+        await self._connection.execute(
+            self._record["note_attempts"],
+            [note.key.tenant_id for note in notes],
+            [note.key.scheduled_for for note in notes],
+            [note.key.job_id for note in notes],
+            [note.attempt for note in notes],
+            [note.outcome for note in notes],
+            [note.worker_id for note in notes],
+            [note.started_at for note in notes],
+            [note.finished_at for note in notes],
+            [note.error for note in notes],
+        )
+
+    async def keep_dead_letters(
+        self, keys: Sequence[ExecutionKey], error_types: dict[ExecutionKey, str | None]
+    ) -> None:
+        await self._connection.execute(
+            self._record["keep_dead_letters"],
+            [key.tenant_id for key in keys],
+            [key.scheduled_for for key in keys],
+            [key.job_id for key in keys],
+            [error_types.get(key) for key in keys],
+        )
+        _DEAD_LETTERS.inc(len(keys))
+
+    async def _hold(self, verdicts: Sequence[Verdict]) -> None:
+        tenants = [verdict.key.tenant_id for verdict in verdicts]
+        destinations = [verdict.held_by for verdict in verdicts]
+        breaker = queries("breaker")
+        await self._connection.execute(breaker["touch"], tenants, destinations, PACE)
+        await self._connection.execute(
+            breaker["hold"],
+            tenants,
+            destinations,
+            [verdict.key.scheduled_for for verdict in verdicts],
+            [verdict.key.job_id for verdict in verdicts],
+        )
+
+    async def note_cancelled(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
+        if started:
+            await self._connection.execute(
+                self._record["note_started_of_cancelled"], *columns_of_started(started)
+            )
+
+    async def close_leases(self, leases: Sequence[int]) -> None:
+        if leases:
+            await self._connection.execute(self._record["close_leases"], list(leases))
+
+
+def columns_of_started(started: Sequence[tuple[Claimed, datetime]]) -> tuple[list[Any], ...]:
+    return (
+        [claim.key.tenant_id for claim, _ in started],
+        [claim.key.scheduled_for for claim, _ in started],
+        [claim.key.job_id for claim, _ in started],
+        [claim.worker_id for claim, _ in started],
+        [claim.attempt for claim, _ in started],
+        [at for _, at in started],
+    )
+
+
+def _error_type(note: AttemptNote) -> str | None:
+    if note.outcome is AttemptOutcome.LOST:
+        return WORKER_LOST
+    if note.error is None:
+        return None
+    return msgspec.json.decode(note.error, type=AttemptError).type
+
+
+def _held(row: asyncpg.Record) -> Held:
+    return Held(
+        ExecutionKey(row["tenant_id"], row["scheduled_for"], row["job_id"]),
+        row["worker_id"],
+        row["attempt"],
+        row["failures"],
+        row["losses"],
+        row["started_at"],
+        row["definition"],
+        row["now"],
+    )

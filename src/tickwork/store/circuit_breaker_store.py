@@ -1,0 +1,77 @@
+"""Circuit breakers: the SQL behind what all nodes know about destinations."""
+
+from collections.abc import Collection, Mapping
+
+import asyncpg
+
+from tickwork.model.circuit_breaker import (
+    PACE,
+    Breaker,
+    BreakerKey,
+    BreakerState,
+    BreakerView,
+    moved_on,
+    to_let_go,
+)
+from tickwork.store.pool import Connection, Database
+from tickwork.store.port.dispatch import BreakerChange, Decide
+from tickwork.store.query_files import queries, rows_written
+
+
+class PostgresBreakerStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("breaker")
+
+    async def read(self) -> list[Breaker]:
+        return [_breaker(row) for row in await self._database.fetch(self._sql["breakers"])]
+
+    async def change(
+        self, decisions: Mapping[BreakerKey, Decide], make: Collection[BreakerKey] = ()
+    ) -> list[BreakerChange]:
+        if make:  # on its own: so that the locks below are all taken in one order
+            async with self._database.transaction() as connection:
+                await connection.execute(self._sql["make"], *_columns(make), PACE)
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(self._sql["lock"], *_columns(decisions))
+            changes = [BreakerChange(before, decisions[before.key](before)) for before in map(_breaker, rows)]
+            for change in changes:
+                if change.after != change.before:
+                    await self._write(connection, change.after)
+        return changes
+
+    async def let_go(self, limit: int) -> int:
+        async with self._database.transaction() as connection:
+            due = await connection.fetch(self._sql["take_due"], limit)
+            return sum([await self._let_go(connection, _breaker(row)) for row in due])
+
+    async def _let_go(self, connection: Connection, breaker: Breaker) -> int:
+        wanted = to_let_go(breaker)
+        answer = await connection.execute(self._sql["let_go"], *breaker.key, wanted)
+        let_go = rows_written(answer)
+        if let_go < wanted:
+            await connection.execute(self._sql["drop_released"], *breaker.key)
+        holding = await connection.fetchval(self._sql["is_holding"], *breaker.key)
+        after = moved_on(breaker, holding=holding)
+        if after:
+            await self._write(connection, after)
+        else:
+            await connection.execute(self._sql["forget"], *breaker.key)
+        return let_go
+
+    async def _write(self, connection: Connection, breaker: Breaker) -> None:
+        key, *fields, _ = breaker
+        await connection.execute(self._sql["write"], *key, *fields)
+
+    async def views(self, tenant_id: int, destination: str | None = None) -> list[BreakerView]:
+        rows = await self._database.fetch(self._sql["breakers_of_tenant"], tenant_id, destination)
+        return [BreakerView(**{**row, "state": BreakerState(row["state"])}) for row in rows]
+
+
+def _columns(keys: Collection[BreakerKey]) -> tuple[list[int], list[str]]:
+    return [key.tenant_id for key in keys], [key.destination for key in keys]
+
+
+def _breaker(row: asyncpg.Record) -> Breaker:
+    tenant_id, destination, state, *fields = row
+    return Breaker(BreakerKey(tenant_id, destination), BreakerState(state), *fields)

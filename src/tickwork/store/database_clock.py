@@ -1,0 +1,53 @@
+"""What time it is by the database, without asking it each time.
+
+A reading is never ahead of the database: it counts from when an answer arrived, and the answer was made before that.
+So whatever waits for a time by this clock is never early.
+"""
+
+from collections import deque
+from time import monotonic, time
+
+import structlog
+from prometheus_client import Gauge
+
+from tickwork.model.ids import to_micros
+from tickwork.store.pool import Database
+from tickwork.store.query_files import queries
+
+_KEPT = 60  # readings: the best of them counts, the old ones go so that drift is followed
+_TOLERATED = 1.0  # seconds
+_SKEW = Gauge("tickwork_clock_skew_seconds", "How far this machine's clock is ahead of the database's.")
+_log = structlog.get_logger("tickwork")
+
+
+class DatabaseClock:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._offsets: deque[int] = deque(maxlen=_KEPT)
+        self._off = False
+
+    async def read(self) -> bool:
+        asked = _local()
+        (row,) = await self._database.fetch(queries("read")["clock"])
+        answered = _local()
+        offset = to_micros(row["now"]) - answered
+        if self._offsets and max(self._offsets) > offset + (answered - asked):
+            self._offsets.clear()  # the database's clock was set back: what was read before is of no use
+        self._offsets.append(offset)
+        self._compare(to_micros(row["now"]) / 1_000_000, time())
+        return False
+
+    def _compare(self, database: float, here: float) -> None:
+        """This machine's clock decides nothing, but logs and people use it."""
+        _SKEW.set(here - database)
+        off = abs(here - database) > _TOLERATED
+        if off and not self._off:
+            _log.warning("this machine's clock is off", seconds=round(here - database, 1))
+        self._off = off
+
+    def micros(self) -> int:
+        return _local() + max(self._offsets)
+
+
+def _local() -> int:
+    return int(monotonic() * 1_000_000)

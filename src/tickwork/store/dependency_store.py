@@ -1,0 +1,154 @@
+"""Jobs that run after others, written in the transaction that makes or changes them.
+
+Locks are taken from the top down: rules, then parents, then children. Ending an execution goes the same way, so neither
+waits for the other in a circle.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from tickwork.model.errors import Conflict, Invalid
+from tickwork.model.ids import job_id
+from tickwork.model.job import JobSpec
+from tickwork.model.schedule import Recurring
+from tickwork.store.pool import Connection, Database
+from tickwork.store.query_files import queries, rows_written
+from tickwork.store.rule_membership import Crossed
+
+
+class PostgresDependencyStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("dependency")
+
+    async def skip_rounds_without_parents(self, limit: int) -> int:
+        """Look for parents that are not due in the rounds of their children, up to so many; how many were looked at."""
+        async with self._database.transaction() as connection:
+            answer = await connection.execute(self._sql["look_at_unsure"], limit)
+            looked_at = rows_written(answer)
+            if looked_at:
+                await connection.execute(self._sql["count_ended"])
+        return looked_at
+
+
+class Edges:
+    def __init__(self, connection: Connection, tenant_id: int) -> None:
+        self._connection = connection
+        self._tenant_id = tenant_id
+        self._sql = queries("dependency")
+
+    async def rules_of(self, parents: Sequence[int]) -> list[int]:
+        """The rules in whose rounds these run."""
+        if not parents:
+            return []
+        rows = await self._connection.fetch(self._sql["rules_of"], self._tenant_id, parents)
+        return [row["rule_id"] for row in rows]
+
+    async def follow(self, parents: Sequence[int], rules: Sequence[int]) -> None:
+        """They are locked and know that they are followed. Crossed when one came to belong to another rule."""
+        if parents:
+            rows = await self._connection.fetch(self._sql["follow"], self._tenant_id, parents)
+            if {row["rule_id"] for row in rows} - {None, *rules}:
+                raise Crossed
+
+    async def create(self, made: Mapping[int, JobSpec], ids: Sequence[int]) -> None:
+        """What new jobs depend on. `ids`: of all the jobs of the request, by their places in it."""
+        children = [job for job, spec in made.items() if spec.parents]
+        if not children:
+            return
+        await self._link({job: made[job] for job in children}, ids)
+        await self._connection.execute(self._sql["begin_with_next_round"], children)
+        await self._wait(children, made)
+
+    async def change(self, job: int, spec: JobSpec, ids: Sequence[int], before: Sequence[object]) -> None:
+        """What a job depends on from now on. One that is due once waits for exactly that; rounds of one that repeats
+        go on waiting for what they wait for already, as far as it still depends on it."""
+        if list(spec.request.depends_on) == list(before):
+            return
+        if not isinstance(spec.schedule, Recurring) and await self._has_begun(job):
+            raise Conflict(f"job {job_id(job)} has begun: what it depends on can no longer be changed")
+        kept = parents_of(spec, ids) if isinstance(spec.schedule, Recurring) else []
+        times = [row[0] for row in await self._connection.fetch(self._sql["waiting_times"], job)]
+        await self._connection.execute(self._sql["unlink"], job, kept)
+        await self._connection.execute(self._sql["set_depends"], job, bool(spec.parents))
+        await self._link({job: spec}, ids)
+        await self._connection.execute(self._sql["begin_with_next_round"], [job])
+        await self._wait([job], {job: spec})
+        await self._let_go([job] * len(times), times)
+        await self.refuse_circles([job])
+
+    async def one_at_a_time(self) -> None:
+        await self._connection.execute(self._sql["one_at_a_time"], self._tenant_id)
+
+    async def refuse_circles(self, changed: Sequence[int]) -> None:
+        """Only a job that was there before can close one: nobody depends on a new one yet."""
+        for job in changed:
+            circle = await self._circle(job)
+            if circle:
+                names = " → ".join(job_id(each) for each in circle)
+                raise Invalid.field("depends_on", f"these jobs would wait for each other: {names}")
+
+    async def _circle(self, job: int) -> list[int] | None:
+        """Upwards, one generation at a time, until there is nobody new, or the job itself."""
+        child_of: dict[int, int] = {}
+        generation = [job]
+        while generation:
+            rows = await self._connection.fetch(self._sql["parents_of"], generation)
+            generation = []
+            for child, parent in rows:
+                if parent not in child_of:
+                    child_of[parent] = child
+                    generation.append(parent)
+            if job in child_of:
+                return _way(job, child_of)
+        return None
+
+    async def move_followers(self, job: int, old_rule: int, new_rule: int) -> None:
+        await self._connection.execute(self._sql["move_followers"], job, old_rule, new_rule)
+
+    async def _link(self, children: Mapping[int, JobSpec], ids: Sequence[int]) -> None:
+        edges = [
+            (child, parent, edge.on_any)
+            for child, spec in children.items()
+            for parent, edge in zip(parents_of(spec, ids), spec.parents, strict=True)
+        ]
+        if edges:
+            columns = [list(column) for column in zip(*edges, strict=True)]
+            await self._connection.execute(self._sql["link"], self._tenant_id, *columns)
+
+    async def _wait(self, children: Sequence[int], specs: Mapping[int, JobSpec]) -> None:
+        once = [job for job in children if not isinstance(specs[job].schedule, Recurring)]
+        if once:
+            await self._connection.execute(self._sql["await_parents"], once)
+            await self._connection.execute(self._sql["hold"], once)
+            rows = await self._connection.fetch(self._sql["times_of"], once)
+            await self._let_go([row["id"] for row in rows], [row["scheduled_for"] for row in rows])
+
+    async def _let_go(self, jobs: Sequence[int], times: Sequence[datetime]) -> None:
+        await self._connection.execute(self._sql["let_go"], jobs, times)
+
+    async def _has_begun(self, job: int) -> bool:
+        begun: bool = await self._connection.fetchval(self._sql["has_begun"], self._tenant_id, job)
+        return begun
+
+
+def existing_parents(children: Mapping[int, JobSpec], ids: Sequence[int], new: Collection[int]) -> list[int]:
+    """The parents that are not made by the same request."""
+    return sorted({parent for spec in children.values() for parent in parents_of(spec, ids)}.difference(new))
+
+
+def inside(specs: Sequence[JobSpec], ids: Sequence[int]) -> set[int]:
+    """Those jobs of a request that others of it depend on."""
+    return {ids[parent.place] for spec in specs for parent in spec.parents if parent.place is not None}
+
+
+def parents_of(spec: JobSpec, ids: Sequence[int]) -> list[int]:
+    return [ids[parent.place or 0] if parent.job is None else parent.job for parent in spec.parents]
+
+
+def _way(job: int, child_of: Mapping[int, int]) -> list[int]:
+    """From a job along those that depend on it, back to itself."""
+    way = [job]
+    while len(way) == 1 or way[-1] != job:
+        way.append(child_of[way[-1]])
+    return way

@@ -1,0 +1,231 @@
+"""Handing out, leases and rescue: the SQL behind the dispatch stage."""
+
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from tickwork.model.access import Caller
+from tickwork.model.execution import ExecutionKey
+from tickwork.model.task import usable_defaults
+from tickwork.model.worker_protocol import Hello
+from tickwork.store.attempt_ending import PostgresSettling
+from tickwork.store.batch_columns import literal, shortened
+from tickwork.store.lease_executions import PostgresHanding, lanes_of
+from tickwork.store.pool import Connection, Database
+from tickwork.store.port.dispatch import (
+    FIRST_CONNECTION,
+    NOTHING_HELD,
+    HeldWorks,
+    Lane,
+    Line,
+    Renewal,
+    Revocation,
+    Seat,
+    Works,
+)
+from tickwork.store.port.record import Claimed
+from tickwork.store.query_files import queries, rows_written
+
+
+class PostgresDispatchStore:
+    def __init__(self, database: Database, vital: Database, recovery: Database, lead: timedelta) -> None:
+        """Leases renew on connections of their own, so that no load can make living workers look dead. `recovery`: for
+        what concerns all that a worker holds, which may take longer than a renewal may. `lead`: how long before its
+        time an execution may be handed over."""
+        self._database = database
+        self._vital = vital
+        self._recovery = recovery
+        self._lead = lead
+        self._sql = queries("dispatch")
+
+    async def lanes(self, lanes: Collection[int]) -> list[Lane]:
+        return lanes_of(await self._vital.fetch(self._sql["lanes"], list(lanes)))
+
+    async def forget_slots(self) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(queries("gate")["forget_slots"])
+
+    @asynccontextmanager
+    async def claiming(self) -> AsyncIterator["PostgresClaiming"]:
+        async with self._database.transaction() as connection:
+            yield PostgresClaiming(connection)
+
+    async def set_aside_first(self, line: Line, lead: timedelta, reason: str) -> None:
+        async with self._database.transaction() as connection:
+            row = await connection.fetchrow(self._sql["first_waiting"], line.lane, line.priority, lead)
+            if row:
+                await self.set_aside(ExecutionKey(*row), reason)
+
+    async def set_aside(self, key: ExecutionKey, reason: str) -> None:
+        async with self._database.transaction() as connection:
+            if rows_written(await connection.execute(self._sql["set_aside"], *key, reason)):
+                await PostgresSettling(connection).keep_dead_letters([key], {})
+
+    @asynccontextmanager
+    async def rescuing(self) -> AsyncIterator["PostgresRescuing"]:
+        async with self._recovery.transaction() as connection:
+            yield PostgresRescuing(connection)
+
+    async def register(
+        self,
+        caller: Caller | None,
+        hello: Hello,
+        token: bytes,
+        lease: timedelta,
+        connection_number: int = FIRST_CONNECTION,
+    ) -> Seat:
+        tenant_id, key_id = _owner(caller)
+        async with self._vital.transaction() as connection:
+            if caller:
+                await self._offer(connection, caller.tenant_id, hello)
+            row = await connection.fetchrow(
+                self._sql["register_worker"],
+                tenant_id, token, hello.name, hello.host, hello.version, [offer.name for offer in hello.tasks],
+                hello.queues, hello.slots, _json(hello.labels), _json(hello.resources), _json(hello.weights), lease,
+                connection_number, key_id,
+            )  # fmt: skip
+        assert row is not None  # noqa: S101 (an INSERT … RETURNING gives its row)
+        return Seat(row["id"], row["connection"])
+
+    async def _offer(self, connection: Connection, tenant_id: int, hello: Hello) -> None:
+        offers = sorted(hello.tasks, key=lambda offer: offer.name)  # one order for all, so that none deadlock
+        await connection.execute(
+            self._sql["offer_tasks"],
+            tenant_id,
+            [offer.name for offer in offers],
+            [_json(offer.parameters) for offer in offers],
+            [offer.description for offer in offers],
+            [_json(usable_defaults(offer.defaults)) for offer in offers],
+        )
+
+    async def resume(self, caller: Caller | None, token: bytes, lease: timedelta) -> Seat | None:
+        async with self._vital.transaction() as connection:
+            row = await connection.fetchrow(self._sql["resume_worker"], token, *_owner(caller), lease)
+        return Seat(row["id"], row["connection"]) if row else None
+
+    async def held_by(self, worker_id: int) -> HeldWorks:
+        async with self._recovery.transaction() as connection:
+            await connection.execute(self._sql["wait_for_handouts"], worker_id)
+            rows = await connection.fetch(self._sql["held_by"], worker_id, self._lead)
+        return HeldWorks([row[0] for row in rows], works_of([row[1:] for row in map(tuple, rows)]))
+
+    async def renew(self, seats: Collection[Seat], lease: timedelta) -> Renewal:
+        columns = [seat.worker_id for seat in seats], [seat.connection for seat in seats]
+        async with self._vital.transaction() as connection:
+            rows = await connection.fetch(self._sql["renew_leases"], *columns, lease)
+        kept = {Seat(row["id"], row["connection"]): row["draining"] for row in rows}
+        left = [seat for seat in seats if seat not in kept]
+        return Renewal(kept, await self._living(left) if left else frozenset())
+
+    async def _living(self, seats: Collection[Seat]) -> frozenset[Seat]:
+        rows = await self._vital.fetch(self._sql["living_workers"], [seat.worker_id for seat in seats])
+        living = {row["id"] for row in rows}
+        return frozenset(seat for seat in seats if seat.worker_id in living)
+
+    async def drain(self, worker_id: int) -> None:
+        async with self._vital.transaction() as connection:
+            await connection.execute(self._sql["drain_worker"], worker_id)
+
+    async def leave(self, worker_id: int) -> None:
+        async with self._vital.transaction() as connection:
+            await connection.execute(self._sql["end_worker"], worker_id)
+
+    async def revocations(self, workers: Sequence[int]) -> list[Revocation]:
+        return [_revocation(row) for row in await self._vital.fetch(self._sql["revocations"], list(workers))]
+
+    async def forget_revocations(self, revocations: Sequence[Revocation]) -> None:
+        async with self._vital.transaction() as connection:
+            await connection.execute(
+                self._sql["forget_revocations"],
+                [revocation.key.tenant_id for revocation in revocations],
+                [revocation.key.scheduled_for for revocation in revocations],
+                [revocation.key.job_id for revocation in revocations],
+                [revocation.attempt for revocation in revocations],
+            )
+
+    async def is_being_stopped(self, tenant_id: int, job: int) -> bool:
+        (row,) = await self._vital.fetch(self._sql["is_being_stopped"], tenant_id, job)
+        return bool(row["waiting"])
+
+
+class PostgresClaiming(PostgresHanding):
+    async def waiting(self, lead: timedelta) -> list[Line]:
+        return [Line(*row) for row in await self._connection.fetch(self._dispatch["waiting"], lead)]
+
+    async def pick(self, quotas: Mapping[Line, int], lead: timedelta) -> Works:
+        return works_of(
+            await self._connection.fetch(
+                self._dispatch["pick_ready"],
+                [line.lane for line in quotas],
+                [line.priority for line in quotas],
+                list(quotas.values()),
+                lead,
+            )
+        )
+
+    async def claim(self, works: Works, worker_id: int) -> None:
+        await self._connection.execute(
+            self._dispatch["claim"],
+            shortened(works.tenants),
+            shortened(works.times),
+            literal(works.jobs),
+            worker_id,
+        )
+
+
+class PostgresRescuing(PostgresSettling):
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._dispatch = queries("dispatch")
+
+    async def take_dead(self, limit: int, only: int | None = None) -> list[int]:
+        rows = await self._connection.fetch(self._dispatch["take_dead_workers"], limit, only)
+        return [row["id"] for row in rows]
+
+    async def take_leases(self, workers: Sequence[int], limit: int) -> list[Claimed]:
+        rows = await self._connection.fetch(self._dispatch["take_leases"], list(workers), limit)
+        claims = [claim for row in rows for claim in _claims(row)]
+        return sorted(
+            claims, key=lambda claim: (claim.key, claim.worker_id)
+        )  # all lock them in the same order
+
+    async def end(self, workers: Sequence[int]) -> dict[int, str]:
+        rows = await self._connection.fetch(self._dispatch["end_dead_workers"], list(workers))
+        await self._connection.execute(self._dispatch["forget_revocations_of"], list(workers))
+        return {row["id"]: row["name"] for row in rows}
+
+
+def _owner(caller: Caller | None) -> tuple[int | None, int | None]:
+    """The tenant and the key that a worker belongs to. Nobody's is the built-in one."""
+    return (caller.tenant_id, caller.key_id) if caller else (None, None)
+
+
+def works_of(rows: Iterable[Iterable[Any]]) -> Works:
+    """Rows of a tenant, a time, a job, a lane, an attempt, a time from which it is ready, and what to run."""
+    columns: list[Sequence[Any]] = [*zip(*rows, strict=True)]
+    return Works._make(columns) if columns else NOTHING_HELD.works
+
+
+def _claims(row: asyncpg.Record) -> list[Claimed]:
+    jobs = row["job_ids"]
+    tenants, times = (_stretched(row[column], len(jobs)) for column in ("tenant_ids", "scheduled_fors"))
+    keys = zip(tenants, times, jobs, strict=True)
+    return [Claimed(ExecutionKey(*key), row["worker_id"], None) for key in keys]
+
+
+def _stretched(column: list[Any], length: int) -> list[Any]:
+    """One value stands for all."""
+    return column * length if len(column) == 1 else column
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _revocation(row: asyncpg.Record) -> Revocation:
+    key = ExecutionKey(row["tenant_id"], row["scheduled_for"], row["job_id"])
+    return Revocation(row["worker_id"], key, row["attempt"], row["reason"])

@@ -1,0 +1,219 @@
+"""Making and changing jobs: the SQL behind the define stage.
+
+Whoever changes which rule a job belongs to, or whether it takes part, locks the rule first and looks afterwards: so a
+change is wholly before or wholly after each chunk that is fired.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import asyncpg
+import msgspec
+
+from tickwork.model.errors import Conflict, Invalid, NotFound, Stale
+from tickwork.model.http_secret_mark import mark_errors
+from tickwork.model.ids import job_id
+from tickwork.model.job import JobSpec, JobStatus, resolved
+from tickwork.model.schedule import Timing
+from tickwork.model.task import defaults_from_text
+from tickwork.store.dependency_store import Edges, existing_parents, inside, parents_of
+from tickwork.store.job_insert import insert_jobs
+from tickwork.store.job_update import Change, StatusChange
+from tickwork.store.pool import Connection, Database
+from tickwork.store.port.define import Definition, KnownTask, Made, ParentJob
+from tickwork.store.query_files import queries
+from tickwork.store.rule_membership import Membership, again_if_crossed
+
+
+class PostgresDefineStore:
+    def __init__(
+        self,
+        database: Database,
+        timing_from_text: Callable[[str], Timing],
+        horizon: Callable[[], datetime],
+    ) -> None:
+        """`horizon`: up to when there are partitions for executions."""
+        self._database = database
+        self._timing_from_text = timing_from_text
+        self._horizon = horizon
+        self._sql = queries("define")
+
+    async def find_tasks(self, tenant_id: int, names: set[str]) -> dict[str, KnownTask]:
+        rows = await self._database.fetch(self._sql["find_tasks"], tenant_id, list(names)) if names else []
+        return {
+            row["name"]: KnownTask(row["parameters"], defaults_from_text(row["defaults"])) for row in rows
+        }
+
+    async def task_names(self, tenant_id: int) -> list[str]:
+        return [row["name"] for row in await self._database.fetch(self._sql["task_names"], tenant_id)]
+
+    async def find_keys(self, tenant_id: int, keys: set[str]) -> dict[str, int]:
+        rows = await self._database.fetch(self._sql["jobs_by_key"], tenant_id, list(keys)) if keys else []
+        return {row["key"]: row["id"] for row in rows}
+
+    async def find_parents(self, tenant_id: int, jobs: set[int]) -> dict[int, ParentJob]:
+        sql = queries("dependency")["find_parents"]
+        rows = await self._database.fetch(sql, tenant_id, list(jobs)) if jobs else []
+        return {row["id"]: _parent_job(row) for row in rows}
+
+    async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
+        return await again_if_crossed(lambda: self._create(tenant_id, specs))
+
+    async def _create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
+        async with self._database.transaction() as connection:
+            members = Membership(connection, tenant_id, self._timing_from_text)
+            edges = Edges(connection, tenant_id)
+            there = await self._with_keys("jobs_by_key", connection, tenant_id, specs)
+            _check_if_exists(specs, there)
+            _check_secrets(specs, there)
+            ids = await self._ids(connection, specs, there)
+            specs = [_resolved(spec, ids) for spec in specs]
+            new = {job: spec for job, spec in zip(ids, specs, strict=True) if spec.request.key not in there}
+            old = {job: spec for job, spec in zip(ids, specs, strict=True) if _is_replaced(spec, there)}
+            if any(spec.parents for spec in old.values()):
+                await edges.one_at_a_time()
+            parents = existing_parents({**new, **old}, ids, new)
+            above = await edges.rules_of(parents)
+            left = [there[spec.request.key]["rule_id"] for spec in old.values()]
+            rules = await members.lock([*new.values(), *old.values()], [*left, *above])
+            await edges.follow(parents, above)
+            rows = await self._with_keys("lock_jobs_by_key", connection, tenant_id, [*old.values()])
+            now, horizon = await members.now(), self._horizon()
+            made = iter(
+                await insert_jobs(
+                    connection, tenant_id, new, rules, now, horizon, followed=inside(specs, ids)
+                )
+            )
+            await edges.create(new, ids)
+            change = Change(connection, tenant_id, rules, now, horizon)
+            for spec in old.values():
+                await change.replace(rows.get(spec.request.key), spec, ids)
+            await edges.refuse_circles([job for job, spec in old.items() if spec.parents])
+        return [
+            Made(there[spec.request.key]["id"]) if spec.request.key in there else next(made) for spec in specs
+        ]
+
+    async def _ids(
+        self, connection: Connection, specs: Sequence[JobSpec], there: dict[str | None, asyncpg.Record]
+    ) -> list[int]:
+        """Of each job: the number it has, or will have."""
+        count = sum(spec.request.key not in there for spec in specs)
+        fresh = iter(await connection.fetch(self._sql["new_job_ids"], count))
+        return [
+            there[spec.request.key]["id"] if spec.request.key in there else next(fresh)["id"]
+            for spec in specs
+        ]
+
+    async def _with_keys(
+        self, query: str, connection: Connection, tenant_id: int, specs: Sequence[JobSpec]
+    ) -> dict[str | None, asyncpg.Record]:
+        keys = [spec.request.key for spec in specs if spec.request.key is not None]
+        rows = await connection.fetch(self._sql[query], tenant_id, keys) if keys else []
+        return {row["key"]: row for row in rows}
+
+    async def definition(self, tenant_id: int, job: int) -> Definition:
+        row = await self._database.fetchrow(self._sql["definition"], tenant_id, job)
+        if row is None:
+            raise NotFound("job", job_id(job))
+        document = msgspec.json.decode(row["definition"])
+        return Definition(document | {"payload": msgspec.json.decode(row["payload"])}, row["version"])
+
+    async def change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
+        await again_if_crossed(lambda: self._change(tenant_id, job, spec, version))
+
+    async def _change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
+        async with self._database.transaction() as connection:
+            members = Membership(connection, tenant_id, self._timing_from_text)
+            edges = Edges(connection, tenant_id)
+            spec = _resolved(spec, ())
+            parents = existing_parents({job: spec}, (), ())
+            if parents:
+                await edges.one_at_a_time()
+            above = await edges.rules_of(parents)
+            rules = await members.lock([spec], [await members.rule_of(job), *above])
+            await edges.follow(parents, above)
+            row = await self._lock_job(connection, tenant_id, job)
+            _check_version(row, version)
+            _check_not_cancelled(row)
+            for holder in (await self._with_keys("jobs_by_key", connection, tenant_id, [spec])).values():
+                if holder["id"] != job:
+                    raise Conflict(f"job {job_id(holder['id'])} has the key {holder['key']!r} already")
+            change = Change(connection, tenant_id, rules, await members.now(), self._horizon())
+            await change.edit(row, spec)
+
+    async def set_status(
+        self, tenant_id: int, job: int, status: JobStatus, version: int | None = None
+    ) -> None:
+        await again_if_crossed(lambda: self._set_status(tenant_id, job, status, version))
+
+    async def _set_status(self, tenant_id: int, job: int, status: JobStatus, version: int | None) -> None:
+        async with self._database.transaction() as connection:
+            members = Membership(connection, tenant_id, self._timing_from_text)
+            rules = await members.lock([], [await members.rule_of(job)])
+            row = await self._lock_job(connection, tenant_id, job)
+            rule = rules.get(row["rule_id"])
+            _check_version(row, version)
+            if row["status"] == status:
+                return
+            _check_not_cancelled(row)
+            change = StatusChange(connection, members, tenant_id, row, rule, await members.now())
+            await change.become(status)
+
+    async def _lock_job(self, connection: Connection, tenant_id: int, job: int) -> asyncpg.Record:
+        row = await connection.fetchrow(self._sql["lock_job"], tenant_id, job)
+        if row is None:
+            raise NotFound("job", job_id(job))
+        return row
+
+
+def _parent_job(row: asyncpg.Record) -> ParentJob:
+    return ParentJob(
+        row["id"], JobStatus(row["status"]), row["timing"], row["catch_up"], is_known=bool(row["is_known"])
+    )
+
+
+def _check_if_exists(specs: Sequence[JobSpec], there: dict[str | None, asyncpg.Record]) -> None:
+    for spec in specs:
+        if spec.request.key in there and spec.request.if_exists == "error":
+            job = job_id(there[spec.request.key]["id"])
+            raise Conflict(
+                f"job {job} has the key {spec.request.key!r} already; "
+                "to go on with it say if_exists: keep, or replace"
+            )
+
+
+def _check_secrets(specs: Sequence[JobSpec], there: dict[str | None, asyncpg.Record]) -> None:
+    """A job that is new has no secrets yet that marks could stand for."""
+    for place, spec in enumerate(specs):
+        if spec.request.http and spec.request.key not in there:
+            errors = [error.at(place, len(specs)) for error in mark_errors(spec.request.http)]
+            if errors:
+                raise Invalid(errors)
+
+
+def _resolved(spec: JobSpec, ids: Sequence[int]) -> JobSpec:
+    """Its definition names what it depends on."""
+    if not spec.parents:
+        return spec
+    request = resolved(msgspec.structs.replace(spec.request, payload=msgspec.UNSET), parents_of(spec, ids))
+    return msgspec.structs.replace(
+        spec,
+        definition=msgspec.json.encode(request),
+        request=msgspec.structs.replace(spec.request, depends_on=request.depends_on),
+    )
+
+
+def _is_replaced(spec: JobSpec, there: dict[str | None, asyncpg.Record]) -> bool:
+    return spec.request.key in there and spec.request.if_exists == "replace"
+
+
+def _check_version(row: asyncpg.Record, version: int | None) -> None:
+    if version is not None and row["version"] != version:
+        raise Stale(
+            f"job {job_id(row['id'])} was changed meanwhile: it is at version {row['version']}, not {version}"
+        )
+
+
+def _check_not_cancelled(row: asyncpg.Record) -> None:
+    if row["status"] == JobStatus.CANCELLED:
+        raise Conflict(f"job {job_id(row['id'])} is cancelled: create a new one")

@@ -1,0 +1,260 @@
+"""A job becomes what another definition says, and its executions that have not begun go along."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import asyncpg
+import msgspec
+
+from tickwork.model.errors import Conflict
+from tickwork.model.execution import Trigger
+from tickwork.model.http_secret_mark import mark_errors, unmarked
+from tickwork.model.ids import job_id
+from tickwork.model.job import JobRequest, JobSpec, JobStatus
+from tickwork.model.schedule import Once, count_between, last_of
+from tickwork.store.dependency_store import Edges
+from tickwork.store.job_insert import JobTiming, ensure_lanes, job_timing, lane_name, last_due, runs
+from tickwork.store.pool import Connection
+from tickwork.store.query_files import queries
+from tickwork.store.rule_membership import Crossed, LockedRule, LockedRules, Membership
+from tickwork.store.unstarted_executions import Upcoming
+
+
+class Change:
+    """The rules that the job belongs to and comes to belong to, and its row, are locked."""
+
+    def __init__(
+        self, connection: Connection, tenant_id: int, rules: LockedRules, now: datetime, horizon: datetime
+    ) -> None:
+        self._connection = connection
+        self._tenant_id = tenant_id
+        self._rules = rules
+        self._now = now
+        self._horizon = horizon
+        self._sql = queries("define")
+
+    async def edit(self, row: asyncpg.Record, spec: JobSpec) -> None:
+        await self._apply(row, spec, another_time=_asks_for_another_time(row, spec), ids=())
+
+    async def replace(self, row: asyncpg.Record | None, spec: JobSpec, ids: Sequence[int]) -> None:
+        """Crossed when it is there no longer. `ids`: of all the jobs of the request, by their places in it."""
+        if row is None:
+            raise Crossed
+        spec = _with_stored_secrets(spec, row)
+        another_time = _asks_for_another_time(row, spec) or _counts_from_now(row, spec, self._now)
+        await self._apply(row, spec, another_time, ids)
+
+    async def _apply(
+        self, row: asyncpg.Record, spec: JobSpec, another_time: bool, ids: Sequence[int]
+    ) -> None:
+        job, old_rule = row["id"], self._rules.get(row["rule_id"])
+        upcoming = Upcoming(self._connection, self._tenant_id, job)
+        lane = (await ensure_lanes(self._connection, self._tenant_id, [spec]))[lane_name(spec)].id
+        last = last_due(spec, self._now)
+        timing = job_timing(job, spec, self._rules, self._now, self._horizon, last)
+        moved = timing.rule_id != row["rule_id"] or (timing.rule_id is None and another_time)
+        if moved:
+            await self._leave(upcoming, row, old_rule)
+        else:
+            await self._hand_out_anew(upcoming, row, old_rule)
+            if timing.rule_id is None:
+                timing = timing._replace(scheduled_for=row["scheduled_for"], held=row["held"])
+        if row["overlap"] == "allow" != spec.request.overlap:
+            await upcoming.remember_unended(row["lane_id"])
+        await upcoming.move(row["lane_id"], lane, spec.priority)
+        await self._update(row, spec, timing, lane, moved)
+        if moved:
+            await self._arrive(upcoming, row, timing, lane, spec)
+        elif old_rule:
+            await self._make_up_for_move(upcoming, row, old_rule, lane, spec)
+        await self._go_with(row, spec, timing, ids)
+
+    async def _update(
+        self, row: asyncpg.Record, spec: JobSpec, timing: JobTiming, lane: int, moved: bool
+    ) -> None:
+        await self._connection.execute(
+            self._sql["change_job"],
+            self._tenant_id, row["id"], timing.rule_id, timing.scheduled_for, lane, spec.priority, spec.task,
+            spec.payload, spec.target, spec.timeout, spec.request.overlap, spec.request.on_worker_lost,
+            spec.request.name, spec.request.key, spec.request.tags, spec.definition, timing.held, moved,
+            row["status"], timing.until, runs(spec),
+        )  # fmt: skip
+
+    async def _go_with(
+        self, row: asyncpg.Record, spec: JobSpec, timing: JobTiming, ids: Sequence[int]
+    ) -> None:
+        """What a job depends on, and who depends on it, go along with its change."""
+        edges = Edges(self._connection, self._tenant_id)
+        if spec.parents or row["depends"]:
+            before = msgspec.json.decode(row["definition"], type=JobRequest).depends_on
+            await edges.change(row["id"], spec, ids, before)
+        if row["followed"] and timing.rule_id != row["rule_id"]:
+            if timing.rule_id is None or row["rule_id"] is None:
+                raise Conflict("other jobs depend on it: it cannot change between running once and repeating")
+            await edges.move_followers(row["id"], row["rule_id"], timing.rule_id)
+
+    async def _hand_out_anew(self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule | None) -> None:
+        """What a worker was handed ahead of its time has the old payload: it is taken back and read again."""
+        if row["status"] == JobStatus.ACTIVE:
+            for at in rule.ahead(self._now) if rule else [row["scheduled_for"]]:
+                await upcoming.take_back(at, "edited")
+            await upcoming.unhold(row["lane_id"])
+
+    async def _leave(self, upcoming: Upcoming, row: asyncpg.Record, old_rule: LockedRule | None) -> None:
+        """The job goes on under another timing: what the old one had fired ahead is taken back."""
+        if old_rule:
+            await upcoming.stop_ahead(old_rule.ahead(self._now), "skipped", "rescheduled")
+            await upcoming.remember([old_rule.last_at, old_rule.next_at])
+            await self._connection.execute(self._sql["note_past_rule"], row["id"], old_rule.id)
+            if old_rule.last_at:
+                await self._connection.execute(self._sql["note_extra"], row["id"], old_rule.last_at)
+        else:
+            await self._connection.execute(self._sql["note_extra"], row["id"], row["scheduled_for"])
+            await upcoming.stop_ahead([row["scheduled_for"]], "cancelled", "rescheduled")
+            await upcoming.cancel(row["lane_id"], "rescheduled")
+
+    async def _arrive(
+        self, upcoming: Upcoming, row: asyncpg.Record, timing: JobTiming, lane: int, spec: JobSpec
+    ) -> None:
+        """What the new timing has fired already, or fires only once, is made up for. A paused job misses the first
+        and keeps the second for later."""
+        paused = row["status"] == JobStatus.PAUSED
+        if timing.due and not timing.rule_id:
+            await upcoming.add(lane, spec.priority, timing.due, Trigger.SCHEDULE)
+        elif timing.due and not paused:
+            await upcoming.add_late(lane, spec.priority, timing.due, spec.request.overlap, fired=())
+        if paused:
+            await upcoming.hold(lane)
+
+    async def _make_up_for_move(
+        self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule, lane: int, spec: JobSpec
+    ) -> None:
+        """With another priority the job stands elsewhere in its rule, perhaps where firing has just been."""
+        due = rule.passed_over((row["priority"], row["id"]), (spec.priority, row["id"]))
+        if due and _takes_part(row, due):
+            fired = [rule.last_at, rule.next_at]
+            await upcoming.add_late(lane, spec.priority, due, spec.request.overlap, fired)
+
+
+def _takes_part(row: asyncpg.Record, due: datetime) -> bool:
+    """Whether its rule fires the job at that time, as pick_jobs decides it."""
+    return (
+        row["status"] == JobStatus.ACTIVE
+        and not row["depends"]
+        and row["active_from"] <= due
+        and (row["active_until"] is None or row["active_until"] >= due)
+    )
+
+
+def _asks_for_another_time(row: asyncpg.Record, spec: JobSpec) -> bool:
+    before = msgspec.json.decode(row["definition"])
+    request = spec.request
+    return (before.get("schedule"), before.get("timezone")) != (request.schedule, request.timezone)
+
+
+def _counts_from_now(row: asyncpg.Record, spec: JobSpec, now: datetime) -> bool:
+    """A job that is replaced begins anew, but what was due at an instant that has passed is not due again."""
+    once = spec.schedule
+    return isinstance(once, Once) and (once.at is None or now < once.at != row["scheduled_for"])
+
+
+def _with_stored_secrets(spec: JobSpec, row: asyncpg.Record) -> JobSpec:
+    """Marks in a definition that was made from what was shown stand for the secrets of the job as it is now."""
+    target = spec.request.http
+    if target is None or not any(mark_errors(target)):
+        return spec
+    stored = msgspec.json.decode(row["definition"], type=JobRequest).http
+    target = unmarked(target, stored, target.headers)
+    definition = msgspec.json.decode(spec.definition, type=JobRequest)
+    return msgspec.structs.replace(
+        spec,
+        request=msgspec.structs.replace(spec.request, http=target),
+        target=msgspec.json.encode(target),
+        definition=msgspec.json.encode(msgspec.structs.replace(definition, http=target)),
+    )
+
+
+class StatusChange:
+    """The job's rule and its row are locked."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        members: Membership,
+        tenant_id: int,
+        row: asyncpg.Record,
+        rule: LockedRule | None,
+        now: datetime,
+    ) -> None:
+        self._connection = connection
+        self._members = members
+        self._tenant_id = tenant_id
+        self._row = row
+        self._rule = rule
+        self._now = now
+        self._upcoming = Upcoming(connection, tenant_id, row["id"])
+        self._sql = queries("define")
+
+    async def become(self, status: JobStatus) -> None:
+        await self._connection.execute(
+            self._sql["set_job_status"], self._tenant_id, self._row["id"], status, self._now
+        )
+        if self._rule and (self._row["active_until"] or self._row["runs_left"]):
+            await self._count_runs(self._rule, status)
+        if status == JobStatus.ACTIVE and self._rule:
+            await self._go_on(await self._members.awake(self._rule, self._now))
+        elif status == JobStatus.ACTIVE:
+            await self._go_on_once()
+        elif status == JobStatus.PAUSED:
+            await self._check_not_ended()
+            await self._hold()
+        else:
+            await self._cancel()
+
+    async def _count_runs(self, rule: LockedRule, status: JobStatus) -> None:
+        """Due times that pass while a job is paused are not among the so many that it has."""
+        timing = self._members.timing_of(rule)
+        until, left = None, None
+        if status == JobStatus.ACTIVE:
+            until = last_of(timing, self._now, self._row["runs_left"])
+        else:
+            left = count_between(timing, self._now, self._row["active_until"])
+        await self._connection.execute(self._sql["set_runs"], self._tenant_id, self._row["id"], until, left)
+
+    async def _go_on(self, rule: LockedRule) -> None:
+        row = self._row
+        await self._upcoming.unhold(row["lane_id"])
+        due = rule.passed(self._now, (row["priority"], row["id"]))
+        if due and not row["depends"]:
+            fired = [rule.last_at, rule.next_at]
+            await self._upcoming.add_late(row["lane_id"], row["priority"], due, row["overlap"], fired)
+
+    async def _go_on_once(self) -> None:
+        row, now = self._row, self._now
+        await self._upcoming.unhold(row["lane_id"])
+        if row["held"] and row["scheduled_for"] <= now:
+            await self._connection.execute(self._sql["make_due"], self._tenant_id, row["id"], now)
+            await self._upcoming.add(row["lane_id"], row["priority"], now, Trigger.SCHEDULE)
+
+    async def _check_not_ended(self) -> None:
+        job = self._row["id"]
+        ended = await self._connection.fetchval(
+            self._sql["ended_as"], self._tenant_id, job, self._row["scheduled_for"]
+        )
+        if ended:
+            raise Conflict(f"job {job_id(job)} has ended: it is {ended}")
+
+    async def _hold(self) -> None:
+        """Due times pass while a job is paused, but not the only one of a job that is due once, nor the rounds of
+        others in which it runs."""
+        if self._rule and not self._row["depends"]:
+            await self._upcoming.stop_ahead(self._rule.ahead(self._now), "skipped", "paused")
+            await self._upcoming.remember([self._rule.last_at, self._rule.next_at])
+        elif not self._rule:
+            await self._upcoming.take_back(self._row["scheduled_for"], "paused")
+        await self._upcoming.hold(self._row["lane_id"])
+
+    async def _cancel(self) -> None:
+        ahead = self._rule.ahead(self._now) if self._rule else [self._row["scheduled_for"]]
+        await self._upcoming.stop_ahead(ahead, "cancelled", "job cancelled")
+        await self._upcoming.cancel(self._row["lane_id"], "job cancelled")

@@ -1,0 +1,64 @@
+"""Ending executions: the SQL behind the record stage."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+from tickwork.model.errors import Conflict, NotFound
+from tickwork.model.execution import ExecutionKey
+from tickwork.model.ids import execution_id
+from tickwork.model.worker_protocol import Outcome
+from tickwork.store.attempt_ending import PostgresSettling, columns_of_started
+from tickwork.store.batch_columns import literal, shortened
+from tickwork.store.pool import Database
+from tickwork.store.port.record import Claimed
+from tickwork.store.query_files import queries, rows_written
+
+
+class PostgresRecordStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("record")
+
+    async def complete(self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> int:
+        outcomes = [outcome for _, outcome in completed]
+        async with self._database.transaction() as connection:
+            answer = await connection.execute(
+                self._sql["complete"],
+                shortened([outcome.tenant for outcome in outcomes]),
+                shortened([outcome.at for outcome in outcomes]),
+                literal([outcome.job for outcome in outcomes]),
+                shortened([worker_id for worker_id, _ in completed]),
+                shortened([outcome.attempt for outcome in outcomes]),
+                literal([outcome.started for outcome in outcomes]),
+                literal([outcome.finished for outcome in outcomes]),
+                _unless_empty([outcome.result for outcome in outcomes]),
+            )
+            if leases:
+                await connection.execute(self._sql["close_leases"], list(leases))
+        return rows_written(answer)
+
+    @asynccontextmanager
+    async def settling(self) -> AsyncIterator[PostgresSettling]:
+        async with self._database.transaction() as connection:
+            yield PostgresSettling(connection)
+
+    async def note_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["note_started"], *columns_of_started(started))
+
+    async def cancel(self, key: ExecutionKey, reason: str) -> None:
+        async with self._database.transaction() as connection:
+            row = await connection.fetchrow(self._sql["lock_execution"], *key)
+            if row is None:
+                raise NotFound("execution", execution_id(key.job_id, key.scheduled_for))
+            if row["status"] not in ("pending", "running"):
+                raise Conflict(f"the execution has ended already: it is {row['status']}")
+            await connection.execute(self._sql["cancel_execution"], *key, reason)
+            if row["worker_id"] is not None:
+                await connection.execute(self._sql["revoke"], *key, row["attempt"], row["worker_id"], reason)
+
+
+def _unless_empty(results: list[bytes | None]) -> list[bytes | None]:
+    """No column at all is a column of nulls."""
+    return results if any(results) else []

@@ -1,0 +1,163 @@
+"""What workers that speak plain REST report on: the SQL behind it."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import asyncpg
+import msgspec
+
+from tickwork.model.access import Caller
+from tickwork.model.errors import Conflict, LeaseGone, NotAllowed, NotFound
+from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus
+from tickwork.model.ids import execution_id, worker_id
+from tickwork.model.worker_protocol import Hello, TaskOffer
+from tickwork.store.dispatch_store import works_of
+from tickwork.store.pool import Connection, Database
+from tickwork.store.port.dispatch import NO_CONNECTION, HeldWorks, RestWorker
+from tickwork.store.port.record import AttemptStanding
+from tickwork.store.query_files import queries
+
+
+class PostgresReportStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("report")
+
+    async def standing(self, key: ExecutionKey, attempt: int, key_id: int) -> AttemptStanding:
+        row = await self._database.fetchrow(self._sql["attempt_standing"], *key, attempt, key_id)
+        if row is None:
+            raise NotFound("execution", execution_id(key.job_id, key.scheduled_for))
+        return _standing(row, attempt)
+
+    async def begin(self, key: ExecutionKey, attempt: int, key_id: int) -> bool:
+        async with self._database.transaction() as connection:
+            began = await connection.fetchval(self._sql["begin_attempt"], *key, attempt, key_id)
+        return began is not None
+
+    async def let_go(self, key: ExecutionKey, attempt: int, key_id: int, standing: AttemptStanding) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["forget_stop"], *key, attempt, key_id)
+            if standing.leases:
+                await connection.execute(queries("record")["close_leases"], standing.leases)
+
+
+def _standing(row: asyncpg.Record, attempt: int) -> AttemptStanding:
+    status = ExecutionStatus(row["status"])
+    is_current = row["attempt"] == attempt
+    by_rest = row["connection"] == NO_CONNECTION and not row["foreign"]
+    completed = is_current and status is ExecutionStatus.COMPLETED
+    return AttemptStanding(
+        status=status,
+        attempt=row["attempt"],
+        worker_id=row["worker_id"] if is_current and by_rest and status is ExecutionStatus.RUNNING else None,
+        started_at=row["started_at"],
+        reason=row["reason"],
+        outcome=AttemptOutcome.COMPLETED
+        if completed
+        else AttemptOutcome(row["outcome"])
+        if row["outcome"]
+        else None,
+        leases=row["leases"] if is_current and by_rest else [],
+        is_foreign=row["foreign"],
+    )
+
+
+_LARGEST = 2**31 - 1
+
+
+class PostgresWorkerStore:
+    def __init__(self, database: Database, vital: Database) -> None:
+        """Heartbeats have connections of their own, so that no load can make living workers look dead."""
+        self._database = database
+        self._vital = vital
+        self._sql = queries("worker")
+
+    async def heartbeat(self, caller: Caller, worker: int, lease: timedelta) -> bool:
+        number = min(worker, _LARGEST)
+        async with self._vital.transaction() as connection:
+            row = await connection.fetchrow(
+                self._sql["heartbeat"], caller.tenant_id, caller.key_id, number, lease
+            )
+            if row is not None:
+                return bool(row["draining"])
+            raise _objection(
+                worker, await self._why_unheard(connection, caller.tenant_id, number, caller.key_id)
+            )
+
+    async def _why_unheard(
+        self, connection: Connection, tenant_id: int, worker: int, key_id: int | None
+    ) -> asyncpg.Record | None:
+        return await connection.fetchrow(self._sql["why_unheard"], tenant_id, worker, key_id)
+
+    @asynccontextmanager
+    async def serving(self, caller: Caller, worker: int) -> AsyncIterator[RestWorker]:
+        async with self._database.transaction() as connection:
+            row = await connection.fetchrow(self._sql["lock_worker"], caller.tenant_id, caller.key_id, worker)
+            if row is None:
+                raise _gone(worker)
+            rows = await connection.fetch(self._sql["held"], worker)
+            await connection.execute(self._sql["close_others"], worker, [row["lease_id"] for row in rows])
+            yield RestWorker(_hello(row), row["draining"], _held(rows), [each["begun"] for each in rows])
+
+    async def is_there_news(self, tenant_id: int, worker: int, hello: Hello) -> bool:
+        tasks = [offer.name for offer in hello.tasks]
+        (row,) = await self._database.fetch(
+            self._sql["is_there_news"], tenant_id, tasks, hello.queues, worker
+        )
+        return bool(row["news"])
+
+    async def drain(self, tenant_id: int, worker: int, only_of: int | None) -> None:
+        number = min(worker, _LARGEST)
+        async with self._vital.transaction() as connection:
+            if await connection.fetchval(self._sql["ask_to_drain"], tenant_id, number, only_of) is not None:
+                return
+            row = await self._why_unheard(connection, tenant_id, number, only_of)
+        if row is None:
+            raise NotFound("worker", worker_id(worker))
+        if row["built_in"]:
+            raise Conflict("the built-in worker is a part of its server, and drains when that stops")
+        if row["foreign"]:
+            raise _foreign(worker)
+
+
+def _objection(worker: int, row: asyncpg.Record | None) -> Exception:
+    if row is None:
+        return NotFound("worker", worker_id(worker))
+    if row["foreign"]:
+        return _foreign(worker)
+    if row["connected"]:
+        return Conflict(f"worker {worker_id(worker)} is connected by WebSocket, and must speak there")
+    return _gone(worker)
+
+
+def _foreign(worker: int) -> NotAllowed:
+    return NotAllowed(
+        f"worker {worker_id(worker)} was registered with another key: use that one, or register a worker of your own"
+    )
+
+
+def _gone(worker: int) -> LeaseGone:
+    return LeaseGone(
+        f"the lease of worker {worker_id(worker)} ran out, and what it held was given to others: "
+        "stop it and register again"
+    )
+
+
+def _hello(row: asyncpg.Record) -> Hello:
+    return Hello(
+        name=row["name"],
+        host="",
+        version="",
+        slots=row["slots"],
+        credit=row["slots"],
+        tasks=[TaskOffer(name, {}) for name in row["tasks"]],
+        queues=row["queues"],
+        weights=msgspec.json.decode(row["weights"]),
+        labels=msgspec.json.decode(row["labels"]),
+        resources=msgspec.json.decode(row["resources"]),
+    )
+
+
+def _held(rows: Sequence[asyncpg.Record]) -> HeldWorks:
+    return HeldWorks([row["lease_id"] for row in rows], works_of([tuple(row)[1:-1] for row in rows]))

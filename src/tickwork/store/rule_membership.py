@@ -1,0 +1,139 @@
+"""Jobs joining and leaving rules, under the rules' locks."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime
+from typing import NamedTuple, TypeVar
+
+import asyncpg
+
+from tickwork.model.errors import Conflict
+from tickwork.model.job import JobSpec
+from tickwork.model.schedule import Recurring, Timing
+from tickwork.store.pool import Connection
+from tickwork.store.query_files import queries
+
+_TRIES = 20
+_Done = TypeVar("_Done")
+
+
+class LockedRule(NamedTuple):
+    id: int
+    timing: str
+    catch_up: str
+    next_at: datetime | None
+    last_at: datetime | None
+    cursor: tuple[int, int] | None
+
+    def ahead(self, now: datetime) -> list[datetime]:
+        """Due times that lie ahead and were fired already, at least in part."""
+        begun = self.next_at if self.cursor else None
+        return [at for at in (self.last_at, begun) if at and at > now]
+
+    def passed(self, now: datetime, place: tuple[int, int]) -> datetime | None:
+        """The due time ahead whose firing has gone past that place already: who joins there is too late for it
+        unless somebody fires it for him."""
+        if self.last_at and self.last_at > now:
+            return self.last_at
+        if self.cursor and self.next_at and self.next_at > now and place <= self.cursor:
+            return self.next_at
+        return None
+
+    def passed_over(self, place: tuple[int, int], new_place: tuple[int, int]) -> datetime | None:
+        """The due time that is being fired, when that has not come to the place yet and has gone past the new one: a
+        job that moves there would get no execution of it."""
+        is_between = self.cursor is not None and new_place <= self.cursor < place
+        return self.next_at if is_between else None
+
+
+class LockedRules:
+    """Rules that stay as they are until the commit."""
+
+    def __init__(self, rules: Iterable[LockedRule]) -> None:
+        self._by_id = {rule.id: rule for rule in rules}
+        self._by_name = {(rule.timing, rule.catch_up): rule for rule in self._by_id.values()}
+
+    def of(self, spec: JobSpec) -> LockedRule | None:
+        """The rule of a job that repeats; none has one that is due once."""
+        name = _rule_name(spec)
+        return self._by_name[name] if name else None
+
+    def get(self, rule_id: int | None) -> LockedRule | None:
+        """Crossed when a job has come to belong to another rule before it could be locked."""
+        if rule_id is None:
+            return None
+        if rule_id not in self._by_id:
+            raise Crossed
+        return self._by_id[rule_id]
+
+
+class Crossed(Exception):
+    """Somebody else was quicker: look again."""
+
+
+async def again_if_crossed(act: Callable[[], Awaitable[_Done]]) -> _Done:
+    """Requests that change the same jobs at the same moment may get in each other's way: one begins anew, and then
+    sees what the other did."""
+    for _ in range(_TRIES):
+        try:
+            return await act()
+        except (Crossed, asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
+            continue
+    raise Conflict("other requests keep changing the same jobs: try again")
+
+
+class Membership:
+    def __init__(
+        self, connection: Connection, tenant_id: int, timing_from_text: Callable[[str], Timing]
+    ) -> None:
+        self._connection = connection
+        self._tenant_id = tenant_id
+        self._timing_from_text = timing_from_text
+        self._sql = queries("define")
+
+    async def lock(self, joined: Iterable[JobSpec], left: Iterable[int | None]) -> LockedRules:
+        """The rules that jobs come to belong to, made where needed and awake, and those they belong to now. All are
+        locked at once, in one order: so no two requests wait for each other."""
+        names = {name for spec in joined if (name := _rule_name(spec))}
+        ids = [rule_id for rule_id in left if rule_id is not None]
+        if not names and not ids:
+            return LockedRules([])
+        columns = [timing for timing, _ in names], [catch_up for _, catch_up in names]
+        if names:
+            await self._connection.execute(self._sql["ensure_rules"], self._tenant_id, *columns)
+        rows = await self._connection.fetch(self._sql["lock_rules"], self._tenant_id, *columns, ids)
+        now = await self.now()
+        rules = [_rule(row) for row in rows]
+        return LockedRules(
+            [await self.awake(rule, now) if (rule.timing, rule.catch_up) in names else rule for rule in rules]
+        )
+
+    async def rule_of(self, job: int) -> int | None:
+        """May change until that rule is locked."""
+        rule_id: int | None = await self._connection.fetchval(self._sql["rule_of_job"], self._tenant_id, job)
+        return rule_id
+
+    async def now(self) -> datetime:
+        """Read after the locks were got: what lies ahead is judged at this moment."""
+        now: datetime = await self._connection.fetchval("SELECT tickwork.clock()")
+        return now
+
+    async def awake(self, rule: LockedRule, now: datetime) -> LockedRule:
+        """A rule sleeps while no job needs it."""
+        if rule.next_at is not None:
+            return rule
+        next_at = self.timing_of(rule).next_after(max(now, rule.last_at or now))
+        await self._connection.execute(self._sql["arm_rule"], rule.id, next_at)
+        return rule._replace(next_at=next_at)
+
+    def timing_of(self, rule: LockedRule) -> Timing:
+        return self._timing_from_text(rule.timing)
+
+
+def _rule(row: asyncpg.Record) -> LockedRule:
+    begun = row["cursor_job"] is not None
+    cursor = (row["cursor_priority"], row["cursor_job"]) if begun else None
+    return LockedRule(row["id"], row["timing"], row["catch_up"], row["next_at"], row["last_at"], cursor)
+
+
+def _rule_name(spec: JobSpec) -> tuple[str, str] | None:
+    return (spec.schedule.text, spec.catch_up.text()) if isinstance(spec.schedule, Recurring) else None

@@ -1,0 +1,240 @@
+"""Firing rules: the SQL behind the trigger stage."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from functools import partial
+
+import asyncpg
+
+from tickwork.model.bad_row_isolation import Isolation
+from tickwork.model.execution import ExecutionKey
+from tickwork.model.ids import to_micros
+from tickwork.model.worker_protocol import Micros
+from tickwork.store.batch_columns import literal, shortened
+from tickwork.store.lease_executions import PostgresHanding
+from tickwork.store.pool import Connection, Database
+from tickwork.store.port.dispatch import Works
+from tickwork.store.port.trigger import (
+    Blocker,
+    Candidates,
+    Collision,
+    DueRule,
+    MakeDays,
+    QueueRoom,
+    Round,
+    RoundNote,
+    RuleStep,
+)
+from tickwork.store.query_files import queries, rows_written
+
+_PICKED = 11  # columns of a picked job
+_LOOKS_UP_LISTS = (
+    17  # since this version a list that is the last part of a key is looked up, however few seem to match
+)
+
+
+class PostgresTriggerStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._promoting = Isolation("promote")
+        self._sql = queries("trigger")
+
+    @asynccontextmanager
+    async def firing(self) -> AsyncIterator["PostgresFiring"]:
+        async with self._database.transaction() as connection:
+            yield PostgresFiring(connection)
+
+    async def bounded_lanes(self) -> frozenset[int]:
+        return frozenset(row["id"] for row in await self._database.fetch(queries("queue")["bounded_lanes"]))
+
+    async def zone_data(self) -> str | None:
+        row = await self._database.fetchrow(self._sql["zone_data"])
+        return row["version"] if row else None
+
+    async def set_zone_data(self, version: str) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["set_zone_data"], version)
+
+    async def retime(
+        self,
+        after: int,
+        lead: timedelta,
+        limit: int,
+        next_at: Callable[[str, datetime, datetime], datetime | None],
+    ) -> int | None:
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(self._sql["lock_rules_after"], after, lead, limit)
+            times = [
+                (row["id"], row["next_at"], next_at(row["timing"], row["now"] + lead, row["next_at"]))
+                for row in rows
+            ]
+            changed = [(rule, new) for rule, old, new in times if new != old]
+            await connection.execute(
+                self._sql["set_timers"], [rule for rule, _ in changed], [new for _, new in changed]
+            )
+        return rows[-1]["id"] if rows else None
+
+    async def stop_rule(self, rule: int, reason: str) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["stop_rule"], rule, reason)
+
+    async def release_queued(self, limit: int) -> int:
+        async with self._database.transaction() as connection:
+            answer = await connection.execute(self._sql["release_queued"], limit)
+        return rows_written(answer)
+
+    async def promote_held(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(self._sql["lock_held_jobs"], until, limit)
+            await self._promoting.each(rows, partial(self._promote, make_days_for), self._fail_held)
+        return len(rows)
+
+    async def _promote(self, make_days_for: MakeDays, rows: Sequence[asyncpg.Record]) -> None:
+        async with self._database.transaction() as connection:
+            await make_days_for(row["scheduled_for"] for row in rows)
+            await connection.execute(self._sql["promote_held_jobs"], [row["id"] for row in rows])
+
+    async def _fail_held(self, row: asyncpg.Record, _: Exception) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["fail_held_job"], row["id"])
+
+
+class PostgresFiring(PostgresHanding):
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._sql = queries("trigger")
+
+    async def take(
+        self, lead: timedelta, late: timedelta, limit: int, only: int | None = None
+    ) -> list[DueRule]:
+        if only is None:
+            rows = await self._connection.fetch(self._sql["take_due_rules"], lead, late, limit)
+        else:
+            rows = await self._connection.fetch(self._sql["take_due_rule"], lead, only)
+        return [_due_rule(row) for row in rows]
+
+    async def pick(self, rounds: Sequence[Round], chunk: int) -> Candidates:
+        rows = await self._connection.fetch(
+            self._sql["pick_jobs"],
+            list(range(len(rounds))),
+            [round_.rule_id for round_ in rounds],
+            [round_.scheduled_for for round_ in rounds],
+            [round_.cursor[0] for round_ in rounds],
+            [round_.cursor[1] for round_ in rounds],
+            chunk,
+        )
+        return _candidates(rows, [to_micros(round_.scheduled_for) for round_ in rounds])
+
+    async def blockers(self, rounds: Sequence[Round], candidates: Candidates) -> dict[int, Blocker]:
+        works = candidates.works
+        spans = [
+            (works.tenants[span.start], rounds[number].last_at, span.start + 1, span.stop)
+            for number, span in candidates.spans()
+        ]
+        at_once = self._connection.get_server_version().major >= _LOOKS_UP_LISTS
+        sql = self._sql["blockers" if at_once else "blockers_singly"]
+        rows = await self._connection.fetch(sql, *map(list, zip(*spans, strict=True)), works.jobs)
+        if not rows:
+            return {}
+        places = {job: place for place, job in enumerate(works.jobs)}
+        by_hand_first = sorted(rows, key=lambda row: (not row["by_hand"], row["scheduled_for"]))
+        blockers = {places[job]: Blocker(at, queued) for job, _, at, queued in by_hand_first}
+        return {
+            place: blocker
+            for place, blocker in blockers.items()
+            if candidates.overlaps[place] != "allow"
+            and to_micros(blocker.scheduled_for) != works.times[place]
+        }
+
+    async def rooms(self, lanes: Sequence[int], lead: timedelta) -> list[QueueRoom]:
+        rows = await self._connection.fetch(queries("queue")["backlogs"], lanes, lead)
+        return [QueueRoom(row["lanes"], max(row["max_backlog"] - row["depth"], 0)) for row in rows]
+
+    async def cancel(self, blocking: Sequence[ExecutionKey]) -> None:
+        await self._connection.execute(self._sql["cancel_blockers"], *map(list, zip(*blocking, strict=True)))
+
+    async def insert(
+        self,
+        candidates: Candidates,
+        workers: Sequence[int | None],
+        blockers: Mapping[int, Blocker],
+        reasons: Mapping[int, str],
+    ) -> None:
+        hindered = _hindered(candidates, blockers, reasons)
+        try:
+            await self._connection.execute(
+                self._sql["insert_executions"],
+                *_columns(candidates),
+                shortened(workers),
+                *hindered,
+                shortened(candidates.followed),
+            )
+        except asyncpg.UniqueViolationError as error:
+            raise Collision from error
+
+    async def insert_carefully(
+        self, candidates: Candidates, blockers: Mapping[int, Blocker], reasons: Mapping[int, str]
+    ) -> None:
+        await self._connection.execute(
+            self._sql["insert_executions_carefully"],
+            *_columns(candidates),
+            *_hindered(candidates, blockers, reasons),
+            shortened(candidates.followed),
+        )
+
+    async def advance(self, steps: Sequence[RuleStep], notes: Sequence[RoundNote]) -> None:
+        await self._connection.execute(
+            self._sql["advance_rules"],
+            [step.rule_id for step in steps],
+            [step.next_at for step in steps],
+            [step.last_at for step in steps],
+            [step.cursor[0] if step.cursor else None for step in steps],
+            [step.cursor[1] if step.cursor else None for step in steps],
+            [step.looks_empty for step in steps],
+        )
+        if notes:
+            await self._connection.execute(self._sql["note_rounds"], *map(list, zip(*notes, strict=True)))
+
+
+def _columns(candidates: Candidates) -> tuple[Sequence[int] | str, ...]:
+    works = candidates.works
+    columns = works.tenants, works.times, works.lanes, works.priorities, works.ready
+    tenants, times, lanes, priorities, ready = map(shortened, columns)
+    return tenants, times, literal(works.jobs), lanes, priorities, ready
+
+
+def _hindered(
+    candidates: Candidates, blockers: Mapping[int, Blocker], reasons: Mapping[int, str]
+) -> tuple[list[datetime | None], list[str | None]]:
+    """What each waits for, and why it is skipped; empty columns are nothing but nulls."""
+    places = range(candidates.works.size if blockers or reasons else 0)
+    return (
+        [blockers[place].scheduled_for if place in blockers else None for place in places],
+        [reasons.get(place) for place in places],
+    )
+
+
+def _due_rule(row: asyncpg.Record) -> DueRule:
+    begun = row["cursor_job"] is not None
+    return DueRule(
+        row["id"],
+        row["timing"],
+        row["catch_up"],
+        row["next_at"],
+        row["last_at"],
+        (row["cursor_priority"], row["cursor_job"]) if begun else None,
+        row["now"],
+    )
+
+
+def _candidates(rows: Sequence[asyncpg.Record], times: Sequence[Micros]) -> Candidates:
+    """Rows as columns; the time of each is that of its round."""
+    columns = [*zip(*rows, strict=True)] or [()] * _PICKED
+    rounds, jobs, tenants, lanes, priorities, tasks, payloads, targets, timeouts, overlaps, followed = columns
+    at = [times[number] for number in rounds]
+    works = Works(
+        tenants, at, jobs, lanes, [1] * len(jobs), at, tasks, payloads, targets, timeouts, priorities,
+        [None] * len(jobs),
+    )  # fmt: skip
+    return Candidates(rounds, overlaps, works, followed)

@@ -1,0 +1,118 @@
+"""The executions of one job that have not begun: made, held, moved, stopped."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Literal
+
+import asyncpg
+
+from tickwork.model.execution import Trigger
+from tickwork.model.job import Overlap
+from tickwork.store.pool import Connection
+from tickwork.store.query_files import queries
+
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Upcoming:
+    def __init__(self, connection: Connection, tenant_id: int, job: int) -> None:
+        self._connection = connection
+        self._job = (tenant_id, job)
+        self._sql = queries("define")
+
+    async def add(self, lane: int, priority: int, at: datetime, trigger: Trigger) -> datetime:
+        """An execution besides those its rule makes. A manual one whose instant is taken comes a moment later; a
+        scheduled one that was stopped before its time begins anew."""
+        tenant_id, job = self._job
+        while not await self._connection.fetchval(
+            self._sql["insert_execution"], tenant_id, at, job, lane, priority, trigger
+        ):
+            if trigger == Trigger.SCHEDULE:
+                await self._connection.execute(
+                    self._sql["revive_execution"], tenant_id, at, job, lane, priority
+                )
+                break
+            at += _MICROSECOND
+        await self._connection.execute(self._sql["note_extra"], job, at)
+        return at
+
+    async def add_late(
+        self, lane: int, priority: int, at: datetime, overlap: Overlap, fired: Sequence[datetime | None]
+    ) -> None:
+        """A due time that its rule has fired without this job: the job gets what it would have got then. `fired`: what
+        its rule fired last."""
+        blocker = None if overlap == "allow" else await self._in_the_way_of(at, fired)
+        if blocker and overlap == "skip":
+            await self._pass_over(lane, priority, at, blocker)
+            return
+        if blocker and overlap == "replace":
+            tenant_id, job = self._job
+            await self._connection.execute(
+                queries("trigger")["cancel_blockers"], [tenant_id], [blocker], [job]
+            )
+        await self.add(lane, priority, at, Trigger.SCHEDULE)
+        if blocker and overlap == "queue":
+            tenant_id, job = self._job
+            await self._connection.execute(queries("run")["queue_execution"], tenant_id, at, job, blocker)
+
+    async def remember(self, fired: Sequence[datetime | None]) -> None:
+        """Of what the job's rule fired last, what has not ended: the rule goes on without the job, and that must still
+        be found to be in the way."""
+        blocker = await self._unended(fired)
+        if blocker:
+            await self._connection.execute(self._sql["note_extra"], self._job[1], blocker)
+
+    async def remember_unended(self, lane: int) -> None:
+        """What overlapped until now may be in the way from now on."""
+        await self._connection.execute(self._sql["remember_unended"], *self._job, lane)
+
+    async def hold(self, lane: int) -> None:
+        """What waits goes on waiting until the job is resumed."""
+        await self._connection.execute(self._sql["hold_waiting"], *self._job, lane)
+
+    async def unhold(self, lane: int) -> None:
+        await self._connection.execute(self._sql["unhold_waiting"], *self._job, lane)
+
+    async def move(self, lane: int, new_lane: int, priority: int) -> None:
+        await self._connection.execute(self._sql["move_waiting"], *self._job, lane, new_lane, priority)
+
+    async def cancel(self, lane: int, reason: str) -> None:
+        await self._connection.execute(self._sql["cancel_waiting"], *self._job, lane, reason)
+
+    async def stop_ahead(
+        self, times: Sequence[datetime], status: Literal["skipped", "cancelled"], reason: str
+    ) -> None:
+        """End what was fired for these times and has not begun, also when a worker has it."""
+        if times:
+            sql = self._sql["stop_ahead"]
+            stopped = await self._connection.fetch(sql, *self._job, list(times), status, reason)
+            await self._revoke(stopped, reason)
+
+    async def take_back(self, scheduled_for: datetime, reason: str) -> None:
+        """Let what a worker has and has not begun wait until it is let go on."""
+        taken = await self._connection.fetch(self._sql["take_back"], *self._job, scheduled_for)
+        await self._revoke(taken, reason)
+
+    async def _unended(self, fired: Sequence[datetime | None]) -> datetime | None:
+        sql = queries("run")["blocker_of_job"]
+        unended: datetime | None = await self._connection.fetchval(sql, *self._job, list(fired))
+        return unended
+
+    async def _in_the_way_of(self, at: datetime, fired: Sequence[datetime | None]) -> datetime | None:
+        unended = await self._unended([time for time in fired if time != at])
+        return None if unended == at else unended
+
+    async def _pass_over(self, lane: int, priority: int, at: datetime, blocker: datetime) -> None:
+        tenant_id, job = self._job
+        sql = queries("run")["skip_due_time"]
+        await self._connection.execute(sql, tenant_id, at, job, lane, priority, blocker)
+        await self._connection.execute(self._sql["note_extra"], job, at)
+
+    async def _revoke(self, rows: Sequence[asyncpg.Record], reason: str) -> None:
+        tenant_id, job = self._job
+        for row in rows:
+            if row["worker_id"] is not None:
+                await self._connection.execute(
+                    queries("record")["revoke"],
+                    tenant_id, row["scheduled_for"], job, row["attempt"], row["worker_id"], reason,
+                )  # fmt: skip

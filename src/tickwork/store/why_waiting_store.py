@@ -1,0 +1,165 @@
+"""All that may hold an execution: the SQL behind saying why it does not run."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+
+import asyncpg
+import msgspec
+
+from tickwork.model.destination import destination_of
+from tickwork.model.errors import NotFound
+from tickwork.model.execution import ExecutionKey, ExecutionStatus
+from tickwork.model.ids import execution_id, job_id, worker_id
+from tickwork.model.job import HttpTarget
+from tickwork.model.placement import Limit, Terms, terms_from_text
+from tickwork.model.quantities import parse_rate
+from tickwork.model.why_waiting import (
+    AHEAD_LIMIT,
+    NAMED,
+    BrokenDestination,
+    Facts,
+    LimitInForce,
+    LiveWorker,
+    OtherExecution,
+)
+from tickwork.store.pool import Database
+from tickwork.store.query_files import queries
+
+_MOST_WORKERS = 1000
+_MOST_AWAITED = 20_000
+_BADLY_ENDED = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED, ExecutionStatus.SKIPPED)
+
+
+class PostgresWhyStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("why")
+
+    async def facts(self, tenant_id: int, job: int, scheduled_for: datetime) -> Facts:
+        row = await self._database.fetchrow(self._sql["execution"], tenant_id, scheduled_for, job)
+        if row is None:
+            raise NotFound("execution", execution_id(job, scheduled_for))
+        facts = _facts(row, job)
+        if facts.status is not ExecutionStatus.PENDING or facts.worker:
+            return facts
+        return await self._with_what_holds_it(facts, row, ExecutionKey(tenant_id, scheduled_for, job))
+
+    async def _with_what_holds_it(self, facts: Facts, row: asyncpg.Record, key: ExecutionKey) -> Facts:
+        gates = await self._gates(key.tenant_id, facts)
+        queue = gates.get(("queue", facts.queue))
+        awaited = await self._awaited(key) if facts.is_held else []
+        return facts._replace(
+            parents=[_other(each) for each in awaited if each["is_parent"]],
+            roots=list({_other(each): None for each in awaited if each["status"] in _BADLY_ENDED}),
+            queue_paused=queue is not None and queue["paused"],
+            breaker=await self._breaker(key, row),
+            limits=[
+                await self._limit(gates[kind, limit.key], limit)
+                for kind, limit in _limits(facts.terms, queue)
+                if (kind, limit.key) in gates
+            ],
+            workers=await self._workers(key.tenant_id, facts.task),
+            ahead=await self._ahead(row),
+        )
+
+    async def _awaited(self, key: ExecutionKey) -> list[asyncpg.Record]:
+        return await self._database.fetch(self._sql["awaited"], key.job_id, key.scheduled_for, _MOST_AWAITED)
+
+    async def _gates(self, tenant_id: int, facts: Facts) -> dict[tuple[str, str], asyncpg.Record]:
+        keys = [limit.key for limit in facts.terms.limits]
+        rows = await self._database.fetch(self._sql["gates"], tenant_id, facts.queue, keys)
+        return {(row["kind"], row["name"]): row for row in rows}
+
+    async def _limit(self, gate: asyncpg.Record, limit: Limit) -> LimitInForce:
+        rows = await self._database.fetch(queries("gate")["running"], [gate["id"]])
+        holders = await self._database.fetch(self._sql["holders"], gate["id"], NAMED)
+        return LimitInForce(
+            kind=gate["kind"],
+            name=gate["name"],
+            max_running=limit.max_running,
+            rate=parse_rate(limit.rate) if limit.rate else None,
+            running=rows[0]["running"] if rows else 0,
+            holders=[execution_id(*holder) for holder in holders],
+            used_until=gate["used_until"],
+        )
+
+    async def _breaker(self, key: ExecutionKey, row: asyncpg.Record) -> BrokenDestination | None:
+        if not row["is_held"] or row["target"] is None:
+            return None
+        destination = destination_of(msgspec.json.decode(row["target"], type=HttpTarget).url)
+        held = await self._database.fetchrow(
+            self._sql["breaker"], key.tenant_id, destination, row["priority"], key.scheduled_for, key.job_id
+        )
+        return BrokenDestination(*held) if held else None
+
+    async def _workers(self, tenant_id: int, task: str) -> list[LiveWorker]:
+        rows = await self._database.fetch(self._sql["workers"], tenant_id, task, _MOST_WORKERS)
+        holding = await self._database.fetch(
+            self._sql["holding"], [row["id"] for row in rows if row["offers_task"]]
+        )
+        return [_worker(row, [held for held in holding if held["worker_id"] == row["id"]]) for row in rows]
+
+    async def _ahead(self, row: asyncpg.Record) -> int:
+        if row["ready_at"] is None:
+            return 0
+        (found,) = await self._database.fetch(
+            self._sql["ahead"], row["lane_id"], row["priority"], row["ready_at"], AHEAD_LIMIT + 1
+        )
+        ahead: int = found["ahead"]
+        return ahead
+
+
+def _facts(row: asyncpg.Record, job: int) -> Facts:
+    status = ExecutionStatus(row["status"])
+    is_early = status is ExecutionStatus.RUNNING and row["scheduled_for"] > row["now"]
+    blocker = row["blocked_by"] if not status.ended else None
+    return Facts(
+        now=row["now"],
+        status=ExecutionStatus.PENDING if is_early else status,
+        due_at=row["ready_at"] or row["scheduled_for"],
+        attempt=row["attempt"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        reason=row["reason"],
+        worker=row["worker"],
+        task=row["task"],
+        queue=row["queue"],
+        terms=terms_from_text(row["terms"]),
+        job=job_id(job),
+        job_paused=row["job_paused"],
+        queue_paused=False,
+        is_held=row["is_held"],
+        blocker=OtherExecution(execution_id(job, blocker), row["blocker_status"]) if blocker else None,
+    )
+
+
+def _other(row: asyncpg.Record) -> OtherExecution:
+    return OtherExecution(execution_id(row["parent_id"], row["parent_at"]), row["status"])
+
+
+def _limits(terms: Terms, queue: asyncpg.Record | None) -> list[tuple[str, Limit]]:
+    """Those of its queue, and those it brings itself."""
+    own = [("key", limit) for limit in terms.limits]
+    if queue is None:
+        return own
+    return [("queue", Limit(queue["name"], queue["max_running"], queue["rate"])), *own]
+
+
+def _worker(row: asyncpg.Record, holding: Sequence[asyncpg.Record]) -> LiveWorker:
+    used: defaultdict[str, float] = defaultdict(float)
+    for held in holding:
+        for name, amount in terms_from_text(held["terms"]).resources.items():
+            used[name] += held["count"] * amount
+    return LiveWorker(
+        id=worker_id(row["id"]),
+        name=row["name"],
+        offers_task=row["offers_task"],
+        queues=row["queues"],
+        labels=msgspec.json.decode(row["labels"]),
+        resources=msgspec.json.decode(row["resources"]),
+        used=used,
+        slots=row["slots"],
+        holding=sum(held["count"] for held in holding),
+        draining=row["draining"],
+    )
