@@ -71,7 +71,9 @@ async def open_stage(url: str) -> AsyncIterator[Stage]:
 def _put_in_place(patch: pytest.MonkeyPatch) -> None:
     """Our clocks and our database, in place of the machine's."""
     patch.setattr(node_module, "upgrade", _nothing_to_upgrade)
-    patch.setattr(node_module, "Database", lambda *_, **__: SimulatedDatabase(World.current.access_of_opening()))
+    patch.setattr(
+        node_module, "Database", lambda *_, **__: SimulatedDatabase(World.current.access_of_opening())
+    )
     patch.setattr(gateway, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": _sleep}))
     patch.setattr(fire, "_CHUNK", 2)  # so that rounds are fired in several chunks
     patch.setattr(fire, "_LEAST", 1)
