@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 # The file alone: Tickwork's own dependencies are not installed beside the peers.
 sys.path.append(str(Path(__file__).parents[2] / "src" / "tickwork" / "bench"))
-from ledger import LEDGER_FOLDER, Ledger
+from run_ledger import LEDGER_FOLDER, Ledger
 
 CORES = os.cpu_count() or 1
 _ledger: list[Ledger] = []

@@ -68,7 +68,7 @@ def test_what_is_later_than_can_be_told_counts_as_the_latest(tmp_path):
 
 def test_peers_can_write_it_with_nothing_but_the_standard_library(tmp_path):
     code = "import sys; sys.path.append(sys.argv[1]); import run_ledger, pathlib;"
-    code += "run_run_ledger.Ledger.create(pathlib.Path(sys.argv[2])).count(3)"
+    code += "run_ledger.Ledger.create(pathlib.Path(sys.argv[2])).count(3)"
     folders = Path(ledger.__file__).parent, tmp_path
     subprocess.run([sys.executable, "-I", "-S", "-c", code, *folders], check=True)
     assert Ledgers(tmp_path).total() == 1
