@@ -27,6 +27,8 @@ class PostgresSettling:
     async def lock(self, claimed: Sequence[Claimed]) -> list[Held]:
         if not claimed:
             return []
+        jobs = {claim.key.job_id for claim in claimed}
+        await self._connection.execute(self._record["hold_jobs"], [*jobs])
         rows = await self._connection.fetch(
             self._record["lock_held"],
             [claim.key.tenant_id for claim in claimed],

@@ -203,21 +203,23 @@ WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job
 RETURNING e.scheduled_for, e.attempt, e.worker_id;
 
 -- name: take_back
--- Takes an execution that has not begun out of its worker's hands, to wait until its job is resumed.
+-- Takes an execution that has not begun out of its worker's hands, to wait until its job is resumed. It is locked however
+-- it looks: it may just be on its way into these hands.
 WITH held AS (
-    SELECT tenant_id, scheduled_for, job_id, attempt, worker_id FROM tickwork.execution
+    SELECT tenant_id, scheduled_for, job_id, attempt, worker_id, status FROM tickwork.execution
     WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = $3 AND scheduled_for > tickwork.clock()
-        AND status = 'running'
     FOR UPDATE
+), taken AS (
+    SELECT * FROM held WHERE status = 'running'
 ), noted AS (
     INSERT INTO tickwork.attempt (tenant_id, scheduled_for, job_id, attempt, outcome, worker_id, finished_at)
-    SELECT tenant_id, scheduled_for, job_id, attempt, 'returned', worker_id, tickwork.clock() FROM held
+    SELECT tenant_id, scheduled_for, job_id, attempt, 'returned', worker_id, tickwork.clock() FROM taken
 )
 UPDATE tickwork.execution e
 SET status = 'pending', ready_at = 'infinity', worker_id = NULL, attempt = e.attempt + 1
-FROM held
-WHERE e.tenant_id = ANY(ARRAY[held.tenant_id]) AND e.scheduled_for = held.scheduled_for AND e.job_id = held.job_id
-RETURNING held.scheduled_for, held.attempt, held.worker_id;
+FROM taken
+WHERE e.tenant_id = ANY(ARRAY[taken.tenant_id]) AND e.scheduled_for = taken.scheduled_for AND e.job_id = taken.job_id
+RETURNING taken.scheduled_for, taken.attempt, taken.worker_id;
 
 -- name: hold_waiting
 -- Lets the waiting executions of a job wait until it is resumed, whatever else they waited for. isfinite, here and below:

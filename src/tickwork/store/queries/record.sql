@@ -17,6 +17,11 @@ FROM (
 WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
     AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running';
 
+-- name: hold_jobs
+-- Jobs as they are until the commit, before what comes back to them is locked, as everybody does: a pause is wholly
+-- before, and is seen, or wholly after, and finds what waits. + 0: each is looked up, the others are not walked through.
+SELECT FROM tickwork.job WHERE id = ANY($1::bigint[]) ORDER BY id + 0 FOR KEY SHARE;
+
 -- name: lock_held
 -- Locks executions whose attempt did not complete, with what decides how they go on. A lost attempt has no number:
 -- whichever the dead worker held is meant.
@@ -30,13 +35,16 @@ JOIN tickwork.execution e
 FOR UPDATE OF e;
 
 -- name: settle
--- Ends executions that did not complete, or lets them wait for another attempt: for as long as their job is paused, too.
+-- Ends executions that did not complete, or lets them wait for another attempt: for as long as their job is paused, too,
+-- and in its lane, which may be another one since they began.
 UPDATE tickwork.execution e
 SET status = v.status,
     ready_at = CASE WHEN v.ready_at IS NOT NULL AND e.trigger = 'schedule' AND EXISTS (
         SELECT FROM tickwork.job j WHERE j.id = e.job_id AND j.status = 'paused' OFFSET 0) THEN 'infinity' ELSE v.ready_at END,
     attempt = v.attempt, failures = v.failures, losses = v.losses,
     started_at = v.started_at, finished_at = v.finished_at, reason = v.reason,
+    lane_id = CASE WHEN v.ready_at IS NULL THEN e.lane_id
+                   ELSE coalesce((SELECT j.lane_id FROM tickwork.job j WHERE j.id = e.job_id), e.lane_id) END,
     worker_id = CASE WHEN v.ready_at IS NULL THEN e.worker_id END,
     progress = CASE WHEN v.ready_at IS NULL THEN e.progress END
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::tickwork.execution_status[], $5::timestamptz[],

@@ -193,14 +193,14 @@ FROM (
 
 -- name: release_queued
 -- Lets executions go on that waited for the one before them, unless what that one was cancelled waiting for has not
--- ended, or one run by hand before them; those of a held job go on waiting for its resumption.
+-- ended, or one run by hand before them; those of a held job go on waiting for its resumption. Jobs are locked before it
+-- is looked whether they are; those of a job that is being steered just now are left alone.
 UPDATE tickwork.execution e
 SET blocked_by = free.behind,
-    ready_at = CASE WHEN free.behind IS NOT NULL
-                        OR (SELECT j.status FROM tickwork.job j WHERE j.id = e.job_id) = 'paused' THEN 'infinity'
+    ready_at = CASE WHEN free.behind IS NOT NULL OR free.paused THEN 'infinity'
                     ELSE greatest(e.scheduled_for, tickwork.clock()) END
 FROM (
-    SELECT q.tenant_id, q.scheduled_for, q.job_id, coalesce((
+    SELECT q.tenant_id, q.scheduled_for, q.job_id, held.paused, coalesce((
         WITH RECURSIVE way AS (
             SELECT q.scheduled_for, tickwork.clock() AS finished_at, q.blocked_by
             UNION
@@ -221,6 +221,9 @@ FROM (
             OFFSET 0)
     )) AS behind
     FROM tickwork.execution q
+    CROSS JOIN LATERAL (
+        SELECT j.status = 'paused' AS paused FROM tickwork.job j WHERE j.id = q.job_id FOR KEY SHARE SKIP LOCKED
+    ) held
     WHERE q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL AND NOT EXISTS (
         SELECT FROM tickwork.execution b
         WHERE b.tenant_id = q.tenant_id AND b.scheduled_for = q.blocked_by AND b.job_id = q.job_id
