@@ -202,6 +202,11 @@ BUGS = [
         _in_query("define", "hold_waiting", "WHERE", "WHERE false AND"),
     ),
     Bug(
+        "what comes back to a paused job does not wait",
+        "I18",
+        _in_query("record", "settle", "j.status = 'paused'", "false"),
+    ),
+    Bug(
         "what runs under a limit is not counted",
         "I19",
         _in_query("gate", "running", "WHERE s.gate_id", "WHERE false AND s.gate_id"),

@@ -7,7 +7,7 @@ import pytest
 from support.evidence import Effort, Evidence, Key
 from support.invariant.attempt import one_holder_at_a_time
 from support.invariant.due import no_miss
-from support.invariant.steering import overlap_is_kept
+from support.invariant.steering import overlap_is_kept, stopped_means_stopped
 from support.observer import Change
 
 _NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -83,10 +83,10 @@ def test_a_worker_that_goes_on_with_it_has_not_given_it_up() -> None:
     assert _alarms(5, _LATER, _GOES_ON) == 1
 
 
-def _job(number: int = 1, overlap: str = "skip") -> Change:
+def _job(number: int = 1, overlap: str = "skip", status: str = "active") -> Change:
     row = {
         "id": _KEY.job,
-        "status": "active",
+        "status": status,
         "rule_id": 1,
         "scheduled_for": None,
         "active_from": _NOON.isoformat(),
@@ -174,6 +174,54 @@ def test_what_was_fired_while_it_might_overlap_may_still_do_so(before: str, alar
         _execution(7, 60, "pending", "running"),
     )
     assert seen == alarms
+
+
+def _handed_out_while_paused(*changes: Change) -> int:
+    evidence = Evidence(
+        [_job(), *changes], efforts=(), operations=(), oracle=lambda *_: [], ended_at=_at(120), settled=False
+    )
+    return len(list(stopped_means_stopped(evidence)))
+
+
+@pytest.mark.parametrize("trigger", ["schedule", "manual", "backfill"])
+def test_what_waited_may_be_handed_out_before_a_pause_and_not_after_it(trigger: str) -> None:
+    waits = _execution(2, 0, None, "pending", trigger=trigger)
+    before = _execution(3, 0, "pending", "running", trigger=trigger)
+    after = _execution(5, 0, "pending", "running", trigger=trigger)
+    assert _handed_out_while_paused(waits, before, _job(4, status="paused")) == 0
+    assert _handed_out_while_paused(waits, _job(4, status="paused"), after) == 1
+
+
+@pytest.mark.parametrize(("trigger", "alarms"), [("schedule", 1), ("manual", 0), ("backfill", 0)])
+def test_what_ran_when_its_job_was_paused_goes_on_only_if_its_schedule_has_no_part_in_it(
+    trigger: str, alarms: int
+) -> None:
+    seen = _handed_out_while_paused(
+        _execution(2, 0, None, "running", trigger=trigger),
+        _job(3, status="paused"),
+        _execution(4, 0, "running", "pending", trigger=trigger),
+        _execution(5, 0, "pending", "running", trigger=trigger),
+    )
+    assert seen == alarms
+
+
+def test_what_is_run_by_hand_while_its_job_is_paused_runs() -> None:
+    seen = _handed_out_while_paused(
+        _job(2, status="paused"),
+        _execution(3, 0, None, "pending", trigger="manual"),
+        _execution(4, 0, "pending", "running", trigger="manual"),
+    )
+    assert seen == 0
+
+
+def test_what_waited_for_the_resumption_is_handed_out_after_it() -> None:
+    seen = _handed_out_while_paused(
+        _execution(2, 0, None, "pending"),
+        _job(3, status="paused"),
+        _job(4, status="active"),
+        _execution(5, 0, "pending", "running"),
+    )
+    assert seen == 0
 
 
 @pytest.mark.parametrize(("reason", "alarms"), [("rescheduled", 0), ("overlap", 1)])

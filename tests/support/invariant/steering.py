@@ -88,15 +88,15 @@ def _cancelled_stay_cancelled(evidence: Evidence) -> Iterator[Violation]:
 
 
 def _paused_jobs_rest(evidence: Evidence) -> Iterator[Violation]:
-    """What ran when the job was paused may go on and try again; what waited may not begin. One that is run by hand
-    while the job is paused runs."""
+    """Nothing that is due by its schedule is put into a worker's hands, not even for another attempt. What is run by
+    hand or backfilled may go on and try again, and be run by hand while the job is paused; but what waited when the
+    job was paused may not begin."""
     for key, transitions in evidence.executions.items():
         for transition in transitions:
             if not transition.claims:
                 continue
-            job = evidence.job_at(key.job, transition.number)
             paused = _paused_since(evidence, key, transition.number)
-            if job.status == "paused" and paused and _waited_at(transitions, paused):
+            if paused and (_is_scheduled(transition) or _waited_at(transitions, paused)):
                 yield about(evidence, key, "was handed out while its job was paused")
 
 
@@ -109,9 +109,12 @@ def _paused_since(evidence: Evidence, key: Key, number: int) -> JobState | None:
     return since
 
 
+def _is_scheduled(transition: Transition) -> bool:
+    return transition.after is not None and transition.after.trigger == "schedule"
+
+
 def _waited_at(transitions: list[Transition], paused: JobState) -> bool:
-    """Whether it was waiting when the job was paused: not one that only began to wait while that was under way."""
-    earlier = [each for each in transitions if each.number < paused.number and each.at <= paused.at]
+    earlier = [each for each in transitions if each.number < paused.number]
     return bool(earlier) and earlier[-1].after is not None and earlier[-1].after.status == "pending"
 
 
