@@ -7,27 +7,33 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types layers unit stock chaos simulate bench peers lock clean
+.PHONY: help up test lint types layers unit stock chaos simulate bench peers lock dist clean
 
-help:            ## say what there is
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | expand -t 12
+# A heading begins with ##@, the description of a target with ##.
+help: ## show this list
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z]+:.*## / { printf "  %-10s%s\n", $$1, $$2 }' \
+	  $(MAKEFILE_LIST)
+
+##@ Run
 
 up: $(VENV)/base ## run Tickwork with its own PostgreSQL; ARGS="tasks:app" adds a worker
 	@$(BIN)/tickwork up $(ARGS)
 
-test: lint types layers unit ## everything that must be green
+##@ Check
 
-lint: $(VENV)/dev
+test: lint types layers unit ## everything that must be green: lint, types, layers, unit
+
+lint: $(VENV)/dev ## ruff: style and format
 	@$(BIN)/ruff check src tests
 	@$(BIN)/ruff format --check src tests
 
-types: $(VENV)/dev
+types: $(VENV)/dev ## mypy
 	@$(BIN)/mypy
 
-layers: $(VENV)/dev
+layers: $(VENV)/dev ## import-linter: dependencies between packages point one way
 	@$(BIN)/lint-imports
 
-unit: $(VENV)/dev
+unit: $(VENV)/dev ## pytest: every kind of test; ARGS="tests/store -k plan" runs some
 	@$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
 
 # A PostgreSQL as Debian installs it, with the settings it comes with.
@@ -37,7 +43,7 @@ STOCK_TESTS := tests/store tests/flow/test_spine.py tests/flow/test_doctor.py te
   tests/flow/test_dead_letter.py tests/flow/test_breaker.py tests/flow/test_priority.py tests/flow/test_queue.py \
   tests/flow/test_why_it_waits.py tests/flow/test_past_job.py tests/flow/test_worker_recovery.py
 
-stock: $(VENV)/dev ## the tests of what PostgreSQL does, and lateness, on a PostgreSQL 15 as Debian has it
+stock: $(VENV)/dev ## what depends on PostgreSQL, and lateness, on a PostgreSQL 15 as Debian installs it
 	@TICKWORK_TEST_POSTGRES=$(STOCK) $(BIN)/pytest -n 2 --dist worksteal $(STOCK_TESTS) $(ARGS)
 	@$(BIN)/tickwork bench lateness --quick --postgres $(STOCK) --out build/bench/stock
 
@@ -46,6 +52,8 @@ chaos: $(VENV)/dev ## break everything under load for 25 minutes; TICKWORK_CHAOS
 
 simulate: $(VENV)/dev ## many simulated histories: 5000, or TICKWORK_SEEDS of them
 	@TICKWORK_SEEDS=$${TICKWORK_SEEDS:-5000} $(BIN)/pytest tests/simulation/test_simulation.py $(ARGS)
+
+##@ Measure
 
 bench: $(VENV)/base ## measure everything and write the report; ARGS="--only lateness" measures one thing
 	@$(BIN)/python bench/run.py $(ARGS)
@@ -58,15 +66,21 @@ build/bench-venv/ready: bench/requirements.txt
 	@build/bench-venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r bench/requirements.txt
 	@touch $@
 
-lock: $(VENV)/dev ## pin the dependencies anew
+##@ Maintain
+
+lock: $(VENV)/dev ## pin the newest versions of all dependencies in requirements/
 	@$(BIN)/pip install --quiet pip-tools
 	@for set in base build dev; do \
 	  $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header \
 	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
 	    -o requirements/$$set.txt requirements/$$set.in || exit 1; done
 
-clean:           ## forget the environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+dist: $(VENV)/base ## build the wheel and the source distribution into dist/
+	@rm -rf dist
+	@$(BIN)/hatchling build
+
+clean: ## remove the environment, the caches and dist/
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/base: requirements/base.txt requirements/build.txt pyproject.toml
