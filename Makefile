@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types layers unit stock chaos simulate bench peers lock dist clean
+.PHONY: help up test lint types layers unit stock chaos simulate bench peers schema lock dist clean
 
 # A heading begins with ##@, the description of a target with ##.
 help: ## show this list
@@ -67,6 +67,9 @@ build/bench-venv/ready: bench/requirements.txt
 	@touch $@
 
 ##@ Maintain
+
+schema: $(VENV)/dev ## write what the migrations amount to into src/tickwork/store/schema.sql
+	@cd tests && ../$(BIN)/python -m support.schema_dump
 
 lock: $(VENV)/dev ## pin the newest versions of all dependencies in requirements/
 	@$(BIN)/pip install --quiet pip-tools

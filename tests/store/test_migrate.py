@@ -1,14 +1,21 @@
 """The schema moves forward once, under a lock, and never under a program that does not understand it."""
 
 import asyncio
+import re
 from itertools import chain
 from pathlib import Path
 
 import asyncpg
 import pytest
 
+from support.postgres import PROGRAMS
+from support.schema_dump import SCHEMA, dump
 from tickwork.model.errors import WrongSchema
 from tickwork.store import migrate
+
+_VERB_AND_OBJECT = re.compile(
+    r"\d{4}_(add|change|create|drop|fill|index|merge|move|rename|split)(_[a-z0-9]+)+(\.breaking)?\.sql"
+)
 
 
 @pytest.fixture
@@ -56,13 +63,35 @@ async def test_refuses_a_migration_that_was_changed_after_it_was_applied(
     database_url: str, connection: asyncpg.Connection
 ) -> None:
     await connection.execute("UPDATE tickwork.migration SET checksum = 'other' WHERE number = 1")
-    with pytest.raises(WrongSchema, match=r"0001_spine\.sql was changed"):
+    with pytest.raises(WrongSchema, match=r"0001_initial\.sql was changed"):
         await migrate.upgrade(database_url)
 
 
 def test_every_migration_is_named_by_its_number() -> None:
     numbers = [migration.number for migration in migrate.migrations()]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_every_migration_after_the_first_is_named_by_a_verb_and_its_object() -> None:
+    first, *later = [migration.name for migration in migrate.migrations()]
+    assert first == "0001_initial.sql"
+    assert [name for name in later if not _VERB_AND_OBJECT.fullmatch(name)] == []
+
+
+@pytest.mark.parametrize("name", ["0002_add_limits_to_queues.sql", "0010_drop_job_color.breaking.sql"])
+def test_a_verb_and_an_object_make_a_name(name: str) -> None:
+    assert _VERB_AND_OBJECT.fullmatch(name)
+
+
+@pytest.mark.parametrize("name", ["0002_speed.sql", "0003_add.sql", "0004_isolate_rows.sql"])
+def test_a_riddle_is_no_name(name: str) -> None:
+    assert not _VERB_AND_OBJECT.fullmatch(name)
+
+
+@pytest.mark.skipif(PROGRAMS is not None, reason="the schema is dumped from the embedded PostgreSQL")
+async def test_the_dumped_schema_is_what_the_migrations_make(empty_url: str) -> None:
+    await migrate.upgrade(empty_url)
+    assert dump(empty_url) == SCHEMA.read_text("utf-8"), "run `make schema`"
 
 
 def test_every_query_has_a_sentence_above_it() -> None:

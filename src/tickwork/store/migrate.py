@@ -90,7 +90,9 @@ def migrations() -> list[Migration]:
 def _read(name: str, content: bytes) -> Migration:
     match = _FILE.fullmatch(name)
     if not match:
-        raise WrongSchema(f"{name} is not named like a migration", "name it like 0001_what_it_does.sql")
+        raise WrongSchema(
+            f"{name} is not named like a migration", "name it like 0002_add_limits_to_queues.sql"
+        )
     return Migration(
         int(match[1]), name, bool(match[2]), hashlib.sha256(content).hexdigest(), content.decode()
     )

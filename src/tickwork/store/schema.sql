@@ -1,0 +1,1009 @@
+-- Written by `make schema`: what the files in migrations/ amount to. Their comments say why.
+
+CREATE SCHEMA tickwork;
+
+CREATE TYPE tickwork.attempt_outcome AS ENUM (
+    'completed',
+    'failed',
+    'lost',
+    'snoozed',
+    'returned',
+    'cancelled',
+    'held'
+);
+
+CREATE TYPE tickwork.execution_status AS ENUM (
+    'pending',
+    'running',
+    'completed',
+    'failed',
+    'cancelled',
+    'skipped'
+);
+
+CREATE TYPE tickwork.execution_trigger AS ENUM (
+    'schedule',
+    'manual',
+    'backfill',
+    'retry'
+);
+
+CREATE TYPE tickwork.job_status AS ENUM (
+    'active',
+    'paused',
+    'completed',
+    'failed',
+    'cancelled'
+);
+
+CREATE TYPE tickwork.on_worker_lost AS ENUM (
+    'retry',
+    'fail'
+);
+
+CREATE TYPE tickwork.overlap AS ENUM (
+    'skip',
+    'queue',
+    'allow',
+    'replace'
+);
+
+CREATE FUNCTION tickwork.await_parents(children bigint[], round_at timestamp with time zone, can_miss boolean) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM FROM (
+        SELECT DISTINCT p.tenant_id, p.scheduled_for, p.id
+        FROM tickwork.dependency d JOIN tickwork.job p ON p.id = d.parent_id
+        WHERE d.child_id = ANY(children) AND NOT d.met AND p.scheduled_for IS NOT NULL
+        ORDER BY 1, 2, 3
+    ) parent CROSS JOIN LATERAL (
+        SELECT FROM tickwork.execution e
+        WHERE e.tenant_id = parent.tenant_id AND e.scheduled_for = parent.scheduled_for AND e.job_id = parent.id
+        FOR NO KEY UPDATE
+    ) locked;
+    UPDATE tickwork.execution e SET followed = true
+    FROM (
+        SELECT DISTINCT p.tenant_id, p.scheduled_for, p.id
+        FROM tickwork.dependency d JOIN tickwork.job p ON p.id = d.parent_id
+        WHERE d.child_id = ANY(children) AND NOT d.met AND p.scheduled_for IS NOT NULL
+        OFFSET 0
+    ) parent
+    WHERE e.tenant_id = ANY(ARRAY[parent.tenant_id]) AND e.scheduled_for = parent.scheduled_for AND e.job_id = parent.id
+        AND NOT e.followed AND e.status <> 'completed';
+    INSERT INTO tickwork.awaited (child_id, child_at, parent_id, parent_at, tenant_id, on_any, unsure, ended)
+    SELECT edge.child_id, edge.child_at, edge.parent_id, edge.parent_at, edge.tenant_id, edge.on_any,
+        can_miss AND edge.repeats AND e.status IS NULL, CASE WHEN e.status = 'skipped' THEN e.status END
+    FROM (
+        SELECT d.tenant_id, d.child_id, coalesce(c.scheduled_for, round_at) AS child_at, d.parent_id,
+            coalesce(p.scheduled_for, round_at) AS parent_at, d.on_any, p.scheduled_for IS NULL AS repeats
+        FROM tickwork.dependency d
+        JOIN tickwork.job c ON c.id = d.child_id
+        JOIN tickwork.job p ON p.id = d.parent_id
+        WHERE d.child_id = ANY(children) AND NOT d.met
+        OFFSET 0
+    ) edge
+    LEFT JOIN LATERAL (
+        SELECT e.status, e.finished_at FROM tickwork.execution e
+        WHERE e.tenant_id = edge.tenant_id AND e.scheduled_for = edge.parent_at AND e.job_id = edge.parent_id
+        OFFSET 0
+    ) e ON true
+    WHERE e.status IS DISTINCT FROM 'completed' AND (e.finished_at IS NULL OR NOT edge.on_any)
+    ON CONFLICT DO NOTHING;
+END $$;
+
+CREATE FUNCTION tickwork.clock() RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$SELECT statement_timestamp()$$;
+
+CREATE FUNCTION tickwork.count_ended() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE tenants integer[]; children bigint[]; times timestamptz[]; skipped_fors bigint[];
+BEGIN
+    WHILE EXISTS (SELECT FROM tickwork.awaited WHERE ended IS NOT NULL) LOOP
+        PERFORM FROM tickwork.job
+        WHERE id = ANY(ARRAY(SELECT DISTINCT child_id FROM tickwork.awaited WHERE ended IS NOT NULL))
+        ORDER BY id FOR NO KEY UPDATE;
+        WITH counted AS (
+            DELETE FROM tickwork.awaited WHERE ended IS NOT NULL RETURNING *
+        ), child AS (
+            SELECT tenant_id, child_id, child_at,
+                min(parent_id) FILTER (WHERE ended = 'skipped' AND NOT on_any) AS skipped_for
+            FROM counted GROUP BY 1, 2, 3 ORDER BY 1, 3, 2
+        )
+        SELECT array_agg(tenant_id), array_agg(child_id), array_agg(child_at), array_agg(skipped_for)
+        INTO tenants, children, times, skipped_fors FROM child;
+        FOR n IN 1 .. cardinality(children) LOOP
+            IF skipped_fors[n] IS NOT NULL THEN
+                DELETE FROM tickwork.awaited WHERE child_id = children[n] AND child_at = times[n];
+            END IF;
+        END LOOP;
+        UPDATE tickwork.execution e
+        SET status = CASE WHEN c.skipped_for IS NULL THEN e.status ELSE 'skipped' END,
+            ready_at = CASE WHEN c.skipped_for IS NOT NULL THEN NULL
+                            WHEN c.paused OR e.blocked_by IS NOT NULL THEN 'infinity'
+                            ELSE greatest(e.scheduled_for, tickwork.clock()) END,
+            finished_at = CASE WHEN c.skipped_for IS NOT NULL THEN tickwork.clock() END,
+            reason = CASE WHEN c.skipped_for IS NOT NULL THEN tickwork.why_skipped(c.tenant_id, c.skipped_for, c.at) END
+        FROM (
+            SELECT c.*, (SELECT j.status = 'paused' FROM tickwork.job j WHERE j.id = c.id) AS paused
+            FROM unnest(tenants, children, times, skipped_fors) AS c (tenant_id, id, at, skipped_for)
+            WHERE NOT tickwork.is_waiting(c.id, c.at)
+            OFFSET 0
+        ) c
+        WHERE e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = c.at AND e.job_id = c.id
+            AND e.ready_at IS NOT DISTINCT FROM 'infinity';  -- not =, which the index of what waits could answer
+    END LOOP;
+END $$;
+
+CREATE FUNCTION tickwork.count_what_ended() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM tickwork.count_ended();
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.each(sent anyarray, element anyelement) RETURNS anyelement
+    LANGUAGE sql IMMUTABLE
+    AS $$SELECT CASE cardinality(sent) WHEN 1 THEN sent[1] ELSE element END$$;
+
+CREATE FUNCTION tickwork.is_json(result bytea) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    PERFORM convert_from(result, 'UTF8')::json;
+    RETURN true;
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    RETURN false;
+END $$;
+
+CREATE FUNCTION tickwork.is_waiting(job bigint, at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM tickwork.awaited WHERE child_id = job AND child_at = at);
+END $$;
+
+CREATE FUNCTION tickwork.job_name(id bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT 'j' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', (id >> 5 * n & 31)::int + 1, 1), '' ORDER BY n DESC)
+    FROM generate_series(0, 12) AS n WHERE id >> 5 * n > 0
+$$;
+
+CREATE FUNCTION tickwork.make_round() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE backfilled boolean := NEW.trigger = 'backfill'; made bigint[];
+BEGIN
+    IF NOT EXISTS (SELECT FROM tickwork.job WHERE id = NEW.job_id AND rule_id IS NOT NULL) THEN
+        RETURN NULL;
+    END IF;
+    WITH RECURSIVE follower AS (
+        SELECT NEW.job_id AS id
+        UNION
+        SELECT c.id FROM follower f
+        JOIN tickwork.dependency d ON d.parent_id = f.id
+        JOIN tickwork.job c ON c.id = d.child_id
+        WHERE c.rule_id IS NOT NULL AND c.status <> 'cancelled' AND (c.active_from <= NEW.scheduled_for OR backfilled)
+    ), beside AS (
+        INSERT INTO tickwork.execution AS e
+            (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
+        SELECT NEW.tenant_id, NEW.scheduled_for, c.id, c.lane_id, c.priority, NEW.trigger, 'pending', 'infinity', c.followed
+        FROM follower JOIN tickwork.job c ON c.id = follower.id
+        WHERE c.id <> NEW.job_id
+        ORDER BY c.id
+        ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
+        SET status = 'pending', ready_at = 'infinity', finished_at = NULL, reason = NULL, attempt = e.attempt + 1,
+            trigger = excluded.trigger, lane_id = excluded.lane_id, priority = excluded.priority, followed = excluded.followed
+        WHERE e.status = 'skipped' AND e.reason LIKE 'parent %'
+        RETURNING job_id
+    ), noted AS (
+        INSERT INTO tickwork.extra (job_id, scheduled_for, backfill_id)
+        SELECT beside.job_id, x.scheduled_for, x.backfill_id
+        FROM beside JOIN tickwork.extra x ON x.job_id = NEW.job_id AND x.scheduled_for = NEW.scheduled_for
+        ON CONFLICT DO NOTHING
+    )
+    SELECT array_agg(job_id) INTO made FROM beside;
+    IF made IS NOT NULL THEN
+        PERFORM tickwork.await_parents(made, NEW.scheduled_for, NOT backfilled);
+    END IF;
+    IF NEW.finished_at IS NOT NULL THEN
+        UPDATE tickwork.awaited SET ended = NEW.status WHERE parent_id = NEW.job_id AND parent_at = NEW.scheduled_for;
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.micros(at timestamp with time zone) RETURNS bigint
+    LANGUAGE sql STABLE
+    AS $$ SELECT (date_part('epoch', at) * 1e6::float8)::bigint $$;
+
+CREATE FUNCTION tickwork.move_awaited() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE tickwork.awaited SET parent_at = NEW.scheduled_for WHERE parent_id = NEW.id AND parent_at = OLD.scheduled_for;
+    UPDATE tickwork.awaited SET child_at = NEW.scheduled_for WHERE child_id = NEW.id AND child_at = OLD.scheduled_for;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.note_end() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE tickwork.awaited SET ended = NEW.status
+    WHERE parent_id = NEW.job_id AND parent_at = NEW.scheduled_for AND (on_any OR NEW.status IN ('completed', 'skipped'));
+    UPDATE tickwork.dependency d SET met = true
+    FROM tickwork.job p, tickwork.job c
+    WHERE d.parent_id = NEW.job_id AND NOT d.met AND (d.on_any OR NEW.status = 'completed')
+        AND p.id = d.parent_id AND p.scheduled_for = NEW.scheduled_for AND c.id = d.child_id AND c.rule_id IS NOT NULL;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.outcomes_of_parents(child bigint, round_at timestamp with time zone) RETURNS bytea
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE unreadable text;
+BEGIN
+    RETURN (
+        SELECT convert_to(CASE WHEN sum(length(e.result)) > 262144 THEN sum(length(e.result))::text
+                               ELSE json_agg(json_build_array(tickwork.job_name(p.id), p.name, p.key, p.task, e.status,
+                                                              convert_from(e.result, 'UTF8')::json) ORDER BY p.id)::text END, 'UTF8')
+        FROM tickwork.dependency d
+        JOIN tickwork.job p ON p.id = d.parent_id
+        LEFT JOIN LATERAL (
+            SELECT e.status, e.result FROM tickwork.execution e
+            WHERE e.tenant_id = d.tenant_id AND e.scheduled_for = coalesce(p.scheduled_for, round_at) AND e.job_id = p.id
+            OFFSET 0
+        ) e ON true
+        WHERE d.child_id = child
+    );
+EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
+    SELECT string_agg(tickwork.job_name(p.id), ', ' ORDER BY p.id) INTO unreadable
+    FROM tickwork.dependency d
+    JOIN tickwork.job p ON p.id = d.parent_id
+    CROSS JOIN LATERAL (
+        SELECT e.result FROM tickwork.execution e
+        WHERE e.tenant_id = d.tenant_id AND e.scheduled_for = coalesce(p.scheduled_for, round_at) AND e.job_id = p.id
+        OFFSET 0
+    ) e
+    WHERE d.child_id = child AND e.result IS NOT NULL AND NOT tickwork.is_json(e.result);
+    RETURN convert_to(to_json(format('the result of %s, on which it depends, is not valid JSON', unreadable))::text, 'UTF8');
+END $$;
+
+CREATE TABLE tickwork.lease (
+    id bigint NOT NULL,
+    worker_id integer NOT NULL,
+    tenant_ids integer[] NOT NULL,
+    scheduled_fors timestamp with time zone[] NOT NULL,
+    job_ids bigint[] NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0', toast.autovacuum_vacuum_scale_factor='0', toast.autovacuum_vacuum_threshold='20000', toast.autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY tickwork.lease ALTER COLUMN tenant_ids SET STORAGE EXTERNAL;
+ALTER TABLE ONLY tickwork.lease ALTER COLUMN scheduled_fors SET STORAGE EXTERNAL;
+ALTER TABLE ONLY tickwork.lease ALTER COLUMN job_ids SET STORAGE EXTERNAL;
+
+CREATE FUNCTION tickwork.still_held(lease tickwork.lease, first integer DEFAULT 1, last integer DEFAULT 2147483647) RETURNS TABLE(tenant_id integer, scheduled_for timestamp with time zone, job_id bigint, lane_id integer, priority smallint, attempt integer, started_at timestamp with time zone, place bigint)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT k.tenant_id, k.scheduled_for, k.job_id, e.lane_id, e.priority, e.attempt, e.started_at, k.place
+    FROM (
+        SELECT CASE cardinality(lease.tenant_ids) WHEN 1 THEN lease.tenant_ids[1] END AS tenant_id,
+            CASE cardinality(lease.scheduled_fors) WHEN 1 THEN lease.scheduled_fors[1] END AS scheduled_for
+        OFFSET 0
+    ) alike
+    CROSS JOIN LATERAL (
+        SELECT coalesce(alike.tenant_id, each.tenant_id) AS tenant_id, coalesce(alike.scheduled_for, at) AS scheduled_for,
+            each.job_id, first - 1 + ordinality AS place
+        FROM unnest(lease.tenant_ids[first:last], lease.scheduled_fors[first:last], lease.job_ids[first:last])
+            WITH ORDINALITY AS each (tenant_id, at, job_id)
+        OFFSET 0
+    ) k
+    JOIN tickwork.execution e
+        ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id + 0
+    WHERE e.worker_id = lease.worker_id AND e.status = 'running'
+$$;
+
+CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer) RETURNS SETOF timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$
+    WITH asked AS MATERIALIZED (
+        SELECT j.scheduled_for,
+            j.rule_id IS NOT NULL OR EXISTS (SELECT FROM tickwork.job_past p WHERE p.job_id = j.id OFFSET 0) AS repeats
+        FROM tickwork.job j WHERE j.id = job
+    )
+    SELECT e.scheduled_for FROM asked CROSS JOIN LATERAL (
+        SELECT scheduled_for FROM tickwork.execution
+        WHERE asked.repeats AND (tenant_id + 0, job_id + 0) = (tenant, job) AND lane_id = lane AND ready_at IS NOT NULL
+        OFFSET 0
+    ) e
+    UNION ALL
+    SELECT e.scheduled_for FROM asked CROSS JOIN LATERAL (
+        SELECT asked.scheduled_for UNION SELECT x.scheduled_for FROM tickwork.extra x WHERE x.job_id = job
+    ) due CROSS JOIN LATERAL (
+        SELECT scheduled_for, ready_at FROM tickwork.execution
+        WHERE NOT asked.repeats AND tenant_id = tenant AND scheduled_for = due.scheduled_for AND job_id = job
+        OFFSET 0
+    ) e
+    WHERE e.ready_at IS NOT NULL
+$$;
+
+CREATE FUNCTION tickwork.why_skipped(tenant integer, parent bigint, at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN e.reason LIKE 'parent %' THEN e.reason
+                WHEN e.job_id IS NOT NULL THEN format('parent %s was skipped: %s', tickwork.job_name(parent), e.reason)
+                ELSE format('parent %s did not run at that time: %s', tickwork.job_name(parent), CASE
+                     WHEN missed.reason IS NOT NULL THEN missed.reason
+                     WHEN p.status IN ('paused', 'cancelled') THEN 'it was ' || p.status
+                     ELSE 'it was not due' END) END
+    FROM tickwork.job p
+    LEFT JOIN tickwork.execution e ON e.tenant_id = tenant AND e.scheduled_for = at AND e.job_id = parent
+    LEFT JOIN LATERAL (
+        SELECT r.reason FROM tickwork.round r
+        WHERE r.rule_id = p.rule_id AND r.scheduled_for <= at AND r.missed_until >= at
+        ORDER BY r.scheduled_for DESC LIMIT 1
+    ) missed ON true
+    WHERE p.id = parent
+$$;
+
+CREATE TABLE tickwork.api_key (
+    id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    prefix text NOT NULL,
+    digest bytea NOT NULL,
+    scopes text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    expires_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT api_key_digest_check CHECK ((length(digest) = 32)),
+    CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['admin'::text, 'write'::text, 'read'::text, 'worker'::text]) AND (scopes <> '{}'::text[])))
+);
+
+ALTER TABLE tickwork.api_key ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.api_key_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.attempt (
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    attempt integer NOT NULL,
+    outcome tickwork.attempt_outcome NOT NULL,
+    worker_id integer,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone NOT NULL,
+    error bytea
+)
+PARTITION BY RANGE (scheduled_for);
+
+CREATE TABLE tickwork.awaited (
+    child_id bigint NOT NULL,
+    child_at timestamp with time zone NOT NULL,
+    parent_id bigint NOT NULL,
+    parent_at timestamp with time zone NOT NULL,
+    tenant_id integer NOT NULL,
+    on_any boolean NOT NULL,
+    unsure boolean NOT NULL,
+    ended tickwork.execution_status
+);
+
+CREATE TABLE tickwork.backfill (
+    id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    job_id bigint NOT NULL,
+    begin_at timestamp with time zone NOT NULL,
+    end_at timestamp with time zone NOT NULL,
+    times timestamp with time zone[] NOT NULL,
+    total integer GENERATED ALWAYS AS (cardinality(times)) STORED NOT NULL,
+    made integer DEFAULT 0 NOT NULL,
+    active timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[] NOT NULL,
+    completed integer DEFAULT 0 NOT NULL,
+    failed integer DEFAULT 0 NOT NULL,
+    max_active integer NOT NULL,
+    run_order text NOT NULL,
+    policy text NOT NULL,
+    status text NOT NULL,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT backfill_check CHECK ((begin_at <= end_at)),
+    CONSTRAINT backfill_check1 CHECK (((made >= 0) AND (made <= cardinality(times)))),
+    CONSTRAINT backfill_check2 CHECK ((cardinality(active) <= max_active)),
+    CONSTRAINT backfill_check3 CHECK (((status <> 'running'::text) OR (ended_at IS NULL))),
+    CONSTRAINT backfill_check4 CHECK (((status <> 'completed'::text) OR (ended_at IS NOT NULL))),
+    CONSTRAINT backfill_check5 CHECK (((ended_at IS NULL) OR (cardinality(active) = 0))),
+    CONSTRAINT backfill_max_active_check CHECK (((max_active >= 1) AND (max_active <= 1000))),
+    CONSTRAINT backfill_policy_check CHECK ((policy = ANY (ARRAY['missing'::text, 'failed'::text]))),
+    CONSTRAINT backfill_run_order_check CHECK ((run_order = ANY (ARRAY['oldest'::text, 'newest'::text]))),
+    CONSTRAINT backfill_status_check CHECK ((status = ANY (ARRAY['running'::text, 'completed'::text, 'cancelled'::text])))
+);
+
+ALTER TABLE tickwork.backfill ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.backfill_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.breaker (
+    tenant_id integer NOT NULL,
+    destination text NOT NULL,
+    state text NOT NULL,
+    since timestamp with time zone NOT NULL,
+    failures_in_a_row integer DEFAULT 0 NOT NULL,
+    window_at timestamp with time zone NOT NULL,
+    calls integer DEFAULT 0 NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    reason text,
+    last_error text,
+    failed_probes integer DEFAULT 0 NOT NULL,
+    probe integer DEFAULT 0 NOT NULL,
+    probe_at timestamp with time zone,
+    pace integer NOT NULL,
+    look_at timestamp with time zone NOT NULL,
+    touched_at timestamp with time zone NOT NULL,
+    CONSTRAINT breaker_check CHECK (((state = 'closed'::text) = (probe_at IS NULL))),
+    CONSTRAINT breaker_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'open'::text, 'half_open'::text])))
+);
+
+CREATE TABLE tickwork.dead_letter (
+    tenant_id integer NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    lane_id integer NOT NULL,
+    failed_at timestamp with time zone NOT NULL,
+    error_type text
+);
+
+CREATE TABLE tickwork.dependency (
+    tenant_id integer NOT NULL,
+    child_id bigint NOT NULL,
+    parent_id bigint NOT NULL,
+    on_any boolean NOT NULL,
+    met boolean DEFAULT false NOT NULL,
+    CONSTRAINT dependency_check CHECK ((child_id <> parent_id))
+);
+
+CREATE TABLE tickwork.execution (
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    ready_at timestamp with time zone,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    tenant_id integer NOT NULL,
+    lane_id integer NOT NULL,
+    worker_id integer,
+    status tickwork.execution_status NOT NULL,
+    trigger tickwork.execution_trigger NOT NULL,
+    priority smallint NOT NULL,
+    attempt integer DEFAULT 1 NOT NULL,
+    failures smallint DEFAULT 0 NOT NULL,
+    losses smallint DEFAULT 0 NOT NULL,
+    blocked_by timestamp with time zone,
+    result bytea,
+    reason text,
+    progress bytea,
+    followed boolean DEFAULT false NOT NULL,
+    CONSTRAINT ended_is_dated CHECK (((status = ANY (ARRAY['pending'::tickwork.execution_status, 'running'::tickwork.execution_status])) = (finished_at IS NULL))),
+    CONSTRAINT running_is_held CHECK (((status <> 'running'::tickwork.execution_status) OR (worker_id IS NOT NULL))),
+    CONSTRAINT waiting_is_pending CHECK (((status = 'pending'::tickwork.execution_status) = (ready_at IS NOT NULL)))
+)
+PARTITION BY RANGE (scheduled_for);
+
+CREATE SEQUENCE tickwork.job_id
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE tickwork.job (
+    id bigint DEFAULT nextval('tickwork.job_id'::regclass) NOT NULL,
+    rule_id bigint,
+    scheduled_for timestamp with time zone,
+    active_from timestamp with time zone NOT NULL,
+    active_until timestamp with time zone,
+    runs_left integer,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    tenant_id integer NOT NULL,
+    lane_id integer NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    timeout real NOT NULL,
+    status tickwork.job_status DEFAULT 'active'::tickwork.job_status NOT NULL,
+    overlap tickwork.overlap NOT NULL,
+    on_worker_lost tickwork.on_worker_lost NOT NULL,
+    priority smallint NOT NULL,
+    held boolean DEFAULT false NOT NULL,
+    task text NOT NULL,
+    payload bytea NOT NULL,
+    target bytea,
+    name text,
+    key text,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    definition bytea NOT NULL,
+    followed boolean DEFAULT false NOT NULL,
+    depends boolean DEFAULT false NOT NULL,
+    CONSTRAINT job_check CHECK (((rule_id IS NULL) <> (scheduled_for IS NULL))),
+    CONSTRAINT job_check1 CHECK (((NOT held) OR (scheduled_for IS NOT NULL))),
+    CONSTRAINT job_priority_check CHECK (((priority >= 0) AND (priority <= 3)))
+);
+
+CREATE TABLE tickwork.lane (
+    id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    queue text NOT NULL,
+    task text NOT NULL,
+    terms text DEFAULT ''::text NOT NULL
+);
+
+CREATE VIEW tickwork.execution_view AS
+ SELECT e.tenant_id,
+    e.job_id,
+    e.scheduled_for,
+    l.task,
+    l.queue,
+    (e.trigger)::text AS trigger,
+    e.attempt,
+    e.worker_id,
+    e.started_at,
+    e.finished_at,
+    e.result,
+    e.reason,
+    e.priority,
+    j.definition,
+    last.error,
+        CASE
+            WHEN ((e.status = 'running'::tickwork.execution_status) AND (e.scheduled_for > tickwork.clock())) THEN 'pending'::text
+            ELSE (e.status)::text
+        END AS status,
+        CASE
+            WHEN (e.finished_at IS NOT NULL) THEN NULL::text
+            WHEN (e.blocked_by IS NOT NULL) THEN 'limit'::text
+            WHEN (e.ready_at = 'infinity'::timestamp with time zone) THEN
+            CASE
+                WHEN (j.depends AND (EXISTS ( SELECT
+                   FROM tickwork.awaited a
+                  WHERE ((a.child_id = e.job_id) AND (a.child_at = e.scheduled_for))
+                 OFFSET 0))) THEN 'dependency'::text
+                WHEN (j.status = 'paused'::tickwork.job_status) THEN 'paused'::text
+                ELSE 'limit'::text
+            END
+            WHEN ((e.ready_at > tickwork.clock()) AND (e.attempt > 1)) THEN 'retry'::text
+            WHEN ((e.ready_at > tickwork.clock()) OR (e.scheduled_for > tickwork.clock())) THEN 'due'::text
+            WHEN (e.ready_at IS NOT NULL) THEN 'worker'::text
+            ELSE NULL::text
+        END AS waiting_for,
+        CASE
+            WHEN isfinite(e.ready_at) THEN e.ready_at
+            ELSE e.scheduled_for
+        END AS due_at,
+    e.progress,
+    e.failures,
+    e.losses
+   FROM (((tickwork.execution e
+     JOIN tickwork.lane l ON ((l.id = e.lane_id)))
+     JOIN tickwork.job j ON ((j.id = e.job_id)))
+     LEFT JOIN LATERAL ( SELECT a.error
+           FROM tickwork.attempt a
+          WHERE ((e.failures > 0) AND (e.status <> 'completed'::tickwork.execution_status) AND (a.tenant_id = e.tenant_id) AND (a.scheduled_for = e.scheduled_for) AND (a.job_id = e.job_id) AND (a.outcome = 'failed'::tickwork.attempt_outcome))
+          ORDER BY a.attempt DESC
+         LIMIT 1) last ON (true));
+
+CREATE TABLE tickwork.extra (
+    job_id bigint NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    backfill_id bigint
+);
+
+CREATE TABLE tickwork.gate (
+    id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    kind text NOT NULL,
+    name text NOT NULL,
+    used_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    max_running integer,
+    rate text,
+    max_backlog integer,
+    updated_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    CONSTRAINT gate_check CHECK (((kind = 'queue'::text) OR ((NOT paused) AND (max_running IS NULL) AND (rate IS NULL) AND (max_backlog IS NULL)))),
+    CONSTRAINT gate_kind_check CHECK ((kind = ANY (ARRAY['queue'::text, 'key'::text]))),
+    CONSTRAINT gate_max_backlog_check CHECK ((max_backlog > 0)),
+    CONSTRAINT gate_max_running_check CHECK ((max_running > 0))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE tickwork.gate ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.gate_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.held_by_breaker (
+    tenant_id integer NOT NULL,
+    destination text NOT NULL,
+    priority smallint NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL
+);
+
+CREATE TABLE tickwork.idempotency (
+    tenant_id integer NOT NULL,
+    key text NOT NULL,
+    fingerprint bytea NOT NULL,
+    status smallint NOT NULL,
+    headers jsonb NOT NULL,
+    body bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL
+);
+
+CREATE TABLE tickwork.job_past (
+    job_id bigint NOT NULL,
+    rule_id bigint NOT NULL,
+    until timestamp with time zone NOT NULL
+);
+
+CREATE TABLE tickwork.rule (
+    id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    timing text NOT NULL,
+    catch_up text NOT NULL,
+    next_at timestamp with time zone,
+    cursor_priority smallint,
+    cursor_job bigint,
+    last_at timestamp with time zone,
+    CONSTRAINT rule_check CHECK (((cursor_priority IS NULL) = (cursor_job IS NULL))),
+    CONSTRAINT rule_check1 CHECK ((last_at < next_at))
+)
+WITH (fillfactor='60');
+
+CREATE VIEW tickwork.job_view AS
+ SELECT j.id,
+    j.tenant_id,
+    j.rule_id,
+    j.name,
+    j.key,
+    j.task,
+    j.priority,
+    j.tags,
+    j.payload,
+    j.definition,
+    j.version,
+    j.created_at,
+    j.updated_at,
+    j.scheduled_for,
+    r.timing,
+    l.queue,
+        CASE
+            WHEN ((j.status = 'active'::tickwork.job_status) AND (e.status = ANY (ARRAY['completed'::tickwork.execution_status, 'failed'::tickwork.execution_status, 'cancelled'::tickwork.execution_status]))) THEN (e.status)::text
+            WHEN ((j.status = 'active'::tickwork.job_status) AND (j.rule_id IS NOT NULL) AND ((r.next_at IS NULL) OR (j.active_until < r.next_at))) THEN 'completed'::text
+            WHEN ((j.status = 'active'::tickwork.job_status) AND (j.rule_id IS NULL) AND (e.status IS NULL) AND (NOT j.held)) THEN 'completed'::text
+            ELSE (j.status)::text
+        END AS status,
+        CASE
+            WHEN ((j.status <> 'active'::tickwork.job_status) OR ((j.rule_id IS NULL) AND (e.status IS NULL) AND (NOT j.held))) THEN NULL::timestamp with time zone
+            WHEN (j.rule_id IS NOT NULL) THEN
+            CASE
+                WHEN (j.active_until < r.next_at) THEN NULL::timestamp with time zone
+                ELSE r.next_at
+            END
+            WHEN (j.depends AND (e.ready_at = 'infinity'::timestamp with time zone)) THEN NULL::timestamp with time zone
+            WHEN ((e.finished_at IS NULL) AND (e.started_at IS NULL)) THEN j.scheduled_for
+            ELSE NULL::timestamp with time zone
+        END AS next_run_at
+   FROM (((tickwork.job j
+     JOIN tickwork.lane l ON ((l.id = j.lane_id)))
+     LEFT JOIN tickwork.rule r ON ((r.id = j.rule_id)))
+     LEFT JOIN LATERAL ( SELECT execution.status,
+            execution.ready_at,
+            execution.started_at,
+            execution.finished_at
+           FROM tickwork.execution
+          WHERE ((j.rule_id IS NULL) AND (execution.tenant_id = j.tenant_id) AND (execution.scheduled_for = j.scheduled_for) AND (execution.job_id = j.id))
+         OFFSET 0) e ON (true));
+
+ALTER TABLE tickwork.lane ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.lane_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE tickwork.lease ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.lease_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.log (
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    attempt integer NOT NULL,
+    first_line integer NOT NULL,
+    line_count integer NOT NULL,
+    lines bytea NOT NULL,
+    CONSTRAINT log_line_count_check CHECK ((line_count > 0))
+)
+PARTITION BY RANGE (scheduled_for);
+
+CREATE TABLE tickwork.migration (
+    number integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    breaking boolean NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE tickwork.revocation (
+    tenant_id integer NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    worker_id integer NOT NULL,
+    reason text NOT NULL
+);
+
+CREATE TABLE tickwork.round (
+    rule_id bigint NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    missed integer DEFAULT 0 NOT NULL,
+    missed_until timestamp with time zone,
+    reason text,
+    CONSTRAINT round_check CHECK ((((missed = 0) = (missed_until IS NULL)) AND ((missed = 0) = (reason IS NULL))))
+);
+
+ALTER TABLE tickwork.rule ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.rule_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.slot (
+    gate_id integer NOT NULL,
+    lease_id bigint NOT NULL,
+    first integer NOT NULL,
+    last integer NOT NULL,
+    CONSTRAINT slot_check CHECK ((last >= first))
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+
+CREATE TABLE tickwork.task (
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    parameters jsonb NOT NULL,
+    description text,
+    offered_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    defaults jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+CREATE TABLE tickwork.tenant (
+    id integer NOT NULL,
+    name text NOT NULL,
+    signing_secret text NOT NULL,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    CONSTRAINT tenant_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,62}$'::text))
+);
+
+ALTER TABLE tickwork.tenant ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.tenant_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.worker (
+    id integer NOT NULL,
+    tenant_id integer,
+    connection integer DEFAULT 1 NOT NULL,
+    token bytea NOT NULL,
+    name text NOT NULL,
+    host text NOT NULL,
+    version text NOT NULL,
+    tasks text[] NOT NULL,
+    queues text[] NOT NULL,
+    slots integer NOT NULL,
+    labels jsonb DEFAULT '{}'::jsonb NOT NULL,
+    draining boolean DEFAULT false NOT NULL,
+    started_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    lease_until timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    resources jsonb DEFAULT '{}'::jsonb NOT NULL,
+    weights jsonb DEFAULT '{}'::jsonb NOT NULL,
+    key_id integer,
+    CONSTRAINT worker_slots_check CHECK ((slots > 0)),
+    CONSTRAINT worker_token_check CHECK ((length(token) = 32))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE tickwork.worker ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.worker_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.zone_data (
+    version text NOT NULL,
+    one boolean DEFAULT true NOT NULL,
+    CONSTRAINT zone_data_one_check CHECK (one)
+);
+
+ALTER TABLE ONLY tickwork.api_key
+    ADD CONSTRAINT api_key_digest_key UNIQUE (digest);
+
+ALTER TABLE ONLY tickwork.api_key
+    ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.attempt
+    ADD CONSTRAINT attempt_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
+
+ALTER TABLE ONLY tickwork.awaited
+    ADD CONSTRAINT awaited_pkey PRIMARY KEY (child_id, child_at, parent_id);
+
+ALTER TABLE ONLY tickwork.backfill
+    ADD CONSTRAINT backfill_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.breaker
+    ADD CONSTRAINT breaker_pkey PRIMARY KEY (tenant_id, destination);
+
+ALTER TABLE ONLY tickwork.dead_letter
+    ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
+
+ALTER TABLE ONLY tickwork.dependency
+    ADD CONSTRAINT dependency_pkey PRIMARY KEY (child_id, parent_id);
+
+ALTER TABLE ONLY tickwork.execution
+    ADD CONSTRAINT execution_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
+
+ALTER TABLE ONLY tickwork.extra
+    ADD CONSTRAINT extra_pkey PRIMARY KEY (job_id, scheduled_for);
+
+ALTER TABLE ONLY tickwork.gate
+    ADD CONSTRAINT gate_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.gate
+    ADD CONSTRAINT gate_tenant_id_kind_name_key UNIQUE (tenant_id, kind, name);
+
+ALTER TABLE ONLY tickwork.held_by_breaker
+    ADD CONSTRAINT held_by_breaker_pkey PRIMARY KEY (tenant_id, destination, priority, scheduled_for, job_id);
+
+ALTER TABLE ONLY tickwork.idempotency
+    ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant_id, key);
+
+ALTER TABLE ONLY tickwork.job_past
+    ADD CONSTRAINT job_past_pkey PRIMARY KEY (job_id, until);
+
+ALTER TABLE ONLY tickwork.job
+    ADD CONSTRAINT job_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.lane
+    ADD CONSTRAINT lane_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.lane
+    ADD CONSTRAINT lane_tenant_id_queue_task_terms_key UNIQUE (tenant_id, queue, task, terms);
+
+ALTER TABLE ONLY tickwork.lease
+    ADD CONSTRAINT lease_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.log
+    ADD CONSTRAINT log_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt, first_line);
+
+ALTER TABLE ONLY tickwork.migration
+    ADD CONSTRAINT migration_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY tickwork.revocation
+    ADD CONSTRAINT revocation_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
+
+ALTER TABLE ONLY tickwork.round
+    ADD CONSTRAINT round_pkey PRIMARY KEY (rule_id, scheduled_for);
+
+ALTER TABLE ONLY tickwork.rule
+    ADD CONSTRAINT rule_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.rule
+    ADD CONSTRAINT rule_tenant_id_timing_catch_up_key UNIQUE (tenant_id, timing, catch_up);
+
+ALTER TABLE ONLY tickwork.slot
+    ADD CONSTRAINT slot_pkey PRIMARY KEY (gate_id, lease_id, first);
+
+ALTER TABLE ONLY tickwork.task
+    ADD CONSTRAINT task_pkey PRIMARY KEY (tenant_id, name);
+
+ALTER TABLE ONLY tickwork.tenant
+    ADD CONSTRAINT tenant_name_key UNIQUE (name);
+
+ALTER TABLE ONLY tickwork.tenant
+    ADD CONSTRAINT tenant_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.worker
+    ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.zone_data
+    ADD CONSTRAINT zone_data_pkey PRIMARY KEY (one);
+
+CREATE INDEX awaited_ended ON tickwork.awaited USING btree (child_id) WHERE (ended IS NOT NULL);
+
+CREATE INDEX awaited_of_parent ON tickwork.awaited USING btree (parent_id, parent_at);
+
+CREATE INDEX awaited_unsure ON tickwork.awaited USING btree (child_at) WHERE unsure;
+
+CREATE INDEX backfill_age ON tickwork.backfill USING btree (ended_at);
+
+CREATE INDEX backfill_of_job ON tickwork.backfill USING btree (tenant_id, job_id, id);
+
+CREATE INDEX backfill_under_way ON tickwork.backfill USING btree (id) WHERE (ended_at IS NULL);
+
+CREATE INDEX dead_letter_age ON tickwork.dead_letter USING btree (tenant_id, failed_at, scheduled_for, job_id);
+
+CREATE INDEX dead_letter_of_job ON tickwork.dead_letter USING btree (tenant_id, job_id, failed_at, scheduled_for);
+
+CREATE INDEX dependency_of_parent ON tickwork.dependency USING btree (parent_id, child_id);
+
+CREATE INDEX execution_queued ON ONLY tickwork.execution USING btree (tenant_id, job_id) WHERE ((blocked_by IS NOT NULL) AND (ready_at IS NOT NULL));
+
+CREATE INDEX execution_ready ON ONLY tickwork.execution USING btree (lane_id, priority, ready_at) WHERE (ready_at IS NOT NULL);
+
+CREATE INDEX extra_by_hand ON tickwork.extra USING btree (job_id, scheduled_for) WHERE (backfill_id IS NULL);
+
+CREATE INDEX idempotency_age ON tickwork.idempotency USING btree (created_at);
+
+CREATE INDEX job_held ON tickwork.job USING btree (scheduled_for) WHERE held;
+
+CREATE UNIQUE INDEX job_key ON tickwork.job USING btree (tenant_id, key) WHERE ((key IS NOT NULL) AND (status <> 'cancelled'::tickwork.job_status));
+
+CREATE INDEX job_of_rule ON tickwork.job USING btree (rule_id, priority, id) WHERE (rule_id IS NOT NULL);
+
+CREATE INDEX job_of_tenant ON tickwork.job USING btree (tenant_id, id);
+
+CREATE INDEX job_once ON tickwork.job USING btree (scheduled_for, id) WHERE (rule_id IS NULL);
+
+CREATE INDEX lease_of_worker ON tickwork.lease USING btree (worker_id);
+
+CREATE INDEX revocation_of_worker ON tickwork.revocation USING btree (worker_id);
+
+CREATE INDEX rule_due ON tickwork.rule USING btree (next_at) WHERE (next_at IS NOT NULL);
+
+CREATE INDEX worker_alive ON tickwork.worker USING btree (id) WHERE (ended_at IS NULL);
+
+CREATE INDEX worker_of_tenant ON tickwork.worker USING btree (tenant_id, id);
+
+CREATE TRIGGER count_what_ended AFTER INSERT OR UPDATE OF finished_at ON tickwork.execution FOR EACH STATEMENT WHEN ((pg_trigger_depth() = 0)) EXECUTE FUNCTION tickwork.count_what_ended();
+
+CREATE TRIGGER make_round AFTER INSERT ON tickwork.execution FOR EACH ROW WHEN ((new.followed AND (new.trigger <> 'manual'::tickwork.execution_trigger) AND (pg_trigger_depth() = 0))) EXECUTE FUNCTION tickwork.make_round();
+
+CREATE TRIGGER make_round_again AFTER UPDATE OF finished_at ON tickwork.execution FOR EACH ROW WHEN ((new.followed AND (old.status = 'skipped'::tickwork.execution_status) AND (new.finished_at IS NULL) AND (pg_trigger_depth() = 0))) EXECUTE FUNCTION tickwork.make_round();
+
+CREATE TRIGGER move_awaited AFTER UPDATE OF scheduled_for ON tickwork.job FOR EACH ROW WHEN (((new.followed OR new.depends) AND (new.scheduled_for <> old.scheduled_for))) EXECUTE FUNCTION tickwork.move_awaited();
+
+CREATE TRIGGER note_end AFTER UPDATE OF finished_at ON tickwork.execution FOR EACH ROW WHEN ((new.followed AND (old.finished_at IS NULL) AND (new.finished_at IS NOT NULL) AND (NOT ((new.status = 'cancelled'::tickwork.execution_status) AND (NOT (new.reason IS DISTINCT FROM 'rescheduled'::text)))))) EXECUTE FUNCTION tickwork.note_end();
+
+ALTER TABLE ONLY tickwork.api_key
+    ADD CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tickwork.tenant(id);
