@@ -48,7 +48,6 @@ from tickwork.record.outcomes import Recorder
 from tickwork.record.rest_worker_reports import Reports
 from tickwork.record.wait_for_execution import Waiting
 from tickwork.schedule.excluded_days import load_calendars
-from tickwork.schedule.parse import parse_schedule, timing_from_text
 from tickwork.schedule.preview import preview
 from tickwork.store.access_store import PostgresTenancyStore
 from tickwork.store.backfill_store import PostgresBackfillStore
@@ -175,7 +174,7 @@ class Node:
 
     def _compose(self) -> None:
         """By stage, in the order in which a job goes through them."""
-        self._read = PostgresReadStore(self._database, timing_from_text)
+        self._read = PostgresReadStore(self._database)
         self._tenancy = PostgresTenancyStore(self._database)
         self._triggers = PostgresTriggerStore(self._database)
         self._dispatch = PostgresDispatchStore(self._database, self._vital, self._recovery, LEAD)
@@ -190,15 +189,13 @@ class Node:
         self._compose_upkeep()
 
     def _compose_define(self) -> None:
-        define = PostgresDefineStore(self._database, timing_from_text, self._partitions.horizon)
-        runs = PostgresRunStore(self._database, timing_from_text)
+        define = PostgresDefineStore(self._database, self._partitions.horizon)
+        runs = PostgresRunStore(self._database)
         self.keys = Keys(self._tenancy)
         self.idempotency = self._tenancy
         self.jobs = Jobs(
             define,
             self._read,
-            parse_schedule,
-            timing_from_text,
             self._may_go_on,
             self._until_stopped,
             self._database.in_transaction,
@@ -212,7 +209,6 @@ class Node:
         self.backfills = Backfills(
             self._backfills,
             self._read,
-            timing_from_text,
             started=self._after_commit(self._loops.waking("backfill")),
         )
 
@@ -220,7 +216,6 @@ class Node:
         backlogs = Backlogs(self._triggers, LEAD)
         trigger = Trigger(
             self._triggers,
-            timing_from_text,
             Placer(self._roster).place,
             self._partitions.make_for,
             backlogs,
@@ -239,9 +234,7 @@ class Node:
         self._loops.add("release", self._release, every=_RELEASE)
         self._loops.add("promote", self._promote, every=5)
         self._loops.add("rounds", self._skip_rounds, every=1)
-        self._loops.add(
-            "zone data", ZoneDataFollower(self._triggers, timing_from_text, LEAD).follow, every=3600
-        )
+        self._loops.add("zone data", ZoneDataFollower(self._triggers, LEAD).follow, every=3600)
 
     def _compose_dispatch(self) -> None:
         workers = PostgresWorkerStore(self._database, self._vital)

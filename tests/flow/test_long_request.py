@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from support.scripted import ScriptedWorker
-from tickwork.define import jobs as define
+from tickwork.define import compile_job, jobs
 from tickwork.model.job import JobRequest
 from tickwork.model.schedule import Schedule
 from tickwork.node import Node
@@ -30,8 +30,8 @@ async def test_others_have_their_turn_while_a_batch_is_read(
         return parse_schedule(schedule, timezone, now=now, seed=seed)
 
     await ScriptedWorker.offer_only(still_node, ["work"])
-    monkeypatch.setattr(define, "_TURN", 0)
-    monkeypatch.setattr(still_node.jobs, "_parse_schedule", parse)
+    monkeypatch.setattr(jobs, "_TURN", 0)
+    monkeypatch.setattr(compile_job, "parse_schedule", parse)
     busy = asyncio.create_task(others())
     requests = [JobRequest(task="work", schedule=f"every {60 + number}s") for number in range(50)]
     assert len(await still_node.jobs.create_many(1, requests)) == 50

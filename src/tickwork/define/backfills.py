@@ -13,6 +13,7 @@ from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.instant import to_utc
 from tickwork.model.page import Page
 from tickwork.model.schedule import Timing
+from tickwork.schedule.timing import timing_from_text
 from tickwork.store.port.define import BackfillStore
 from tickwork.store.port.read import ReadStore
 
@@ -26,12 +27,10 @@ class Backfills:
         self,
         store: BackfillStore,
         read: ReadStore,
-        timing_from_text: Callable[[str], Timing],
         started: Callable[[], None],
     ) -> None:
         self._store = store
         self._read = read
-        self._timing_from_text = timing_from_text
         self._started = started
 
     async def plan(self, tenant_id: int, job: int, request: BackfillRequest) -> BackfillPlan:
@@ -65,7 +64,7 @@ class Backfills:
         _check_range(request, await self._read.now())
         end = min(request.to, own.until or request.to)
         # Walking so far takes a tenth of a second: too long to keep everybody else waiting.
-        due = await asyncio.to_thread(_due_times, self._timing_from_text(own.timing), request.from_, end)
+        due = await asyncio.to_thread(_due_times, timing_from_text(own.timing), request.from_, end)
         if request.order == "newest":
             due.reverse()
         return await self._store.to_fill(tenant_id, job, due, request.policy)

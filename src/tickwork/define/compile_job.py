@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -24,25 +24,35 @@ from tickwork.model.quantities import parse_duration
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.schedule import Once, Schedule
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults, filled
+from tickwork.schedule.parse import parse_schedule
 
 _LONGEST_PAYLOAD = 512 * 1024
 _WITHOUT_BODY = ("GET", "HEAD", "DELETE")
 _NOTHING = Once(None, "")
 
 
-class ParseSchedule(Protocol):
-    def __call__(
-        self, schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str
-    ) -> Schedule: ...
+class _ParseOnce:
+    """parse_schedule for the jobs of one request, each distinct schedule once. The seed only matters to schedules with
+    an H, which it spreads."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self._known: dict[tuple[bytes, str | None, str], Schedule] = {}
+
+    def __call__(self, schedule: str | dict[str, Any] | None, timezone: str | None, *, seed: str) -> Schedule:
+        text = msgspec.json.encode(schedule)
+        key = (text, timezone, seed if b"H" in text.upper() else "")
+        if key not in self._known:
+            self._known[key] = parse_schedule(schedule, timezone, now=self._now, seed=seed)
+        return self._known[key]
 
 
 class Compiler:
-    """For the jobs of one request. Many of them differ in nothing but the payload and in what they depend on: then the
-    rest is understood once."""
+    """For the jobs of one request. Many of them differ only in their payload and in what they depend on: the rest is
+    then compiled once. Those that differ in more may still share a schedule, which is parsed once."""
 
-    def __init__(self, parse_schedule: ParseSchedule, now: datetime) -> None:
-        self._parse_schedule = parse_schedule
-        self._now = now
+    def __init__(self, now: datetime) -> None:
+        self._parse_schedule = _ParseOnce(now)
         self._last: tuple[JobRequest, JobSpec] | None = None
 
     def compile(self, request: JobRequest, defaults: TaskDefaults = NO_DEFAULTS) -> JobSpec:
@@ -50,7 +60,7 @@ class Compiler:
         alike = msgspec.structs.replace(request, payload=UNSET, depends_on=[], ref=None)
         if request.task and self._last and self._last[0] == alike:
             return _with_its_own(self._last[1], request)
-        spec = _compile(filled(request, defaults), self._parse_schedule, self._now)
+        spec = _compile(filled(request, defaults), self._parse_schedule)
         self._last = alike, spec
         return spec
 
@@ -67,9 +77,9 @@ def _with_its_own(spec: JobSpec, request: JobRequest) -> JobSpec:
     return msgspec.structs.replace(spec, request=own, payload=payload)
 
 
-def _compile(request: JobRequest, parse_schedule: ParseSchedule, now: datetime) -> JobSpec:
+def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
     errors = [*_errors_of_handler(request), *errors_of_terms(request.requires, request.limits)]
-    schedule = _schedule(request, parse_schedule, now, errors)
+    schedule = _schedule(request, parse, errors)
     payload = _payload(request, errors)
     run = running(request)
     timeout = _seconds("timeout", run.timeout, errors, least=SHORTEST_TIMEOUT, most=LONGEST_TIMEOUT)
@@ -111,13 +121,9 @@ def _errors_of_handler(request: JobRequest) -> Iterator[FieldError]:
             )
 
 
-def _schedule(
-    request: JobRequest, parse_schedule: ParseSchedule, now: datetime, errors: list[FieldError]
-) -> Schedule:
+def _schedule(request: JobRequest, parse: _ParseOnce, errors: list[FieldError]) -> Schedule:
     try:
-        return parse_schedule(
-            request.schedule, request.timezone, now=now, seed=request.key or request.name or ""
-        )
+        return parse(request.schedule, request.timezone, seed=request.key or request.name or "")
     except Invalid as invalid:
         errors.extend(invalid.errors)
         return _NOTHING

@@ -1,6 +1,6 @@
 """What jobs of one request depend on: named, found, free of circles, and when they run because of it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
@@ -10,7 +10,8 @@ import msgspec
 from tickwork.model.errors import BadId, FieldError, Invalid
 from tickwork.model.ids import is_key, job_id, job_key, parse_job_id
 from tickwork.model.job import CatchUp, Dependency, JobRequest, JobSpec, JobStatus, Parent
-from tickwork.model.schedule import Recurring, Timing
+from tickwork.model.schedule import Recurring
+from tickwork.schedule.timing import timing_from_text
 from tickwork.store.port.define import ParentJob
 
 _LOCAL = "@"
@@ -49,7 +50,6 @@ class Dependencies:
         requests: Sequence[JobRequest],
         keys: Mapping[str, int],
         known: Mapping[int, ParentJob],
-        timing_from_text: Callable[[str], Timing],
         *,
         itself: int | None = None,
     ) -> None:
@@ -58,7 +58,6 @@ class Dependencies:
         self._requests = requests
         self._keys = keys
         self._known = known
-        self._timing_from_text = timing_from_text
         self._itself = itself
         self.faults: list[Fault] = []
         self._places: dict[str, int] = {}
@@ -172,7 +171,7 @@ class Dependencies:
         if known.timing is None or known.catch_up is None:
             return None
         catch_up = msgspec.json.decode(known.catch_up, type=CatchUp)
-        schedule = Recurring(known.timing, self._timing_from_text(known.timing))
+        schedule = Recurring(known.timing, timing_from_text(known.timing))
         return Round(schedule, catch_up, f"job {job_id(known.id)}")
 
     def _refuse(self, place: int, path: str, message: str, hint: str | None = None) -> None:

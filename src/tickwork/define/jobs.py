@@ -3,14 +3,13 @@
 import asyncio
 import builtins
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from datetime import datetime
 from itertools import islice
 from time import monotonic
 from typing import Any, NamedTuple
 
 import msgspec
 
-from tickwork.define.compile_job import Compiler, ParseSchedule
+from tickwork.define.compile_job import Compiler
 from tickwork.define.dependencies import Dependencies, named_jobs, named_keys
 from tickwork.define.group_commit import Gatherer
 from tickwork.define.payload_check import payload_errors, unknown_task
@@ -32,7 +31,7 @@ from tickwork.model.job import (
 )
 from tickwork.model.page import Page
 from tickwork.model.retry_policy import RetryPolicy
-from tickwork.model.schedule import KINDS, Once, Recurring, Schedule, Timing, described_once
+from tickwork.model.schedule import KINDS, Once, Recurring, described_once
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults
 from tickwork.model.validation import MOST_ERRORS
 from tickwork.store.port.define import DefineStore, KnownTask, Made
@@ -48,16 +47,12 @@ class Jobs:
         self,
         store: DefineStore,
         read: ReadStore,
-        parse_schedule: ParseSchedule,
-        timing_from_text: Callable[[str], Timing],
         work_arrived: Callable[[], None],
         until_stopped: Callable[[int, int], Awaitable[None]],
         in_transaction: Callable[[], bool],
     ) -> None:
         self._store = store
         self._read = read
-        self._parse_schedule = parse_schedule
-        self._timing_from_text = timing_from_text
         self._work_arrived = work_arrived
         self._until_stopped = until_stopped
         self._in_transaction = in_transaction
@@ -163,9 +158,7 @@ class Jobs:
     ) -> builtins.list[JobSpec]:
         now = await self._read.now()
         tasks = await self._known_tasks(tenant_id, {each.task for each in requests if each.task})
-        compiler = Compiler(
-            _remembering(self._parse_schedule) if len(requests) > 1 else self._parse_schedule, now
-        )
+        compiler = Compiler(now)
         errors = builtins.list(islice(_repeated_keys(requests), MOST_ERRORS))
         specs: builtins.list[JobSpec] = []
         begun = monotonic()
@@ -197,7 +190,7 @@ class Jobs:
             return specs
         keys = await self._store.find_keys(tenant_id, named_keys(requests))
         known = await self._store.find_parents(tenant_id, named_jobs(requests) | set(keys.values()))
-        dependencies = Dependencies(requests, keys, known, self._timing_from_text, itself=itself)
+        dependencies = Dependencies(requests, keys, known, itself=itself)
         linked = dependencies.link(specs)
         errors.extend(error.at(place, len(requests)) for place, error in dependencies.faults)
         return linked
@@ -271,22 +264,6 @@ def _errors_of_task(request: JobRequest, tasks: _KnownTasks) -> list[FieldError]
     if known is None:
         return [unknown_task(request.task or "", tasks.names)]
     return payload_errors({} if request.payload is msgspec.UNSET else request.payload, known.schema)
-
-
-def _remembering(parse_schedule: ParseSchedule) -> ParseSchedule:
-    """Many jobs of one request say the same thing. Only H, which spreads by the seed, makes a difference."""
-    known: dict[tuple[bytes, str | None, str], Schedule] = {}
-
-    def parse(
-        schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str
-    ) -> Schedule:
-        text = msgspec.json.encode(schedule)
-        key = (text, timezone, seed if b"H" in text.upper() else "")
-        if key not in known:
-            known[key] = parse_schedule(schedule, timezone, now=now, seed=seed)
-        return known[key]
-
-    return parse
 
 
 def _repeated_keys(requests: Sequence[JobRequest]) -> Iterator[FieldError]:

@@ -14,7 +14,6 @@ from tickwork.model.errors import Conflict, Invalid, NotFound, Stale
 from tickwork.model.http_secret_mark import mark_errors
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec, JobStatus, resolved
-from tickwork.model.schedule import Timing
 from tickwork.model.task import defaults_from_text
 from tickwork.store.dependency_store import Edges, existing_parents, inside, parents_of
 from tickwork.store.job_insert import insert_jobs
@@ -29,12 +28,10 @@ class PostgresDefineStore:
     def __init__(
         self,
         database: Database,
-        timing_from_text: Callable[[str], Timing],
         horizon: Callable[[], datetime],
     ) -> None:
         """`horizon`: up to when there are partitions for executions."""
         self._database = database
-        self._timing_from_text = timing_from_text
         self._horizon = horizon
         self._sql = queries("define")
 
@@ -61,7 +58,7 @@ class PostgresDefineStore:
 
     async def _create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
         async with self._database.transaction() as connection:
-            members = Membership(connection, tenant_id, self._timing_from_text)
+            members = Membership(connection, tenant_id)
             edges = Edges(connection, tenant_id)
             there = await self._with_keys("jobs_by_key", connection, tenant_id, specs)
             _check_if_exists(specs, there)
@@ -123,7 +120,7 @@ class PostgresDefineStore:
 
     async def _change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
         async with self._database.transaction() as connection:
-            members = Membership(connection, tenant_id, self._timing_from_text)
+            members = Membership(connection, tenant_id)
             edges = Edges(connection, tenant_id)
             spec = _resolved(spec, ())
             parents = existing_parents({job: spec}, (), ())
@@ -148,7 +145,7 @@ class PostgresDefineStore:
 
     async def _set_status(self, tenant_id: int, job: int, status: JobStatus, version: int | None) -> None:
         async with self._database.transaction() as connection:
-            members = Membership(connection, tenant_id, self._timing_from_text)
+            members = Membership(connection, tenant_id)
             rules = await members.lock([], [await members.rule_of(job)])
             row = await self._lock_job(connection, tenant_id, job)
             rule = rules.get(row["rule_id"])

@@ -12,6 +12,7 @@ from tickwork.model.http_secret_mark import mark_errors, unmarked
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobRequest, JobSpec, JobStatus
 from tickwork.model.schedule import Once, count_between, last_of
+from tickwork.schedule.timing import timing_from_text
 from tickwork.store.dependency_store import Edges
 from tickwork.store.job_insert import JobTiming, ensure_lanes, job_timing, lane_name, last_due, runs
 from tickwork.store.pool import Connection
@@ -213,7 +214,7 @@ class StatusChange:
 
     async def _count_runs(self, rule: LockedRule, status: JobStatus) -> None:
         """Due times that pass while a job is paused are not among the so many that it has."""
-        timing = self._members.timing_of(rule)
+        timing = timing_from_text(rule.timing)
         until, left = None, None
         if status == JobStatus.ACTIVE:
             until = last_of(timing, self._now, self._row["runs_left"])

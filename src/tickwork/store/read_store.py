@@ -36,8 +36,9 @@ from tickwork.model.job import (
 )
 from tickwork.model.json_limits import readable
 from tickwork.model.page import Page
-from tickwork.model.schedule import Timing, described_once
+from tickwork.model.schedule import described_once
 from tickwork.model.worker import LEASE, TaskView, WorkerView
+from tickwork.schedule.timing import timing_from_text
 from tickwork.store.batch_columns import stored
 from tickwork.store.log_store import entries_of, progress_of
 from tickwork.store.page_cursor import (
@@ -65,9 +66,8 @@ _END = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class PostgresReadStore:
-    def __init__(self, database: Database, timing_from_text: Callable[[str], Timing]) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._describe = lru_cache(maxsize=_DESCRIBED)(partial(_describe, timing_from_text))
         self._sql = queries("read")
 
     async def now(self) -> datetime:
@@ -238,10 +238,11 @@ class PostgresReadStore:
     def _schedule(self, row: asyncpg.Record) -> tuple[dict[str, Any], str]:
         if row["timing"] is None:
             return described_once(row["scheduled_for"])
-        return self._describe(row["timing"])
+        return _describe(row["timing"])
 
 
-def _describe(timing_from_text: Callable[[str], Timing], text: str) -> tuple[dict[str, Any], str]:
+@lru_cache(maxsize=_DESCRIBED)
+def _describe(text: str) -> tuple[dict[str, Any], str]:
     try:
         timing = timing_from_text(text)
     except Exception:  # noqa: BLE001 (whatever is wrong with it, the jobs beside it are shown)

@@ -8,7 +8,8 @@ import asyncpg
 
 from tickwork.model.errors import Conflict
 from tickwork.model.job import JobSpec
-from tickwork.model.schedule import Recurring, Timing
+from tickwork.model.schedule import Recurring
+from tickwork.schedule.timing import timing_from_text
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
 
@@ -82,12 +83,9 @@ async def again_if_crossed(act: Callable[[], Awaitable[_Done]]) -> _Done:
 
 
 class Membership:
-    def __init__(
-        self, connection: Connection, tenant_id: int, timing_from_text: Callable[[str], Timing]
-    ) -> None:
+    def __init__(self, connection: Connection, tenant_id: int) -> None:
         self._connection = connection
         self._tenant_id = tenant_id
-        self._timing_from_text = timing_from_text
         self._sql = queries("define")
 
     async def lock(self, joined: Iterable[JobSpec], left: Iterable[int | None]) -> LockedRules:
@@ -121,12 +119,9 @@ class Membership:
         """A rule sleeps while no job needs it."""
         if rule.next_at is not None:
             return rule
-        next_at = self.timing_of(rule).next_after(max(now, rule.last_at or now))
+        next_at = timing_from_text(rule.timing).next_after(max(now, rule.last_at or now))
         await self._connection.execute(self._sql["arm_rule"], rule.id, next_at)
         return rule._replace(next_at=next_at)
-
-    def timing_of(self, rule: LockedRule) -> Timing:
-        return self._timing_from_text(rule.timing)
 
 
 def _rule(row: asyncpg.Record) -> LockedRule:

@@ -4,7 +4,6 @@ Unless they may overlap, the job's rule is locked first and looked at afterwards
 after each chunk that is fired, and both know of each other.
 """
 
-from collections.abc import Callable
 from datetime import datetime
 
 import asyncpg
@@ -13,7 +12,6 @@ from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import Trigger
 from tickwork.model.ids import execution_id, job_id
 from tickwork.model.job import QUEUE_LIMIT, JobStatus, Overlap
-from tickwork.model.schedule import Timing
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 from tickwork.store.queue_store import refuse_if_full
@@ -22,9 +20,8 @@ from tickwork.store.unstarted_executions import Upcoming
 
 
 class PostgresRunStore:
-    def __init__(self, database: Database, timing_from_text: Callable[[str], Timing]) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._timing_from_text = timing_from_text
         self._sql = queries("run")
 
     async def run(self, tenant_id: int, job: int, overlap: Overlap) -> datetime:
@@ -32,7 +29,7 @@ class PostgresRunStore:
 
     async def _run(self, tenant_id: int, job: int, overlap: Overlap) -> datetime:
         async with self._database.transaction() as connection:
-            members = Membership(connection, tenant_id, self._timing_from_text)
+            members = Membership(connection, tenant_id)
             rules = await members.lock([], [] if overlap == "allow" else [await members.rule_of(job)])
             row = await self._lock_job(connection, tenant_id, job)
             blocker: datetime | None = None

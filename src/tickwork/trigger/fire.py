@@ -16,8 +16,8 @@ from prometheus_client import Counter
 from tickwork.model.bad_row_isolation import Isolation, is_of_a_row, reason_of
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
-from tickwork.model.schedule import Timing
 from tickwork.model.worker_protocol import Micros
+from tickwork.schedule.timing import timing_from_text
 from tickwork.store.port.dispatch import Handing, Works
 from tickwork.store.port.trigger import (
     Blocker,
@@ -67,7 +67,6 @@ class Trigger:
     def __init__(
         self,
         store: TriggerStore,
-        timing_from_text: Callable[[str], Timing],
         place: Place,
         make_days_for: MakeDays,
         backlogs: Backlogs,
@@ -77,7 +76,6 @@ class Trigger:
         self._backlogs = backlogs
         self._much_to_do = much_to_do
         self._make_days_for = make_days_for
-        self._timing_from_text = timing_from_text
         self._place = place
         self._width = _FEWEST_RULES
         self._isolation = Isolation("fire")
@@ -125,7 +123,7 @@ class Trigger:
                 if not rules:
                     return False
                 steps = max(_PASSED_OVER // len(rules), 1)
-                plans = [plan(rule, self._timing_from_text(rule.timing), min(steps, STEPS)) for rule in rules]
+                plans = [plan(rule, timing_from_text(rule.timing), min(steps, STEPS)) for rule in rules]
                 chunk = max(_CHUNK // len(plans), _LEAST)
                 rounds = [each.round for each in plans if each.round]
                 candidates = await self._pick(firing, rounds, plans, chunk)
@@ -162,7 +160,7 @@ class Trigger:
         candidates = await firing.pick(rounds, chunk)
         if not candidates.works.size:
             return None
-        jitters = [self._timing_from_text(plan.rule.timing).jitter for plan in plans if plan.round]
+        jitters = [timing_from_text(plan.rule.timing).jitter for plan in plans if plan.round]
         return spread(candidates, jitters) if any(jitters) else candidates
 
     async def _write(

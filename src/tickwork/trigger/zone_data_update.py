@@ -1,13 +1,12 @@
 """When the rules of time zones change, the timers that were computed with the old ones follow."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from importlib.metadata import version
 
 import structlog
 
 from tickwork.model.bad_row_isolation import reason_of
-from tickwork.model.schedule import Timing
+from tickwork.schedule.timing import timing_from_text
 from tickwork.store.port.trigger import TriggerStore
 
 _RULES = 200  # computed anew in one transaction, and in one breath
@@ -15,11 +14,8 @@ _log = structlog.get_logger("tickwork")
 
 
 class ZoneDataFollower:
-    def __init__(
-        self, store: TriggerStore, timing_from_text: Callable[[str], Timing], lead: timedelta
-    ) -> None:
+    def __init__(self, store: TriggerStore, lead: timedelta) -> None:
         self._store = store
-        self._timing_from_text = timing_from_text
         self._lead = lead
 
     async def follow(self) -> bool:
@@ -39,7 +35,7 @@ class ZoneDataFollower:
     def _next(self, timing: str, after: datetime, planned: datetime) -> datetime | None:
         """One that cannot be read stays as it is, until firing finds that out too and sets it aside."""
         try:
-            return self._timing_from_text(timing).next_after(after)
+            return timing_from_text(timing).next_after(after)
         except Exception as error:  # noqa: BLE001 (whatever is wrong with one rule, the others follow)
             _log.error("a schedule cannot be read", timing=timing[:200], error=reason_of(error))
             return planned
