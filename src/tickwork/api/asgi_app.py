@@ -29,9 +29,9 @@ from tickwork.api import (
     worker_socket,
 )
 from tickwork.api.endpoint import Endpoint
-from tickwork.api.node import ServerNode
 from tickwork.api.openapi import with_document
 from tickwork.api.route import SENT_SLASH, Route
+from tickwork.node import Node
 
 ROUTES = with_document(
     (
@@ -56,7 +56,7 @@ ROUTES = with_document(
 _SLASH = re.compile("%2F", re.IGNORECASE)
 
 
-def build_app(node: ServerNode) -> Starlette:
+def build_app(node: Node) -> Starlette:
     """The node is started and stopped by whoever made it."""
     app = Starlette(
         routes=[
@@ -69,7 +69,7 @@ def build_app(node: ServerNode) -> Starlette:
     return app
 
 
-def _endpoints(node: ServerNode, routes: Iterable[Route]) -> list[BaseRoute]:
+def _endpoints(node: Node, routes: Iterable[Route]) -> list[BaseRoute]:
     """One for each path. The first that fits answers, so /jobs/batch must stand before /jobs/{id}."""
     by_path: dict[str, list[Route]] = {}
     for route in routes:
@@ -89,7 +89,7 @@ class _Path(StarletteRoute):
         return super().matches(scope)
 
 
-def _nothing_here(node: ServerNode) -> ASGIApp:
+def _nothing_here(node: Node) -> ASGIApp:
     endpoint = Endpoint(node, "unknown", ())
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,6 +1,6 @@
 """Who is asking, and may they."""
 
-from tickwork.api.node import Keys
+from tickwork.access.api_keys import Keys
 from tickwork.api.problem import NOT_ALLOWED, UNAUTHENTICATED, Refusal
 from tickwork.api.request_headers import RawHeaders
 from tickwork.model.access import Caller, Scope

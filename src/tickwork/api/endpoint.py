@@ -12,7 +12,6 @@ from starlette.types import Receive, Scope, Send
 from tickwork.api.auth import NOBODY, authenticate, require
 from tickwork.api.event_stream import send_stream
 from tickwork.api.idempotency_key import KEY_HEADER, fingerprint, once
-from tickwork.api.node import ServerNode
 from tickwork.api.problem import (
     BROKEN_BODY,
     NOT_FOUND,
@@ -39,6 +38,7 @@ from tickwork.api.request_query import parse_query
 from tickwork.api.route import Call, Route
 from tickwork.api.wait_parameter import unless_gone
 from tickwork.model.access import Caller
+from tickwork.node import Node
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -65,7 +65,7 @@ _EMPTY_BODIES = (b"", b"{}")
 class Endpoint:
     """An ASGI app for one path; with no routes, for every path that does not exist."""
 
-    def __init__(self, node: ServerNode, path: str, routes: Iterable[Route]) -> None:
+    def __init__(self, node: Node, path: str, routes: Iterable[Route]) -> None:
         self._node = node
         self._path = path
         self._taken = 0  # bytes of the large requests that are worked on

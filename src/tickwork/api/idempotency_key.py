@@ -10,12 +10,12 @@ from contextlib import AsyncExitStack
 from hashlib import sha256
 from typing import Any
 
-from tickwork.api.node import Remembered, StoredResponse
 from tickwork.api.problem import CONFLICT, Refusal
 from tickwork.api.reply import Reply
 from tickwork.api.request_body import Text
 from tickwork.api.route import Call
 from tickwork.model.errors import Conflict, Invalid
+from tickwork.store.access_store import Answering, StoredAnswer
 
 KEY_HEADER = b"idempotency-key"
 _VISIBLE = re.compile(rb"[\x21-\x7e]{1,255}")
@@ -38,7 +38,7 @@ async def once(call: Call[Any, Any], mark: bytes, act: Callable[[Call[Any, Any]]
     return reply
 
 
-async def _enter(stack: AsyncExitStack, call: Call[Any, Any], mark: bytes) -> Remembered:
+async def _enter(stack: AsyncExitStack, call: Call[Any, Any], mark: bytes) -> Answering:
     key = _read_key(call.headers[KEY_HEADER])
     try:
         return await stack.enter_async_context(call.node.idempotency.begin(call.tenant_id, key, mark))
@@ -54,5 +54,5 @@ def _read_key(header: bytes) -> str:
     return header.decode("ascii")
 
 
-def _replayed(stored: StoredResponse) -> Reply:
+def _replayed(stored: StoredAnswer) -> Reply:
     return Reply(stored.status, stored.body, {**stored.headers, "idempotent-replayed": "true"})

@@ -7,7 +7,6 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from tickwork.api.node import ServerNode
 from tickwork.api.problem import NOT_FOUND, ProblemType, Refusal
 from tickwork.api.reply import JSON, Reply
 from tickwork.api.request_body import LIMIT_DEFAULT, Text, decode
@@ -15,6 +14,7 @@ from tickwork.api.request_headers import RawHeaders
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import BadId, Invalid, NotFound, Stale
 from tickwork.model.ids import job_key, parse_job_id
+from tickwork.node import Node
 
 Query = TypeVar("Query")
 Body = TypeVar("Body")
@@ -25,7 +25,7 @@ _VERSION = re.compile(rb'"(\d{1,18})"')
 
 
 class Call(NamedTuple, Generic[Query, Body]):
-    node: ServerNode
+    node: Node
     caller: Caller
     headers: RawHeaders
     path: Mapping[str, str]

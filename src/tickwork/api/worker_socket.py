@@ -9,13 +9,13 @@ from starlette.types import Scope as AsgiScope
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected, WebSocketState
 
 from tickwork.api.auth import authenticate, require
-from tickwork.api.node import ServerNode
 from tickwork.api.problem import Refusal, refusal_for
 from tickwork.api.request_headers import check_headers
 from tickwork.api.request_id import request_id_of
 from tickwork.log_rate_limit import LogLimit
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import TickworkError, Unavailable
+from tickwork.node import Node
 
 PATH = "/v1/workers/connect"
 _ENDED, _NOT_BINARY, _REFUSED, _FAILED, _TRY_LATER = 1000, 1003, 1008, 1011, 1013
@@ -26,7 +26,7 @@ _log = structlog.get_logger("tickwork.gateway")
 class Connector:
     """An ASGI app for the WebSockets of workers."""
 
-    def __init__(self, node: ServerNode) -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
         self._refusals = LogLimit(_log.warning, "worker refused")
 

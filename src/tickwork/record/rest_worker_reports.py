@@ -8,7 +8,6 @@ to stop it any more.
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Protocol
 
 import msgspec
 
@@ -27,21 +26,11 @@ from tickwork.model.rest_worker import (
     StartReport,
 )
 from tickwork.model.worker_protocol import Failure, LogLine, Micros, Note, Outcome
+from tickwork.record.log_writer import Notekeeper
+from tickwork.record.outcomes import Recorder
 from tickwork.store.port.record import AttemptStanding, ReportStore
 
 _PATIENCE = 10.0  # seconds for which the database may keep a report waiting
-
-
-class Recorder(Protocol):
-    def submit(
-        self, worker_id: int, outcomes: Sequence[Outcome], leases: Sequence[int], recorded: Callable[[], None]
-    ) -> None: ...
-
-    def refuse_stale(self) -> None: ...
-
-
-class Notekeeper(Protocol):
-    def submit(self, worker_id: int, notes: Sequence[Note], noted: Callable[[], None]) -> None: ...
 
 
 class Reports:
