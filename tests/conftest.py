@@ -9,9 +9,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from support.database import create_database, drop_database
-from support.postgres import PROGRAMS
-from support.skip import pytest_terminal_summary  # noqa: F401 (pytest finds it here)
+from support.database_copy import create_database, drop_database
+from support.postgres_programs import PROGRAMS
+from support.skipped_tests import pytest_terminal_summary  # noqa: F401 (pytest finds it here)
 from tickwork.config import Settings
 from tickwork.node import Node
 from tickwork.store.embedded.server import EmbeddedPostgres

@@ -12,16 +12,16 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from support import observer
-from support.arena import Arena
-from support.fault import FAULTS
-from support.history import unfinished
+from support.change_log import install_change_log
+from support.chaos_check import ChaosCheck
+from support.chaos_cluster import ChaosCluster
+from support.chaos_report import ChaosReport
+from support.client_traffic import Traffic
+from support.execution_history import unfinished
+from support.fault_injector import FaultInjector, plan
+from support.faults import FAULTS
 from support.invariant.limit import most_at_once
-from support.load import LIMIT, Standing
-from support.nemesis import Nemesis, plan
-from support.score import Score
-from support.traffic import Traffic
-from support.trial import Trial
+from support.job_load import LIMIT, Standing
 from support.waiting import eventually
 
 _FIXED_SEED = 20261115
@@ -36,11 +36,11 @@ _QUIET_WITHIN = 240.0
 
 
 @pytest.fixture
-async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
-    arena = Arena(tmp_path)
-    await arena.start()
-    yield arena
-    await arena.stop()
+async def chaos(tmp_path: Path) -> AsyncIterator[ChaosCluster]:
+    chaos = ChaosCluster(tmp_path)
+    await chaos.start()
+    yield chaos
+    await chaos.stop()
 
 
 @pytest.fixture
@@ -55,52 +55,52 @@ def write(capsys: pytest.CaptureFixture[str], long: bool) -> Callable[[str], Non
 
 
 async def test_nothing_is_lost_doubled_or_stuck_whatever_breaks(
-    arena: Arena, long: bool, write: Callable[[str], None]
+    chaos: ChaosCluster, long: bool, write: Callable[[str], None]
 ) -> None:
     seed = int(os.environ.get("TICKWORK_CHAOS_SEED") or _FIXED_SEED)
     faults = int(os.environ.get("TICKWORK_CHAOS_FAULTS") or (300 if long else len(_SHORT)))
-    kinds = [fault for kind, fault in FAULTS.items() if (long or kind in _SHORT) and _possible(arena, kind)]
-    score = Score(arena.cluster.ledger, seed, write)
-    async with arena.admin() as connection:
-        await observer.install(connection)
+    kinds = [fault for kind, fault in FAULTS.items() if (long or kind in _SHORT) and _possible(chaos, kind)]
+    report = ChaosReport(chaos.cluster.ledger, seed, write)
+    async with chaos.admin() as connection:
+        await install_change_log(connection)
     begin = datetime.now(UTC).replace(microsecond=0) + _LEAD
-    jobs = Standing(begin, 120 if long else 60, arena.target_url).requests
+    jobs = Standing(begin, 120 if long else 60, chaos.target_url).requests
     pausable = [{**job, "key": f"pausable-{job['key']}"} for job in jobs[:6]]
     traffic = Traffic(
-        [f"http://127.0.0.1:{wire.port}" for wire in arena.client_wires], arena.target_url, seed
+        [f"http://127.0.0.1:{wire.port}" for wire in chaos.client_wires], chaos.target_url, seed
     )
     await traffic.begin(jobs, pausable)
 
-    nemesis = Nemesis(arena, score.say)
+    injector = FaultInjector(chaos, report.say)
     pauses, longest = ((1.0, 3.0), 60.0) if long else ((0.5, 1.0), 2.0)
     planned = plan(seed, faults, kinds, pauses=pauses, longest=longest)
 
     async def rest() -> None:
         """Everything is healed: without any help it must work again."""
-        await arena.all_work()
-        before = arena.cluster.ledger.completed()
+        await chaos.all_work()
+        before = chaos.cluster.ledger.completed()
         await eventually(
-            lambda: arena.cluster.ledger.completed() > before, within=_WORKS_AGAIN_WITHIN, what="work again"
+            lambda: chaos.cluster.ledger.completed() > before, within=_WORKS_AGAIN_WITHIN, what="work again"
         )
         if long:
             await traffic.poison()
 
-    await nemesis.strike(planned, rest)
-    async with arena.admin() as connection:
+    await injector.strike(planned, rest)
+    async with chaos.admin() as connection:
         healed = await connection.fetchval("SELECT max(number) FROM tickwork.observed")
     await traffic.fill_limit()
     await traffic.end()
-    async with arena.admin() as connection:
+    async with chaos.admin() as connection:
         await eventually(lambda: _all_ended(connection), within=_QUIET_WITHIN, what="the end of everything")
-        trial = await Trial.prepare(arena, traffic, connection)
-    findings = trial.findings()
-    score.publish(nemesis.injected, trial, findings)
+        check = await ChaosCheck.prepare(chaos, traffic, connection)
+    findings = check.findings()
+    report.publish(injector.injected, check, findings)
     assert findings == []
-    assert most_at_once(trial.evidence, LIMIT["key"], after=healed) == LIMIT["max_running"]
+    assert most_at_once(check.observed, LIMIT["key"], after=healed) == LIMIT["max_running"]
 
 
-def _possible(arena: Arena, kind: str) -> bool:
-    return arena.clocks_can_be_set or not kind.startswith("clock of")
+def _possible(chaos: ChaosCluster, kind: str) -> bool:
+    return chaos.clocks_can_be_set or not kind.startswith("clock of")
 
 
 async def _all_ended(connection: asyncpg.Connection) -> bool:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 
 from support.cluster import Cluster
-from support.history import History, all_ended, begun_twice, early
-from support.load import Load
+from support.execution_history import History, all_ended, begun_twice, early
+from support.job_load import Load
 from support.waiting import eventually
 from tickwork.model.ids import parse_job_id
 

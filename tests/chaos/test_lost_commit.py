@@ -12,9 +12,9 @@ import httpx2
 import msgspec
 import pytest
 
+from support.node_steps import run_due
 from support.proxy import COMMIT, Upstream, Wire
 from support.scripted import ScriptedWorker
-from support.stepping import run_due
 from tickwork.api.asgi_app import build_app
 from tickwork.config import Settings
 from tickwork.dispatch import rescue

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from support.cluster import KEY, Cluster
-from support.history import History, begun_twice, early, unfinished
-from support.load import Due, Load
-from support.outage import StoppablePostgres
+from support.execution_history import History, begun_twice, early, unfinished
+from support.job_load import Due, Load
+from support.stoppable_postgres import StoppablePostgres
 from support.waiting import eventually
 from tickwork.model.ids import execution_id, from_micros, parse_execution_id, parse_job_id
 from tickwork.model.worker import BEAT, LEASE, MARGIN

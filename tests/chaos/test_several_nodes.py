@@ -8,9 +8,9 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
+from support.end_sessions import end_sessions
+from support.node_steps import run_due
 from support.scripted import ScriptedWorker
-from support.session import end_sessions
-from support.stepping import run_due
 from tickwork.config import Settings
 from tickwork.dispatch import rescue
 from tickwork.model.errors import Unavailable

@@ -9,9 +9,9 @@ import asyncpg
 import pytest
 
 from support.cluster import KEY, Cluster, Program, task_environment
-from support.history import unfinished
-from support.once_tasks import DATABASE_VARIABLE, POINTS
-from support.own_database import make_effect_table
+from support.database_libraries import make_effect_table
+from support.execution_history import unfinished
+from support.transactional_tasks import DATABASE_VARIABLE, POINTS
 from support.waiting import eventually
 from tickwork.model.execution import ExecutionStatus
 from tickwork.model.job import JobRequest
@@ -82,7 +82,7 @@ async def _add_worker(processes: Cluster, database_url: str, folder: Path) -> Pr
     name = f"payer-{len(processes.workers) + 1}"
     worker = Program(
         name,
-        ["worker", "support.once_tasks:app", "--name", name, "--server", processes.urls[0]],
+        ["worker", "support.transactional_tasks:app", "--name", name, "--server", processes.urls[0]],
         says='"event": "connected"',
         env={"TICKWORK_API_KEY": KEY, DATABASE_VARIABLE: database_url, **task_environment(processes.ledger)},
         folder=folder,

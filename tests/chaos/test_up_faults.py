@@ -11,10 +11,10 @@ import asyncpg
 import psutil
 import pytest
 
+from support.attempt_ledger import Ledger
 from support.cluster import TASKS, Program, task_environment
-from support.history import History, begun_twice, early, unfinished
-from support.ledger import Ledger
-from support.load import Load
+from support.execution_history import History, begun_twice, early, unfinished
+from support.job_load import Load
 from support.waiting import eventually
 from tickwork.client.async_client import AsyncClient
 from tickwork.client.server_address import find_server

@@ -10,10 +10,10 @@ import asyncpg
 import psutil
 import pytest
 
+from support.attempt_ledger import Run
 from support.cluster import Cluster
-from support.history import History, all_ended, begun_twice, unfinished
-from support.ledger import Run
-from support.load import Load
+from support.execution_history import History, all_ended, begun_twice, unfinished
+from support.job_load import Load
 from support.waiting import eventually
 from tickwork.model.worker import LEASE
 

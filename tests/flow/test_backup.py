@@ -15,7 +15,7 @@ import asyncpg
 import msgspec
 import pytest
 
-from support.command import tickwork
+from support.run_command import tickwork
 from tickwork.client.server_address import find_server
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import TickworkError

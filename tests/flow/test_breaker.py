@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 from http_target import respond, target
 
+from support.node_steps import run_due
 from support.scripted import ScriptedWorker
-from support.stepping import run_due
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.execute.attempt_ending import AttemptFailed, raised, returned_json

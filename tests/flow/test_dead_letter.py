@@ -6,8 +6,8 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
+from support.node_steps import later, run_due
 from support.scripted import ScriptedWorker
-from support.stepping import later, run_due
 from tickwork.config import Settings
 from tickwork.model import dead_letter
 from tickwork.model.backfill import BackfillRequest

@@ -7,8 +7,8 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
+from support.node_steps import run_due
 from support.scripted import ScriptedWorker
-from support.stepping import run_due
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.model.errors import Conflict, Invalid, TickworkError

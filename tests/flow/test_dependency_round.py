@@ -5,8 +5,8 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
+from support.node_steps import later, run_due
 from support.scripted import ScriptedWorker
-from support.stepping import later, run_due
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.errors import Conflict, Invalid
 from tickwork.model.execution import ExecutionFilter

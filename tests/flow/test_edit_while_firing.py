@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from support.node_steps import later, run_due
 from support.scripted import ScriptedWorker
-from support.stepping import later, run_due
 from tickwork.model.ids import parse_job_id
 from tickwork.model.job import JobRequest
 from tickwork.node import Node

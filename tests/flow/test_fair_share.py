@@ -5,8 +5,8 @@ from collections import Counter
 import asyncpg
 import pytest
 
+from support.node_steps import run_due
 from support.scripted import ScriptedWorker
-from support.stepping import run_due
 from tickwork.model.job import HttpTarget, JobRequest
 from tickwork.model.placement import FairShare, Limit
 from tickwork.model.worker_protocol import Run

@@ -2,8 +2,8 @@
 
 import pytest
 
+from support.node_steps import run_due
 from support.scripted import ScriptedWorker
-from support.stepping import run_due
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
 from tickwork.model.job import JobRequest, RetryRequest
 from tickwork.node import Node

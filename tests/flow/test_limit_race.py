@@ -6,8 +6,8 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
+from support.node_steps import later, run_due
 from support.scripted import ScriptedWorker
-from support.stepping import later, run_due
 from support.waiting import eventually
 from tickwork.model.job import JobRequest
 from tickwork.model.placement import Limit

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from support.cluster import Cluster, Program
-from support.outage import StoppablePostgres
+from support.stoppable_postgres import StoppablePostgres
 from support.waiting import eventually
 from tickwork.client.async_client import AsyncClient
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from support.node_steps import run_due
 from support.scripted import ScriptedWorker
-from support.stepping import run_due
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.job import JobRequest
 from tickwork.model.placement import Requires

@@ -11,7 +11,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from support.command import tickwork
+from support.run_command import tickwork
 from tickwork.client.server_address import find_server
 from tickwork.client.sync_client import Client
 from tickwork.config import Settings

@@ -5,8 +5,8 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
+from support.node_steps import later, run_due
 from support.scripted import ScriptedWorker
-from support.stepping import later, run_due
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

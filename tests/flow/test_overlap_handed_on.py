@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 import asyncpg
 import pytest
 
+from support.node_steps import later, run_due
 from support.scripted import ScriptedWorker
-from support.stepping import later, run_due
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.ids import parse_execution_id, parse_job_id
 from tickwork.model.job import JobRequest

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from support.node_steps import later, run_due
 from support.scripted import ScriptedWorker
-from support.stepping import later, run_due
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter
 from tickwork.model.job import JobRequest
 from tickwork.model.worker_protocol import Failure

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from support.node_steps import later, run_due
 from support.scripted import ScriptedWorker
-from support.stepping import later, run_due
 from tickwork.dispatch.claim_order import AGED
 from tickwork.model.job import PRIORITIES, JobRequest, Priority
 from tickwork.model.worker_protocol import Run

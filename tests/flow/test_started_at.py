@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from support.node_steps import run_due
 from support.scripted import ScriptedWorker
-from support.stepping import run_due
 from tickwork.model.execution import AttemptOutcome, AttemptView, ExecutionView
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest

@@ -7,8 +7,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from support.own_database import LEVELS, LIBRARIES, Library, make_effect_table
-from support.session import end_sessions
+from support.database_libraries import LEVELS, LIBRARIES, Library, make_effect_table
+from support.end_sessions import end_sessions
 from support.waiting import eventually
 from tickwork import Context, NoRetry
 from tickwork.outbox import once, once_async

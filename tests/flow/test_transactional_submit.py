@@ -9,9 +9,9 @@ import asyncpg
 import msgspec
 import pytest
 
-from support.own_database import LIBRARIES, Library
+from support.database_libraries import LIBRARIES, Library
+from support.end_sessions import end_sessions
 from support.scripted import ScriptedWorker
-from support.session import end_sessions
 from support.waiting import eventually
 from tickwork import App, AsyncClient
 from tickwork.cli.server_command import answering, listen, url_of

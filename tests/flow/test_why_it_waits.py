@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
+from support.node_steps import later, run_due
 from support.scripted import ScriptedWorker
-from support.stepping import later, run_due
 from tickwork.model.circuit_breaker import BreakerKey, counted, tally_of
 from tickwork.model.destination import Heard, Sign, destination_of
 from tickwork.model.errors import NotFound

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from support.page import ROOT
+from support.docs_page import ROOT
 from tickwork import __version__
 
 SOURCES = ROOT / "src"

@@ -12,15 +12,15 @@ from click.testing import CliRunner
 from prometheus_client import REGISTRY
 
 import tickwork
-from support import reference
-from support.page import ROOT, blocks
+from support import generate_reference
+from support.docs_page import ROOT, blocks
 from tickwork.cli import main
 from tickwork.config import Settings, shown, variable
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 CONFIGURATION = (ROOT / "docs/operate/configuration.md").read_text()
 METRICS = (ROOT / "docs/operate/health-and-metrics.md").read_text()
-TO_WRITE_ANEW = "write it anew: .venv/bin/python tests/support/reference.py"
+TO_WRITE_ANEW = "write it anew: .venv/bin/python tests/support/generate_reference.py"
 
 _LINK = re.compile(r"\]\(([^)#]*)(?:#([^)]*))?\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -48,11 +48,11 @@ def test_every_metric_is_described() -> None:
 
 
 def test_the_commands_are_described_as_they_are() -> None:
-    assert reference.CLI.read_text() == reference.current_cli(), TO_WRITE_ANEW
+    assert generate_reference.CLI.read_text() == generate_reference.current_cli(), TO_WRITE_ANEW
 
 
 def test_routes_and_problems_are_described_as_they_are() -> None:
-    assert reference.REST.read_text() == reference.current_rest(), TO_WRITE_ANEW
+    assert generate_reference.REST.read_text() == generate_reference.current_rest(), TO_WRITE_ANEW
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

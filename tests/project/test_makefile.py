@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from support.page import ROOT
+from support.docs_page import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE)

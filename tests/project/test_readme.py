@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from support.page import ROOT, Step, looks_like, section, steps
+from support.docs_page import ROOT, Step, looks_like, section, steps
 from tickwork.store.embedded.server import EmbeddedPostgres
 
 END_OF_STEP = "----- end of step -----"

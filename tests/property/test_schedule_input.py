@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.effort import MOST_CALLS, calls
+from support.call_count import MOST_CALLS, calls
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Recurring
 from tickwork.schedule.parse import parse_schedule, timing_from_text, understand

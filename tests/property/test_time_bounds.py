@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from support.effort import MOST_CALLS, calls
+from support.call_count import MOST_CALLS, calls
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import MOST_RUNS, Recurring, count_between, last_of
 from tickwork.schedule.due.time_zone import zone_named

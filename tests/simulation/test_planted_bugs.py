@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from simulation.bug import BUGS, Bug
-from simulation.stage import Stage, open_stage
+from simulation.planted_bugs import BUGS, Bug
+from simulation.simulation_runner import SimulationRunner, open_runner
+from support.docs_page import ROOT
 from support.invariant import violations
-from support.page import ROOT
 
 _SEEDS = 50
 
@@ -15,17 +15,17 @@ _SEEDS = 50
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.name.replace(" ", "-") for bug in BUGS])
 async def test_a_planted_bug_is_found(bug: Bug, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_stage(database_url) as stage:
+    async with open_runner(database_url) as runner:
         if bug.schema:
-            await stage.alter(bug.schema)
+            await runner.alter(bug.schema)
         bug.plant(monkeypatch)
-        assert await _seed_that_breaks(stage, bug.invariant) is not None
+        assert await _seed_that_breaks(runner, bug.invariant) is not None
 
 
-async def _seed_that_breaks(stage: Stage, invariant: str) -> int | None:
+async def _seed_that_breaks(runner: SimulationRunner, invariant: str) -> int | None:
     for seed in range(_SEEDS):
-        history = await stage.play(seed)
-        if any(found.invariant == invariant for found in violations(history.evidence)):
+        history = await runner.play(seed)
+        if any(found.invariant == invariant for found in violations(history.observed)):
             return seed
     return None
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from simulation.history import Simulated
-from simulation.stage import open_stage
+from simulation.simulate import Simulated
+from simulation.simulation_runner import open_runner
 from support.invariant import violations
 
 _SEEDS = int(os.environ.get("TICKWORK_SEEDS", "500"))
@@ -23,29 +23,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.mark.timeout(600)
 async def test_no_history_breaks_a_promise(batch: range, database_url: str) -> None:
-    async with open_stage(database_url) as stage:
+    async with open_runner(database_url) as runner:
         for seed in batch:
-            history = await stage.play(seed)
-            broken = [*map(str, violations(history.evidence)), *history.crashes]
+            history = await runner.play(seed)
+            broken = [*map(str, violations(history.observed)), *history.crashes]
             if broken:
                 pytest.fail(_report(history, broken), pytrace=False)
 
 
 async def test_a_seed_has_one_history(database_url: str) -> None:
-    async with open_stage(database_url) as stage:
+    async with open_runner(database_url) as runner:
         for seed in (3, 4, 5):
-            first = (await stage.play(seed)).text()
-            await stage.play(seed + 1000)
-            assert (await stage.play(seed)).text() == first
+            first = (await runner.play(seed)).text()
+            await runner.play(seed + 1000)
+            assert (await runner.play(seed)).text() == first
 
 
 async def test_histories_are_full_of_faults(database_url: str) -> None:
-    async with open_stage(database_url) as stage:
-        histories = [await stage.play(seed) for seed in range(20)]
+    async with open_runner(database_url) as runner:
+        histories = [await runner.play(seed) for seed in range(20)]
     assert min(history.faults for history in histories) >= 5
-    outcomes = {row.outcome for history in histories for row in history.evidence.attempts.values()}
+    outcomes = {row.outcome for history in histories for row in history.observed.attempts.values()}
     assert outcomes >= {"failed", "lost", "snoozed", "returned"}
-    statuses = {each.after.status for history in histories for each in history.evidence.transitions}
+    statuses = {each.after.status for history in histories for each in history.observed.transitions}
     assert statuses == {"pending", "running", "completed", "failed", "cancelled", "skipped"}
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import asyncpg
 import pytest
 
-from support.plan import explain
+from support.query_plan import explain
 from support.waiting import eventually
 from tickwork.model.circuit_breaker import (
     Breaker,

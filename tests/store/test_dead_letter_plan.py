@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from support.plan import explain, explain_run, scans
+from support.query_plan import explain, explain_run, scans
 from tickwork.store.pool import Database
 
 _COUNT = 20_000

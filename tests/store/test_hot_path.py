@@ -4,7 +4,7 @@ import asyncpg
 import pytest
 
 from support.scripted import ScriptedWorker
-from support.statements import watch_statements
+from support.sent_statements import watch_statements
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import asyncpg
 import pytest
 
-from support.plan import explain_run, scans
+from support.query_plan import explain_run, scans
 from tickwork.store.pool import Database
 
 _AT = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from support.postgres import PROGRAMS
+from support.postgres_programs import PROGRAMS
 from support.schema_dump import SCHEMA, dump
 from tickwork.model.errors import WrongSchema
 from tickwork.store import migrate

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 
-from support.database import create_database, drop_database
-from support.plan import Scan, all_statements, explain, scans
+from support.database_copy import create_database, drop_database
+from support.query_plan import Scan, all_statements, explain, scans
 from tickwork.store.pool import Database
 
 _FILL = """

@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from support.outage import StoppablePostgres
 from support.proxy import Upstream, Way, Wire
-from support.silence import deaf_port, silent_port
+from support.silent_port import deaf_port, silent_port
+from support.stoppable_postgres import StoppablePostgres
 from tickwork.config import Settings
 from tickwork.model.errors import Invalid, Unavailable
 from tickwork.node import Node

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import asyncpg
 
-from support.plan import all_statements, explain
+from support.query_plan import all_statements, explain
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from support.ledger import LEDGER_VARIABLE, Ledger
+from support.attempt_ledger import LEDGER_VARIABLE, Ledger
 from support.waiting import eventually
 from tickwork.client.async_client import AsyncClient
 from tickwork.client.worker_link import own_order

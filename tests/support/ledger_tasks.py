@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from threading import Event
 
-from support.ledger import written_down
+from support.attempt_ledger import written_down
 from tickwork import App, Context, NoRetry, Snooze
 
 app = App()

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from support.evidence import Effort, Evidence, Key
+from support.change_log import Change
 from support.invariant.attempt import one_holder_at_a_time
 from support.invariant.due import no_miss
 from support.invariant.steering import overlap_is_kept, stopped_means_stopped
-from support.observer import Change
+from support.observed_history import Key, ObservedHistory, SeenAttempt
 
 _NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _KEY = Key(1, _NOON)
@@ -42,21 +42,26 @@ def _lost(number: int, *, at: float) -> Change:
     return Change(number, _at(at), _LOST_IN, "attempt", None, row)
 
 
-def _alarms(lost_at: float, ended_in: int, *efforts: Effort) -> int:
+def _alarms(lost_at: float, ended_in: int, *seen_attempts: SeenAttempt) -> int:
     changes = [
         _worker(1, 1, at=0),
         _lost(2, at=lost_at),
         _worker(3, ended_in, at=lost_at, ended=True),
     ]
-    evidence = Evidence(
-        changes, efforts=efforts, operations=(), oracle=lambda *_: [], ended_at=_at(60), settled=False
+    observed = ObservedHistory(
+        changes,
+        seen_attempts=seen_attempts,
+        operations=(),
+        oracle=lambda *_: [],
+        ended_at=_at(60),
+        settled=False,
     )
-    return len(list(one_holder_at_a_time(evidence)))
+    return len(list(one_holder_at_a_time(observed)))
 
 
-_THREAD = Effort(_KEY, 1, None, _at(1), _at(4), "completed")  # was told to stop, and went on to its end
-_BROKEN_OFF = Effort(_KEY, 1, _WORKER, _at(1), _at(4))
-_GOES_ON = Effort(_KEY, 1, _WORKER, _at(1), _at(9))
+_THREAD = SeenAttempt(_KEY, 1, None, _at(1), _at(4), "completed")  # was told to stop, and went on to its end
+_BROKEN_OFF = SeenAttempt(_KEY, 1, _WORKER, _at(1), _at(4))
+_GOES_ON = SeenAttempt(_KEY, 1, _WORKER, _at(1), _at(9))
 
 
 def test_what_a_dead_worker_leaves_behind_may_be_taken() -> None:
@@ -64,19 +69,19 @@ def test_what_a_dead_worker_leaves_behind_may_be_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    "efforts", [(), (_THREAD,), (_BROKEN_OFF,)], ids=["unheard of", "thread", "broken off"]
+    "seen_attempts", [(), (_THREAD,), (_BROKEN_OFF,)], ids=["unheard of", "thread", "broken off"]
 )
-def test_a_worker_that_lives_on_may_have_given_it_up_itself(efforts: tuple[Effort, ...]) -> None:
-    assert not _alarms(5, _LATER, *efforts)
+def test_a_worker_that_lives_on_may_have_given_it_up_itself(seen_attempts: tuple[SeenAttempt, ...]) -> None:
+    assert not _alarms(5, _LATER, *seen_attempts)
 
 
 @pytest.mark.parametrize(
-    "efforts", [(), (_THREAD,), (_BROKEN_OFF,)], ids=["unheard of", "thread", "broken off"]
+    "seen_attempts", [(), (_THREAD,), (_BROKEN_OFF,)], ids=["unheard of", "thread", "broken off"]
 )
 def test_nothing_is_taken_from_a_worker_by_ending_it_while_its_lease_runs(
-    efforts: tuple[Effort, ...],
+    seen_attempts: tuple[SeenAttempt, ...],
 ) -> None:
-    assert _alarms(5, _LOST_IN, *efforts) == 1
+    assert _alarms(5, _LOST_IN, *seen_attempts) == 1
 
 
 def test_a_worker_that_goes_on_with_it_has_not_given_it_up() -> None:
@@ -124,10 +129,15 @@ def _execution(
 
 
 def _overlaps(*changes: Change) -> int:
-    evidence = Evidence(
-        [_job(), *changes], efforts=(), operations=(), oracle=lambda *_: [], ended_at=_at(120), settled=False
+    observed = ObservedHistory(
+        [_job(), *changes],
+        seen_attempts=(),
+        operations=(),
+        oracle=lambda *_: [],
+        ended_at=_at(120),
+        settled=False,
     )
-    return len(list(overlap_is_kept(evidence)))
+    return len(list(overlap_is_kept(observed)))
 
 
 @pytest.mark.parametrize(("ended_as", "alarms"), [("failed", 0), ("running", 1)], ids=["redriven", "retried"])
@@ -177,10 +187,15 @@ def test_what_was_fired_while_it_might_overlap_may_still_do_so(before: str, alar
 
 
 def _handed_out_while_paused(*changes: Change) -> int:
-    evidence = Evidence(
-        [_job(), *changes], efforts=(), operations=(), oracle=lambda *_: [], ended_at=_at(120), settled=False
+    observed = ObservedHistory(
+        [_job(), *changes],
+        seen_attempts=(),
+        operations=(),
+        oracle=lambda *_: [],
+        ended_at=_at(120),
+        settled=False,
     )
-    return len(list(stopped_means_stopped(evidence)))
+    return len(list(stopped_means_stopped(observed)))
 
 
 @pytest.mark.parametrize("trigger", ["schedule", "manual", "backfill"])
@@ -234,15 +249,15 @@ def test_a_due_time_of_a_timing_that_was_left_may_be_missed_under_the_next_one(
         "scheduled_for": _at(0).isoformat(),
         "missed_until": _at(0).isoformat(),
     }
-    evidence = Evidence(
+    observed = ObservedHistory(
         [
             _job(),
             _execution(2, 0, None, "skipped", reason=reason),
             Change(3, _at(60), 3, "round", None, missed),
         ],
-        efforts=(),
+        seen_attempts=(),
         operations=(),
         oracle=lambda *_: [_at(0)],
         ended_at=_at(120),
     )
-    assert len(list(no_miss(evidence))) == alarms
+    assert len(list(no_miss(observed))) == alarms

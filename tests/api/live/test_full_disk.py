@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from live.conftest import Connect
-from support.session import end_sessions
+from support.end_sessions import end_sessions
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.node import Node

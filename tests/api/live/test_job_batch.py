@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from support.scripted import ScriptedWorker
-from support.statements import watch_statements
+from support.sent_statements import watch_statements
 from tickwork.node import Node
 
 NDJSON = {"content-type": "application/x-ndjson"}

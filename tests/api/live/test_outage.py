@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from live.conftest import Connect
-from support.session import end_sessions
+from support.end_sessions import end_sessions
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.node import Node

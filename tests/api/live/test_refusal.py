@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 
 from live.conftest import client_of
+from support.end_sessions import end_sessions
 from support.scripted import ScriptedWorker
-from support.session import end_sessions
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.node import Node

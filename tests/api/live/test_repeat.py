@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from live.conftest import MakeTenant
+from support.end_sessions import end_sessions
 from support.scripted import ScriptedWorker
-from support.session import end_sessions
 from support.waiting import eventually
 from tickwork.node import Node
 

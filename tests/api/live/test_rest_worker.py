@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from live.conftest import Connect, MakeTenant
-from support.rest import RestWorker
+from support.rest_worker import RestWorker
 from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.config import Settings

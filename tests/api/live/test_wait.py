@@ -8,7 +8,7 @@ import pytest
 
 from live.conftest import Connect
 from support.scripted import ScriptedWorker
-from support.statements import watch_statements
+from support.sent_statements import watch_statements
 from support.waiting import eventually
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node

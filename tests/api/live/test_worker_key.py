@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from live.conftest import Connect
-from support.rest import RestWorker
+from support.rest_worker import RestWorker
 from support.scripted import ScriptedWorker
 from tickwork.model.ids import worker_id
 from tickwork.node import Node

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from support.evidence import Evidence
 from support.invariant import attempt, due, life, limit, steering
 from support.invariant.violation import Violation
+from support.observed_history import ObservedHistory
 
-Invariant = Callable[[Evidence], Iterator[Violation]]
+Invariant = Callable[[ObservedHistory], Iterator[Violation]]
 
 INVARIANTS: dict[str, Invariant] = {
     "I1": due.no_miss,
@@ -31,9 +31,9 @@ INVARIANTS: dict[str, Invariant] = {
 }
 
 
-def violations(evidence: Evidence) -> list[Violation]:
+def violations(observed: ObservedHistory) -> list[Violation]:
     return [
         found._replace(invariant=name)
         for name, invariant in INVARIANTS.items()
-        for found in invariant(evidence)
+        for found in invariant(observed)
     ]

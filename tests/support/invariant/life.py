@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from support.evidence import Evidence, Key, State, Transition
 from support.invariant.violation import Violation, about
+from support.observed_history import Key, ObservedHistory, State, Transition
 
 _WAYS = {
     (None, "pending"),
@@ -25,36 +25,36 @@ _BEGINS_ANEW = {"failed", "skipped"}  # redriven, backfilled, or stopped before 
 _STOPPED_AHEAD = {"paused", "rescheduled"}
 
 
-def accepted_is_durable(evidence: Evidence) -> Iterator[Violation]:
+def accepted_is_durable(observed: ObservedHistory) -> Iterator[Violation]:
     """I7: what was answered with ok is there and stays; what got no answer is there as a whole or not at all."""
     by_key: dict[str, int] = {}
-    for job, states in evidence.jobs.items():
+    for job, states in observed.jobs.items():
         if states[0].request["key"] is not None:
             by_key[states[0].request["key"]] = job
-    for operation in evidence.operations:
+    for operation in observed.operations:
         if operation.kind == "create":
             made = [by_key.get(key) for key in operation.keys]
             gone = [
                 key
                 for key, job in zip(operation.keys, made, strict=True)
-                if job in {None, *evidence.deleted_jobs}
+                if job in {None, *observed.deleted_jobs}
             ]
             if operation.answer == "ok" and gone:
                 yield Violation(f"the creation of {', '.join(gone)} was accepted, but they are not there")
             if operation.answer == "unknown" and gone and len(gone) < len(operation.keys):
                 yield Violation(f"of one request, {', '.join(gone)} are not there and the others are")
         if operation.kind == "run" and operation.answer == "ok":
-            if operation.execution not in evidence.executions:
+            if operation.execution not in observed.executions:
                 yield Violation(f"the run {operation.execution} was accepted, but it is not there")
-            elif evidence.last(operation.execution) is None:
-                yield about(evidence, operation.execution, "was accepted and is gone")
+            elif observed.last(operation.execution) is None:
+                yield about(observed, operation.execution, "was accepted and is gone")
 
 
-def run_now_once(evidence: Evidence) -> Iterator[Violation]:
+def run_now_once(observed: ObservedHistory) -> Iterator[Violation]:
     """I8: a run with an Idempotency-Key happens once, however often it is asked for."""
     answers: dict[str, set[Key]] = defaultdict(set)
     asked: dict[int, set[str]] = defaultdict(set)
-    for operation in evidence.operations:
+    for operation in observed.operations:
         if operation.kind == "run" and operation.idempotency_key and operation.job is not None:
             asked[operation.job].add(operation.idempotency_key)
             if operation.answer == "ok" and operation.execution:
@@ -63,7 +63,7 @@ def run_now_once(evidence: Evidence) -> Iterator[Violation]:
         if len(executions) > 1:
             yield Violation(f"the key {key} was answered with {', '.join(map(str, sorted(executions)))}")
     for job, keys in asked.items():
-        made = [key for key in evidence.executions if key.job == job and _is_manual(evidence, key)]
+        made = [key for key in observed.executions if key.job == job and _is_manual(observed, key)]
         if len(made) > len(keys):
             yield Violation(
                 f"job {job} was asked to run {len(keys)} times and ran {len(made)} times: "
@@ -71,31 +71,31 @@ def run_now_once(evidence: Evidence) -> Iterator[Violation]:
             )
 
 
-def every_run_ends(evidence: Evidence) -> Iterator[Violation]:
+def every_run_ends(observed: ObservedHistory) -> Iterator[Violation]:
     """I9: when faults are over, everything ends that is due and not held."""
-    if not evidence.settled:
+    if not observed.settled:
         return
-    for key in evidence.executions:
-        state = evidence.last(key)
-        if state is None or state.ended or key.scheduled_for > evidence.ended_at:
+    for key in observed.executions:
+        state = observed.last(key)
+        if state is None or state.ended or key.scheduled_for > observed.ended_at:
             continue
-        if state.status == "pending" and evidence.jobs[key.job][-1].status == "paused":
+        if state.status == "pending" and observed.jobs[key.job][-1].status == "paused":
             continue
-        yield about(evidence, key, f"has not ended: it is {state.status}")
+        yield about(observed, key, f"has not ended: it is {state.status}")
 
 
-def legal_states(evidence: Evidence) -> Iterator[Violation]:
+def legal_states(observed: ObservedHistory) -> Iterator[Violation]:
     """I10: executions go only the ways that the state diagram shows, and an end is an end."""
-    for transition in evidence.transitions:
+    for transition in observed.transitions:
         if transition.after is None:
-            yield about(evidence, transition.key, "was deleted")
+            yield about(observed, transition.key, "was deleted")
         elif not _is_legal(transition):
             before = transition.before.status if transition.before else "nothing"
-            yield about(evidence, transition.key, f"went from {before} to {transition.after.status}")
+            yield about(observed, transition.key, f"went from {before} to {transition.after.status}")
 
 
-def _is_manual(evidence: Evidence, key: Key) -> bool:
-    first = evidence.executions[key][0].after
+def _is_manual(observed: ObservedHistory, key: Key) -> bool:
+    first = observed.executions[key][0].after
     return first is not None and first.trigger == "manual"
 
 

@@ -4,23 +4,23 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from support.evidence import Evidence, JobState, Key, State, Transition
 from support.invariant.violation import Violation, about
+from support.observed_history import JobState, Key, ObservedHistory, State, Transition
 
 _TOLD_WITHIN = timedelta(seconds=8)  # when nothing is wrong: some beats
 _STOPPED = ("cancelled", "skipped")
 
 
-def overlap_is_kept(evidence: Evidence) -> Iterator[Violation]:
+def overlap_is_kept(observed: ObservedHistory) -> Iterator[Violation]:
     """I17: executions of a job that must not overlap do not: run by hand they count, backfilled or redriven they do
     not."""
     live: dict[int, dict[Key, State]] = defaultdict(dict)
     made_in: dict[Key, int] = {}
     made_under: dict[Key, str] = {}
     redriven: set[Key] = set()
-    committed = {(each.key, each.transaction): each.after for each in evidence.transitions}
-    for transition in evidence.transitions:
-        job = evidence.job_at(transition.key.job, transition.number)
+    committed = {(each.key, each.transaction): each.after for each in observed.transitions}
+    for transition in observed.transitions:
+        job = observed.job_at(transition.key.job, transition.number)
         made_in.setdefault(transition.key, transition.transaction)
         made_under.setdefault(transition.key, job.overlap)
         if _redrives(transition):
@@ -35,19 +35,19 @@ def overlap_is_kept(evidence: Evidence) -> Iterator[Violation]:
         }
         problem = _overlap(job, transition, committed[transition.key, transition.transaction], others)
         if problem and made_under[transition.key] != "allow":
-            yield about(evidence, transition.key, problem)
+            yield about(observed, transition.key, problem)
         if transition.after and not transition.after.ended:
             of_job[transition.key] = transition.after
         else:
             of_job.pop(transition.key, None)
 
 
-def stopped_means_stopped(evidence: Evidence) -> Iterator[Violation]:
+def stopped_means_stopped(observed: ObservedHistory) -> Iterator[Violation]:
     """I18: after a cancellation or a pause nothing of it begins, and whoever runs it is told."""
-    yield from _cancelled_stay_cancelled(evidence)
-    yield from _paused_jobs_rest(evidence)
-    if evidence.calm_at:
-        yield from _holders_are_told(evidence, evidence.calm_at)
+    yield from _cancelled_stay_cancelled(observed)
+    yield from _paused_jobs_rest(observed)
+    if observed.calm_at:
+        yield from _holders_are_told(observed, observed.calm_at)
 
 
 def _redrives(transition: Transition) -> bool:
@@ -75,34 +75,34 @@ def _overlap(
     return None
 
 
-def _cancelled_stay_cancelled(evidence: Evidence) -> Iterator[Violation]:
-    for operation in evidence.operations:
+def _cancelled_stay_cancelled(observed: ObservedHistory) -> Iterator[Violation]:
+    for operation in observed.operations:
         if operation.kind != "cancel" or operation.answer != "ok" or operation.execution is None:
             continue
-        for transition in evidence.executions[operation.execution]:
+        for transition in observed.executions[operation.execution]:
             if transition.number > operation.answered and (transition.claims or transition.ends_attempt):
-                yield about(evidence, operation.execution, "went on after its cancellation was answered")
-        state = evidence.last(operation.execution)
+                yield about(observed, operation.execution, "went on after its cancellation was answered")
+        state = observed.last(operation.execution)
         if state is None or state.status != "cancelled":
-            yield about(evidence, operation.execution, "was cancelled by request and is not cancelled")
+            yield about(observed, operation.execution, "was cancelled by request and is not cancelled")
 
 
-def _paused_jobs_rest(evidence: Evidence) -> Iterator[Violation]:
+def _paused_jobs_rest(observed: ObservedHistory) -> Iterator[Violation]:
     """Nothing that is due by its schedule is put into a worker's hands, not even for another attempt. What is run by
     hand or backfilled may go on and try again, and be run by hand while the job is paused; but what waited when the
     job was paused may not begin."""
-    for key, transitions in evidence.executions.items():
+    for key, transitions in observed.executions.items():
         for transition in transitions:
             if not transition.claims:
                 continue
-            paused = _paused_since(evidence, key, transition.number)
+            paused = _paused_since(observed, key, transition.number)
             if paused and (_is_scheduled(transition) or _waited_at(transitions, paused)):
-                yield about(evidence, key, "was handed out while its job was paused")
+                yield about(observed, key, "was handed out while its job was paused")
 
 
-def _paused_since(evidence: Evidence, key: Key, number: int) -> JobState | None:
+def _paused_since(observed: ObservedHistory, key: Key, number: int) -> JobState | None:
     since: JobState | None = None
-    for state in evidence.jobs[key.job]:
+    for state in observed.jobs[key.job]:
         if state.number > number:
             break
         since = since or state if state.status == "paused" else None
@@ -118,16 +118,16 @@ def _waited_at(transitions: list[Transition], paused: JobState) -> bool:
     return bool(earlier) and earlier[-1].after is not None and earlier[-1].after.status == "pending"
 
 
-def _holders_are_told(evidence: Evidence, calm_at: datetime) -> Iterator[Violation]:
-    for transition in evidence.transitions:
+def _holders_are_told(observed: ObservedHistory, calm_at: datetime) -> Iterator[Violation]:
+    for transition in observed.transitions:
         before, after = transition.before, transition.after
         if not (before and after and before.status == "running" and after.status in _STOPPED):
             continue
-        effort = evidence.effort(transition.key, before.attempt)
-        if effort is None or effort.outcome == "cancelled" or transition.at > calm_at - _TOLD_WITHIN:
+        seen = observed.seen_attempt(transition.key, before.attempt)
+        if seen is None or seen.outcome == "cancelled" or transition.at > calm_at - _TOLD_WITHIN:
             continue
-        ran_on = effort.outcome is not None and effort.ended_at >= calm_at
-        if ran_on and (transition.key, before.attempt) not in evidence.told_to_stop:
+        ran_on = seen.outcome is not None and seen.ended_at >= calm_at
+        if ran_on and (transition.key, before.attempt) not in observed.told_to_stop:
             yield about(
-                evidence, transition.key, f"was stopped, but w{before.worker} was never told and ran on"
+                observed, transition.key, f"was stopped, but w{before.worker} was never told and ran on"
             )

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from sample import KEY, NOON, WORKER, page
 
-from support.silence import silent_port
+from support.silent_port import silent_port
 from tickwork.cli.server_command import listen
 
 TASKS = {"name": "report", "parameters": {}, "description": None, "workers": ["w1"]}

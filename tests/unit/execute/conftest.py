@@ -1,8 +1,8 @@
 import pytest
 
-from support.worker_time import WorkerTime
+from support.worker_clock import WorkerClock
 
 
 @pytest.fixture
-def time() -> WorkerTime:
-    return WorkerTime()
+def time() -> WorkerClock:
+    return WorkerClock()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from schedule_reading import timing
 
-from support.effort import calls
+from support.call_count import calls
 from tickwork.model.job import CatchUp
 from tickwork.store.port.trigger import DueRule
 from tickwork.trigger.catch_up import STEPS, plan

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from schedule_reading import NOW
 
-from support.effort import calls
+from support.call_count import calls
 from tickwork.model.errors import Invalid
 from tickwork.schedule.preview import Preview, preview
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from support.observer import Change, Row, document, instant
+from support.change_log import Change, Row, document, instant
 from tickwork.model.ids import execution_id
 
 Schedule = dict[str, Any]
@@ -113,7 +113,7 @@ class Missed(NamedTuple):
     last: datetime
 
 
-class Effort(NamedTuple):
+class SeenAttempt(NamedTuple):
     """One attempt as whoever ran it saw it."""
 
     key: Key
@@ -139,12 +139,12 @@ class Operation(NamedTuple):
     idempotency_key: str | None = None
 
 
-class Evidence:
+class ObservedHistory:
     def __init__(
         self,
         changes: Sequence[Change],
         *,
-        efforts: Iterable[Effort],
+        seen_attempts: Iterable[SeenAttempt],
         operations: Iterable[Operation],
         oracle: Oracle,
         ended_at: datetime,
@@ -154,7 +154,7 @@ class Evidence:
     ) -> None:
         """`settled`: faults were over for long enough that everything must have ended by `ended_at`. `calm_at`: they
         were over for long enough that every worker must have been told what to stop."""
-        self.efforts = list(efforts)
+        self.seen_attempts = list(seen_attempts)
         self.operations = list(operations)
         self.oracle = oracle
         self.ended_at = ended_at
@@ -188,12 +188,12 @@ class Evidence:
     def last(self, key: Key) -> State | None:
         return self.executions[key][-1].after
 
-    def effort(self, key: Key, attempt: int) -> Effort | None:
+    def seen_attempt(self, key: Key, attempt: int) -> SeenAttempt | None:
         return self._first_efforts.get((key, attempt))
 
     @cached_property
-    def _first_efforts(self) -> dict[tuple[Key, int], Effort]:
-        return {(each.key, each.attempt): each for each in reversed(self.efforts)}
+    def _first_efforts(self) -> dict[tuple[Key, int], SeenAttempt]:
+        return {(each.key, each.attempt): each for each in reversed(self.seen_attempts)}
 
     def _see_execution(self, change: Change) -> None:
         row = change.after or change.before or {}

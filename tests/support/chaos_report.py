@@ -10,15 +10,15 @@ from typing import Any
 
 import msgspec
 
-from support.ledger import Ledger, Run
-from support.nemesis import Injected
-from support.trial import Trial
+from support.attempt_ledger import Ledger, Run
+from support.chaos_check import ChaosCheck
+from support.fault_injector import Injected
 from tickwork.model.ids import to_micros
 
 _FOLDER = Path(__file__).parents[2] / "build" / "chaos"
 
 
-class Score:
+class ChaosReport:
     def __init__(self, ledger: Ledger, seed: int, write: Callable[[str], None]) -> None:
         self._ledger = ledger
         self._seed = seed
@@ -28,13 +28,13 @@ class Score:
     def say(self, words: str) -> None:
         self._write(f"{datetime.now(UTC):%H:%M:%S}  {words}; {self._ledger.completed():,} completed")
 
-    def publish(self, injected: Sequence[Injected], trial: Trial, findings: Sequence[str]) -> None:
+    def publish(self, injected: Sequence[Injected], check: ChaosCheck, findings: Sequence[str]) -> None:
         figures = {
             "seed": self._seed,
             "faults": len(injected),
             "violations": len(findings),
             "findings": list(findings),
-            **trial.figures(),
+            **check.figures(),
             "kinds": _by_kind(injected, self._ledger.runs()),
         }
         _FOLDER.mkdir(parents=True, exist_ok=True)
@@ -43,11 +43,11 @@ class Score:
         (_FOLDER / f"{self._seed}.txt").write_text(text + "\n")
         self._write(text)
         if findings:
-            self._keep_history(trial)
+            self._keep_history(check)
 
-    def _keep_history(self, trial: Trial) -> None:
+    def _keep_history(self, check: ChaosCheck) -> None:
         """To look into what was found."""
-        lines = msgspec.json.Encoder().encode_lines([each._asdict() for each in trial.changes])
+        lines = msgspec.json.Encoder().encode_lines([each._asdict() for each in check.changes])
         (_FOLDER / f"{self._seed}.history.jsonl").write_bytes(lines)
 
 

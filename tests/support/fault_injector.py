@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from random import Random
 from typing import NamedTuple
 
-from support.arena import Arena
-from support.fault import Fault
+from support.chaos_cluster import ChaosCluster
+from support.faults import Fault
 
 _AT_ONCE = 3
 _REST_AFTER = 10  # faults
@@ -47,10 +47,10 @@ def plan(
     return planned[:faults]
 
 
-class Nemesis:
-    def __init__(self, arena: Arena, say: Callable[[str], None]) -> None:
+class FaultInjector:
+    def __init__(self, chaos: ChaosCluster, say: Callable[[str], None]) -> None:
         self.injected: list[Injected] = []
-        self._arena = arena
+        self._chaos = chaos
         self._say = say
         self._taken: set[str] = set()
         self._changed = asyncio.Condition()
@@ -75,13 +75,13 @@ class Nemesis:
 
     def _free(self, fault: Fault) -> list[str]:
         """Those that no other fault has hold of; none, when that would be too much at once. One of a kind is spared."""
-        group = fault.victims(self._arena)
+        group = fault.victims(self._chaos)
         free = [name for name in group if name not in self._taken]
         return free if len(self._taken) < _AT_ONCE and len(free) > (len(group) > 1) else []
 
     async def _inflict(self, planned: Planned, victim: str) -> None:
         begun_at = datetime.now(UTC)
-        async with planned.fault.inflict(self._arena, victim, Random(planned.seed)):  # noqa: S311 (likewise)
+        async with planned.fault.inflict(self._chaos, victim, Random(planned.seed)):  # noqa: S311 (likewise)
             await asyncio.sleep(planned.lasts)
         self.injected.append(Injected(planned.fault.kind, victim, begun_at, datetime.now(UTC)))
         async with self._changed:

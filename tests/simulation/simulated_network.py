@@ -5,7 +5,7 @@ from collections import deque
 
 import msgspec
 
-from simulation.stillness import Stillness
+from simulation.idle_detector import IdleDetector
 from tickwork.model.worker_protocol import FromServer, FromWorker
 
 _decoder = msgspec.msgpack.Decoder(FromServer)
@@ -14,7 +14,7 @@ _decoder = msgspec.msgpack.Decoder(FromServer)
 class Link:
     """Messages wait on either side until they are delivered. None is the end of the connection."""
 
-    def __init__(self, number: int, server: int, worker: str, still: Stillness) -> None:
+    def __init__(self, number: int, server: int, worker: str, still: IdleDetector) -> None:
         self.number = number
         self.server = server
         self.worker = worker
@@ -51,7 +51,7 @@ class Link:
 class ServerSocket:
     """The gateway's end."""
 
-    def __init__(self, link: Link, still: Stillness) -> None:
+    def __init__(self, link: Link, still: IdleDetector) -> None:
         self._link = link
         self._still = still
         self._inbox: deque[bytes | None] = deque()

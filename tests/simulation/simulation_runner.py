@@ -11,10 +11,10 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from simulation.history import Simulated, simulate
-from simulation.store import Lines, SimulatedDatabase
-from simulation.world import BEGIN, World
-from support.observer import install
+from simulation.simulate import Simulated, simulate
+from simulation.simulated_database import Lines, SimulatedDatabase
+from simulation.simulated_world import BEGIN, SimulatedWorld
+from support.change_log import install_change_log
 from tickwork import node as node_module
 from tickwork.dispatch import worker_gateway as gateway
 from tickwork.store.pool import Database
@@ -33,7 +33,7 @@ _SEQUENCES = (
 _SEEDS_BETWEEN_VACUUMS = 20
 
 
-class Stage:
+class SimulationRunner:
     def __init__(self, lines: Lines, control: asyncpg.Connection, sweep: str) -> None:
         self._lines = lines
         self._control = control
@@ -53,17 +53,17 @@ class Stage:
 
 
 @asynccontextmanager
-async def open_stage(url: str) -> AsyncIterator[Stage]:
+async def open_runner(url: str) -> AsyncIterator[SimulationRunner]:
     await SettableClock(url).set(BEGIN)
     await _make_partitions(url)
     control = await asyncpg.connect(url, server_settings={"synchronous_commit": "off"})
-    await install(control)
+    await install_change_log(control)
     await _sign_in(control)
     await control.execute("SET session_replication_role = replica")  # sweeping is no part of any history
     lines = Lines(url)
     with pytest.MonkeyPatch.context() as patch, capture_logs():
         _put_in_place(patch)
-        yield Stage(lines, control, await _sweeping(control))
+        yield SimulationRunner(lines, control, await _sweeping(control))
     await lines.close()
     await control.close()
 
@@ -72,7 +72,9 @@ def _put_in_place(patch: pytest.MonkeyPatch) -> None:
     """Our clocks and our database, in place of the machine's."""
     patch.setattr(node_module, "upgrade", _nothing_to_upgrade)
     patch.setattr(
-        node_module, "Database", lambda *_, **__: SimulatedDatabase(World.current.access_of_opening())
+        node_module,
+        "Database",
+        lambda *_, **__: SimulatedDatabase(SimulatedWorld.current.access_of_opening()),
     )
     patch.setattr(gateway, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": _sleep}))
     patch.setattr(fire, "_CHUNK", 2)  # so that rounds are fired in several chunks
@@ -94,15 +96,15 @@ def _take_rules_in_one_order(patch: pytest.MonkeyPatch) -> None:
 
 
 async def _sleep(seconds: float) -> None:
-    await World.current.sleep(seconds)
+    await SimulatedWorld.current.sleep(seconds)
 
 
 def _monotonic() -> float:
-    return World.current.seconds()
+    return SimulatedWorld.current.seconds()
 
 
 def _wall() -> float:
-    return World.current.wall()
+    return SimulatedWorld.current.wall()
 
 
 async def _nothing_to_upgrade(_: str) -> None:

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from simulation.store import Planned
-from simulation.worker import TASKS
-from simulation.world import BEGIN, TENANT, Server, World
-from support.evidence import Key, Operation
+from simulation.simulated_database import Planned
+from simulation.simulated_worker import TASKS
+from simulation.simulated_world import BEGIN, TENANT, Server, SimulatedWorld
+from support.observed_history import Key, Operation
 from tickwork.api.idempotency_key import KEY_HEADER, fingerprint, once
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call
@@ -31,7 +31,7 @@ Answer = Literal["ok", "refused", "unknown"]
 
 
 class Client:
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: SimulatedWorld) -> None:
         self._world = world
         self._requests = 0
         self._jobs: list[int] = []

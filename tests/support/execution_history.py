@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import asyncpg
 
-from support.ledger import Attempt, Run
-from support.load import Due
+from support.attempt_ledger import Attempt, Run
+from support.job_load import Due
 from tickwork.model.ids import execution_id, from_micros
 
 _EXECUTIONS = """

@@ -1,7 +1,7 @@
 """A worker's own clock, moved by hand."""
 
 
-class WorkerTime:
+class WorkerClock:
     def __init__(self) -> None:
         self.now = 0.0
 

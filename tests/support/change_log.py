@@ -25,11 +25,11 @@ class Change(NamedTuple):
     after: Row | None
 
 
-async def install(connection: asyncpg.Connection) -> None:
+async def install_change_log(connection: asyncpg.Connection) -> None:
     await connection.execute(_INSTALL)
 
 
-async def observed(connection: asyncpg.Connection) -> list[Change]:
+async def read_changes(connection: asyncpg.Connection) -> list[Change]:
     """Everything so far. Transactions are numbered in the order in which they first wrote or locked anything, so that
     two runs can be compared."""
     rows = await connection.fetch(_READ)

@@ -1,4 +1,6 @@
-"""The target of HTTP jobs: `python -m support.target PORT`. It writes down every call and answers as it is asked to."""
+"""The target of HTTP jobs: `python -m support.http_target PORT`.
+
+It writes down every call and answers as it is asked to."""
 
 import asyncio
 import os
@@ -7,7 +9,7 @@ from contextlib import suppress
 
 from aiohttp import web
 
-from support.ledger import Origin, written_down
+from support.attempt_ledger import Origin, written_down
 
 
 class _Refusal(Exception):

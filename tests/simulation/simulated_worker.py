@@ -7,8 +7,8 @@ from typing import Protocol
 
 import msgspec
 
-from simulation.network import Link
-from support.evidence import Effort, Key
+from simulation.simulated_network import Link
+from support.observed_history import Key, SeenAttempt
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.lease import Lease
 from tickwork.execute.unacknowledged_outcomes import Outbox, key_of
@@ -38,7 +38,7 @@ class Surroundings(Protocol):
 
     random: Random
     now: datetime
-    efforts: list[Effort]
+    seen_attempts: list[SeenAttempt]
     told_to_stop: set[tuple[Key, int]]
 
     def seconds(self) -> float: ...
@@ -234,9 +234,9 @@ class SimulatedWorker:
         random = self._world.random
         attempt.over_at = self.elapsed() + random.choice(_LENGTHS)
         attempt.ending = random.choice(_ENDINGS)
-        attempt.place = len(self._world.efforts)
-        self._world.efforts.append(
-            Effort(
+        attempt.place = len(self._world.seen_attempts)
+        self._world.seen_attempts.append(
+            SeenAttempt(
                 _key(attempt.run),
                 attempt.run.attempt,
                 self._id,
@@ -251,8 +251,8 @@ class SimulatedWorker:
             return
         outcome = self._settle(attempt, kind)
         if attempt.place is not None:
-            effort = self._world.efforts[attempt.place]
-            self._world.efforts[attempt.place] = effort._replace(
+            seen = self._world.seen_attempts[attempt.place]
+            self._world.seen_attempts[attempt.place] = seen._replace(
                 ended_at=self._world.now,
                 outcome=None if kind == AttemptOutcome.LOST else str(kind),
                 result="\\x" + outcome.result.hex() if outcome.result else None,
@@ -278,8 +278,8 @@ class SimulatedWorker:
         for attempt in attempts:
             self._told(attempt.run)
             if attempt.runs:
-                effort = self._world.efforts[attempt.place]
-                self._world.efforts[attempt.place] = effort._replace(ended_at=self._world.now)
+                seen = self._world.seen_attempts[attempt.place]
+                self._world.seen_attempts[attempt.place] = seen._replace(ended_at=self._world.now)
             attempt.settled = True
             self._held.pop(_id(attempt.run), None)
 
@@ -292,10 +292,10 @@ class SimulatedWorker:
 
     def _running(self) -> list[tuple[Claim, int]]:
         return [
-            (_claim(attempt.run), to_micros(self._world.efforts[attempt.place].begun_at))
+            (_claim(attempt.run), to_micros(self._world.seen_attempts[attempt.place].begun_at))
             for attempt in self._held.values()
             if attempt.runs
-            and self._world.efforts[attempt.place].begun_at < self._world.now - timedelta(seconds=1)
+            and self._world.seen_attempts[attempt.place].begun_at < self._world.now - timedelta(seconds=1)
         ]
 
     def _credit(self) -> int:

@@ -1,6 +1,7 @@
 """Requests that try to make a server take more than it should, over plain sockets.
 
-By hand, against a server that runs: `python tests/support/flood.py HOST:PORT KEY PID KEY_OF_ANOTHER_TENANT [NAME]`
+By hand, against a server that runs:
+`python tests/support/oversized_requests.py HOST:PORT KEY PID KEY_OF_ANOTHER_TENANT [NAME]`
 tells how much the process PID grew and how long another caller waited meanwhile.
 """
 

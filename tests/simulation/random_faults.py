@@ -1,16 +1,16 @@
 """What goes wrong, at random."""
 
-from simulation.store import Planned
-from simulation.worker import TASKS, SimulatedWorker
-from simulation.world import Server, World
+from simulation.simulated_database import Planned
+from simulation.simulated_worker import TASKS, SimulatedWorker
+from simulation.simulated_world import Server, SimulatedWorld
 
 _LOOPS = ("fire", "claim", "record", "rescue", "renew", "release", "revoke", "reconcile", "backfill")
 _MIDST = (Planned("stand still", 4), Planned("stand still", 6), Planned("stand still after commit"))
 _LONGER_THAN_A_LEASE = (16.0, 21.0)
 
 
-class Nemesis:
-    def __init__(self, world: World) -> None:
+class RandomFaults:
+    def __init__(self, world: SimulatedWorld) -> None:
         self._world = world
         self._awake_at: dict[str, float] = {}  # frozen workers
         self._back_at = 0.0  # the database

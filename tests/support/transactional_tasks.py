@@ -1,4 +1,4 @@
-"""Tasks with an effect on a PostgreSQL of their own: `tickwork worker support.once_tasks:app`."""
+"""Tasks with an effect on a PostgreSQL of their own: `tickwork worker support.transactional_tasks:app`."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The parts of docs/reference that follow from the code. `python tests/support/reference.py` writes them anew."""
+"""The parts of docs/reference that follow from the code: `python tests/support/generate_reference.py` writes them."""
 
 import re
 from collections.abc import Iterable, Iterator

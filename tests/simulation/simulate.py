@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import asyncpg
 
-from simulation.client import HORIZON, Client
-from simulation.nemesis import Nemesis
-from simulation.store import Lines, Planned
-from simulation.worker import TASKS, SimulatedWorker
-from simulation.world import Server, World
-from support.evidence import Evidence
-from support.observer import observed
-from support.oracle import due_times
+from simulation.random_faults import RandomFaults
+from simulation.simulated_client import HORIZON, Client
+from simulation.simulated_database import Lines, Planned
+from simulation.simulated_worker import TASKS, SimulatedWorker
+from simulation.simulated_world import Server, SimulatedWorld
+from support.change_log import read_changes
+from support.due_time_oracle import due_times
+from support.observed_history import ObservedHistory
 
 _STEPS = 130
 _FAULTS = (5, 9)
@@ -39,43 +39,45 @@ _UNENDED = """
 
 class Simulated(NamedTuple):
     seed: int
-    evidence: Evidence
+    observed: ObservedHistory
     journal: list[str]
     crashes: list[str]
     faults: int
 
     def text(self) -> str:
         """All of it, to be compared byte for byte."""
-        evidence = self.evidence
-        told = [f"{each.key} {each}" for each in evidence.transitions]
-        return "\n".join([*self.journal, *told, *map(str, evidence.efforts), *map(str, evidence.operations)])
+        observed = self.observed
+        told = [f"{each.key} {each}" for each in observed.transitions]
+        return "\n".join(
+            [*self.journal, *told, *map(str, observed.seen_attempts), *map(str, observed.operations)]
+        )
 
 
 async def simulate(seed: int, lines: Lines, control: asyncpg.Connection) -> Simulated:
     random.seed(seed)  # for what the code under test draws
-    world = World.current = World(seed, lines, control)
+    world = SimulatedWorld.current = SimulatedWorld(seed, lines, control)
     try:
         await _Script(world).play()
-        changes = await observed(control)
+        changes = await read_changes(control)
     finally:
         await world.close()
-    evidence = Evidence(
+    observed = ObservedHistory(
         changes,
-        efforts=world.efforts,
+        seen_attempts=world.seen_attempts,
         operations=world.operations,
         oracle=due_times,
         ended_at=world.now,
         told_to_stop=world.told_to_stop,
         calm_at=world.calm_at,
     )
-    return Simulated(seed, evidence, world.journal, world.crashes, world.faults)
+    return Simulated(seed, observed, world.journal, world.crashes, world.faults)
 
 
 class _Script:
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: SimulatedWorld) -> None:
         self._world = world
         self._client = Client(world)
-        self._nemesis = Nemesis(world)
+        self._faults = RandomFaults(world)
         self._random = world.random
 
     async def play(self) -> None:
@@ -87,7 +89,7 @@ class _Script:
         world = self._world
         for number in range(self._random.randint(2, 3)):
             world.servers.append(await world.open_server(number))
-        self._nemesis.hire(self._random.randint(2, 3))
+        self._faults.hire(self._random.randint(2, 3))
         for worker in world.workers:
             world.connect(worker, self._random.choice(world.servers))
         await self._deliver_all()
@@ -100,9 +102,9 @@ class _Script:
             self._hand_out_ahead: 1, self._free_places_before_limits: 3,
         }  # fmt: skip
         for number in range(_STEPS):
-            await self._nemesis.mend()
+            await self._faults.mend()
             if number in faults:
-                await self._nemesis.strike()
+                await self._faults.strike()
             else:
                 (event,) = self._random.choices([*weights], [*weights.values()])
                 await event()
@@ -196,7 +198,7 @@ class _Script:
         """Everything must come to its end, without anybody's help."""
         world = self._world
         world.note("all is well")
-        await self._nemesis.heal()
+        await self._faults.heal()
         await self._client.ask_again(world.servers[0])
         for number in range(_ROUNDS):
             if number == _CALM:
@@ -216,7 +218,7 @@ class _Script:
             worker.beat()
             worker.act()
             self._part_with(worker)
-        self._nemesis.hire(2)
+        self._faults.hire(2)
         await self._deliver_all()
         for server in self._world.servers:
             for loop in server.node._loops.names():

@@ -14,8 +14,8 @@ import asyncpg
 import psutil
 
 from support.cluster import Cluster, Program, task_environment
-from support.outage import StoppablePostgres
 from support.proxy import Upstream, Wire
+from support.stoppable_postgres import StoppablePostgres
 from support.waiting import eventually
 
 SERVERS = WORKERS = 3
@@ -33,7 +33,7 @@ class Death(NamedTuple):
     last_words: str
 
 
-class Arena:
+class ChaosCluster:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.postgres = StoppablePostgres(folder)
@@ -145,7 +145,7 @@ class Arena:
         self.target_url = f"http://127.0.0.1:{port}/"
         self.target = Program(
             "target", [str(port)], says="Running on", env=task_environment(self.cluster.ledger),
-            folder=self.folder, module="support.target",
+            folder=self.folder, module="support.http_target",
         )  # fmt: skip
         await self.target.start()
 

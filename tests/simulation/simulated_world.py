@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from simulation.network import Link
-from simulation.stillness import Stillness
-from simulation.store import Access, Lines, Planned
-from simulation.worker import SimulatedWorker
+from simulation.idle_detector import IdleDetector
+from simulation.simulated_database import Access, Lines, Planned
+from simulation.simulated_network import Link
+from simulation.simulated_worker import SimulatedWorker
 from tickwork.config import Settings
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import Unavailable
 from tickwork.node import Node
 
 if TYPE_CHECKING:
-    from support.evidence import Effort, Key, Operation
+    from support.observed_history import Key, Operation, SeenAttempt
 
 TENANT = 1
 BEGIN = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -45,18 +45,18 @@ class Server:
         return self.alive and not self.frozen
 
 
-class World:
-    current: "World"  # whom the patched clocks and databases belong to
+class SimulatedWorld:
+    current: "SimulatedWorld"  # whom the patched clocks and databases belong to
 
     def __init__(self, seed: int, lines: Lines, control: asyncpg.Connection) -> None:
         self.random = Random(seed)  # noqa: S311 (a seed is the point)
         self.now = BEGIN
         self.skew = 0.0
-        self.still = Stillness()
+        self.still = IdleDetector()
         self.servers: list[Server] = []
         self.workers: list[SimulatedWorker] = []
         self.links: list[Link] = []
-        self.efforts: list[Effort] = []
+        self.seen_attempts: list[SeenAttempt] = []
         self.operations: list[Operation] = []
         self.told_to_stop: set[tuple[Key, int]] = set()
         self.journal: list[str] = []

@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 
 from support.cluster import KEY
-from support.load import LIMIT
+from support.job_load import LIMIT
 
 _ANSWER_WITHIN = 5.0
 _PAUSE = 0.25  # seconds before it is sent again, to another server

@@ -1,4 +1,4 @@
-"""What was seen in an arena, put together as evidence; and what no table shows."""
+"""Holds what was observed in a chaos run against every promise, and against what no table shows."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -8,13 +8,13 @@ from itertools import accumulate, groupby, pairwise
 
 import asyncpg
 
-from support.arena import Arena
-from support.evidence import Effort, Evidence, Key, Operation
+from support.attempt_ledger import Run
+from support.change_log import Change, read_changes
+from support.chaos_cluster import ChaosCluster
+from support.client_traffic import Asked, Traffic
 from support.invariant import violations
-from support.ledger import Run
-from support.load import due_between
-from support.observer import Change, observed
-from support.traffic import Asked, Traffic
+from support.job_load import due_between
+from support.observed_history import Key, ObservedHistory, Operation, SeenAttempt
 from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
 
 _MOST_MEMORY = 400 * 1024 * 1024
@@ -24,39 +24,43 @@ _COMMITTED = "SELECT number, pg_xact_commit_timestamp(transaction::xid) AS at FR
 _A_SERVER_FAILED = 500
 
 
-class Trial:
+class ChaosCheck:
     """All that is held against the promises, once it is quiet."""
 
-    def __init__(self, arena: Arena, traffic: Traffic, changes: list[Change], evidence: Evidence) -> None:
-        self._arena = arena
+    def __init__(
+        self, chaos: ChaosCluster, traffic: Traffic, changes: list[Change], observed: ObservedHistory
+    ) -> None:
+        self._chaos = chaos
         self._traffic = traffic
-        self.evidence = evidence
+        self.observed = observed
         self.changes = changes
 
     @classmethod
-    async def prepare(cls, arena: Arena, traffic: Traffic, connection: asyncpg.Connection) -> "Trial":
+    async def prepare(
+        cls, chaos: ChaosCluster, traffic: Traffic, connection: asyncpg.Connection
+    ) -> "ChaosCheck":
         async with connection.transaction(
             isolation="repeatable_read", readonly=True
         ):  # workers go on beating
             changes = await _in_order_of_commit(connection)
             now = await connection.fetchval("SELECT tickwork.clock()")
-        runs = arena.cluster.ledger.runs()
-        evidence = Evidence(
-            changes, efforts=[_effort(run) for run in runs], operations=_operations(traffic.asked, changes),
+        runs = chaos.cluster.ledger.runs()
+        observed = ObservedHistory(
+            changes, seen_attempts=[_seen_attempt(run) for run in runs], operations=_operations(traffic.asked, changes),
             oracle=due_between, ended_at=now,
         )  # fmt: skip
-        evidence.efforts = list(_completed_by_callers(evidence, runs))
-        evidence.told_to_stop = set(_never_begun(evidence))
-        return cls(arena, traffic, changes, evidence)
+        observed.seen_attempts = list(_completed_by_callers(observed, runs))
+        observed.told_to_stop = set(_never_begun(observed))
+        return cls(chaos, traffic, changes, observed)
 
     def findings(self) -> list[str]:
         return [
-            *map(str, violations(self.evidence)),
-            *_overlaps(self.evidence),
+            *map(str, violations(self.observed)),
+            *_overlaps(self.observed),
             *self._bad_answers(),
             *(
                 f"{death.program} ended by itself with {death.exit_code}: {death.last_words}"
-                for death in self._arena.surprises
+                for death in self._chaos.surprises
             ),
             *self._too_large(),
             *self._unforeseen(),
@@ -64,17 +68,17 @@ class Trial:
 
     def figures(self) -> dict[str, object]:
         """How much was looked at, and what it took."""
-        evidence = self.evidence
+        observed = self.observed
         return {
-            "executions": len(evidence.executions),
-            "changes": len(evidence.transitions),
-            "attempts_begun": len(evidence.efforts),
-            "statuses": Counter(state.status for key in evidence.executions if (state := evidence.last(key))),
-            "outcomes_of_other_attempts": Counter(row.outcome for row in evidence.attempts.values()),
+            "executions": len(observed.executions),
+            "changes": len(observed.transitions),
+            "attempts_begun": len(observed.seen_attempts),
+            "statuses": Counter(state.status for key in observed.executions if (state := observed.last(key))),
+            "outcomes_of_other_attempts": Counter(row.outcome for row in observed.attempts.values()),
             "requests": len(self._traffic.asked),
             "requests_repeated": sum(asked.sent > 1 for asked in self._traffic.asked),
-            "processes_started_again": len(self._arena.deaths),
-            "largest_megabytes": {name: size // 1_000_000 for name, size in self._arena.largest.items()},
+            "processes_started_again": len(self._chaos.deaths),
+            "largest_megabytes": {name: size // 1_000_000 for name, size in self._chaos.largest.items()},
         }
 
     def _bad_answers(self) -> Iterator[str]:
@@ -85,12 +89,12 @@ class Trial:
                 yield f"a server failed: {asked}"
 
     def _too_large(self) -> Iterator[str]:
-        for program, size in self._arena.largest.items():
+        for program, size in self._chaos.largest.items():
             if size > _MOST_MEMORY:
                 yield f"{program} took {size / 1e6:.0f} MB of memory"
 
     def _unforeseen(self) -> Iterator[str]:
-        for program in self._arena.programs:
+        for program in self._chaos.programs:
             for line in program.log.splitlines():
                 if any(words in line for words in _UNFORESEEN):
                     yield f"{program.name} did not foresee: {line}"
@@ -99,44 +103,44 @@ class Trial:
 async def _in_order_of_commit(connection: asyncpg.Connection) -> list[Change]:
     """What happened before what is decided by commits: until then, a change is only a plan."""
     committed = {row["number"]: row["at"] for row in await connection.fetch(_COMMITTED)}
-    changes = sorted(await observed(connection), key=lambda each: (committed[each.number], each.number))
+    changes = sorted(await read_changes(connection), key=lambda each: (committed[each.number], each.number))
     return [change._replace(number=number) for number, change in enumerate(changes, 1)]
 
 
-def _effort(run: Run) -> Effort:
+def _seen_attempt(run: Run) -> SeenAttempt:
     over_at = run.ended_at or run.stopped_at
-    return Effort(
+    return SeenAttempt(
         Key(*parse_execution_id(run.attempt.execution)), run.attempt.attempt, None, from_micros(run.begun_at),
         from_micros(over_at) if over_at else None, run.outcome,
     )  # fmt: skip
 
 
-def _completed_by_callers(evidence: Evidence, runs: Sequence[Run]) -> Iterator[Effort]:
+def _completed_by_callers(observed: ObservedHistory, runs: Sequence[Run]) -> Iterator[SeenAttempt]:
     """An attempt that failed by what its caller saw (no connection, a dead child) has that for an outcome."""
-    seen = set()
-    for effort, run in zip(evidence.efforts, runs, strict=True):
-        row = evidence.attempts.get((effort.key, effort.attempt))
-        seen.add((effort.key, effort.attempt))
+    told = set()
+    for seen, run in zip(observed.seen_attempts, runs, strict=True):
+        row = observed.attempts.get((seen.key, seen.attempt))
+        told.add((seen.key, seen.attempt))
         if run.task in _UNTOLD and row is not None and row.outcome == "failed":
-            yield effort._replace(outcome="failed", ended_at=effort.ended_at or effort.begun_at)
+            yield seen._replace(outcome="failed", ended_at=seen.ended_at or seen.begun_at)
         else:
-            yield effort
-    for (key, attempt), row in evidence.attempts.items():
-        task = evidence.jobs[key.job][-1].request.get("task")
-        if (key, attempt) not in seen and row.outcome == "failed" and task in (None, *_UNTOLD):
-            yield Effort(key, attempt, None, row.at, _handed_out_at(evidence, key, attempt), "failed")
+            yield seen
+    for (key, attempt), row in observed.attempts.items():
+        task = observed.jobs[key.job][-1].request.get("task")
+        if (key, attempt) not in told and row.outcome == "failed" and task in (None, *_UNTOLD):
+            yield SeenAttempt(key, attempt, None, row.at, _handed_out_at(observed, key, attempt), "failed")
 
 
-def _never_begun(evidence: Evidence) -> Iterator[tuple[Key, int]]:
+def _never_begun(observed: ObservedHistory) -> Iterator[tuple[Key, int]]:
     """Of these there was nothing to stop."""
-    for each in evidence.transitions:
-        if each.claims and each.after and not evidence.effort(each.key, each.after.attempt):
+    for each in observed.transitions:
+        if each.claims and each.after and not observed.seen_attempt(each.key, each.after.attempt):
             yield each.key, each.after.attempt
 
 
-def _handed_out_at(evidence: Evidence, key: Key, attempt: int) -> datetime:
+def _handed_out_at(observed: ObservedHistory, key: Key, attempt: int) -> datetime:
     """The earliest that it can have ended."""
-    claims = (each for each in evidence.executions[key] if each.claims)
+    claims = (each for each in observed.executions[key] if each.claims)
     return next(each.at for each in claims if each.after and each.after.attempt == attempt)
 
 
@@ -163,12 +167,12 @@ def _about(asked: Asked) -> dict[str, object]:
             return {"job": parse_job_id(asked.subject)}
 
 
-def _overlaps(evidence: Evidence) -> Iterator[str]:
+def _overlaps(observed: ObservedHistory) -> Iterator[str]:
     """Two attempts at once, although the first was not lost; that a lease had run out by then is I11."""
-    efforts = sorted(evidence.efforts, key=lambda each: (each.key, each.attempt))
-    for key, group in groupby(efforts, key=lambda each: each.key):
+    seen_attempts = sorted(observed.seen_attempts, key=lambda each: (each.key, each.attempt))
+    for key, group in groupby(seen_attempts, key=lambda each: each.key):
         for first, second in pairwise(group):
-            row = evidence.attempts.get((key, first.attempt))
+            row = observed.attempts.get((key, first.attempt))
             over = first.ended_at and first.ended_at <= second.begun_at
             if not over and (row is None or row.outcome != "lost") and first.outcome != "failed":
                 yield f"{key}: attempt {second.attempt} began while attempt {first.attempt} ran"

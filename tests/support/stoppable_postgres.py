@@ -9,7 +9,7 @@ from typing import Literal
 
 import asyncpg
 
-from support.postgres import PROGRAMS
+from support.postgres_programs import PROGRAMS
 from support.waiting import eventually
 from tickwork.store.embedded.programs import hand_over
 from tickwork.store.embedded.server import EmbeddedPostgres

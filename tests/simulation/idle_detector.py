@@ -6,7 +6,7 @@ import asyncio
 _TURNS = 6  # of the loop, for what follows without waiting for anything outside
 
 
-class Stillness:
+class IdleDetector:
     def __init__(self) -> None:
         self._busy: set[object] = set()
         self._still = asyncio.Event()
