@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
-from functools import partial
 from time import monotonic
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import structlog
 from prometheus_client import Counter, Gauge
@@ -26,6 +25,37 @@ _IN_A_ROW = Gauge(
 _AGE = Gauge("tickwork_loop_success_age_seconds", "Since when no step of a loop went well.", ["loop"])
 
 Step: TypeAlias = Callable[[], Awaitable[bool]]
+LoopName: TypeAlias = Literal[
+    # trigger
+    "fire",
+    "fire beside",
+    "backlogs",
+    "backfill",
+    "release",
+    "promote",
+    "rounds",
+    "zone data",
+    # dispatch
+    "claim",
+    "renew",
+    "revoke",
+    "reconcile",
+    "rescue",
+    "slots",
+    "breakers",
+    # record
+    "record",
+    "notes",
+    "waiting",
+    # upkeep
+    "clock",
+    "storing",
+    "partitions",
+    "past jobs",
+    "key use",
+    "answers",
+    "postgres",
+]
 
 
 class Outage:
@@ -99,7 +129,7 @@ class Loop:
     Nothing ends it but `stop`: a database that is away is waited for, and an error is logged and survived.
     """
 
-    def __init__(self, name: str, step: Step, *, every: float, outage: Outage) -> None:
+    def __init__(self, name: LoopName, step: Step, *, every: float, outage: Outage) -> None:
         self.name = name
         self.step = step
         self._every = every
@@ -144,19 +174,19 @@ class Loop:
 
 
 class Loops:
-    """Those of a node, by name. They may be spoken of before they are there."""
+    """The loops of a node, by name. `wake` may be handed over before `add`, but is called only after it."""
 
     def __init__(self) -> None:
-        self._loops: dict[str, Loop] = {}
+        self._loops: dict[LoopName, Loop] = {}
         self._outage = Outage()
 
-    def add(self, name: str, step: Step, *, every: float) -> None:
+    def add(self, name: LoopName, step: Step, *, every: float) -> None:
         self._loops[name] = Loop(name, step, every=every, outage=self._outage)
 
-    def names(self) -> list[str]:
+    def names(self) -> list[LoopName]:
         return list(self._loops)
 
-    def troubles(self) -> Iterator[tuple[str, str]]:
+    def troubles(self) -> Iterator[tuple[LoopName, str]]:
         """Those that fail again and again, and what is wrong."""
         for name, loop in self._loops.items():
             if trouble := loop.condition.trouble():
@@ -172,12 +202,9 @@ class Loops:
             await loop.stop()
         _log.debug("loops stopped", count=len(self._loops))
 
-    async def step(self, name: str) -> bool:
+    async def step(self, name: LoopName) -> bool:
         """Do one step by hand; whether there may be more."""
         return await self._loops[name].step()
 
-    def wake(self, name: str) -> None:
+    def wake(self, name: LoopName) -> None:
         self._loops[name].wake()
-
-    def waking(self, name: str) -> Callable[[], None]:
-        return partial(self.wake, name)

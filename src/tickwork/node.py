@@ -7,7 +7,7 @@ Every node does every duty. Nodes know nothing of each other; row locks in the d
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -25,6 +25,7 @@ from tickwork.define.jobs import Jobs
 from tickwork.define.run_now import Runs
 from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.claim import Claimer, Placer
+from tickwork.dispatch.claim_again import ClaimAgain
 from tickwork.dispatch.connected_workers import Roster
 from tickwork.dispatch.lease_renewal import Renewer
 from tickwork.dispatch.queues import Queues
@@ -35,11 +36,12 @@ from tickwork.dispatch.revocation import Revoker
 from tickwork.dispatch.why_waiting import Reasons
 from tickwork.dispatch.worker_directory import Tasks, Workers
 from tickwork.dispatch.worker_gateway import Gateway
-from tickwork.loop import Loops
+from tickwork.loop import LoopName, Loops
 from tickwork.model.errors import Unavailable
+from tickwork.model.facts import AttemptsEnded, JobChanged, LogWritten, WorkArrived
 from tickwork.model.schedule import Preview
-from tickwork.model.worker_protocol import Outcome
 from tickwork.record.dead_letters import DeadLetters
+from tickwork.record.event import Events
 from tickwork.record.execution_history import History
 from tickwork.record.log_feed import Feeds
 from tickwork.record.log_reader import Logs
@@ -75,6 +77,7 @@ from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.queue_full import Backlogs
 from tickwork.trigger.zone_data_update import ZoneDataFollower
+from tickwork.wake import Wake
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
@@ -148,7 +151,7 @@ class Node:
             self.first_key = await self.keys.first(self._settings.admin_key)
             self._opened = opening.pop_all()
 
-    async def step(self, loop: str) -> bool:
+    async def step(self, loop: LoopName) -> bool:
         """Do one step of a loop by hand; whether there may be more."""
         return await self._loops.step(loop)
 
@@ -180,13 +183,15 @@ class Node:
         self._dispatch = PostgresDispatchStore(self._database, self._vital, self._recovery, LEAD)
         self._backfills = PostgresBackfillStore(self._database)
         self._roster = Roster()
-        self._may_go_on = self._after_commit(self._something_waits)
+        self._wake = Wake(self._loops, self._database.after_commit)
+        self._events = Events(self._database.after_commit)
         self._compose_define()
         self._compose_trigger()
         self._compose_dispatch()
         self._compose_record()
         self._compose_gateway()
         self._compose_upkeep()
+        self._subscribe()
 
     def _compose_define(self) -> None:
         define = PostgresDefineStore(self._database, self._partitions.horizon)
@@ -196,21 +201,12 @@ class Node:
         self.jobs = Jobs(
             define,
             self._read,
-            self._may_go_on,
+            self._events.announce,
             self._until_stopped,
             self._database.in_transaction,
         )
-        self.runs = Runs(
-            runs,
-            self._read,
-            self._may_go_on,
-            self._after_commit(self._loops.waking("revoke")),
-        )
-        self.backfills = Backfills(
-            self._backfills,
-            self._read,
-            started=self._after_commit(self._loops.waking("backfill")),
-        )
+        self.runs = Runs(runs, self._read, self._events.announce, self._wake)
+        self.backfills = Backfills(self._backfills, self._read, self._wake)
 
     def _compose_trigger(self) -> None:
         backlogs = Backlogs(self._triggers, LEAD)
@@ -219,13 +215,9 @@ class Node:
             Placer(self._roster).place,
             self._partitions.make_for,
             backlogs,
-            much_to_do=self._loops.waking("fire beside"),
+            self._wake,
         )
-        backfiller = Backfiller(
-            self._backfills,
-            self._partitions.make_for,
-            work_arrived=self._loops.waking("claim"),
-        )
+        backfiller = Backfiller(self._backfills, self._partitions.make_for, self._wake)
         self._loops.add("fire", trigger.fire, every=_TICK)
         # When there is much: one waits for the database while the other works.
         self._loops.add("fire beside", trigger.fire, every=_SELDOM)
@@ -240,22 +232,19 @@ class Node:
         workers = PostgresWorkerStore(self._database, self._vital)
         queues = PostgresQueueStore(self._database)
         self.reasons = Reasons(PostgresWhyStore(self._database))
-        self.queues = Queues(queues, may_go_on=self._may_go_on)
+        self.queues = Queues(queues, self._events.announce)
         self.workers, self.tasks = Workers(self._read, workers), Tasks(self._read)
         self.rest_workers = RestWorkers(self._dispatch, workers, self._clock.micros)
-        self.breakers = Breakers(
-            PostgresBreakerStore(self._database),
-            something_failed=self._loops.waking("breakers"),
-            work_arrived=self._loops.waking("claim"),
-        )
-        self._claimer = Claimer(self._dispatch, self._roster, LEAD)
+        self.breakers = Breakers(PostgresBreakerStore(self._database), self._wake, self._events.announce)
+        claimer = Claimer(self._dispatch, self._roster, LEAD)
+        self._claim_again = ClaimAgain(claimer, self._wake)
         self._renewer = Renewer(self._dispatch, self._clock.micros)
         self._revoker = Revoker(self._dispatch, self._roster)
-        self._loops.add("claim", self._claimer.claim, every=_TICK)
+        self._loops.add("claim", claimer.claim, every=_TICK)
         self._loops.add("renew", self._renewer.renew, every=1)
         self._loops.add("revoke", self._revoker.revoke, every=_TICK)
         self._loops.add("reconcile", Reconciler(self._dispatch, self._roster).reconcile, every=1)
-        self._loops.add("rescue", Rescuer(self._dispatch).rescue, every=1)
+        self._loops.add("rescue", Rescuer(self._dispatch, self._events.announce).rescue, every=1)
         self._loops.add("slots", self._forget_slots, every=1)
         self._loops.add("breakers", self.breakers.look_after, every=1)
         _CONNECTED.set_function(lambda: len(self._roster))
@@ -263,18 +252,16 @@ class Node:
     def _compose_record(self) -> None:
         records, logs = PostgresRecordStore(self._database), PostgresLogStore(self._database)
         self._feeds = Feeds(logs)
-        self._recorder = Recorder(records, submitted=self._loops.waking("record"), recorded=self._go_on)
+        self._recorder = Recorder(records, self._wake, self._events.announce)
         self.waiting = Waiting(self._read)
-        self._notekeeper = Notekeeper(logs, submitted=self._loops.waking("notes"), kept=self._feeds.wake)
+        self._notekeeper = Notekeeper(logs, self._wake, self._events.announce)
         self.logs = Logs(logs, self._read, self._feeds)
         self.reports = Reports(
             PostgresReportStore(self._database), self._recorder, self._notekeeper, self._clock.micros
         )
-        self.history = History(records, self._read, self._after_commit(self._loops.waking("revoke")))
+        self.history = History(records, self._read, self._wake)
         self.dead_letters = DeadLetters(
-            PostgresDeadLetterStore(self._database),
-            self._read,
-            self._may_go_on,
+            PostgresDeadLetterStore(self._database), self._read, self._events.announce
         )
         self._loops.add("record", self._recorder.record, every=1)
         self._loops.add("notes", self._notekeeper.keep, every=_NOTE)
@@ -289,10 +276,9 @@ class Node:
             self._recorder,
             self._notekeeper,
             Keys(PostgresTenancyStore(self._vital)),  # a worker's next beat waits for this answer
+            self._claim_again,
+            self._wake,
             now=self._clock.micros,
-            worker_came=self._loops.waking("claim"),
-            room_opened=self._use_room,
-            beat_heard=self._loops.waking("renew"),
         )
 
     def _compose_upkeep(self) -> None:
@@ -305,26 +291,18 @@ class Node:
         if self._embedded:
             self._loops.add("postgres", self._embedded.keep_alive, every=1)
 
-    def _after_commit(self, then: Callable[[], None]) -> Callable[[], None]:
-        return partial(self._database.after_commit, then)
-
-    def _something_waits(self) -> None:
-        self._loops.wake("claim")
-        self.rest_workers.work_arrived()
+    def _subscribe(self) -> None:
+        """Who acts on which news."""
+        for may_be_ready in (WorkArrived, JobChanged):
+            self._events.subscribe(may_be_ready, lambda _: self._wake.claim())
+            self._events.subscribe(may_be_ready, lambda _: self.rest_workers.look_again())
+        self._events.subscribe(AttemptsEnded, self.waiting.after_end)
+        self._events.subscribe(AttemptsEnded, self._claim_again.after_end)
+        self._events.subscribe(LogWritten, self._feeds.after_lines)
 
     async def _until_stopped(self, tenant_id: int, job: int) -> None:
         if self._running:
             await self._database.finish_after_commit(partial(self._revoker.until_stopped, tenant_id, job))
-
-    def _use_room(self) -> None:
-        if self._claimer.something_may_be_left:
-            self._loops.wake("claim")
-
-    def _go_on(self, outcomes: Sequence[Sequence[Outcome]]) -> None:
-        """Something ended: whoever waits for it is told, and a limit that held others back may let them through."""
-        self.waiting.recorded(outcomes)
-        if self._claimer.something_is_held_back:
-            self._loops.wake("claim")
 
     async def _forget_slots(self) -> bool:
         await self._dispatch.forget_slots()
@@ -333,7 +311,7 @@ class Node:
     async def _release(self) -> bool:
         released = await self._triggers.release_queued(_PROMOTED)
         if released:
-            self._loops.wake("claim")
+            self._wake.claim()
         return released == _PROMOTED
 
     async def _promote(self) -> bool:

@@ -2,7 +2,6 @@
 
 import asyncio
 import builtins
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import islice, takewhile
 
@@ -16,6 +15,7 @@ from tickwork.model.schedule import Timing
 from tickwork.schedule.timing import timing_from_text
 from tickwork.store.port.define import BackfillStore
 from tickwork.store.port.read import ReadStore
+from tickwork.wake import Wake
 
 MOST_TIMES = 10_000
 _FURTHEST_BACK = timedelta(days=3_660)
@@ -27,11 +27,11 @@ class Backfills:
         self,
         store: BackfillStore,
         read: ReadStore,
-        started: Callable[[], None],
+        wake: Wake,
     ) -> None:
         self._store = store
         self._read = read
-        self._started = started
+        self._wake = wake
 
     async def plan(self, tenant_id: int, job: int, request: BackfillRequest) -> BackfillPlan:
         """What would be run; nothing is."""
@@ -42,7 +42,7 @@ class Backfills:
         request = _in_utc(request)
         times = await self._times(tenant_id, job, request)
         backfill = await self._store.create(tenant_id, job, request, times)
-        self._started()
+        self._wake.backfill()
         return await self.get(tenant_id, backfill)
 
     async def get(self, tenant_id: int, backfill: int) -> BackfillView:

@@ -1,11 +1,11 @@
 """Running a job now, besides its schedule."""
 
-from collections.abc import Callable
-
 from tickwork.model.execution import ExecutionView
+from tickwork.model.facts import Announce, WorkArrived
 from tickwork.model.job import Overlap
 from tickwork.store.port.define import RunStore
 from tickwork.store.port.read import ReadStore
+from tickwork.wake import Wake
 
 
 class Runs:
@@ -13,18 +13,18 @@ class Runs:
         self,
         store: RunStore,
         read: ReadStore,
-        work_arrived: Callable[[], None],
-        revoked: Callable[[], None],
+        announce: Announce,
+        wake: Wake,
     ) -> None:
         self._store = store
         self._read = read
-        self._work_arrived = work_arrived
-        self._revoked = revoked
+        self._announce = announce
+        self._wake = wake
 
     async def run(self, tenant_id: int, job: int, overlap: Overlap = "allow") -> ExecutionView:
         """One more execution, due now. What `overlap` says holds for it alone, whatever the job says."""
         scheduled_for = await self._store.run(tenant_id, job, overlap)
-        self._work_arrived()
+        self._announce(WorkArrived(tenant_id))
         if overlap == "replace":
-            self._revoked()
+            self._wake.revoke()
         return await self._read.execution(tenant_id, job, scheduled_for)

@@ -7,7 +7,7 @@ calls tell about those destinations is counted in the database, once a second or
 import asyncio
 import builtins
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from time import monotonic
@@ -31,11 +31,13 @@ from tickwork.model.circuit_breaker import (
 )
 from tickwork.model.destination import Heard, Sign, destination_of
 from tickwork.model.errors import Conflict, Invalid, Unavailable
+from tickwork.model.facts import Announce, BreakerClosed, BreakerOpened
 from tickwork.model.http_target import target_errors
 from tickwork.model.job import HttpTarget
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import Run
 from tickwork.store.port.dispatch import BreakerChange, BreakerStore, Decide
+from tickwork.wake import Wake
 
 _GATHERING = 0.05  # seconds: failures come in swarms
 _AT_ONCE = 50  # breakers that are looked after in one transaction
@@ -57,12 +59,10 @@ class _Probe(NamedTuple):
 
 
 class Breakers:
-    def __init__(
-        self, store: BreakerStore, *, something_failed: Callable[[], None], work_arrived: Callable[[], None]
-    ) -> None:
+    def __init__(self, store: BreakerStore, wake: Wake, announce: Announce) -> None:
         self._store = store
-        self._something_failed = something_failed
-        self._work_arrived = work_arrived
+        self._wake = wake
+        self._announce = announce
         self._known: dict[BreakerKey, _Known] = {}
         self._heard: defaultdict[BreakerKey, list[Heard]] = defaultdict(list)
         self._probes: dict[_RunKey, _Probe] = {}
@@ -91,7 +91,7 @@ class Breakers:
         elif heard.sign is not Sign.NOTHING:
             self._heard[key].append(heard)
         if probe or heard.bad:
-            self._something_failed()
+            self._wake.breakers()
 
     async def _admit_as_probe(self, run: Run, breaker: Breaker) -> str | None:
         within = timedelta(seconds=run.timeout) + LEASE
@@ -125,7 +125,7 @@ class Breakers:
             self._learn(breaker, began)
         _OPEN.set(sum(breaker.state is not BreakerState.CLOSED for breaker in breakers))
         if any(breaker.look_at <= breaker.now for breaker in breakers) and await self._store.let_go(_AT_ONCE):
-            self._work_arrived()
+            self._wake.claim()
         return False
 
     async def _conclude(self) -> None:
@@ -164,10 +164,12 @@ class Breakers:
                 case BreakerState.CLOSED, BreakerState.OPEN:
                     _OPENED.inc()
                     _log.warning("circuit breaker opened", reason=reason_to_wait(after), **about)
+                    self._announce(BreakerOpened(after.key, reason_to_wait(after)))
                 case BreakerState.HALF_OPEN, BreakerState.OPEN:
                     _log.info("circuit breaker stays open", reason=reason_to_wait(after), **about)
                 case BreakerState.OPEN | BreakerState.HALF_OPEN, BreakerState.CLOSED:
                     _log.info("circuit breaker closed", **about)
+                    self._announce(BreakerClosed(after.key))
 
     # What users see and do
 

@@ -12,6 +12,7 @@ from tickwork.log_rate_limit import LogLimit
 from tickwork.model.bad_row_isolation import is_of_a_row, reason_of
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.execution_lifecycle import Held, Verdict, lost, unreadable
+from tickwork.model.facts import Announce, WorkerLost
 from tickwork.model.ids import execution_id, job_id, worker_id
 from tickwork.model.job import JobRequest
 from tickwork.store.port.dispatch import DispatchStore, Rescuing
@@ -25,8 +26,9 @@ _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.rescu
 
 
 class Rescuer:
-    def __init__(self, store: DispatchStore) -> None:
+    def __init__(self, store: DispatchStore, announce: Announce) -> None:
         self._store = store
+        self._announce = announce
         self._reachable_since: float | None = None
         self._taken: Tally[int] = Tally()  # from each worker that is being cleared away, by this node
         self._limit = LogLimit(_log.warning, "execution rescued")
@@ -77,12 +79,9 @@ class Rescuer:
             if self._limit.admits(held.worker_id):
                 _log.warning(_event(verdict), **_about(held, verdict))
         for worker, name in ended.items():
-            _log.warning(
-                "worker lost",
-                worker=worker_id(worker),
-                name=name,
-                executions_rescued=self._taken.pop(worker, 0),
-            )
+            count = self._taken.pop(worker, 0)
+            _log.warning("worker lost", worker=worker_id(worker), name=name, executions_rescued=count)
+            self._announce(WorkerLost(worker, name, count))
         return True
 
 

@@ -100,14 +100,15 @@ class RestWorkers:
             if not await self._until_news(caller, worker, hello, arrived, ends):
                 return work
 
-    def work_arrived(self) -> None:
+    def look_again(self) -> None:
+        """Those that wait for work here look whether there is any for them."""
         self._arrived.set()
         self._arrived = asyncio.Event()
 
     def close(self) -> None:
         """Nobody waits here any more."""
         self._closed = True
-        self.work_arrived()
+        self.look_again()
 
     async def _until_news(
         self, caller: Caller, worker: int, hello: Hello, arrived: asyncio.Event, ends: float

@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 import structlog
 
+from tickwork.dispatch.claim_again import ClaimAgain
 from tickwork.dispatch.connected_worker import Member
 from tickwork.dispatch.connected_workers import Roster
 from tickwork.dispatch.lease_renewal import Renewer
@@ -44,6 +45,7 @@ from tickwork.model.worker_protocol import (
 )  # fmt: skip
 from tickwork.store.port.dispatch import NOTHING_HELD, DispatchStore, Seat
 from tickwork.store.port.record import Claimed
+from tickwork.wake import Wake
 
 _log = structlog.get_logger("tickwork.gateway")
 _HELLO_WITHIN = 10.0
@@ -98,11 +100,10 @@ class Gateway:
         recorder: Recorder,
         notekeeper: Notekeeper,
         keys: KeyCheck,
+        claim_again: ClaimAgain,
+        wake: Wake,
         *,
         now: Callable[[], Micros],
-        worker_came: Callable[[], None],
-        room_opened: Callable[[], None],
-        beat_heard: Callable[[], None],
     ) -> None:
         self._store = store
         self._roster = roster
@@ -111,9 +112,8 @@ class Gateway:
         self._notekeeper = notekeeper
         self._keys = keys
         self._now = now
-        self._worker_came = worker_came
-        self._room_opened = room_opened
-        self._beat_heard = beat_heard
+        self._claim_again = claim_again
+        self._wake = wake
         self._sessions: set[_Session] = set()
         self._stale = LogLimit(_log.info, _STALE)
         self._broken = LogLimit(_log.warning, _BROKEN)
@@ -210,7 +210,7 @@ class Gateway:
             tasks=len(hello.tasks),
             resumed=bool(hello.resume),
         )
-        self._worker_came()
+        self._wake.claim()
         return member
 
     async def _register(self, caller: Caller | None, hello: Hello, token: str) -> Seat | None:
@@ -258,7 +258,7 @@ class Gateway:
             leases,
             recorded=lambda: member.send(Ack(message.number)),
         )
-        self._room_opened()
+        self._claim_again.after_room_opened()
 
     def _take_notes(self, member: Member, message: Notes) -> None:
         """Like outcomes. One that makes no sense is passed over: it is not worth a connection."""
@@ -268,7 +268,7 @@ class Gateway:
     def _take_beat(self, member: Member, message: Beat) -> None:
         member.credit = message.credit
         self._renewer.hear(member, message.sent)
-        self._beat_heard()
+        self._wake.renew()
         started = [
             (Claimed(execution_key(claim), member.seat.worker_id, claim.attempt), from_micros(at))
             for claim, at in message.running

@@ -6,7 +6,7 @@ simply be asked for again.
 
 import builtins
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
 from tickwork.model.dead_letter import (
@@ -21,6 +21,7 @@ from tickwork.model.dead_letter import (
 )
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import ExecutionKey, ExecutionView
+from tickwork.model.facts import Announce, WorkArrived
 from tickwork.model.ids import execution_id, job_id
 from tickwork.model.page import Page
 from tickwork.store.port.read import ReadStore
@@ -31,10 +32,10 @@ _AT_ONCE = Pace()
 
 
 class DeadLetters:
-    def __init__(self, store: DeadLetterStore, read: ReadStore, work_arrived: Callable[[], None]) -> None:
+    def __init__(self, store: DeadLetterStore, read: ReadStore, announce: Announce) -> None:
         self._store = store
         self._read = read
-        self._work_arrived = work_arrived
+        self._announce = announce
 
     async def list(
         self, tenant_id: int, wanted: DeadLetterFilter, limit: int, cursor: str | None = None
@@ -49,7 +50,7 @@ class DeadLetters:
         async for keys in self._chunks(tenant_id, choice, as_of, tally):
             at = start + tally.done * pace.interval
             revived = await self._store.redrive(tenant_id, keys, at, pace.interval)
-            self._work_arrived()
+            self._announce(WorkArrived(tenant_id))
             tally.add(revived.revived, revived.missing, revived.refused)
         return Redriven(
             redriven=tally.done,
@@ -70,7 +71,7 @@ class DeadLetters:
 
     async def retry(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
         await self._store.retry(ExecutionKey(tenant_id, scheduled_for, job))
-        self._work_arrived()
+        self._announce(WorkArrived(tenant_id))
         return await self._read.execution(tenant_id, job, scheduled_for)
 
     async def retry_job(self, tenant_id: int, job: int) -> ExecutionView:

@@ -1,20 +1,20 @@
 """What ran, what runs, what will: looked at, and stopped."""
 
 import builtins
-from collections.abc import Callable
 from datetime import datetime
 
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView, MissedView
 from tickwork.model.page import Page
 from tickwork.store.port.read import ReadStore
 from tickwork.store.port.record import RecordStore
+from tickwork.wake import Wake
 
 
 class History:
-    def __init__(self, store: RecordStore, read: ReadStore, revoked: Callable[[], None]) -> None:
+    def __init__(self, store: RecordStore, read: ReadStore, wake: Wake) -> None:
         self._store = store
         self._read = read
-        self._revoked = revoked
+        self._wake = wake
 
     async def list(
         self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None = None
@@ -34,5 +34,5 @@ class History:
     async def cancel(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
         """It ends now; a worker that holds it is told to stop, and whatever it still says is refused."""
         await self._store.cancel(ExecutionKey(tenant_id, scheduled_for, job), "cancelled by request")
-        self._revoked()
+        self._wake.revoke()
         return await self._read.execution(tenant_id, job, scheduled_for)

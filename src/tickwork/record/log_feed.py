@@ -8,7 +8,7 @@ one at a time, so that it costs nobody else anything.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from time import monotonic
@@ -18,6 +18,7 @@ import structlog
 from tickwork.model.attempt_log import BEGINNING, LogEntry, Position, after
 from tickwork.model.errors import Unavailable
 from tickwork.model.execution import ExecutionKey
+from tickwork.model.facts import LogWritten
 from tickwork.store.port.record import LogStore, Standing
 
 _log = structlog.get_logger("tickwork.feed")
@@ -123,8 +124,8 @@ class Feeds:
         self._feeds: dict[ExecutionKey, Feed] = {}
         self._is_closed = False
 
-    def wake(self, keys: Collection[ExecutionKey]) -> None:
-        for key in self._feeds.keys() & keys:
+    def after_lines(self, written: LogWritten) -> None:
+        for key in self._feeds.keys() & written.executions:
             self._feeds[key].wake()
 
     def close(self) -> None:

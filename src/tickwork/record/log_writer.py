@@ -5,16 +5,18 @@ them they may be lost: when the database is away for long, the oldest make room.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from prometheus_client import Counter
 
 from tickwork.model.bad_row_isolation import Isolation
 from tickwork.model.execution import ExecutionKey, Progress
+from tickwork.model.facts import Announce, LogWritten
 from tickwork.model.ids import from_micros
 from tickwork.model.worker_protocol import LogLine, Note, execution_key
 from tickwork.store.port.record import Claimed, Logged, LogStore, ProgressNote
+from tickwork.wake import Wake
 
 _MOST = 200  # messages written together
 _MOST_BYTES = 32 * 1024 * 1024  # that wait for the database
@@ -40,12 +42,12 @@ class Notekeeper:
     def __init__(
         self,
         store: LogStore,
-        submitted: Callable[[], None],
-        kept: Callable[[Collection[ExecutionKey]], None],
+        wake: Wake,
+        announce: Announce,
     ) -> None:
         self._store = store
-        self._submitted = submitted
-        self._kept = kept
+        self._wake = wake
+        self._announce = announce
         self._waiting: deque[_Submission] = deque()
         self._waiting_bytes = 0
         self._batch: list[_Submission] = []
@@ -60,7 +62,7 @@ class Notekeeper:
             dropped = self._next()
             _DROPPED.inc(_count([dropped]))
             dropped.noted()
-        self._submitted()
+        self._wake.notes()
 
     async def keep(self) -> bool:
         """Write what came in; whether there was anything."""
@@ -72,7 +74,9 @@ class Notekeeper:
         _LINES.inc(_count(batch))
         for submission in batch:
             submission.noted()
-        self._kept({execution_key(note) for submission in batch for note in submission.notes})
+        if batch:
+            keys = {execution_key(note) for submission in batch for note in submission.notes}
+            self._announce(LogWritten(keys))
         return bool(batch)
 
     async def _write(self, batch: Sequence[_Submission]) -> None:

@@ -17,12 +17,14 @@ from tickwork.model.bad_row_isolation import Isolation, is_of_a_row, reason_of
 from tickwork.model.destination import destination_of
 from tickwork.model.execution import AttemptError, AttemptOutcome
 from tickwork.model.execution_lifecycle import Held, Verdict
+from tickwork.model.facts import Announce, AttemptsEnded
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
 from tickwork.record.log_failed_attempts import AttemptLog
 from tickwork.store.port.record import AttemptNote, Claimed, RecordStore
+from tickwork.wake import Wake
 
 _MOST = 200  # messages written together; each holds a worker's batch
 _ATTEMPTS = Counter("tickwork_attempts_total", "Attempts that ended, by how.", ["outcome"])
@@ -53,12 +55,12 @@ class Recorder:
     def __init__(
         self,
         store: RecordStore,
-        submitted: Callable[[], None],
-        recorded: Callable[[Sequence[Sequence[Outcome]]], None],
+        wake: Wake,
+        announce: Announce,
     ) -> None:
         self._store = store
-        self._submitted = submitted
-        self._recorded = recorded
+        self._wake = wake
+        self._announce = announce
         self._waiting: list[_Submission] = []
         self._started: dict[Claimed, datetime] = {}
         self._isolation = Isolation("record")
@@ -68,11 +70,11 @@ class Recorder:
         self, worker_id: int, outcomes: Sequence[Outcome], leases: Sequence[int], recorded: Callable[[], None]
     ) -> None:
         self._waiting.append(_Submission(worker_id, outcomes, leases, recorded))
-        self._submitted()
+        self._wake.record()
 
     def submit_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
         self._started.update(started)
-        self._submitted()
+        self._wake.record()
 
     def refuse_stale(self) -> None:
         """Count an outcome that needs no look at the database any more."""
@@ -93,7 +95,7 @@ class Recorder:
         del self._waiting[: len(batch)]
         for submission in batch:
             submission.recorded()
-        self._recorded([submission.outcomes for submission in batch])
+        self._announce(AttemptsEnded([submission.outcomes for submission in batch]))
         return True
 
     def close(self) -> None:

@@ -8,15 +8,16 @@ those who look at the same moment do so with one question.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import islice
 from time import monotonic
 
 from tickwork.model.execution import ExecutionKey, ExecutionView
+from tickwork.model.facts import AttemptsEnded
 from tickwork.model.ids import from_micros, parse_execution_id, to_micros
-from tickwork.model.worker_protocol import Key, Outcome
+from tickwork.model.worker_protocol import Key
 from tickwork.store.port.read import ReadStore
 
 _MOST = 10_000  # who may wait on one node; one more is answered at once
@@ -48,12 +49,12 @@ class Waiting:
                     async with asyncio.timeout(left):
                         await noticed.wait()
 
-    def recorded(self, outcomes: Iterable[Sequence[Outcome]]) -> None:
-        """These are in the database now. Some may be tried again: whoever is woken looks for itself."""
+    def after_end(self, ended: AttemptsEnded) -> None:
+        """Some may be tried again: those who are woken look for themselves."""
         if not self._awaited:
             return
-        for some in outcomes:
-            for outcome in some:
+        for outcomes in ended.outcomes:
+            for outcome in outcomes:
                 self._wake((outcome.tenant, outcome.at, outcome.job))
 
     async def look_around(self) -> bool:

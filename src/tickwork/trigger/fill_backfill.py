@@ -5,12 +5,12 @@ executions, in one transaction under the backfill's lock. A turn is guarded by h
 was looked at, so that two nodes, or one that repeats itself, make nothing twice.
 """
 
-from collections.abc import Callable
 from datetime import date, datetime
 
 from tickwork.model.bad_row_isolation import Isolation
 from tickwork.store.port.define import BackfillStore, BackfillTurn
 from tickwork.store.port.trigger import MakeDays
+from tickwork.wake import Wake
 
 _DAYS = 31  # whose partitions may have to be made in one turn
 
@@ -20,11 +20,11 @@ class Backfiller:
         self,
         store: BackfillStore,
         make_days_for: MakeDays,
-        work_arrived: Callable[[], None],
+        wake: Wake,
     ) -> None:
         self._store = store
         self._make_days_for = make_days_for
-        self._work_arrived = work_arrived
+        self._wake = wake
         self._last = 0
         self._isolation = Isolation("backfill")
 
@@ -46,7 +46,7 @@ class Backfiller:
         await self._make_days_for(times)
         filled = await self._store.fill(turn._replace(times=times))
         if filled.made:
-            self._work_arrived()
+            self._wake.claim()
         if filled.passed_over:
             self._last -= 1  # it has room left: its turn again
 

@@ -36,6 +36,7 @@ from tickwork.trigger.catch_up import GRACE, STEPS, Plan, plan
 from tickwork.trigger.jitter import spread
 from tickwork.trigger.overlap import skip_reason
 from tickwork.trigger.queue_full import Backlogs
+from tickwork.wake import Wake
 
 _FIRED = Counter("tickwork_executions_fired_total", "Executions that rules made, skipped ones included.")
 LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the dot by their own clock
@@ -70,11 +71,11 @@ class Trigger:
         place: Place,
         make_days_for: MakeDays,
         backlogs: Backlogs,
-        much_to_do: Callable[[], None],
+        wake: Wake,
     ) -> None:
         self._store = store
         self._backlogs = backlogs
-        self._much_to_do = much_to_do
+        self._wake = wake
         self._make_days_for = make_days_for
         self._place = place
         self._width = _FEWEST_RULES
@@ -147,7 +148,7 @@ class Trigger:
         """Few rules together when they have many jobs, many when they have few."""
         if fired >= _CHUNK / 2:
             self._width = max(self._width // 2, _FEWEST_RULES)
-            self._much_to_do()
+            self._wake.fire_beside()
         elif rules >= self._width:
             self._width = min(self._width * 2, _MOST_RULES)
 

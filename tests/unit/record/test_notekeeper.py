@@ -2,10 +2,12 @@
 
 import pytest
 
+from tickwork.loop import Loops
 from tickwork.model.errors import Unavailable
 from tickwork.model.worker_protocol import LogLine, Note
 from tickwork.record import log_writer as note
 from tickwork.record.log_writer import Notekeeper
+from tickwork.wake import Wake
 
 
 class PaperLogStore:
@@ -31,7 +33,10 @@ def store():
 
 @pytest.fixture
 def keeper(store):
-    return Notekeeper(store, submitted=lambda: None, kept=lambda _keys: None)
+    loops = Loops()
+    keeper = Notekeeper(store, Wake(loops, after_commit=lambda call: call()), announce=lambda _fact: None)
+    loops.add("notes", keeper.keep, every=1)
+    return keeper
 
 
 def logged(*texts, first=0, attempt=1, **details):

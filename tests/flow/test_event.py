@@ -1,0 +1,69 @@
+"""What a node announces, and when."""
+
+from contextlib import suppress
+from typing import get_args
+
+import pytest
+
+from support.scripted import ScriptedWorker
+from tickwork.loop import LoopName
+from tickwork.model.facts import AttemptsEnded, Fact, JobChanged, WorkArrived
+from tickwork.model.job import JobRequest
+from tickwork.node import Node
+
+TENANT = 1
+
+
+@pytest.fixture
+def heard(still_node: Node) -> list[Fact]:
+    facts: list[Fact] = []
+    for kind in get_args(Fact):
+        still_node._events.subscribe(kind, facts.append)
+    return facts
+
+
+async def test_a_fact_is_announced_after_the_commit(
+    still_node: Node, worker: ScriptedWorker, heard: list[Fact]
+) -> None:
+    async with still_node._database.transaction():
+        await still_node.jobs.create(TENANT, [JobRequest(task="work")])
+        assert heard == []
+    assert heard == [WorkArrived(TENANT)]
+
+
+async def test_nothing_is_announced_of_what_is_rolled_back(
+    still_node: Node, worker: ScriptedWorker, heard: list[Fact]
+) -> None:
+    with suppress(ZeroDivisionError):
+        async with still_node._database.transaction():
+            await still_node.jobs.create(TENANT, [JobRequest(task="work")])
+            raise ZeroDivisionError
+    assert heard == []
+
+
+async def test_each_change_of_a_job_is_announced(
+    still_node: Node, worker: ScriptedWorker, heard: list[Fact]
+) -> None:
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="@hourly")])
+    await still_node.jobs.pause(TENANT, 1)
+    await still_node.jobs.resume(TENANT, 1)
+    assert heard == [JobChanged(TENANT, 1), JobChanged(TENANT, 1)]
+
+
+async def test_outcomes_are_announced_together(
+    still_node: Node, worker: ScriptedWorker, heard: list[Fact]
+) -> None:
+    await still_node.jobs.create(TENANT, [JobRequest(task="work")] * 3)
+    await still_node.step("claim")
+    runs = await worker.runs()
+    heard.clear()
+    await worker.report_all(runs)
+    (ended,) = heard
+    assert isinstance(ended, AttemptsEnded)
+    assert sum(map(len, ended.outcomes)) == 3
+
+
+def test_a_node_has_every_loop_that_has_a_name(still_node: Node) -> None:
+    assert {*still_node._loops.names(), "postgres"} == {
+        *get_args(LoopName)
+    }  # postgres: only if it is embedded
