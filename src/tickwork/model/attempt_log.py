@@ -1,6 +1,7 @@
-"""The logger that a task is given: each event goes to the process's own log, and as a line of text to a listener.
+"""The log and the progress of an attempt: what users see of them, and the logger that a task writes to.
 
-It does not depend on how the user has set structlog up.
+Each event goes to the process's own log, and as a line of text to a listener. The logger does not depend on how the
+user configures structlog.
 """
 
 import logging

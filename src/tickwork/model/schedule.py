@@ -1,4 +1,4 @@
-"""When: every way of saying it is compiled to one canonical form."""
+"""A schedule after parsing: one instant or a recurring timing, and its preview."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

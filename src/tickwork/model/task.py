@@ -1,4 +1,4 @@
-"""A task: code that can be run, known by name."""
+"""A task: code that can run, known by its name, and the defaults that its decorator gives to its jobs."""
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum

@@ -1,4 +1,5 @@
-"""How the jobs ended that an execution depends on, as its task sees them."""
+"""What a task's code sees and says: its context, the outcomes of the jobs it depends on, and the exceptions that steer
+how an attempt ends."""
 
 from datetime import UTC, datetime
 from functools import cached_property
