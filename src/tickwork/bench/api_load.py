@@ -1,5 +1,7 @@
-"""Requests to the API from a process of its own, over connections that are kept open: as many in flight as told,
-each sent as soon as the one before is answered. Prints what happened as one line of JSON."""
+"""Sends requests to the API from a separate process, over connections that stay open, with a given number in flight.
+
+Run as a program it prints what happened as one line of JSON.
+"""
 
 import asyncio
 import sys

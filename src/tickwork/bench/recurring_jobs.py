@@ -1,5 +1,7 @@
-"""Jobs in bulk: one of each kind is created through the API, and the rest are copies of it made inside the
-database, because what is measured comes afterwards."""
+"""Recurring jobs in bulk, due in every second or all in the same one, and how late they start.
+
+One job of each kind is created through the API. The rest are copies made inside the database.
+"""
 
 import asyncio
 from array import array

@@ -1,4 +1,4 @@
-"""How much processor time and memory the parts take, where the system tells (Linux does)."""
+"""Processor time and memory of each process, where the system tells (Linux does), and the machine measured on."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Creating many jobs: as few requests as the server's limits allow."""
+"""Creates many jobs or redrives many dead letters, in as few requests as the server's limits allow."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime

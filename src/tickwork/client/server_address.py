@@ -1,4 +1,4 @@
-"""Where the server is: as told, as in the environment, or as `tickwork up` left it in its data folder."""
+"""Where the server is: given, in the environment, or in the data folder of `tickwork up`; how clients connect to it."""
 
 import os
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Answers of the REST API that are nothing but answers."""
+"""Types of what the clients take by name and of responses that exist nowhere else."""
 
 from datetime import datetime
 from typing import Any, TypedDict

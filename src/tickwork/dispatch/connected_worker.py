@@ -1,4 +1,4 @@
-"""How much more a worker can take: places, and of each resource how much is free."""
+"""A worker that is connected to this node: what it holds, and its free slots and resources."""
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat

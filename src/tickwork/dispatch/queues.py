@@ -1,4 +1,4 @@
-"""How much of each queue this node has handed to workers."""
+"""Queues as users see and configure them, and how many executions of each this node sent to workers."""
 
 from collections import Counter as Counted
 from collections.abc import Mapping, Sequence

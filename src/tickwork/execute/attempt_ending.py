@@ -1,4 +1,4 @@
-"""What a runner raises that is already told in full, and reported as it is."""
+"""How an attempt ends: what it returned or raised, as a value that can be sent to the server."""
 
 import traceback
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How many attempts the worker gets done, to say how many it can take."""
+"""Runs attempts, as many at once as there are slots, and measures how many the worker completes."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence

@@ -1,4 +1,4 @@
-"""A job: what to run, with which payload, when, and under which policies."""
+"""A job: what to run, with which payload, when, and under which policies. Graphs of jobs that depend on each other."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Durations as people write them: "90s", "5m", "1h30m", ISO 8601 ("PT5M", "P1W") or seconds."""
+"""Durations, sizes and rates as people write them: "90s", "1h30m" or "PT5M"; "512Mi"; "10/s"."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What the relay and its commands ask of the outbox's tables."""
+"""The outbox's tables in the user's database: install, check, and the statements of the relay."""
 
 from importlib.resources import files
 from typing import Any, TypeAlias

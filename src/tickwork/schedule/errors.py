@@ -1,4 +1,4 @@
-"""A schedule, or one part of it, that was not understood."""
+"""Errors in a schedule: what was not understood, field by field, reported together."""
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""Due every so many real seconds, whatever the clocks on the wall do."""
+"""Schedules that are due at a fixed interval of real time, independent of clock changes."""
 
 from datetime import timedelta
 from typing import NamedTuple

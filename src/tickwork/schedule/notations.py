@@ -1,4 +1,4 @@
-"""The ways of saying when: which one a text is, and reading each."""
+"""The notations of a schedule: recognises which one a text or an object uses, and reads it."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Any way of saying when → one canonical form."""
+"""Parses a schedule in any notation into its canonical form."""
 
 from datetime import UTC, datetime
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""What a schedule means: its canonical form, in words, and when it comes next."""
+"""Previews a schedule: its canonical form, its words, the next due times, and warnings such as clock changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta

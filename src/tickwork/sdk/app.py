@@ -1,4 +1,4 @@
-"""An App: the tasks of a program, by name."""
+"""App: the tasks of a program by name, and the recurring jobs that they declare."""
 
 import sys
 from collections.abc import Callable, Mapping

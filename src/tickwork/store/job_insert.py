@@ -1,4 +1,4 @@
-"""When a job is due, as its row says it."""
+"""Inserts new jobs, their lanes and the executions that are due at once."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A job becomes what another definition says, and its executions that have not begun go along."""
+"""Edits, pauses, resumes and cancels a job, together with its executions that have not started."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What workers that speak plain REST report on: the SQL behind it."""
+"""REST workers and their reports on attempts: the SQL behind them."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

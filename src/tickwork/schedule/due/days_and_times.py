@@ -1,4 +1,4 @@
-"""Days of the calendar: a set of them is known by its part in each month."""
+"""Sets of calendar days and sets of times of day."""
 
 from collections.abc import Iterable
 from datetime import date

@@ -1,4 +1,4 @@
-"""Where due times come from, in whole seconds: see epoch."""
+"""Sources of due times, in whole seconds since 1970: the protocol, and sources made of other sources."""
 
 from collections.abc import Iterator
 from heapq import merge

@@ -1,4 +1,4 @@
-"""A canonical schedule in plain English."""
+"""Writes a canonical schedule in plain English."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta

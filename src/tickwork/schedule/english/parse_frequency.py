@@ -1,4 +1,4 @@
-"""Lengths of time: 5 minutes, an hour and a half, 1h30m, PT5M, half an hour."""
+"""Reads lengths of time and how often: every 5 minutes, an hour and a half, every other friday, monthly."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Words for one instant: in 10 minutes, tomorrow at 9, next friday at 17:00, 24 december 2026 at 6pm."""
+"""Reads words for one instant: in 10 minutes, tomorrow at 9, next friday at 17:00, 24 december 2026 at 6pm."""
 
 import re
 from datetime import date, datetime, time, timedelta

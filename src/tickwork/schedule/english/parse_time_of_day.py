@@ -1,4 +1,4 @@
-"""The time zone in a sentence."""
+"""Reads times of day and time zones: 9am, 17:00:30, half past nine, noon; Europe/Paris, New York time."""
 
 import re
 from functools import cache

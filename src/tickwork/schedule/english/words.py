@@ -1,4 +1,4 @@
-"""The words people use for days, months, units and numbers."""
+"""The words for days, months, units and numbers, and how a text is split into them."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Who may enter the embedded PostgreSQL: whoever runs it, as the operating system knows him. Nobody is trusted."""
+"""Who may enter the embedded PostgreSQL: only the operating system user that runs it, through private folders."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""What making and changing jobs asks of the store."""
+"""What the define stage asks of the store: jobs, manual runs, backfills."""
 
 from collections.abc import Sequence
 from datetime import datetime

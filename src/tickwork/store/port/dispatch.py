@@ -1,4 +1,4 @@
-"""What handing out what waits, and keeping track of who works, asks of the store."""
+"""What the dispatch stage asks of the store: claims, leases, rescue, REST workers, circuit breakers, queues."""
 
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

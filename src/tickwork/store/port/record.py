@@ -1,4 +1,4 @@
-"""What ending executions asks of the store."""
+"""What the record stage asks of the store: outcomes, logs, reports of REST workers, dead letters."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager

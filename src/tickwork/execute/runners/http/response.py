@@ -1,4 +1,4 @@
-"""An answer that comes to the point: few provisional ones (status 1xx) before it."""
+"""What the target's response means for the attempt, and a bound on provisional responses (status 1xx)."""
 
 from collections.abc import Sequence
 from datetime import UTC
