@@ -289,7 +289,7 @@ async def test_makes_room_for_times_long_past_and_keeps_them_as_long_as_others(
     await later(clock, worker, timedelta(days=2))
     await still_node.step("partitions")
     assert await connection.fetchval("SELECT count(*) FROM tickwork.execution") == 0
-    assert await connection.fetchval("SELECT count(*) FROM tickwork.extra") == 0
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.off_schedule_execution") == 0
     assert (await still_node.backfills.list(TENANT, 2, 10)).items == []
 
 
@@ -352,7 +352,7 @@ async def test_a_backfill_that_cannot_go_on_does_not_hold_up_the_others(
     still_node: Node, worker: ScriptedWorker, connection: asyncpg.Connection
 ) -> None:
     broken, good = await start(still_node, 2), await start(still_node, 4, 3)
-    await connection.execute("ALTER TABLE tickwork.extra ADD CHECK (backfill_id <> 1)")
+    await connection.execute("ALTER TABLE tickwork.off_schedule_execution ADD CHECK (backfill_id <> 1)")
     await still_node.step("backfill")
     await still_node.step("backfill")
     given_up, goes_on = await look(still_node, broken), await look(still_node, good)

@@ -79,7 +79,7 @@ async def test_terms_that_cannot_be_read_end_what_waits_on_them_and_nothing_else
     still_node: Node, worker: ScriptedWorker, connection: asyncpg.Connection
 ) -> None:
     await _create(still_node, {"queue": "bad"}, {"queue": "good"})
-    await connection.execute("UPDATE tickwork.lane SET terms = '{' WHERE queue = 'bad'")
+    await connection.execute("UPDATE tickwork.lane SET placement = '{' WHERE queue = 'bad'")
     await still_node.step("claim")
     assert [run.job for run in await worker.runs()] == [2]
     ended = (await _executions(still_node))[1]
@@ -95,7 +95,7 @@ async def test_the_rate_of_one_queue_that_cannot_be_read_stops_no_other_queue(
 ) -> None:
     await _create(still_node, {"queue": "bad"}, {"queue": "good"})
     await connection.execute(
-        "INSERT INTO tickwork.gate (tenant_id, kind, name, rate) VALUES (1, 'queue', 'bad', 'often')"
+        "INSERT INTO tickwork.limiter (tenant_id, kind, name, rate) VALUES (1, 'queue', 'bad', 'often')"
     )
     await still_node.step("claim")
     assert [run.job for run in await worker.runs()] == [2]
@@ -128,7 +128,7 @@ async def test_a_job_in_a_bad_lane_does_not_stop_the_rule_that_it_shares(
 ) -> None:
     every = {"schedule": "every 10 minutes"}
     await _create(still_node, every | {"queue": "bad"}, every | {"queue": "good"})
-    await connection.execute("UPDATE tickwork.lane SET terms = '{' WHERE queue = 'bad'")
+    await connection.execute("UPDATE tickwork.lane SET placement = '{' WHERE queue = 'bad'")
     await clock.set(await connection.fetchval("SELECT next_at FROM tickwork.rule"))
     await worker.beat()
     await still_node.step("fire")
@@ -193,7 +193,7 @@ async def test_a_one_time_job_that_cannot_be_promoted_fails_and_the_others_are(
         "FROM tickwork.job WHERE id = 1"
     )
     await still_node.step("promote")
-    jobs = await connection.fetch("SELECT held, status::text FROM tickwork.job ORDER BY id")
+    jobs = await connection.fetch("SELECT deferred, status::text FROM tickwork.job ORDER BY id")
     assert [tuple(job) for job in jobs] == [(False, "failed"), (False, "active")]
     assert await connection.fetchval("SELECT count(*) FROM tickwork.execution") == 2
 

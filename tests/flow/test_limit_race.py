@@ -18,7 +18,7 @@ from tickwork.testing.clock import SettableClock
 TENANT = 1
 ONE = [Limit("customer-42", max_running=1)]
 MANY = [Limit("anybody", max_running=1000)]
-_LOCK = "SELECT FROM tickwork.gate WHERE kind = 'key' AND name = $1 FOR UPDATE"
+_LOCK = "SELECT FROM tickwork.limiter WHERE kind = 'key' AND name = $1 FOR UPDATE"
 _WAITS = "SELECT FROM pg_locks WHERE NOT granted"
 
 

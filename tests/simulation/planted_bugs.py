@@ -158,7 +158,7 @@ BUGS = [
     Bug(
         "a late failure overwrites the end",
         "I10",
-        _in_query("record", "lock_held", "AND e.status = 'running'", ""),
+        _in_query("record", "lock_running", "AND e.status = 'running'", ""),
     ),
     Bug(
         "work is taken from workers whose lease runs",
@@ -199,7 +199,7 @@ BUGS = [
     Bug(
         "a pause does not reach what waits",
         "I18",
-        _in_query("define", "hold_waiting", "WHERE", "WHERE false AND"),
+        _in_query("define", "pause_waiting", "WHERE", "WHERE false AND"),
     ),
     Bug(
         "what comes back to a paused job does not wait",
@@ -209,7 +209,7 @@ BUGS = [
     Bug(
         "what runs under a limit is not counted",
         "I19",
-        _in_query("gate", "running", "WHERE s.gate_id", "WHERE false AND s.gate_id"),
+        _in_query("limiter", "running_by_limiter", "WHERE s.limiter_id", "WHERE false AND s.limiter_id"),
     ),
     Bug("work of a lane whose limits were not read is handed out", "I19", _no_gate_is_an_open_gate),
 ]

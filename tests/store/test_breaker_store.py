@@ -152,8 +152,8 @@ async def waiting_execution(connection: asyncpg.Connection) -> ExecutionKey:
     )
     await connection.execute(
         "INSERT INTO tickwork.job (id, scheduled_for, active_from, created_at, updated_at, tenant_id, lane_id, "
-        "timeout, overlap, on_worker_lost, priority, task, payload, definition) "
-        "SELECT 1, now, now, now, now, 1, 1, 60, 'skip', 'retry', 2, 'http', '', '' FROM tickwork.clock() AS now"
+        "timeout, overlap, priority, task, payload, definition) "
+        "SELECT 1, now, now, now, now, 1, 1, 60, 'skip', 2, 'http', '', '' FROM tickwork.clock() AS now"
     )
     at = await connection.fetchval(
         "INSERT INTO tickwork.execution "
@@ -185,6 +185,6 @@ async def test_letting_go_reads_no_more_than_it_lets_go(
         "FROM generate_series(1, 20000) n"
     )
     await connection.execute("ANALYZE tickwork.held_by_breaker")
-    free = re.split("CTE in_order|WindowAgg", await explain(database, "breaker", "let_go"))[0]
+    free = re.split("CTE in_order|WindowAgg", await explain(database, "breaker", "release_held"))[0]
     assert "using held_by_breaker_pkey" in free
     assert "Sort" not in free

@@ -35,7 +35,9 @@ async def filled(connection: asyncpg.Connection, database_url: str) -> AsyncIter
     await database.close()
 
 
-@pytest.mark.parametrize(("query", "begin"), [("newest", "'9999-01-01'"), ("oldest", "'1970-01-01'")])
+@pytest.mark.parametrize(
+    ("query", "begin"), [("newest_dead_letters", "'9999-01-01'"), ("oldest_dead_letters", "'1970-01-01'")]
+)
 @pytest.mark.parametrize(("job", "index"), [("NULL", "dead_letter_age"), ("7", "dead_letter_of_job")])
 async def test_a_look_reads_no_more_than_it_may(
     filled: Database, query: str, begin: str, job: str, index: str
@@ -49,7 +51,7 @@ async def test_a_look_reads_no_more_than_it_may(
     assert all("rows=0" in line for line in plan.splitlines() if other in line)
 
 
-@pytest.mark.parametrize("query", ["lock_dead_letters", "discard"])
+@pytest.mark.parametrize("query", ["lock_dead_letters", "discard_dead_letters"])
 async def test_beginning_anew_goes_by_the_whole_key(filled: Database, query: str) -> None:
     (way,) = scans(await explain(filled, "dead_letter", query), "dead_letter")
     assert way.goes_by("tenant_id", "scheduled_for", "job_id")

@@ -38,12 +38,12 @@ async def filled(connection: asyncpg.Connection, database_url: str) -> AsyncIter
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("lines", (*_KEY, "1", "3", "NULL", "100")),
-        ("last_lines", (*_KEY, "NULL", "100", "false")),
-        ("last_lines", (*_KEY, "'{1,2}'", "20", "true")),
-        ("standing", _KEY),
-        ("next_lines", _COLUMNS),
-        ("forget_oldest_lines", (*_COLUMNS, "1000")),
+        ("log_lines", (*_KEY, "1", "3", "NULL", "100")),
+        ("last_log_lines", (*_KEY, "NULL", "100", "false")),
+        ("last_log_lines", (*_KEY, "'{1,2}'", "20", "true")),
+        ("log_standing", _KEY),
+        ("next_log_lines", _COLUMNS),
+        ("forget_oldest_log_lines", (*_COLUMNS, "1000")),
     ],
 )
 async def test_reads_one_partition(filled: Database, name: str, values: tuple[str, ...]) -> None:

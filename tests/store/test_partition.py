@@ -117,7 +117,8 @@ async def test_what_belongs_to_a_day_is_forgotten_bit_by_bit_before_it_goes(
         INSERT INTO tickwork.rule (tenant_id, timing, catch_up) SELECT 1, n::text, '{}' FROM generate_series(1, 2) n;
         INSERT INTO tickwork.round (rule_id, scheduled_for)
         SELECT r.id, date_trunc('day', now()) + n * interval '1 s' FROM tickwork.rule r, generate_series(1, 3) n;
-        INSERT INTO tickwork.extra (job_id, scheduled_for) VALUES (1, now()), (1, now() - interval '100 days');
+        INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for)
+        VALUES (1, now()), (1, now() - interval '100 days');
         """
     )
     await SettableClock(database_url).set(datetime.now(UTC) + timedelta(days=60))
@@ -127,7 +128,7 @@ async def test_what_belongs_to_a_day_is_forgotten_bit_by_bit_before_it_goes(
     assert await connection.fetchval("SELECT count(*) FROM tickwork.round") == 2
     assert not await partitions.keep_up()
     assert await connection.fetchval("SELECT count(*) FROM tickwork.round") == 0
-    assert await connection.fetchval("SELECT count(*) FROM tickwork.extra") == 0
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.off_schedule_execution") == 0
     assert await connection.fetchval(_DAYS) == 9
 
 
@@ -139,13 +140,13 @@ async def test_what_belongs_to_a_day_that_is_kept_stays(
         INSERT INTO tickwork.execution
             (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)
         VALUES (1, date_trunc('day', now()), 1, 1, 2, 'schedule', 'pending', now());
-        INSERT INTO tickwork.extra (job_id, scheduled_for)
+        INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for)
         SELECT 1, date_trunc('day', now()) + n * interval '1 day' FROM generate_series(-1, 1) n
         """
     )
     await SettableClock(database_url).set(datetime.now(UTC) + timedelta(days=60))
     await Partitions(database, history_days=30).keep_up()
-    kept = "SELECT array_agg(scheduled_for = date_trunc('day', now())) FROM tickwork.extra"
+    kept = "SELECT array_agg(scheduled_for = date_trunc('day', now())) FROM tickwork.off_schedule_execution"
     assert await connection.fetchval(kept) == [True]
 
 

@@ -12,7 +12,7 @@ from tickwork.store.pool import Database
 
 _FILL = """
 WITH lane AS (
-    INSERT INTO tickwork.lane (tenant_id, queue, task, terms)
+    INSERT INTO tickwork.lane (tenant_id, queue, task, placement)
     SELECT 1, 'q' || n % 5, 'work', n::text FROM generate_series(1, 50) n
 )
 INSERT INTO tickwork.execution
@@ -33,22 +33,22 @@ _HOT = {
     ("trigger", "blockers_singly"),
     ("dispatch", "pick_ready"),
     ("dispatch", "claim"),
-    ("dispatch", "held_by"),
+    ("dispatch", "running_on_worker"),
     ("record", "complete"),
-    ("record", "lock_held"),
+    ("record", "lock_running"),
     ("record", "settle"),
     ("record", "note_started"),
 }
 _SINCE_17 = {("trigger", "blockers")}  # before, `blockers_singly` is used
 _OF_ONE_LANE = {
     ("define", "remember_unended"),
-    ("define", "hold_waiting"),
-    ("define", "unhold_waiting"),
+    ("define", "pause_waiting"),
+    ("define", "resume_waiting"),
     ("define", "cancel_waiting"),
     ("define", "move_waiting"),
 }
 _LONGER = _OF_ONE_LANE | {
-    ("dispatch", "waiting"),  # leaps from line to line
+    ("dispatch", "waiting_lanes"),  # leaps from line to line
     ("read", "executions"),  # a page
     ("trigger", "release_queued"),  # all that wait for one another
     ("upkeep", "is_settled"),  # a day that is about to be dropped
@@ -109,7 +109,7 @@ async def test_claiming_reads_each_line_in_its_order(filled: Database) -> None:
 
 
 async def test_lines_are_found_by_leaps(filled: Database) -> None:
-    plan = await explain(filled, "dispatch", "waiting")
+    plan = await explain(filled, "dispatch", "waiting_lanes")
     leaps = {way.condition for way in scans(plan, "execution") if way.condition}
     assert leaps
     assert all("ROW(lane_id, priority) > ROW" in leap for leap in leaps)
@@ -145,7 +145,11 @@ async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, name
 @pytest.mark.parametrize(
     ("name", "index", "columns"),
     [
-        ("find_lanes", "lane_tenant_id_queue_task_terms_key", ("tenant_id", "queue", "task", "terms")),
+        (
+            "find_lanes",
+            "lane_tenant_id_queue_task_placement_key",
+            ("tenant_id", "queue", "task", "placement"),
+        ),
         ("lock_rules", "rule_tenant_id_timing_catch_up_key", ("tenant_id", "timing", "catch_up")),
         ("lock_rules", "rule_pkey", ("id",)),
         ("jobs_by_key", "job_key", ("tenant_id", "key")),
@@ -186,7 +190,10 @@ async def test_jobs_to_forget_are_found_by_their_time_and_what_they_leave_by_its
     assert (by_time.index, "ROW(scheduled_for, id) > ROW" in by_time.condition) == ("job_once", True)
     plan = await explain(filled, "upkeep", "forget_jobs")
     assert [way.goes_by("id") for way in scans(plan, "job")] == [True]
-    assert [way.goes_by("job_id") for way in scans(plan, "job_past", "extra")] == [True, True]
+    assert [way.goes_by("job_id") for way in scans(plan, "past_rule", "off_schedule_execution")] == [
+        True,
+        True,
+    ]
     assert {way.goes_by("child_id") or way.goes_by("parent_id") for way in scans(plan, "dependency")} == {
         True
     }

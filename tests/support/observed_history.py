@@ -87,7 +87,7 @@ class JobState(NamedTuple):
     rule: int | None
     scheduled_for: datetime | None
     active_from: datetime
-    held: bool
+    deferred: bool
     overlap: str
     request: dict[str, Any]
 
@@ -238,7 +238,7 @@ class ObservedHistory:
                 row["rule_id"],
                 instant(row["scheduled_for"]),
                 instant(row["active_from"]),
-                row["held"],
+                row["deferred"],
                 row["overlap"],
                 {**document(row["definition"]), "key": row["key"]},
             )

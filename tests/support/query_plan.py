@@ -35,8 +35,9 @@ class Scan:
 def all_statements() -> Iterator[tuple[str, str]]:
     """Every statement by its file and its name."""
     for path in (files("tickwork.store") / "queries").iterdir():
-        file = path.name.removesuffix(".sql")
-        yield from ((file, name) for name in queries(file))
+        file, _, kind = path.name.partition(".")
+        if kind == "sql":
+            yield from ((file, name) for name in queries(file))
 
 
 async def explain(database: Database, file: str, name: str) -> str:

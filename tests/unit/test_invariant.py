@@ -95,7 +95,7 @@ def _job(number: int = 1, overlap: str = "skip", status: str = "active") -> Chan
         "rule_id": 1,
         "scheduled_for": None,
         "active_from": _NOON.isoformat(),
-        "held": False,
+        "deferred": False,
         "overlap": overlap,
         "definition": "\\x" + b"{}".hex(),
         "key": None,

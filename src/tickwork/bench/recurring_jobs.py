@@ -22,9 +22,9 @@ from tickwork.model.job import CatchUp, JobRequest
 
 _COPY = """
 INSERT INTO tickwork.job
-    (rule_id, active_from, created_at, updated_at, tenant_id, lane_id, timeout, overlap, on_worker_lost, priority,
+    (rule_id, active_from, created_at, updated_at, tenant_id, lane_id, timeout, overlap, priority,
      task, payload, target, definition)
-SELECT rule_id, active_from, created_at, updated_at, tenant_id, lane_id, timeout, overlap, on_worker_lost, priority,
+SELECT rule_id, active_from, created_at, updated_at, tenant_id, lane_id, timeout, overlap, priority,
     task, convert_to(format(form, $2 + step), 'UTF8'), target, definition
 FROM (SELECT *, replace(convert_from(payload, 'UTF8'), format('"n":%s', $2::int), '"n":%s') AS form
       FROM tickwork.job WHERE id = $1) AS original,

@@ -21,7 +21,6 @@ from tickwork.model.job import (
 )
 from tickwork.model.placement import errors_of_terms, terms_of
 from tickwork.model.quantities import parse_duration
-from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.schedule import Once, Schedule
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults, filled
 from tickwork.schedule.parse import parse_schedule
@@ -83,7 +82,7 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
     payload = _payload(request, errors)
     run = running(request)
     timeout = _seconds("timeout", run.timeout, errors, least=SHORTEST_TIMEOUT, most=LONGEST_TIMEOUT)
-    retry = _retry(request, errors)
+    _check_durations(request, errors)
     if errors:
         raise Invalid(errors)
     return JobSpec(
@@ -95,7 +94,6 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
         payload=payload,
         target=msgspec.json.encode(request.http) if request.http else None,
         timeout=timeout,
-        retry=retry,
         catch_up=request.catch_up,
         schedule=schedule,
         definition=msgspec.json.encode(
@@ -142,12 +140,10 @@ def _payload(request: JobRequest, errors: list[FieldError]) -> bytes:
     return payload
 
 
-def _retry(request: JobRequest, errors: list[FieldError]) -> RetryPolicy:
-    before = len(errors)
+def _check_durations(request: JobRequest, errors: list[FieldError]) -> None:
     for name, value in request.retry.given("initial", "max").items():
         _seconds(f"retry.{name}", value, errors)
     _seconds("catch_up.within", request.catch_up.within, errors)
-    return request.retry.policy() if len(errors) == before else RetryPolicy()
 
 
 def _seconds(

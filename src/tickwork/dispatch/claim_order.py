@@ -26,9 +26,6 @@ class Turns(Generic[Contender]):
         self._tags: dict[Contender, float] = {}
         self._now = 0.0
 
-    def first(self, contenders: Iterable[Contender]) -> Contender:
-        return min(contenders, key=self.tag)
-
     def tag(self, contender: Contender) -> float:
         return max(self._tags.get(contender, 0.0), self._now - CREDIT)
 

@@ -253,7 +253,6 @@ class JobSpec(msgspec.Struct, frozen=True):
     payload: bytes
     target: bytes | None  # the HTTP call as JSON
     timeout: float
-    retry: RetryPolicy
     catch_up: CatchUp
     schedule: Schedule
     definition: bytes  # JSON: the request without the payload and what it depends on

@@ -28,9 +28,9 @@ class PostgresSettling:
         if not claimed:
             return []
         jobs = {claim.key.job_id for claim in claimed}
-        await self._connection.execute(self._record["hold_jobs"], [*jobs])
+        await self._connection.execute(self._record["lock_jobs_of_attempts"], [*jobs])
         rows = await self._connection.fetch(
-            self._record["lock_held"],
+            self._record["lock_running"],
             [claim.key.tenant_id for claim in claimed],
             [claim.key.scheduled_for for claim in claimed],
             [claim.key.job_id for claim in claimed],
@@ -97,9 +97,9 @@ class PostgresSettling:
         tenants = [verdict.key.tenant_id for verdict in verdicts]
         destinations = [verdict.held_by for verdict in verdicts]
         breaker = queries("breaker")
-        await self._connection.execute(breaker["touch"], tenants, destinations, PACE)
+        await self._connection.execute(breaker["touch_breakers"], tenants, destinations, PACE)
         await self._connection.execute(
-            breaker["hold"],
+            breaker["hold_executions"],
             tenants,
             destinations,
             [verdict.key.scheduled_for for verdict in verdicts],

@@ -31,9 +31,9 @@ class PostgresBreakerStore:
     ) -> list[BreakerChange]:
         if make:  # on its own: so that the locks below are all taken in one order
             async with self._database.transaction() as connection:
-                await connection.execute(self._sql["make"], *_columns(make), PACE)
+                await connection.execute(self._sql["make_breakers"], *_columns(make), PACE)
         async with self._database.transaction() as connection:
-            rows = await connection.fetch(self._sql["lock"], *_columns(decisions))
+            rows = await connection.fetch(self._sql["lock_breakers"], *_columns(decisions))
             changes = [BreakerChange(before, decisions[before.key](before)) for before in map(_breaker, rows)]
             for change in changes:
                 if change.after != change.before:
@@ -42,26 +42,26 @@ class PostgresBreakerStore:
 
     async def let_go(self, limit: int) -> int:
         async with self._database.transaction() as connection:
-            due = await connection.fetch(self._sql["take_due"], limit)
+            due = await connection.fetch(self._sql["take_due_breakers"], limit)
             return sum([await self._let_go(connection, _breaker(row)) for row in due])
 
     async def _let_go(self, connection: Connection, breaker: Breaker) -> int:
         wanted = to_let_go(breaker)
-        answer = await connection.execute(self._sql["let_go"], *breaker.key, wanted)
+        answer = await connection.execute(self._sql["release_held"], *breaker.key, wanted)
         let_go = rows_written(answer)
         if let_go < wanted:
-            await connection.execute(self._sql["drop_released"], *breaker.key)
+            await connection.execute(self._sql["forget_released"], *breaker.key)
         holding = await connection.fetchval(self._sql["is_holding"], *breaker.key)
         after = moved_on(breaker, holding=holding)
         if after:
             await self._write(connection, after)
         else:
-            await connection.execute(self._sql["forget"], *breaker.key)
+            await connection.execute(self._sql["forget_breaker"], *breaker.key)
         return let_go
 
     async def _write(self, connection: Connection, breaker: Breaker) -> None:
         key, *fields, _ = breaker
-        await connection.execute(self._sql["write"], *key, *fields)
+        await connection.execute(self._sql["write_breaker"], *key, *fields)
 
     async def views(self, tenant_id: int, destination: str | None = None) -> list[BreakerView]:
         rows = await self._database.fetch(self._sql["breakers_of_tenant"], tenant_id, destination)

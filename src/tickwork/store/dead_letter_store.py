@@ -39,14 +39,14 @@ class PostgresDeadLetterStore:
         self, tenant_id: int, wanted: DeadLetterFilter, limit: int, cursor: str | None
     ) -> Page[DeadLetterView]:
         begin = decode_cursor(cursor, DeadLetterPlace) if cursor else _LAST
-        rows, end = await self._look("newest", tenant_id, wanted, limit, begin)
+        rows, end = await self._look("newest_dead_letters", tenant_id, wanted, limit, begin)
         return Page([_view(row) for row in rows], encode_cursor(end))
 
     async def oldest(
         self, tenant_id: int, wanted: DeadLetterFilter, limit: int, cursor: str | None
     ) -> OldestDeadLetters:
         begin = decode_cursor(cursor, DeadLetterPlace) if cursor else _FIRST
-        rows, end = await self._look("oldest", tenant_id, wanted, limit, begin)
+        rows, end = await self._look("oldest_dead_letters", tenant_id, wanted, limit, begin)
         return OldestDeadLetters([_key(tenant_id, row) for row in rows], encode_cursor(end))
 
     async def _look(
@@ -98,11 +98,11 @@ class PostgresDeadLetterStore:
             await connection.execute(self._sql["keep_partitions"])
             await self._forget(connection, key.tenant_id, [key])
             cancelled = await self._cancelled_jobs(connection, key.tenant_id, [key])
-            status = await connection.fetchval(self._sql["lock_execution"], *key)
+            status = await connection.fetchval(self._sql["lock_ended_execution"], *key)
             _check_retried(key, status)
             if cancelled:
                 raise Conflict(_refused(key).reason)
-            around = await connection.fetchrow(self._sql["look_around"], *key)
+            around = await connection.fetchrow(self._sql["check_ended"], *key)
             assert around is not None  # noqa: S101 (it always gives one row)
             if around["being_stopped"]:
                 raise Conflict("a worker has been told to stop it and has not yet: try again in a moment")
@@ -120,11 +120,11 @@ class PostgresDeadLetterStore:
         self, connection: Connection, tenant_id: int, keys: Sequence[ExecutionKey]
     ) -> set[int]:
         jobs = list({key.job_id for key in keys})
-        rows = await connection.fetch(self._sql["hold_jobs"], tenant_id, jobs)
+        rows = await connection.fetch(self._sql["lock_jobs_of_dead_letters"], tenant_id, jobs)
         return {row["id"] for row in rows if row["status"] == JobStatus.CANCELLED}
 
     async def _forget(self, connection: Connection, tenant_id: int, keys: Sequence[ExecutionKey]) -> None:
-        await connection.execute(self._sql["discard"], tenant_id, *_columns(keys))
+        await connection.execute(self._sql["discard_dead_letters"], tenant_id, *_columns(keys))
 
     async def _revive(
         self,
@@ -134,7 +134,7 @@ class PostgresDeadLetterStore:
         ready_at: Sequence[datetime],
     ) -> None:
         if keys:
-            await connection.execute(self._sql["revive"], tenant_id, *_columns(keys), ready_at)
+            await connection.execute(self._sql["revive_ended"], tenant_id, *_columns(keys), ready_at)
 
 
 def _check_retried(key: ExecutionKey, status: str | None) -> None:

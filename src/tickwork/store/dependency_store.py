@@ -120,12 +120,12 @@ class Edges:
         once = [job for job in children if not isinstance(specs[job].schedule, Recurring)]
         if once:
             await self._connection.execute(self._sql["await_parents"], once)
-            await self._connection.execute(self._sql["hold"], once)
+            await self._connection.execute(self._sql["wait_for_parents"], once)
             rows = await self._connection.fetch(self._sql["times_of"], once)
             await self._let_go([row["id"] for row in rows], [row["scheduled_for"] for row in rows])
 
     async def _let_go(self, jobs: Sequence[int], times: Sequence[datetime]) -> None:
-        await self._connection.execute(self._sql["let_go"], jobs, times)
+        await self._connection.execute(self._sql["release_waiting"], jobs, times)
 
     async def _has_begun(self, job: int) -> bool:
         begun: bool = await self._connection.fetchval(self._sql["has_begun"], self._tenant_id, job)

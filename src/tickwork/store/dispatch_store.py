@@ -43,11 +43,11 @@ class PostgresDispatchStore:
         self._sql = queries("dispatch")
 
     async def lanes(self, lanes: Collection[int]) -> list[Lane]:
-        return lanes_of(await self._vital.fetch(self._sql["lanes"], list(lanes)))
+        return lanes_of(await self._vital.fetch(self._sql["find_lanes_by_id"], list(lanes)))
 
     async def forget_slots(self) -> None:
         async with self._database.transaction() as connection:
-            await connection.execute(queries("gate")["forget_slots"])
+            await connection.execute(queries("limiter")["forget_slots"])
 
     @asynccontextmanager
     async def claiming(self) -> AsyncIterator["PostgresClaiming"]:
@@ -110,7 +110,7 @@ class PostgresDispatchStore:
     async def held_by(self, worker_id: int) -> HeldWorks:
         async with self._recovery.transaction() as connection:
             await connection.execute(self._sql["wait_for_handouts"], worker_id)
-            rows = await connection.fetch(self._sql["held_by"], worker_id, self._lead)
+            rows = await connection.fetch(self._sql["running_on_worker"], worker_id, self._lead)
         return HeldWorks([row[0] for row in rows], works_of([row[1:] for row in map(tuple, rows)]))
 
     async def renew(self, seats: Collection[Seat], lease: timedelta) -> Renewal:
@@ -149,12 +149,12 @@ class PostgresDispatchStore:
 
     async def is_being_stopped(self, tenant_id: int, job: int) -> bool:
         (row,) = await self._vital.fetch(self._sql["is_being_stopped"], tenant_id, job)
-        return bool(row["waiting"])
+        return bool(row["waiting_lanes"])
 
 
 class PostgresClaiming(PostgresHanding):
     async def waiting(self, lead: timedelta) -> list[Line]:
-        return [Line(*row) for row in await self._connection.fetch(self._dispatch["waiting"], lead)]
+        return [Line(*row) for row in await self._connection.fetch(self._dispatch["waiting_lanes"], lead)]
 
     async def pick(self, quotas: Mapping[Line, int], lead: timedelta) -> Works:
         return works_of(

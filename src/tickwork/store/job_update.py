@@ -14,7 +14,9 @@ from tickwork.model.job import JobRequest, JobSpec, JobStatus
 from tickwork.model.schedule import Once, count_between, last_of
 from tickwork.schedule.timing import timing_from_text
 from tickwork.store.dependency_store import Edges
-from tickwork.store.job_insert import JobTiming, ensure_lanes, job_timing, lane_name, last_due, runs
+from tickwork.store.job_columns import CHANGE_JOB, JobLane, JobRow, values_of_changed
+from tickwork.store.job_insert import ensure_lanes, lane_name
+from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
 from tickwork.store.rule_membership import Crossed, LockedRule, LockedRules, Membership
@@ -50,7 +52,7 @@ class Change:
     ) -> None:
         job, old_rule = row["id"], self._rules.get(row["rule_id"])
         upcoming = Upcoming(self._connection, self._tenant_id, job)
-        lane = (await ensure_lanes(self._connection, self._tenant_id, [spec]))[lane_name(spec)].id
+        lane = (await ensure_lanes(self._connection, self._tenant_id, [spec]))[lane_name(spec)]
         last = last_due(spec, self._now)
         timing = job_timing(job, spec, self._rules, self._now, self._horizon, last)
         moved = timing.rule_id != row["rule_id"] or (timing.rule_id is None and another_time)
@@ -59,26 +61,24 @@ class Change:
         else:
             await self._hand_out_anew(upcoming, row, old_rule)
             if timing.rule_id is None:
-                timing = timing._replace(scheduled_for=row["scheduled_for"], held=row["held"])
+                timing = timing._replace(scheduled_for=row["scheduled_for"], deferred=row["deferred"])
         if row["overlap"] == "allow" != spec.request.overlap:
             await upcoming.remember_unended(row["lane_id"])
-        await upcoming.move(row["lane_id"], lane, spec.priority)
+        await upcoming.move(row["lane_id"], lane.id, spec.priority)
         await self._update(row, spec, timing, lane, moved)
         if moved:
-            await self._arrive(upcoming, row, timing, lane, spec)
+            await self._arrive(upcoming, row, timing, lane.id, spec)
         elif old_rule:
-            await self._make_up_for_move(upcoming, row, old_rule, lane, spec)
+            await self._make_up_for_move(upcoming, row, old_rule, lane.id, spec)
         await self._go_with(row, spec, timing, ids)
 
     async def _update(
-        self, row: asyncpg.Record, spec: JobSpec, timing: JobTiming, lane: int, moved: bool
+        self, row: asyncpg.Record, spec: JobSpec, timing: JobTiming, lane: JobLane, moved: bool
     ) -> None:
+        changed = JobRow(row["id"], spec, lane, timing, row["followed"])
         await self._connection.execute(
-            self._sql["change_job"],
-            self._tenant_id, row["id"], timing.rule_id, timing.scheduled_for, lane, spec.priority, spec.task,
-            spec.payload, spec.target, spec.timeout, spec.request.overlap, spec.request.on_worker_lost,
-            spec.request.name, spec.request.key, spec.request.tags, spec.definition, timing.held, moved,
-            row["status"], timing.until, runs(spec),
+            CHANGE_JOB,
+            self._tenant_id, row["id"], row["status"], moved, timing.until, runs(spec), *values_of_changed(changed),
         )  # fmt: skip
 
     async def _go_with(
@@ -108,9 +108,9 @@ class Change:
             await upcoming.remember([old_rule.last_at, old_rule.next_at])
             await self._connection.execute(self._sql["note_past_rule"], row["id"], old_rule.id)
             if old_rule.last_at:
-                await self._connection.execute(self._sql["note_extra"], row["id"], old_rule.last_at)
+                await self._connection.execute(self._sql["note_off_schedule"], row["id"], old_rule.last_at)
         else:
-            await self._connection.execute(self._sql["note_extra"], row["id"], row["scheduled_for"])
+            await self._connection.execute(self._sql["note_off_schedule"], row["id"], row["scheduled_for"])
             await upcoming.stop_ahead([row["scheduled_for"]], "cancelled", "rescheduled")
             await upcoming.cancel(row["lane_id"], "rescheduled")
 
@@ -233,7 +233,7 @@ class StatusChange:
     async def _go_on_once(self) -> None:
         row, now = self._row, self._now
         await self._upcoming.unhold(row["lane_id"])
-        if row["held"] and row["scheduled_for"] <= now:
+        if row["deferred"] and row["scheduled_for"] <= now:
             await self._connection.execute(self._sql["make_due"], self._tenant_id, row["id"], now)
             await self._upcoming.add(row["lane_id"], row["priority"], now, Trigger.SCHEDULE)
 

@@ -17,30 +17,32 @@ class PostgresHanding:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._dispatch = queries("dispatch")
-        self._gate = queries("gate")
+        self._limiter = queries("limiter")
 
     async def hold(self, seats: Sequence[Seat]) -> set[int]:
         rows = await self._connection.fetch(
-            self._dispatch["hold_workers"],
+            self._dispatch["lock_workers"],
             [seat.worker_id for seat in seats],
             [seat.connection for seat in seats],
         )
         return {row["id"] for row in rows}
 
     async def lanes(self, lanes: Collection[int]) -> list[Lane]:
-        return lanes_of(await self._connection.fetch(self._dispatch["lanes"], list(lanes)))
+        return lanes_of(await self._connection.fetch(self._dispatch["find_lanes_by_id"], list(lanes)))
 
     async def lock_gates(self, names: Collection[GateName]) -> list[Gate]:
         columns = [[*column] for column in zip(*names, strict=True)]
-        return [_gate(row) for row in await self._connection.fetch(self._gate["lock_gates"], *columns)]
+        return [_gate(row) for row in await self._connection.fetch(self._limiter["lock_limiters"], *columns)]
 
     async def running(self, gates: Sequence[int], *, exactly: bool) -> dict[int, int]:
-        query = self._gate["running" if exactly else "handed_out"]
+        query = self._limiter["running_by_limiter" if exactly else "handed_over_by_limiter"]
         rows = await self._connection.fetch(query, list(gates))
-        return dict.fromkeys(gates, 0) | {row["gate_id"]: row["running"] for row in rows}
+        return dict.fromkeys(gates, 0) | {row["limiter_id"]: row["running"] for row in rows}
 
     async def use_rates(self, used_until: Mapping[int, datetime]) -> None:
-        await self._connection.execute(self._gate["use_rates"], list(used_until), list(used_until.values()))
+        await self._connection.execute(
+            self._limiter["use_rates"], list(used_until), list(used_until.values())
+        )
 
     async def lease(self, worker_id: int, works: Works, slots: Sequence[Slot] = ()) -> int:
         lease: int = await self._connection.fetchval(
@@ -52,7 +54,7 @@ class PostgresHanding:
         )
         if slots:
             await self._connection.execute(
-                self._gate["take_slots"],
+                self._limiter["take_slots"],
                 lease,
                 [slot.gate_id for slot in slots],
                 [slot.places.start + 1 for slot in slots],
@@ -63,7 +65,7 @@ class PostgresHanding:
 
 def lanes_of(rows: Iterable[asyncpg.Record]) -> list[Lane]:
     return [
-        Lane(row["id"], row["tenant_id"], row["queue"], row["task"], terms_from_text(row["terms"]))
+        Lane(row["id"], row["tenant_id"], row["queue"], row["task"], terms_from_text(row["placement"]))
         for row in rows
     ]
 

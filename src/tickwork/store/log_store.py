@@ -51,7 +51,7 @@ class PostgresLogStore:
 
     async def _ends(self, connection: Connection, places: Iterable[_Place]) -> dict[_Place, int]:
         """Up to where each log is kept already: lines before that are a repeat."""
-        rows = await connection.fetch(self._sql["next_lines"], *_arrays(places))
+        rows = await connection.fetch(self._sql["next_log_lines"], *_arrays(places))
         return {
             (ExecutionKey(row["tenant_id"], row["scheduled_for"], row["job_id"]), row["attempt"]): row["next_line"]
             for row in rows
@@ -59,7 +59,7 @@ class PostgresLogStore:
 
     async def _insert(self, connection: Connection, rows: Sequence[tuple[_Place, _Row]]) -> None:
         await connection.execute(
-            self._sql["insert_lines"],
+            self._sql["insert_log_lines"],
             [key.tenant_id for (key, _), _ in rows],
             [key.scheduled_for for (key, _), _ in rows],
             [key.job_id for (key, _), _ in rows],
@@ -69,7 +69,7 @@ class PostgresLogStore:
             [lines for _, (_, _, lines) in rows],
         )
         places = {place for place, _ in rows}
-        await connection.execute(self._sql["forget_oldest_lines"], *_arrays(places), _KEPT)
+        await connection.execute(self._sql["forget_oldest_log_lines"], *_arrays(places), _KEPT)
 
     async def set_progress(self, notes: Sequence[ProgressNote]) -> list[ProgressNote]:
         async with self._database.transaction() as connection:
@@ -102,17 +102,17 @@ class PostgresLogStore:
     async def _lines(
         self, key: ExecutionKey, begin: Position, limit: int, attempt: int | None
     ) -> list[LogEntry]:
-        rows = await self._database.fetch(self._sql["lines"], *key, *begin, attempt, limit)
+        rows = await self._database.fetch(self._sql["log_lines"], *key, *begin, attempt, limit)
         entries = (entry for row in rows for entry in entries_of(row))
         return [entry for entry in entries if (entry.attempt, entry.line) >= begin][:limit]
 
     async def last_lines(self, key: ExecutionKey, attempt: int | None, count: int) -> list[LogEntry]:
         attempts = None if attempt is None else [attempt]
-        rows = await self._database.fetch(self._sql["last_lines"], *key, attempts, count, False)
+        rows = await self._database.fetch(self._sql["last_log_lines"], *key, attempts, count, False)
         return [entry for row in rows for entry in entries_of(row)][-count:]
 
     async def standing(self, key: ExecutionKey) -> Standing | None:
-        row = await self._database.fetchrow(self._sql["standing"], *key)
+        row = await self._database.fetchrow(self._sql["log_standing"], *key)
         if row is None:
             return None
         return Standing(

@@ -78,7 +78,7 @@ class PostgresQueueStore:
         return await self._view(tenant_id, name)
 
     async def loads(self, most: int) -> list[QueueLoad]:
-        rows = await self._database.fetch(queries("dispatch")["waiting"], timedelta(0))
+        rows = await self._database.fetch(queries("dispatch")["waiting_lanes"], timedelta(0))
         lanes = await self._database.fetch(self._sql["queues_of_lanes"], [row["lane_id"] for row in rows])
         queue_of = {lane["id"]: lane["queue"] for lane in lanes}
         measured = {*sorted({*queue_of.values()})[:most]}
@@ -93,9 +93,9 @@ class PostgresQueueStore:
         return view
 
     async def _views(self, tenant_id: int, names: Sequence[str]) -> list[QueueView]:
-        settings = await self._database.fetch(self._sql["settings"], tenant_id, names)
-        running = await self._database.fetch(self._sql["running"], tenant_id, names)
-        lines = await self._database.fetch(self._sql["lines"], tenant_id, names)
+        settings = await self._database.fetch(self._sql["queue_settings"], tenant_id, names)
+        running = await self._database.fetch(self._sql["running_by_queue"], tenant_id, names)
+        lines = await self._database.fetch(self._sql["queue_backlogs"], tenant_id, names)
         backlogs = await self._backlogs([_Line(*line) for line in lines])
         gates = {row["name"]: row for row in settings}
         counts = {row["name"]: row["running"] for row in running}
@@ -109,13 +109,13 @@ class PostgresQueueStore:
             ages[line.queue] = max(line.waited, ages.get(line.queue, 0.0))
         most = min(max(_COUNTED // max(len(ages), 1), _LEAST_COUNTED), DEPTH_LIMIT)
         rows = await self._database.fetch(
-            self._sql["depths"],
+            self._sql["queue_depths"],
             [line.queue for line in lines],
             [line.lane for line in lines],
             [line.priority for line in lines],
             most + 1,
         )
-        return {row["name"]: _Backlog(row["depths"], most, ages[row["name"]]) for row in rows}
+        return {row["name"]: _Backlog(row["queue_depths"], most, ages[row["name"]]) for row in rows}
 
 
 async def refuse_if_full(connection: Connection, lanes: Sequence[int]) -> None:

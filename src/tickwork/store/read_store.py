@@ -126,7 +126,9 @@ class PostgresReadStore:
         return Page([self._job(row) for row in items], encode_cursor(end))
 
     async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
-        rows = await self._database.fetch(queries("dependency")["graph"], tenant_id, job, limit + 1)
+        rows = await self._database.fetch(
+            queries("dependency")["dependency_graph"], tenant_id, job, limit + 1
+        )
         if not rows:
             raise NotFound("job", job_id(job))
         return JobGraph([_graph_job(row) for row in rows[:limit]], truncated=len(rows) > limit)
@@ -138,7 +140,7 @@ class PostgresReadStore:
         execution = _execution(row)
         if execution.waiting_for is not WaitingFor.DEPENDENCY:
             return execution
-        root = await self._database.fetchrow(queries("dependency")["root"], job, scheduled_for, _SEEN)
+        root = await self._database.fetchrow(queries("dependency")["root_of_wait"], job, scheduled_for, _SEEN)
         return msgspec.structs.replace(execution, blocked_by=_blocking(root) if root else None)
 
     async def executions_by_key(self, keys: Sequence[ExecutionKey]) -> list[ExecutionView]:
@@ -193,7 +195,7 @@ class PostgresReadStore:
 
     async def _log_tails(self, key: ExecutionKey, attempts: Sequence[AttemptView]) -> dict[int, list[str]]:
         failed = [each.attempt for each in attempts if each.outcome not in (None, AttemptOutcome.COMPLETED)]
-        rows = await self._database.fetch(queries("log")["last_lines"], *key, failed, _TAIL, True)
+        rows = await self._database.fetch(queries("log")["last_log_lines"], *key, failed, _TAIL, True)
         tails: dict[int, list[str]] = {}
         for row in rows:
             tails.setdefault(row["attempt"], []).extend(entry.text for entry in entries_of(row))

@@ -96,7 +96,7 @@ class PostgresWorkerStore:
             row = await connection.fetchrow(self._sql["lock_worker"], caller.tenant_id, caller.key_id, worker)
             if row is None:
                 raise _gone(worker)
-            rows = await connection.fetch(self._sql["held"], worker)
+            rows = await connection.fetch(self._sql["running_on_rest_worker"], worker)
             await connection.execute(self._sql["close_others"], worker, [row["lease_id"] for row in rows])
             yield RestWorker(_hello(row), row["draining"], _held(rows), [each["begun"] for each in rows])
 

@@ -20,7 +20,7 @@ _AHEAD = 8  # days
 _DAY = timedelta(days=1)
 _MONTH_LABEL = 6  # digits
 _TOGETHER = 10_000  # rows that are deleted in one transaction
-_BELONGINGS = ("forget_dead_letters", "forget_awaited", "forget_extras", "forget_rounds")
+_BELONGINGS = ("forget_dead_letters", "forget_awaited", "forget_off_schedule", "forget_rounds")
 # Whoever comes after one that waits to drop a partition waits, too.
 _BRIEFLY = "SET LOCAL lock_timeout = '1s'"
 _TABLES = ("execution", "attempt", "log")

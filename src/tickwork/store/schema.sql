@@ -36,11 +36,6 @@ CREATE TYPE tickwork.job_status AS ENUM (
     'cancelled'
 );
 
-CREATE TYPE tickwork.on_worker_lost AS ENUM (
-    'retry',
-    'fail'
-);
-
 CREATE TYPE tickwork.overlap AS ENUM (
     'skip',
     'queue',
@@ -201,9 +196,9 @@ BEGIN
         WHERE e.status = 'skipped' AND e.reason LIKE 'parent %'
         RETURNING job_id
     ), noted AS (
-        INSERT INTO tickwork.extra (job_id, scheduled_for, backfill_id)
+        INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for, backfill_id)
         SELECT beside.job_id, x.scheduled_for, x.backfill_id
-        FROM beside JOIN tickwork.extra x ON x.job_id = NEW.job_id AND x.scheduled_for = NEW.scheduled_for
+        FROM beside JOIN tickwork.off_schedule_execution x ON x.job_id = NEW.job_id AND x.scheduled_for = NEW.scheduled_for
         ON CONFLICT DO NOTHING
     )
     SELECT array_agg(job_id) INTO made FROM beside;
@@ -285,7 +280,7 @@ ALTER TABLE ONLY tickwork.lease ALTER COLUMN tenant_ids SET STORAGE EXTERNAL;
 ALTER TABLE ONLY tickwork.lease ALTER COLUMN scheduled_fors SET STORAGE EXTERNAL;
 ALTER TABLE ONLY tickwork.lease ALTER COLUMN job_ids SET STORAGE EXTERNAL;
 
-CREATE FUNCTION tickwork.still_held(lease tickwork.lease, first integer DEFAULT 1, last integer DEFAULT 2147483647) RETURNS TABLE(tenant_id integer, scheduled_for timestamp with time zone, job_id bigint, lane_id integer, priority smallint, attempt integer, started_at timestamp with time zone, place bigint)
+CREATE FUNCTION tickwork.running_of_lease(lease tickwork.lease, first integer DEFAULT 1, last integer DEFAULT 2147483647) RETURNS TABLE(tenant_id integer, scheduled_for timestamp with time zone, job_id bigint, lane_id integer, priority smallint, attempt integer, started_at timestamp with time zone, place bigint)
     LANGUAGE sql STABLE
     AS $$
     SELECT k.tenant_id, k.scheduled_for, k.job_id, e.lane_id, e.priority, e.attempt, e.started_at, k.place
@@ -311,7 +306,7 @@ CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer)
     AS $$
     WITH asked AS MATERIALIZED (
         SELECT j.scheduled_for,
-            j.rule_id IS NOT NULL OR EXISTS (SELECT FROM tickwork.job_past p WHERE p.job_id = j.id OFFSET 0) AS repeats
+            j.rule_id IS NOT NULL OR EXISTS (SELECT FROM tickwork.past_rule p WHERE p.job_id = j.id OFFSET 0) AS repeats
         FROM tickwork.job j WHERE j.id = job
     )
     SELECT e.scheduled_for FROM asked CROSS JOIN LATERAL (
@@ -321,7 +316,7 @@ CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer)
     ) e
     UNION ALL
     SELECT e.scheduled_for FROM asked CROSS JOIN LATERAL (
-        SELECT asked.scheduled_for UNION SELECT x.scheduled_for FROM tickwork.extra x WHERE x.job_id = job
+        SELECT asked.scheduled_for UNION SELECT x.scheduled_for FROM tickwork.off_schedule_execution x WHERE x.job_id = job
     ) due CROSS JOIN LATERAL (
         SELECT scheduled_for, ready_at FROM tickwork.execution
         WHERE NOT asked.repeats AND tenant_id = tenant AND scheduled_for = due.scheduled_for AND job_id = job
@@ -496,7 +491,7 @@ CREATE TABLE tickwork.execution (
     progress bytea,
     followed boolean DEFAULT false NOT NULL,
     CONSTRAINT ended_is_dated CHECK (((status = ANY (ARRAY['pending'::tickwork.execution_status, 'running'::tickwork.execution_status])) = (finished_at IS NULL))),
-    CONSTRAINT running_is_held CHECK (((status <> 'running'::tickwork.execution_status) OR (worker_id IS NOT NULL))),
+    CONSTRAINT running_has_worker CHECK (((status <> 'running'::tickwork.execution_status) OR (worker_id IS NOT NULL))),
     CONSTRAINT waiting_is_pending CHECK (((status = 'pending'::tickwork.execution_status) = (ready_at IS NOT NULL)))
 )
 PARTITION BY RANGE (scheduled_for);
@@ -523,9 +518,8 @@ CREATE TABLE tickwork.job (
     timeout real NOT NULL,
     status tickwork.job_status DEFAULT 'active'::tickwork.job_status NOT NULL,
     overlap tickwork.overlap NOT NULL,
-    on_worker_lost tickwork.on_worker_lost NOT NULL,
     priority smallint NOT NULL,
-    held boolean DEFAULT false NOT NULL,
+    deferred boolean DEFAULT false NOT NULL,
     task text NOT NULL,
     payload bytea NOT NULL,
     target bytea,
@@ -536,7 +530,7 @@ CREATE TABLE tickwork.job (
     followed boolean DEFAULT false NOT NULL,
     depends boolean DEFAULT false NOT NULL,
     CONSTRAINT job_check CHECK (((rule_id IS NULL) <> (scheduled_for IS NULL))),
-    CONSTRAINT job_check1 CHECK (((NOT held) OR (scheduled_for IS NOT NULL))),
+    CONSTRAINT job_check1 CHECK (((NOT deferred) OR (scheduled_for IS NOT NULL))),
     CONSTRAINT job_priority_check CHECK (((priority >= 0) AND (priority <= 3)))
 );
 
@@ -545,7 +539,7 @@ CREATE TABLE tickwork.lane (
     tenant_id integer NOT NULL,
     queue text NOT NULL,
     task text NOT NULL,
-    terms text DEFAULT ''::text NOT NULL
+    placement text DEFAULT ''::text NOT NULL
 );
 
 CREATE VIEW tickwork.execution_view AS
@@ -601,39 +595,6 @@ CREATE VIEW tickwork.execution_view AS
           ORDER BY a.attempt DESC
          LIMIT 1) last ON (true));
 
-CREATE TABLE tickwork.extra (
-    job_id bigint NOT NULL,
-    scheduled_for timestamp with time zone NOT NULL,
-    backfill_id bigint
-);
-
-CREATE TABLE tickwork.gate (
-    id integer NOT NULL,
-    tenant_id integer NOT NULL,
-    kind text NOT NULL,
-    name text NOT NULL,
-    used_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
-    paused boolean DEFAULT false NOT NULL,
-    max_running integer,
-    rate text,
-    max_backlog integer,
-    updated_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
-    CONSTRAINT gate_check CHECK (((kind = 'queue'::text) OR ((NOT paused) AND (max_running IS NULL) AND (rate IS NULL) AND (max_backlog IS NULL)))),
-    CONSTRAINT gate_kind_check CHECK ((kind = ANY (ARRAY['queue'::text, 'key'::text]))),
-    CONSTRAINT gate_max_backlog_check CHECK ((max_backlog > 0)),
-    CONSTRAINT gate_max_running_check CHECK ((max_running > 0))
-)
-WITH (fillfactor='50');
-
-ALTER TABLE tickwork.gate ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME tickwork.gate_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
 CREATE TABLE tickwork.held_by_breaker (
     tenant_id integer NOT NULL,
     destination text NOT NULL,
@@ -650,12 +611,6 @@ CREATE TABLE tickwork.idempotency (
     headers jsonb NOT NULL,
     body bytea NOT NULL,
     created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL
-);
-
-CREATE TABLE tickwork.job_past (
-    job_id bigint NOT NULL,
-    rule_id bigint NOT NULL,
-    until timestamp with time zone NOT NULL
 );
 
 CREATE TABLE tickwork.rule (
@@ -692,11 +647,11 @@ CREATE VIEW tickwork.job_view AS
         CASE
             WHEN ((j.status = 'active'::tickwork.job_status) AND (e.status = ANY (ARRAY['completed'::tickwork.execution_status, 'failed'::tickwork.execution_status, 'cancelled'::tickwork.execution_status]))) THEN (e.status)::text
             WHEN ((j.status = 'active'::tickwork.job_status) AND (j.rule_id IS NOT NULL) AND ((r.next_at IS NULL) OR (j.active_until < r.next_at))) THEN 'completed'::text
-            WHEN ((j.status = 'active'::tickwork.job_status) AND (j.rule_id IS NULL) AND (e.status IS NULL) AND (NOT j.held)) THEN 'completed'::text
+            WHEN ((j.status = 'active'::tickwork.job_status) AND (j.rule_id IS NULL) AND (e.status IS NULL) AND (NOT j.deferred)) THEN 'completed'::text
             ELSE (j.status)::text
         END AS status,
         CASE
-            WHEN ((j.status <> 'active'::tickwork.job_status) OR ((j.rule_id IS NULL) AND (e.status IS NULL) AND (NOT j.held))) THEN NULL::timestamp with time zone
+            WHEN ((j.status <> 'active'::tickwork.job_status) OR ((j.rule_id IS NULL) AND (e.status IS NULL) AND (NOT j.deferred))) THEN NULL::timestamp with time zone
             WHEN (j.rule_id IS NOT NULL) THEN
             CASE
                 WHEN (j.active_until < r.next_at) THEN NULL::timestamp with time zone
@@ -735,6 +690,33 @@ ALTER TABLE tickwork.lease ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE tickwork.limiter (
+    id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    kind text NOT NULL,
+    name text NOT NULL,
+    used_until timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    max_running integer,
+    rate text,
+    max_backlog integer,
+    updated_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    CONSTRAINT limiter_check CHECK (((kind = 'queue'::text) OR ((NOT paused) AND (max_running IS NULL) AND (rate IS NULL) AND (max_backlog IS NULL)))),
+    CONSTRAINT limiter_kind_check CHECK ((kind = ANY (ARRAY['queue'::text, 'key'::text]))),
+    CONSTRAINT limiter_max_backlog_check CHECK ((max_backlog > 0)),
+    CONSTRAINT limiter_max_running_check CHECK ((max_running > 0))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE tickwork.limiter ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.limiter_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE tickwork.log (
     scheduled_for timestamp with time zone NOT NULL,
     job_id bigint NOT NULL,
@@ -753,6 +735,18 @@ CREATE TABLE tickwork.migration (
     checksum text NOT NULL,
     breaking boolean NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE tickwork.off_schedule_execution (
+    job_id bigint NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    backfill_id bigint
+);
+
+CREATE TABLE tickwork.past_rule (
+    job_id bigint NOT NULL,
+    rule_id bigint NOT NULL,
+    until timestamp with time zone NOT NULL
 );
 
 CREATE TABLE tickwork.revocation (
@@ -783,7 +777,7 @@ ALTER TABLE tickwork.rule ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 );
 
 CREATE TABLE tickwork.slot (
-    gate_id integer NOT NULL,
+    limiter_id integer NOT NULL,
     lease_id bigint NOT NULL,
     first integer NOT NULL,
     last integer NOT NULL,
@@ -883,23 +877,11 @@ ALTER TABLE ONLY tickwork.dependency
 ALTER TABLE ONLY tickwork.execution
     ADD CONSTRAINT execution_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
 
-ALTER TABLE ONLY tickwork.extra
-    ADD CONSTRAINT extra_pkey PRIMARY KEY (job_id, scheduled_for);
-
-ALTER TABLE ONLY tickwork.gate
-    ADD CONSTRAINT gate_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY tickwork.gate
-    ADD CONSTRAINT gate_tenant_id_kind_name_key UNIQUE (tenant_id, kind, name);
-
 ALTER TABLE ONLY tickwork.held_by_breaker
     ADD CONSTRAINT held_by_breaker_pkey PRIMARY KEY (tenant_id, destination, priority, scheduled_for, job_id);
 
 ALTER TABLE ONLY tickwork.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant_id, key);
-
-ALTER TABLE ONLY tickwork.job_past
-    ADD CONSTRAINT job_past_pkey PRIMARY KEY (job_id, until);
 
 ALTER TABLE ONLY tickwork.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
@@ -908,16 +890,28 @@ ALTER TABLE ONLY tickwork.lane
     ADD CONSTRAINT lane_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY tickwork.lane
-    ADD CONSTRAINT lane_tenant_id_queue_task_terms_key UNIQUE (tenant_id, queue, task, terms);
+    ADD CONSTRAINT lane_tenant_id_queue_task_placement_key UNIQUE (tenant_id, queue, task, placement);
 
 ALTER TABLE ONLY tickwork.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.limiter
+    ADD CONSTRAINT limiter_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.limiter
+    ADD CONSTRAINT limiter_tenant_id_kind_name_key UNIQUE (tenant_id, kind, name);
 
 ALTER TABLE ONLY tickwork.log
     ADD CONSTRAINT log_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt, first_line);
 
 ALTER TABLE ONLY tickwork.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY tickwork.off_schedule_execution
+    ADD CONSTRAINT off_schedule_execution_pkey PRIMARY KEY (job_id, scheduled_for);
+
+ALTER TABLE ONLY tickwork.past_rule
+    ADD CONSTRAINT past_rule_pkey PRIMARY KEY (job_id, until);
 
 ALTER TABLE ONLY tickwork.revocation
     ADD CONSTRAINT revocation_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
@@ -932,7 +926,7 @@ ALTER TABLE ONLY tickwork.rule
     ADD CONSTRAINT rule_tenant_id_timing_catch_up_key UNIQUE (tenant_id, timing, catch_up);
 
 ALTER TABLE ONLY tickwork.slot
-    ADD CONSTRAINT slot_pkey PRIMARY KEY (gate_id, lease_id, first);
+    ADD CONSTRAINT slot_pkey PRIMARY KEY (limiter_id, lease_id, first);
 
 ALTER TABLE ONLY tickwork.task
     ADD CONSTRAINT task_pkey PRIMARY KEY (tenant_id, name);
@@ -971,11 +965,9 @@ CREATE INDEX execution_queued ON ONLY tickwork.execution USING btree (tenant_id,
 
 CREATE INDEX execution_ready ON ONLY tickwork.execution USING btree (lane_id, priority, ready_at) WHERE (ready_at IS NOT NULL);
 
-CREATE INDEX extra_by_hand ON tickwork.extra USING btree (job_id, scheduled_for) WHERE (backfill_id IS NULL);
-
 CREATE INDEX idempotency_age ON tickwork.idempotency USING btree (created_at);
 
-CREATE INDEX job_held ON tickwork.job USING btree (scheduled_for) WHERE held;
+CREATE INDEX job_deferred ON tickwork.job USING btree (scheduled_for) WHERE deferred;
 
 CREATE UNIQUE INDEX job_key ON tickwork.job USING btree (tenant_id, key) WHERE ((key IS NOT NULL) AND (status <> 'cancelled'::tickwork.job_status));
 
@@ -986,6 +978,8 @@ CREATE INDEX job_of_tenant ON tickwork.job USING btree (tenant_id, id);
 CREATE INDEX job_once ON tickwork.job USING btree (scheduled_for, id) WHERE (rule_id IS NULL);
 
 CREATE INDEX lease_of_worker ON tickwork.lease USING btree (worker_id);
+
+CREATE INDEX off_schedule_execution_manual ON tickwork.off_schedule_execution USING btree (job_id, scheduled_for) WHERE (backfill_id IS NULL);
 
 CREATE INDEX revocation_of_worker ON tickwork.revocation USING btree (worker_id);
 

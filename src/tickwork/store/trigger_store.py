@@ -86,18 +86,18 @@ class PostgresTriggerStore:
 
     async def promote_held(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
         async with self._database.transaction() as connection:
-            rows = await connection.fetch(self._sql["lock_held_jobs"], until, limit)
+            rows = await connection.fetch(self._sql["lock_deferred_jobs"], until, limit)
             await self._promoting.each(rows, partial(self._promote, make_days_for), self._fail_held)
         return len(rows)
 
     async def _promote(self, make_days_for: MakeDays, rows: Sequence[asyncpg.Record]) -> None:
         async with self._database.transaction() as connection:
             await make_days_for(row["scheduled_for"] for row in rows)
-            await connection.execute(self._sql["promote_held_jobs"], [row["id"] for row in rows])
+            await connection.execute(self._sql["promote_deferred_jobs"], [row["id"] for row in rows])
 
     async def _fail_held(self, row: asyncpg.Record, _: Exception) -> None:
         async with self._database.transaction() as connection:
-            await connection.execute(self._sql["fail_held_job"], row["id"])
+            await connection.execute(self._sql["fail_deferred_job"], row["id"])
 
 
 class PostgresFiring(PostgresHanding):

@@ -33,7 +33,7 @@ class Upcoming:
                 )
                 break
             at += _MICROSECOND
-        await self._connection.execute(self._sql["note_extra"], job, at)
+        await self._connection.execute(self._sql["note_off_schedule"], job, at)
         return at
 
     async def add_late(
@@ -60,7 +60,7 @@ class Upcoming:
         be found to be in the way."""
         blocker = await self._unended(fired)
         if blocker:
-            await self._connection.execute(self._sql["note_extra"], self._job[1], blocker)
+            await self._connection.execute(self._sql["note_off_schedule"], self._job[1], blocker)
 
     async def remember_unended(self, lane: int) -> None:
         """What overlapped until now may be in the way from now on."""
@@ -68,10 +68,10 @@ class Upcoming:
 
     async def hold(self, lane: int) -> None:
         """What waits goes on waiting until the job is resumed."""
-        await self._connection.execute(self._sql["hold_waiting"], *self._job, lane)
+        await self._connection.execute(self._sql["pause_waiting"], *self._job, lane)
 
     async def unhold(self, lane: int) -> None:
-        await self._connection.execute(self._sql["unhold_waiting"], *self._job, lane)
+        await self._connection.execute(self._sql["resume_waiting"], *self._job, lane)
 
     async def move(self, lane: int, new_lane: int, priority: int) -> None:
         await self._connection.execute(self._sql["move_waiting"], *self._job, lane, new_lane, priority)
@@ -106,7 +106,7 @@ class Upcoming:
         tenant_id, job = self._job
         sql = queries("run")["skip_due_time"]
         await self._connection.execute(sql, tenant_id, at, job, lane, priority, blocker)
-        await self._connection.execute(self._sql["note_extra"], job, at)
+        await self._connection.execute(self._sql["note_off_schedule"], job, at)
 
     async def _revoke(self, rows: Sequence[asyncpg.Record], reason: str) -> None:
         tenant_id, job = self._job

@@ -37,7 +37,7 @@ class PostgresWhyStore:
         self._sql = queries("why")
 
     async def facts(self, tenant_id: int, job: int, scheduled_for: datetime) -> Facts:
-        row = await self._database.fetchrow(self._sql["execution"], tenant_id, scheduled_for, job)
+        row = await self._database.fetchrow(self._sql["execution_facts"], tenant_id, scheduled_for, job)
         if row is None:
             raise NotFound("execution", execution_id(job, scheduled_for))
         facts = _facts(row, job)
@@ -64,16 +64,18 @@ class PostgresWhyStore:
         )
 
     async def _awaited(self, key: ExecutionKey) -> list[asyncpg.Record]:
-        return await self._database.fetch(self._sql["awaited"], key.job_id, key.scheduled_for, _MOST_AWAITED)
+        return await self._database.fetch(
+            self._sql["awaited_parents"], key.job_id, key.scheduled_for, _MOST_AWAITED
+        )
 
     async def _gates(self, tenant_id: int, facts: Facts) -> dict[tuple[str, str], asyncpg.Record]:
         keys = [limit.key for limit in facts.terms.limits]
-        rows = await self._database.fetch(self._sql["gates"], tenant_id, facts.queue, keys)
+        rows = await self._database.fetch(self._sql["limiters_of_lane"], tenant_id, facts.queue, keys)
         return {(row["kind"], row["name"]): row for row in rows}
 
     async def _limit(self, gate: asyncpg.Record, limit: Limit) -> LimitInForce:
-        rows = await self._database.fetch(queries("gate")["running"], [gate["id"]])
-        holders = await self._database.fetch(self._sql["holders"], gate["id"], NAMED)
+        rows = await self._database.fetch(queries("limiter")["running_by_limiter"], [gate["id"]])
+        holders = await self._database.fetch(self._sql["running_under_limiter"], gate["id"], NAMED)
         return LimitInForce(
             kind=gate["kind"],
             name=gate["name"],
@@ -89,14 +91,19 @@ class PostgresWhyStore:
             return None
         destination = destination_of(msgspec.json.decode(row["target"], type=HttpTarget).url)
         held = await self._database.fetchrow(
-            self._sql["breaker"], key.tenant_id, destination, row["priority"], key.scheduled_for, key.job_id
+            self._sql["breaker_of_execution"],
+            key.tenant_id,
+            destination,
+            row["priority"],
+            key.scheduled_for,
+            key.job_id,
         )
         return BrokenDestination(*held) if held else None
 
     async def _workers(self, tenant_id: int, task: str) -> list[LiveWorker]:
-        rows = await self._database.fetch(self._sql["workers"], tenant_id, task, _MOST_WORKERS)
+        rows = await self._database.fetch(self._sql["candidate_workers"], tenant_id, task, _MOST_WORKERS)
         holding = await self._database.fetch(
-            self._sql["holding"], [row["id"] for row in rows if row["offers_task"]]
+            self._sql["running_by_worker"], [row["id"] for row in rows if row["offers_task"]]
         )
         return [_worker(row, [held for held in holding if held["worker_id"] == row["id"]]) for row in rows]
 
@@ -104,9 +111,9 @@ class PostgresWhyStore:
         if row["ready_at"] is None:
             return 0
         (found,) = await self._database.fetch(
-            self._sql["ahead"], row["lane_id"], row["priority"], row["ready_at"], AHEAD_LIMIT + 1
+            self._sql["count_ahead"], row["lane_id"], row["priority"], row["ready_at"], AHEAD_LIMIT + 1
         )
-        ahead: int = found["ahead"]
+        ahead: int = found["count_ahead"]
         return ahead
 
 
@@ -125,7 +132,7 @@ def _facts(row: asyncpg.Record, job: int) -> Facts:
         worker=row["worker"],
         task=row["task"],
         queue=row["queue"],
-        terms=terms_from_text(row["terms"]),
+        terms=terms_from_text(row["placement"]),
         job=job_id(job),
         job_paused=row["job_paused"],
         queue_paused=False,
@@ -149,7 +156,7 @@ def _limits(terms: Terms, queue: asyncpg.Record | None) -> list[tuple[str, Limit
 def _worker(row: asyncpg.Record, holding: Sequence[asyncpg.Record]) -> LiveWorker:
     used: defaultdict[str, float] = defaultdict(float)
     for held in holding:
-        for name, amount in terms_from_text(held["terms"]).resources.items():
+        for name, amount in terms_from_text(held["placement"]).resources.items():
             used[name] += held["count"] * amount
     return LiveWorker(
         id=worker_id(row["id"]),

@@ -132,9 +132,9 @@ async def test_a_queue_on_which_nothing_is_set_leaves_nothing_behind(
     await client.put("/v1/queues/mail", json={"max_running": 1})
     await client.post("/v1/queues/mail/pause")
     await client.put("/v1/queues/mail", json={})
-    assert await connection.fetchval("SELECT count(*) FROM tickwork.gate") == 1
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.limiter") == 1
     assert (await client.post("/v1/queues/mail/resume")).json() == {"name": "mail", **IDLE}
-    assert await connection.fetchval("SELECT count(*) FROM tickwork.gate") == 0
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.limiter") == 0
     assert (await client.post("/v1/queues/mail/resume")).status_code == 404
 
 

@@ -115,7 +115,7 @@ def _due_in(observed: ObservedHistory, span: _Span) -> list[datetime]:
     if span.state.rule is not None:
         return observed.oracle(span.state.schedule, span.state.active_from + _MOMENT, end)
     at = span.state.scheduled_for
-    return [at] if at and not span.state.held else []
+    return [at] if at and not span.state.deferred else []
 
 
 def _was_to_be_fired(observed: ObservedHistory, span: _Span, at: datetime) -> bool:

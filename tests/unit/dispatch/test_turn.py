@@ -9,7 +9,7 @@ from tickwork.dispatch.claim_order import CREDIT, Turns
 def _serve(turns: Turns[str], weights: dict[str, float], count: int) -> Counter[str]:
     served: Counter[str] = Counter()
     for _ in range(count):
-        first = turns.first(weights)
+        first = min(weights, key=turns.tag)
         turns.give(first, 1, weights[first])
         served[first] += 1
     return served

@@ -95,13 +95,13 @@ CREATE TABLE tickwork.lane (
     task text NOT NULL,
     -- JSON: what a job asks for beyond its queue and its task: resources, labels, limits by key, its fair share. As a
     -- part of the lane it costs executions nothing, nor jobs that ask for nothing.
-    terms text NOT NULL DEFAULT '',
-    UNIQUE (tenant_id, queue, task, terms)
+    placement text NOT NULL DEFAULT '',
+    UNIQUE (tenant_id, queue, task, placement)
 );
 
 -- A thing that is limited: a queue, with its settings, or a key that jobs name, for which each of them says how much.
 -- Its row is the lock for handing out under it.
-CREATE TABLE tickwork.gate (
+CREATE TABLE tickwork.limiter (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     tenant_id integer NOT NULL,
     kind text NOT NULL CHECK (kind IN ('queue', 'key')),
@@ -160,7 +160,6 @@ CREATE TABLE tickwork.zone_data (
 
 CREATE TYPE tickwork.job_status AS ENUM ('active', 'paused', 'completed', 'failed', 'cancelled');
 CREATE TYPE tickwork.overlap AS ENUM ('skip', 'queue', 'allow', 'replace');
-CREATE TYPE tickwork.on_worker_lost AS ENUM ('retry', 'fail');
 
 -- What to run, when, and under which policies. A sequence of its own lets a batch have its ids before its rows.
 CREATE SEQUENCE tickwork.job_id;
@@ -179,9 +178,8 @@ CREATE TABLE tickwork.job (
     timeout real NOT NULL,
     status tickwork.job_status NOT NULL DEFAULT 'active',
     overlap tickwork.overlap NOT NULL,
-    on_worker_lost tickwork.on_worker_lost NOT NULL,
     priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 3),
-    held boolean NOT NULL DEFAULT false,  -- due beyond the partitions that exist: its execution comes later
+    deferred boolean NOT NULL DEFAULT false,  -- due beyond the partitions that exist: its execution is created later
     task text NOT NULL,
     payload bytea NOT NULL,             -- JSON
     target bytea,                       -- JSON: the HTTP call
@@ -192,17 +190,17 @@ CREATE TABLE tickwork.job (
     followed boolean NOT NULL DEFAULT false,  -- other jobs depend on it
     depends boolean NOT NULL DEFAULT false,   -- it depends on others; with a rule, it runs once in each of their rounds
     CHECK ((rule_id IS NULL) <> (scheduled_for IS NULL)),
-    CHECK (NOT held OR scheduled_for IS NOT NULL)
+    CHECK (NOT deferred OR scheduled_for IS NOT NULL)
 );
 CREATE INDEX job_of_rule ON tickwork.job (rule_id, priority, id) WHERE rule_id IS NOT NULL;
 CREATE INDEX job_of_tenant ON tickwork.job (tenant_id, id);
 CREATE UNIQUE INDEX job_key ON tickwork.job (tenant_id, key) WHERE key IS NOT NULL AND status <> 'cancelled';
-CREATE INDEX job_held ON tickwork.job (scheduled_for) WHERE held;
+CREATE INDEX job_deferred ON tickwork.job (scheduled_for) WHERE deferred;
 -- One-time jobs are deleted with their history: retention finds them by their due time.
 CREATE INDEX job_once ON tickwork.job (scheduled_for, id) WHERE rule_id IS NULL;
 
 -- The rules that a job belonged to before: where to look for its history.
-CREATE TABLE tickwork.job_past (
+CREATE TABLE tickwork.past_rule (
     job_id bigint NOT NULL,
     rule_id bigint NOT NULL,
     until timestamptz NOT NULL,
@@ -252,7 +250,7 @@ CREATE TABLE tickwork.execution (
     followed boolean NOT NULL DEFAULT false,  -- as its job was, or since others wait for it
     PRIMARY KEY (tenant_id, scheduled_for, job_id),
     CONSTRAINT waiting_is_pending CHECK ((status = 'pending') = (ready_at IS NOT NULL)),
-    CONSTRAINT running_is_held CHECK (status <> 'running' OR worker_id IS NOT NULL),
+    CONSTRAINT running_has_worker CHECK (status <> 'running' OR worker_id IS NOT NULL),
     CONSTRAINT ended_is_dated CHECK ((status IN ('pending', 'running')) = (finished_at IS NULL))
 ) PARTITION BY RANGE (scheduled_for);
 CREATE INDEX execution_ready ON tickwork.execution (lane_id, priority, ready_at) WHERE ready_at IS NOT NULL;
@@ -261,13 +259,13 @@ CREATE INDEX execution_queued ON tickwork.execution (tenant_id, job_id)
 
 -- Executions that no rule made: run now, backfilled, moved. With the rounds they list all executions of a job without
 -- an index by job on the hot table.
-CREATE TABLE tickwork.extra (
+CREATE TABLE tickwork.off_schedule_execution (
     job_id bigint NOT NULL,
     scheduled_for timestamptz NOT NULL,
-    backfill_id bigint,  -- the backfill that made it; null: run by hand, or moved
+    backfill_id bigint,  -- the backfill that made it; null: a manual run, or moved
     PRIMARY KEY (job_id, scheduled_for)
 );
-CREATE INDEX extra_by_hand ON tickwork.extra (job_id, scheduled_for) WHERE backfill_id IS NULL;
+CREATE INDEX off_schedule_execution_manual ON tickwork.off_schedule_execution (job_id, scheduled_for) WHERE backfill_id IS NULL;
 
 CREATE TYPE tickwork.attempt_outcome AS ENUM
     ('completed', 'failed', 'lost', 'snoozed', 'returned', 'cancelled', 'held');
@@ -372,14 +370,14 @@ ALTER TABLE tickwork.lease ALTER COLUMN tenant_ids SET STORAGE EXTERNAL,
     ALTER COLUMN scheduled_fors SET STORAGE EXTERNAL, ALTER COLUMN job_ids SET STORAGE EXTERNAL;
 CREATE INDEX lease_of_worker ON tickwork.lease (worker_id);
 
--- Which part of a lease counts under a gate: as long as the lease is there, and of it what is still running. A slot is
+-- Which part of a lease counts under a limiter: as long as the lease is there, and of it what is still running. A slot is
 -- nothing of its own that could be forgotten when a worker dies.
 CREATE TABLE tickwork.slot (
-    gate_id integer NOT NULL,
+    limiter_id integer NOT NULL,
     lease_id bigint NOT NULL,
     first integer NOT NULL,  -- subscripts of the lease's arrays
     last integer NOT NULL CHECK (last >= first),
-    PRIMARY KEY (gate_id, lease_id, first)
+    PRIMARY KEY (limiter_id, lease_id, first)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 -- Stop requests for executions in a worker's hands, until that worker has been told.
@@ -397,7 +395,7 @@ CREATE INDEX revocation_of_worker ON tickwork.revocation (worker_id);
 -- Of what a worker was handed in one go, or of a part of it, the executions that are still in its hands. What stands for
 -- all of a lease is read once, not for each. As one SELECT that is STABLE it becomes a part of the query that asks;
 -- OFFSET 0 and + 0: from the lease to its executions, each by its whole key, never the other way round, nor from the job.
-CREATE FUNCTION tickwork.still_held(lease tickwork.lease, first integer DEFAULT 1, last integer DEFAULT 2147483647)
+CREATE FUNCTION tickwork.running_of_lease(lease tickwork.lease, first integer DEFAULT 1, last integer DEFAULT 2147483647)
 RETURNS TABLE (
     tenant_id integer, scheduled_for timestamptz, job_id bigint, lane_id integer, priority smallint, attempt integer,
     started_at timestamptz, place bigint  -- the subscript in the lease's arrays
@@ -499,7 +497,7 @@ CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer)
 LANGUAGE sql STABLE AS $$
     WITH asked AS MATERIALIZED (
         SELECT j.scheduled_for,
-            j.rule_id IS NOT NULL OR EXISTS (SELECT FROM tickwork.job_past p WHERE p.job_id = j.id OFFSET 0) AS repeats
+            j.rule_id IS NOT NULL OR EXISTS (SELECT FROM tickwork.past_rule p WHERE p.job_id = j.id OFFSET 0) AS repeats
         FROM tickwork.job j WHERE j.id = job
     )
     SELECT e.scheduled_for FROM asked CROSS JOIN LATERAL (
@@ -509,7 +507,7 @@ LANGUAGE sql STABLE AS $$
     ) e
     UNION ALL
     SELECT e.scheduled_for FROM asked CROSS JOIN LATERAL (
-        SELECT asked.scheduled_for UNION SELECT x.scheduled_for FROM tickwork.extra x WHERE x.job_id = job
+        SELECT asked.scheduled_for UNION SELECT x.scheduled_for FROM tickwork.off_schedule_execution x WHERE x.job_id = job
     ) due CROSS JOIN LATERAL (
         SELECT scheduled_for, ready_at FROM tickwork.execution
         WHERE NOT asked.repeats AND tenant_id = tenant AND scheduled_for = due.scheduled_for AND job_id = job
@@ -653,9 +651,9 @@ BEGIN
         WHERE e.status = 'skipped' AND e.reason LIKE 'parent %'
         RETURNING job_id
     ), noted AS (
-        INSERT INTO tickwork.extra (job_id, scheduled_for, backfill_id)
+        INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for, backfill_id)
         SELECT beside.job_id, x.scheduled_for, x.backfill_id
-        FROM beside JOIN tickwork.extra x ON x.job_id = NEW.job_id AND x.scheduled_for = NEW.scheduled_for
+        FROM beside JOIN tickwork.off_schedule_execution x ON x.job_id = NEW.job_id AND x.scheduled_for = NEW.scheduled_for
         ON CONFLICT DO NOTHING
     )
     SELECT array_agg(job_id) INTO made FROM beside;
@@ -766,9 +764,9 @@ SELECT j.id, j.tenant_id, j.rule_id, j.name, j.key, j.task, j.priority, j.tags, 
     CASE WHEN j.status = 'active' AND e.status IN ('completed', 'failed', 'cancelled') THEN e.status::text
          WHEN j.status = 'active' AND j.rule_id IS NOT NULL
              AND (r.next_at IS NULL OR j.active_until < r.next_at) THEN 'completed'
-         WHEN j.status = 'active' AND j.rule_id IS NULL AND e.status IS NULL AND NOT j.held THEN 'completed'  -- long ago
+         WHEN j.status = 'active' AND j.rule_id IS NULL AND e.status IS NULL AND NOT j.deferred THEN 'completed'  -- long ago
          ELSE j.status::text END AS status,
-    CASE WHEN j.status <> 'active' OR (j.rule_id IS NULL AND e.status IS NULL AND NOT j.held) THEN NULL
+    CASE WHEN j.status <> 'active' OR (j.rule_id IS NULL AND e.status IS NULL AND NOT j.deferred) THEN NULL
          WHEN j.rule_id IS NOT NULL THEN CASE WHEN j.active_until < r.next_at THEN NULL ELSE r.next_at END
          WHEN j.depends AND e.ready_at = 'infinity' THEN NULL
          WHEN e.finished_at IS NULL AND e.started_at IS NULL THEN j.scheduled_for END AS next_run_at

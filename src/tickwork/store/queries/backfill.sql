@@ -69,7 +69,7 @@ CROSS JOIN LATERAL (
 -- what they were skipped for is remembered; counting the dead letters has them locked before their executions, as
 -- everybody does.
 WITH remembered AS (
-    INSERT INTO tickwork.extra (job_id, scheduled_for)
+    INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for)
     SELECT $2, e.blocked_by FROM unnest($3::timestamptz[]) AS at CROSS JOIN LATERAL (
         SELECT blocked_by FROM tickwork.execution
         WHERE tenant_id = $1 AND scheduled_for = at AND job_id = $2 AND $6::text = 'failed' AND status = 'skipped'
@@ -105,7 +105,7 @@ WITH remembered AS (
 ), made AS (
     SELECT scheduled_for FROM again UNION ALL SELECT scheduled_for FROM new
 ), noted AS (
-    INSERT INTO tickwork.extra (job_id, scheduled_for, backfill_id) SELECT $2, scheduled_for, $7 FROM made
+    INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for, backfill_id) SELECT $2, scheduled_for, $7 FROM made
     ON CONFLICT (job_id, scheduled_for) DO UPDATE SET backfill_id = excluded.backfill_id
 )
 SELECT scheduled_for FROM made;

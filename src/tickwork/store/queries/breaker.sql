@@ -4,7 +4,7 @@ SELECT tenant_id, destination, state, since, failures_in_a_row, window_at, calls
     failed_probes, probe, probe_at, pace, look_at, touched_at, tickwork.clock() AS now
 FROM tickwork.breaker;
 
--- name: make
+-- name: make_breakers
 -- Begins to count the calls of destinations that have just failed.
 INSERT INTO tickwork.breaker (tenant_id, destination, state, since, window_at, pace, look_at, touched_at)
 SELECT tenant_id, destination, 'closed', tickwork.clock(), tickwork.clock(), $3, tickwork.clock(), tickwork.clock()
@@ -12,7 +12,7 @@ FROM unnest($1::int[], $2::text[]) AS k (tenant_id, destination)
 ORDER BY tenant_id, destination
 ON CONFLICT DO NOTHING;
 
--- name: lock
+-- name: lock_breakers
 -- Locks breakers, in one order for all, to decide about them.
 SELECT tenant_id, destination, state, since, failures_in_a_row, window_at, calls, failures, reason, last_error,
     failed_probes, probe, probe_at, pace, look_at, touched_at, tickwork.clock() AS now
@@ -21,7 +21,7 @@ WHERE (tenant_id, destination) IN (SELECT * FROM unnest($1::int[], $2::text[]))
 ORDER BY tenant_id, destination
 FOR UPDATE;
 
--- name: take_due
+-- name: take_due_breakers
 -- Locks breakers of which some time has come, leaving those that others hold.
 SELECT tenant_id, destination, state, since, failures_in_a_row, window_at, calls, failures, reason, last_error,
     failed_probes, probe, probe_at, pace, look_at, touched_at, tickwork.clock() AS now
@@ -30,18 +30,18 @@ WHERE look_at <= tickwork.clock()
 ORDER BY look_at LIMIT $1
 FOR UPDATE SKIP LOCKED;
 
--- name: write
+-- name: write_breaker
 -- What a locked breaker becomes.
 UPDATE tickwork.breaker
 SET state = $3, since = $4, failures_in_a_row = $5, window_at = $6, calls = $7, failures = $8, reason = $9,
     last_error = $10, failed_probes = $11, probe = $12, probe_at = $13, pace = $14, look_at = $15, touched_at = $16
 WHERE tenant_id = $1 AND destination = $2;
 
--- name: forget
+-- name: forget_breaker
 -- A locked breaker that is of no use any more.
 DELETE FROM tickwork.breaker WHERE tenant_id = $1 AND destination = $2;
 
--- name: touch
+-- name: touch_breakers
 -- Locks the breakers that are about to hold something, so that they are not forgotten and look at it in time. One that
 -- was forgotten this moment is made anew, closed: it lets go at once.
 INSERT INTO tickwork.breaker AS b (tenant_id, destination, state, since, window_at, pace, look_at, touched_at)
@@ -53,7 +53,7 @@ ON CONFLICT (tenant_id, destination) DO UPDATE
 SET touched_at = excluded.touched_at,
     look_at = least(b.look_at, greatest(b.probe_at, tickwork.clock() + interval '1 second'));
 
--- name: hold
+-- name: hold_executions
 -- Remembers which executions wait for which breaker.
 INSERT INTO tickwork.held_by_breaker (tenant_id, destination, priority, scheduled_for, job_id)
 SELECT e.tenant_id, k.destination, e.priority, e.scheduled_for, e.job_id
@@ -62,7 +62,7 @@ JOIN tickwork.execution e
     ON e.tenant_id = ANY(ARRAY[k.tenant_id]) AND e.scheduled_for = k.scheduled_for AND e.job_id = k.job_id
 ON CONFLICT DO NOTHING;
 
--- name: drop_released
+-- name: forget_released
 -- Executions that no longer wait for this breaker: they ended, went on after an edit, or wait for their job's resumption.
 DELETE FROM tickwork.held_by_breaker h
 WHERE h.tenant_id = $1 AND h.destination = $2 AND NOT EXISTS (
@@ -71,7 +71,7 @@ WHERE h.tenant_id = $1 AND h.destination = $2 AND NOT EXISTS (
         AND e.ready_at IS NOT DISTINCT FROM 'infinity' AND j.status <> 'paused'
     OFFSET 0);
 
--- name: let_go
+-- name: release_held
 -- Lets some of those that wait go on, by priority and then by time. Whatever is being steered just now is left alone.
 WITH free AS (
     SELECT h.tenant_id, h.destination, h.priority, h.scheduled_for, h.job_id

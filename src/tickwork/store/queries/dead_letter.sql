@@ -1,4 +1,4 @@
--- name: newest
+-- name: newest_dead_letters
 -- One page of dead letters, latest first. It looks through a bounded number, so that a rare filter gives short pages,
 -- not a slow one.
 WITH seen AS (
@@ -36,7 +36,7 @@ LEFT JOIN LATERAL (
 ) last ON true
 ORDER BY page.failed_at DESC, page.scheduled_for DESC, page.job_id DESC;
 
--- name: oldest
+-- name: oldest_dead_letters
 -- The keys of dead letters that a filter lets through, earliest first, looking through a bounded number.
 WITH seen AS (
     (SELECT * FROM tickwork.dead_letter
@@ -80,26 +80,26 @@ JOIN tickwork.dead_letter d ON d.tenant_id = $1 AND d.scheduled_for = k.schedule
 ORDER BY d.scheduled_for, d.job_id
 FOR UPDATE OF d;
 
--- name: hold_jobs
+-- name: lock_jobs_of_dead_letters
 -- Jobs as they are until the commit: none is paused, changed or cancelled meanwhile.
 SELECT id, status::text AS status FROM tickwork.job
 WHERE tenant_id = $1 AND id = ANY($2::bigint[])
 ORDER BY id
 FOR SHARE;
 
--- name: discard
+-- name: discard_dead_letters
 -- Forgets dead letters; their executions stay as they are.
 DELETE FROM tickwork.dead_letter d
 USING unnest($2::timestamptz[], $3::bigint[]) AS k (scheduled_for, job_id)
 WHERE d.tenant_id = $1 AND d.scheduled_for = k.scheduled_for AND d.job_id = k.job_id;
 
--- name: lock_execution
+-- name: lock_ended_execution
 -- Locks one execution that may have to begin anew.
 SELECT status::text FROM tickwork.execution
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
 FOR UPDATE;
 
--- name: look_around
+-- name: check_ended
 -- Whether a worker has yet to let go of an execution, and whether it became a dead letter since that was looked for.
 SELECT
     EXISTS (SELECT FROM tickwork.revocation WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3)
@@ -108,11 +108,11 @@ SELECT
         AS failed_since,
     tickwork.clock() AS now;
 
--- name: revive
+-- name: revive_ended
 -- Ended executions begin anew as their jobs are now, with all their attempts before them and fenced off from the
 -- earlier ones. Those of a paused job wait for its resumption, those that wait for other jobs go on doing so. What they were cancelled waiting for is remembered.
 WITH remembered AS (
-    INSERT INTO tickwork.extra (job_id, scheduled_for)
+    INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for)
     SELECT e.job_id, e.blocked_by FROM unnest($2::timestamptz[], $3::bigint[]) AS k (scheduled_for, job_id)
     CROSS JOIN LATERAL (
         SELECT job_id, blocked_by FROM tickwork.execution

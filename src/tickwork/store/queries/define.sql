@@ -1,27 +1,27 @@
 -- name: ensure_lanes
 -- Makes the lanes that do not exist yet.
-INSERT INTO tickwork.lane (tenant_id, queue, task, terms)
-SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[]) AS l (queue, task, terms)
+INSERT INTO tickwork.lane (tenant_id, queue, task, placement)
+SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[]) AS l (queue, task, placement)
 ORDER BY 2, 3, 4
 ON CONFLICT DO NOTHING;
 
--- name: ensure_gates
--- Makes the gates of keys that no job has named before.
-INSERT INTO tickwork.gate (tenant_id, kind, name)
+-- name: ensure_limiters
+-- Makes the limiters of keys that no job has named before.
+INSERT INTO tickwork.limiter (tenant_id, kind, name)
 SELECT $1, 'key', key FROM unnest($2::text[]) AS key
 ORDER BY key
 ON CONFLICT DO NOTHING;
 
 -- name: find_lanes
--- The lanes of these queues and tasks, on these terms, and whether only so much may wait in the queue.
-SELECT l.id, l.queue, l.task, l.terms, g.max_backlog IS NOT NULL AS is_bounded
-FROM unnest($2::text[], $3::text[], $4::text[]) AS wanted (queue, task, terms)
+-- The lanes of these queues and tasks, with these placements, and whether only so much may wait in the queue.
+SELECT l.id, l.queue, l.task, l.placement, g.max_backlog IS NOT NULL AS is_bounded
+FROM unnest($2::text[], $3::text[], $4::text[]) AS wanted (queue, task, placement)
 CROSS JOIN LATERAL (
     SELECT * FROM tickwork.lane
-    WHERE tenant_id = $1 AND queue = wanted.queue AND task = wanted.task AND terms = wanted.terms
+    WHERE tenant_id = $1 AND queue = wanted.queue AND task = wanted.task AND placement = wanted.placement
     OFFSET 0
 ) l
-LEFT JOIN tickwork.gate g ON g.tenant_id = l.tenant_id AND g.kind = 'queue' AND g.name = l.queue;
+LEFT JOIN tickwork.limiter g ON g.tenant_id = l.tenant_id AND g.kind = 'queue' AND g.name = l.queue;
 
 -- name: ensure_rules
 -- Makes the rules that do not exist yet.
@@ -54,27 +54,7 @@ UPDATE tickwork.rule SET next_at = $2 WHERE id = $1 AND next_at IS NULL;
 -- Numbers for new jobs.
 SELECT nextval('tickwork.job_id') AS id FROM generate_series(1, $1);
 
--- name: insert_jobs
--- Writes new jobs; of a column that is the same for all of them, one value was sent.
-INSERT INTO tickwork.job
-    (tenant_id, active_from, created_at, updated_at, id, rule_id, scheduled_for, active_until, held, lane_id, timeout,
-     overlap, on_worker_lost, priority, task, payload, target, name, key, tags, definition, followed, depends)
-SELECT $1, $2, $2, $2, id, tickwork.each($4::bigint[], rule_id), tickwork.each($5::timestamptz[], scheduled_for),
-    tickwork.each($6::timestamptz[], active_until), tickwork.each($7::boolean[], held),
-    tickwork.each($8::int[], lane_id), tickwork.each($9::real[], timeout),
-    tickwork.each($10::text[], overlap)::tickwork.overlap,
-    tickwork.each($11::text[], on_worker_lost)::tickwork.on_worker_lost, tickwork.each($12::smallint[], priority),
-    tickwork.each($13::text[], task), tickwork.each($14::bytea[], payload), tickwork.each($15::bytea[], target),
-    tickwork.each($16::text[], name), tickwork.each($17::text[], key), tickwork.each($18::text[], tags)::text[],
-    tickwork.each($19::bytea[], definition), tickwork.each($20::boolean[], followed),
-    tickwork.each($21::boolean[], depends)
-FROM unnest($3::bigint[], $4::bigint[], $5::timestamptz[], $6::timestamptz[], $7::boolean[], $8::int[], $9::real[],
-            $10::text[], $11::text[], $12::smallint[], $13::text[], $14::bytea[], $15::bytea[], $16::text[],
-            $17::text[], $18::text[], $19::bytea[], $20::boolean[], $21::boolean[])
-    AS c (id, rule_id, scheduled_for, active_until, held, lane_id, timeout, overlap, on_worker_lost, priority, task,
-          payload, target, name, key, tags, definition, followed, depends);
-
--- name: insert_executions
+-- name: insert_first_executions
 -- Writes what is due of new jobs: it waits for a worker, or for those its job depends on.
 INSERT INTO tickwork.execution
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
@@ -97,7 +77,7 @@ SELECT j.* FROM (SELECT DISTINCT unnest($2::text[]) AS key) wanted CROSS JOIN LA
 
 -- name: lock_jobs_by_key
 -- Locks the jobs that have these keys: each is found by its key, and then they are locked in the order of their ids.
-SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, key, active_from, active_until,
+SELECT id, rule_id, scheduled_for, lane_id, priority, status, deferred, version, definition, key, active_from, active_until,
     overlap::text,
     followed, depends
 FROM tickwork.job
@@ -117,7 +97,7 @@ SELECT rule_id FROM tickwork.job WHERE tenant_id = $1 AND id = $2;
 
 -- name: lock_job
 -- Locks a job to change it.
-SELECT id, rule_id, scheduled_for, lane_id, priority, status, held, version, definition, active_from, active_until,
+SELECT id, rule_id, scheduled_for, lane_id, priority, status, deferred, version, definition, active_from, active_until,
     runs_left, overlap::text, followed, depends
 FROM tickwork.job WHERE tenant_id = $1 AND id = $2
 FOR UPDATE;
@@ -140,34 +120,23 @@ WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = $3 AND finished_at IS N
 
 -- name: make_due
 -- The time of a job that is due once passed while it was paused: now is the time.
-UPDATE tickwork.job SET scheduled_for = $3, held = false WHERE tenant_id = $1 AND id = $2;
-
--- name: change_job
--- Gives a job a new definition.
-UPDATE tickwork.job
-SET rule_id = $3, scheduled_for = $4, lane_id = $5, priority = $6, task = $7, payload = $8, target = $9,
-    timeout = $10, overlap = $11, on_worker_lost = $12, name = $13, key = $14, tags = $15, definition = $16,
-    held = $17, active_from = CASE WHEN $18 THEN tickwork.clock() ELSE active_from END,
-    active_until = CASE WHEN $18 THEN $20 ELSE active_until END,
-    runs_left = CASE WHEN $18 THEN $21 ELSE runs_left END,
-    version = version + 1, updated_at = tickwork.clock(), status = $19
-WHERE tenant_id = $1 AND id = $2;
+UPDATE tickwork.job SET scheduled_for = $3, deferred = false WHERE tenant_id = $1 AND id = $2;
 
 -- name: note_past_rule
 -- Remembers which rule a job belonged to, for its history.
-INSERT INTO tickwork.job_past (job_id, rule_id, until) VALUES ($1, $2, tickwork.clock()) ON CONFLICT DO NOTHING;
+INSERT INTO tickwork.past_rule (job_id, rule_id, until) VALUES ($1, $2, tickwork.clock()) ON CONFLICT DO NOTHING;
 
--- name: note_extra
+-- name: note_off_schedule
 -- Remembers an execution that no rule made.
-INSERT INTO tickwork.extra (job_id, scheduled_for) VALUES ($1, $2) ON CONFLICT DO NOTHING;
+INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for) VALUES ($1, $2) ON CONFLICT DO NOTHING;
 
 -- name: remember_unended
 -- Remembers, of a job whose executions overlapped until now, all that have not ended: they wait, or are in workers' hands.
-INSERT INTO tickwork.extra (job_id, scheduled_for)
+INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for)
 SELECT $2, at FROM tickwork.waiting_times($1, $2, $3) AS at
 UNION
 SELECT e.job_id, e.scheduled_for
-FROM tickwork.lease l CROSS JOIN LATERAL tickwork.still_held(l) AS e
+FROM tickwork.lease l CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e
 WHERE $2 = ANY(l.job_ids) AND e.job_id = $2
 ON CONFLICT DO NOTHING;
 
@@ -221,7 +190,7 @@ FROM taken
 WHERE e.tenant_id = ANY(ARRAY[taken.tenant_id]) AND e.scheduled_for = taken.scheduled_for AND e.job_id = taken.job_id
 RETURNING taken.scheduled_for, taken.attempt, taken.worker_id;
 
--- name: hold_waiting
+-- name: pause_waiting
 -- Lets the waiting executions of a job wait until it is resumed, whatever else they waited for. isfinite, here and below:
 -- what waits is looked up by its key, never looked for among all that waits.
 UPDATE tickwork.execution e SET ready_at = 'infinity', reason = NULL
@@ -229,7 +198,7 @@ FROM (SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM tickwork.waitin
 WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job_id = o.job_id
     AND isfinite(e.ready_at) IS NOT NULL;
 
--- name: unhold_waiting
+-- name: resume_waiting
 -- Lets the waiting executions of a job go on, except those that wait for other jobs.
 UPDATE tickwork.execution e SET ready_at = greatest(e.scheduled_for, tickwork.clock()), reason = NULL
 FROM (SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM tickwork.waiting_times($1, $2, $3) AS at OFFSET 0) o

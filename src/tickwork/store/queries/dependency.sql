@@ -1,6 +1,6 @@
 -- name: find_parents
 -- Jobs that others may depend on: when they repeat, and whether it is known how one that is due once has ended, if so.
-SELECT j.id, j.status::text AS status, r.timing, r.catch_up, j.rule_id IS NOT NULL OR j.held OR e.found AS is_known
+SELECT j.id, j.status::text AS status, r.timing, r.catch_up, j.rule_id IS NOT NULL OR j.deferred OR e.found AS is_known
 FROM tickwork.job j
 LEFT JOIN tickwork.rule r ON r.id = j.rule_id
 LEFT JOIN LATERAL (
@@ -59,7 +59,7 @@ WHERE c.id = begun.child_id AND c.rule_id IS NOT NULL AND begun.at >= c.active_f
 SELECT tickwork.await_parents(ARRAY(
     SELECT id FROM tickwork.job WHERE id = ANY($1::bigint[]) AND rule_id IS NULL), NULL, false);
 
--- name: hold
+-- name: wait_for_parents
 -- The waiting executions of jobs that are due once go on waiting, if there is something to wait for.
 UPDATE tickwork.execution e SET ready_at = 'infinity'
 FROM (
@@ -68,7 +68,7 @@ FROM (
 WHERE e.tenant_id = ANY(ARRAY[j.tenant_id]) AND e.scheduled_for = j.scheduled_for AND e.job_id = j.id
     AND e.status = 'pending' AND e.ready_at IS DISTINCT FROM 'infinity' AND tickwork.is_waiting(j.id, j.scheduled_for);
 
--- name: let_go
+-- name: release_waiting
 -- Executions of these jobs that have nothing more to wait for become ready, unless their job is paused.
 UPDATE tickwork.execution e SET ready_at = greatest(e.scheduled_for, tickwork.clock())
 FROM (
@@ -117,7 +117,7 @@ WITH RECURSIVE follower AS (
     FROM follower f WHERE c.id = f.id AND c.id <> $1 AND c.rule_id = $2
     RETURNING c.id
 )
-INSERT INTO tickwork.job_past (job_id, rule_id, until) SELECT id, $2, tickwork.clock() FROM moved
+INSERT INTO tickwork.past_rule (job_id, rule_id, until) SELECT id, $2, tickwork.clock() FROM moved
 ON CONFLICT DO NOTHING;
 
 -- name: look_at_unsure
@@ -145,7 +145,7 @@ WHERE a.child_id = k.child_id AND a.child_at = k.child_at AND a.parent_id = k.pa
 -- Lets those go on, or skips them, whose parents were found to have ended.
 SELECT tickwork.count_ended();
 
--- name: root
+-- name: root_of_wait
 -- Of all that an execution waits for, directly or through others, one that has ended otherwise than it must; up to so many
 -- are looked at, the nearest first.
 WITH RECURSIVE way AS (
@@ -164,7 +164,7 @@ CROSS JOIN LATERAL (
 ) e
 LIMIT 1;
 
--- name: graph
+-- name: dependency_graph
 -- A job with all that depend on each other around it, the nearest first, up to so many, and how each stands in the latest
 -- round of its rule, or in the only one.
 WITH RECURSIVE kin AS (

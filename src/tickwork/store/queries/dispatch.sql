@@ -1,8 +1,8 @@
--- name: lanes
+-- name: find_lanes_by_id
 -- What the executions of these lanes have in common.
-SELECT id, tenant_id, queue, task, terms FROM tickwork.lane WHERE id = ANY($1::int[]);
+SELECT id, tenant_id, queue, task, placement FROM tickwork.lane WHERE id = ANY($1::int[]);
 
--- name: waiting
+-- name: waiting_lanes
 -- The lines in which something waits that is due, or nearly: by leaps from each to the next, however long they are.
 WITH RECURSIVE line AS (
     (SELECT lane_id, priority, ready_at FROM tickwork.execution
@@ -48,7 +48,7 @@ FOR UPDATE SKIP LOCKED;
 UPDATE tickwork.execution SET status = 'failed', ready_at = NULL, finished_at = tickwork.clock(), reason = $4
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND finished_at IS NULL;
 
--- name: hold_workers
+-- name: lock_workers
 -- Of the given workers, those that may still be handed work on this connection; they stay so until the commit.
 SELECT w.id
 FROM tickwork.worker w
@@ -105,14 +105,14 @@ RETURNING id, connection;
 -- Whoever hands something to this worker has it locked: a commit that nobody waits for any more is over after this.
 SELECT FROM tickwork.worker WHERE id = $1 FOR UPDATE;
 
--- name: held_by
+-- name: running_on_worker
 -- What a worker holds and has not ended, with all that is needed to run it. When it was to begin is not known any more,
 -- but it was not handed over sooner than the lead before.
 SELECT l.id AS lease_id, e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt,
     tickwork.micros(greatest(e.scheduled_for, tickwork.clock() + $2::interval)) AS ready_at, j.task, j.payload, j.target, j.timeout,
     e.priority, CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
 FROM tickwork.lease l
-CROSS JOIN LATERAL tickwork.still_held(l) AS e
+CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j
 WHERE l.worker_id = $1;
 

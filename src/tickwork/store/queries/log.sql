@@ -3,7 +3,7 @@
 -- serve all attempts: there is not room for one each.
 SELECT pg_advisory_xact_lock(7741, bucket) FROM unnest($1::int[]) bucket;
 
--- name: next_lines
+-- name: next_log_lines
 -- Where the logs of attempts go on; nothing for executions that are no longer kept.
 SELECT c.tenant_id, c.scheduled_for, c.job_id, c.attempt,
     coalesce((
@@ -19,12 +19,12 @@ CROSS JOIN LATERAL (
     OFFSET 0
 ) kept;
 
--- name: insert_lines
+-- name: insert_log_lines
 -- Keeps chunks of lines.
 INSERT INTO tickwork.log (tenant_id, scheduled_for, job_id, attempt, first_line, line_count, lines)
 SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::int[], $7::bytea[]);
 
--- name: forget_oldest_lines
+-- name: forget_oldest_log_lines
 -- Of each attempt only the newest chunks are kept, so many bytes in all.
 DELETE FROM tickwork.log l
 USING (
@@ -66,7 +66,7 @@ WITH said AS MATERIALIZED (
 )
 SELECT number FROM said WHERE number NOT IN (SELECT number FROM free);
 
--- name: lines
+-- name: log_lines
 -- Chunks of an execution's log from a place on that hold at least so many lines, if there are as many.
 SELECT attempt, first_line, lines FROM (
     SELECT attempt, first_line, lines, sum(wanted) OVER (ORDER BY attempt, first_line) - wanted AS wanted_before
@@ -85,7 +85,7 @@ SELECT attempt, first_line, lines FROM (
 WHERE wanted_before < $7
 ORDER BY attempt, first_line;
 
--- name: last_lines
+-- name: last_log_lines
 -- The last chunks that hold at least so many lines: of each attempt, or of all together.
 SELECT attempt, first_line, lines FROM (
     SELECT attempt, first_line, lines,
@@ -98,7 +98,7 @@ SELECT attempt, first_line, lines FROM (
 WHERE lines_after < $5
 ORDER BY attempt, first_line;
 
--- name: standing
+-- name: log_standing
 -- How an execution stands and how far its log goes, for those who follow it.
 SELECT e.status::text AS status, e.attempt, e.progress, tickwork.clock() - e.finished_at AS ended_for,
     last.attempt AS last_attempt, last.next_line

@@ -3,7 +3,7 @@
 SELECT name FROM (
     SELECT queue AS name FROM tickwork.lane WHERE tenant_id = $1 AND queue > $2
     UNION
-    SELECT name FROM tickwork.gate WHERE tenant_id = $1 AND kind = 'queue' AND name > $2
+    SELECT name FROM tickwork.limiter WHERE tenant_id = $1 AND kind = 'queue' AND name > $2
 ) known
 ORDER BY name
 LIMIT $3;
@@ -11,14 +11,14 @@ LIMIT $3;
 -- name: is_queue
 -- Whether a job has named the queue, or somebody set it.
 SELECT EXISTS (SELECT FROM tickwork.lane WHERE tenant_id = $1 AND queue = $2)
-    OR EXISTS (SELECT FROM tickwork.gate WHERE tenant_id = $1 AND kind = 'queue' AND name = $2) AS known;
+    OR EXISTS (SELECT FROM tickwork.limiter WHERE tenant_id = $1 AND kind = 'queue' AND name = $2) AS known;
 
--- name: settings
+-- name: queue_settings
 -- The settings of those of a tenant's queues that have any.
-SELECT name, paused, max_running, rate, max_backlog FROM tickwork.gate
+SELECT name, paused, max_running, rate, max_backlog FROM tickwork.limiter
 WHERE tenant_id = $1 AND kind = 'queue' AND name = ANY($2::text[]);
 
--- name: lines
+-- name: queue_backlogs
 -- The lines of a tenant's queues in which something is due and waits, and for how long the oldest has.
 SELECT l.queue, l.id AS lane_id, level.priority,
     extract(epoch FROM tickwork.clock() - oldest.ready_at)::float8 AS waited
@@ -35,7 +35,7 @@ WHERE l.tenant_id = $1 AND l.queue = ANY($2::text[]);
 -- The queues that lanes belong to.
 SELECT id, queue FROM tickwork.lane WHERE id = ANY($1::int[]);
 
--- name: depths
+-- name: queue_depths
 -- How much waits in each queue, given its lines, up to so many: the urgent ones are counted first.
 SELECT q.queue AS name, counted.depths
 FROM (SELECT DISTINCT queue FROM unnest($1::text[]) AS named (queue)) q
@@ -59,18 +59,18 @@ CROSS JOIN LATERAL (
     ) seen
 ) counted;
 
--- name: running
+-- name: running_by_queue
 -- How many executions of each queue are in workers' hands.
 SELECT l.queue AS name, count(*) AS running
 FROM tickwork.lease s
-CROSS JOIN LATERAL tickwork.still_held(s) AS e
+CROSS JOIN LATERAL tickwork.running_of_lease(s) AS e
 JOIN tickwork.lane l ON l.id = e.lane_id
 WHERE e.tenant_id = $1 AND l.queue = ANY($2::text[])
 GROUP BY l.queue;
 
 -- name: set_queue
 -- Gives a queue its limits. Under a faster rate nobody waits for what was used up under the old one.
-INSERT INTO tickwork.gate AS g (tenant_id, kind, name, max_running, rate, max_backlog)
+INSERT INTO tickwork.limiter AS g (tenant_id, kind, name, max_running, rate, max_backlog)
 VALUES ($1, 'queue', $2, $3, $4, $5)
 ON CONFLICT (tenant_id, kind, name) DO UPDATE
 SET max_running = excluded.max_running, rate = excluded.rate, max_backlog = excluded.max_backlog,
@@ -79,32 +79,32 @@ RETURNING g.id;
 
 -- name: pause_queue
 -- Nothing more of a queue is handed out. Who is handing out under it has its row locked: this waits for that.
-INSERT INTO tickwork.gate (tenant_id, kind, name, paused) VALUES ($1, 'queue', $2, true)
+INSERT INTO tickwork.limiter (tenant_id, kind, name, paused) VALUES ($1, 'queue', $2, true)
 ON CONFLICT (tenant_id, kind, name) DO UPDATE SET paused = true, updated_at = tickwork.clock();
 
 -- name: resume_queue
 -- A queue goes on.
-UPDATE tickwork.gate SET paused = false, updated_at = tickwork.clock()
+UPDATE tickwork.limiter SET paused = false, updated_at = tickwork.clock()
 WHERE tenant_id = $1 AND kind = 'queue' AND name = $2;
 
 -- name: forget_queue
 -- A queue on which nothing is set needs no row: nobody has to look at it.
-DELETE FROM tickwork.gate
+DELETE FROM tickwork.limiter
 WHERE tenant_id = $1 AND kind = 'queue' AND name = $2 AND NOT paused
     AND max_running IS NULL AND rate IS NULL AND max_backlog IS NULL;
 
 -- name: drop_slots
--- What was counted under a gate is counted anew.
-DELETE FROM tickwork.slot WHERE gate_id = $1;
+-- What was counted under a limiter is counted anew.
+DELETE FROM tickwork.slot WHERE limiter_id = $1;
 
 -- name: count_running
--- From now on, what is in workers' hands already counts under the gate of its queue: each stretch of a lease is a slot.
-INSERT INTO tickwork.slot (gate_id, lease_id, first, last)
+-- From now on, what is in workers' hands already counts under the limiter of its queue: each stretch of a lease is a slot.
+INSERT INTO tickwork.slot (limiter_id, lease_id, first, last)
 SELECT $1, lease_id, min(place), max(place)
 FROM (
     SELECT s.id AS lease_id, e.place, e.place - row_number() OVER (PARTITION BY s.id ORDER BY e.place) AS stretch
     FROM tickwork.lease s
-    CROSS JOIN LATERAL tickwork.still_held(s) AS e
+    CROSS JOIN LATERAL tickwork.running_of_lease(s) AS e
     JOIN tickwork.lane l ON l.id = e.lane_id
     WHERE e.tenant_id = $2 AND l.queue = $3
 ) held
@@ -112,7 +112,7 @@ GROUP BY lease_id, stretch;
 
 -- name: bounded_lanes
 -- The lanes of queues in which only so much may wait.
-SELECT l.id FROM tickwork.gate g
+SELECT l.id FROM tickwork.limiter g
 JOIN tickwork.lane l ON l.tenant_id = g.tenant_id AND l.queue = g.name
 WHERE g.kind = 'queue' AND g.max_backlog IS NOT NULL;
 
@@ -136,5 +136,5 @@ FROM (
     FROM unnest($1::int[]) AS each (lane_id) JOIN tickwork.lane l ON l.id = each.lane_id
     GROUP BY l.tenant_id, l.queue
 ) wanted
-JOIN tickwork.gate g ON g.tenant_id = wanted.tenant_id AND g.kind = 'queue' AND g.name = wanted.queue
+JOIN tickwork.limiter g ON g.tenant_id = wanted.tenant_id AND g.kind = 'queue' AND g.name = wanted.queue
 WHERE g.max_backlog IS NOT NULL;

@@ -140,7 +140,7 @@ WITH seen AS (
         (SELECT j.tenant_id, r.scheduled_for, j.id AS job_id
          FROM tickwork.job j
          CROSS JOIN LATERAL (
-             SELECT j.rule_id UNION SELECT p.rule_id FROM tickwork.job_past p WHERE p.job_id = j.id
+             SELECT j.rule_id UNION SELECT p.rule_id FROM tickwork.past_rule p WHERE p.job_id = j.id
          ) belonged
          CROSS JOIN LATERAL (
              SELECT scheduled_for FROM tickwork.round
@@ -159,7 +159,7 @@ WITH seen AS (
              AND u.next_at < $2 AND u.next_at >= $4 AND u.next_at <= $5)
         UNION ALL
         (SELECT $1, x.scheduled_for, x.job_id
-         FROM tickwork.extra x
+         FROM tickwork.off_schedule_execution x
          WHERE x.job_id = $3 AND x.scheduled_for < $2 AND x.scheduled_for >= $4 AND x.scheduled_for <= $5
          ORDER BY x.scheduled_for DESC LIMIT $6)
         UNION ALL
@@ -190,7 +190,7 @@ ORDER BY page.scheduled_for DESC;
 SELECT r.scheduled_for, r.missed_until, r.missed, r.reason
 FROM tickwork.job j
 CROSS JOIN LATERAL (
-    SELECT j.rule_id UNION SELECT p.rule_id FROM tickwork.job_past p WHERE p.job_id = j.id
+    SELECT j.rule_id UNION SELECT p.rule_id FROM tickwork.past_rule p WHERE p.job_id = j.id
 ) belonged
 CROSS JOIN LATERAL (
     SELECT scheduled_for, missed_until, missed, reason FROM tickwork.round
@@ -218,9 +218,9 @@ SELECT w.*, tickwork.clock() AS now,
     (SELECT jsonb_object_agg(used.name, used.amount) FROM (
         SELECT need.key AS name, sum(need.value::float8) AS amount
         FROM tickwork.lease l
-        CROSS JOIN LATERAL tickwork.still_held(l) AS e
-        JOIN tickwork.lane ON lane.id = e.lane_id AND lane.terms <> ''
-        CROSS JOIN LATERAL jsonb_each_text(lane.terms::jsonb -> 'resources') AS need
+        CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e
+        JOIN tickwork.lane ON lane.id = e.lane_id AND lane.placement <> ''
+        CROSS JOIN LATERAL jsonb_each_text(lane.placement::jsonb -> 'resources') AS need
         WHERE l.worker_id = w.id AND w.resources <> '{}'
         GROUP BY need.key
     ) used) AS resources_used

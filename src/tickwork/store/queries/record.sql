@@ -17,12 +17,12 @@ FROM (
 WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
     AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running';
 
--- name: hold_jobs
+-- name: lock_jobs_of_attempts
 -- Jobs as they are until the commit, before what comes back to them is locked, as everybody does: a pause is wholly
 -- before, and is seen, or wholly after, and finds what waits. + 0: each is looked up, the others are not walked through.
 SELECT FROM tickwork.job WHERE id = ANY($1::bigint[]) ORDER BY id + 0 FOR KEY SHARE;
 
--- name: lock_held
+-- name: lock_running
 -- Locks executions whose attempt did not complete, with what decides how they go on. A lost attempt has no number:
 -- whichever the dead worker held is meant.
 SELECT e.tenant_id, e.scheduled_for, e.job_id, e.attempt, e.failures, e.losses, e.started_at, e.worker_id,

@@ -18,7 +18,7 @@ WITH RECURSIVE way AS (
 )
 SELECT coalesce(
     (SELECT max(scheduled_for) FROM way WHERE finished_at IS NULL),
-    (SELECT max(x.scheduled_for) FROM tickwork.extra x
+    (SELECT max(x.scheduled_for) FROM tickwork.off_schedule_execution x
      WHERE x.job_id = $2 AND x.backfill_id IS NULL AND EXISTS (
          SELECT FROM tickwork.execution other
          WHERE other.tenant_id = $1 AND other.scheduled_for = x.scheduled_for AND other.job_id = $2

@@ -89,7 +89,7 @@ FROM (
     ) unended
     UNION ALL
     SELECT j.tenant_id, x.job_id, true, x.scheduled_for
-    FROM tickwork.extra x JOIN tickwork.job j ON j.id = x.job_id
+    FROM tickwork.off_schedule_execution x JOIN tickwork.job j ON j.id = x.job_id
     WHERE x.job_id = ANY($5::bigint[]) AND x.backfill_id IS NULL AND EXISTS (
         SELECT FROM tickwork.execution e
         WHERE e.tenant_id = j.tenant_id AND e.scheduled_for = x.scheduled_for AND e.job_id = x.job_id
@@ -129,7 +129,7 @@ FROM (
     ) unended
     UNION ALL
     SELECT j.tenant_id, x.job_id, true, x.scheduled_for
-    FROM tickwork.extra x JOIN tickwork.job j ON j.id = x.job_id
+    FROM tickwork.off_schedule_execution x JOIN tickwork.job j ON j.id = x.job_id
     WHERE x.job_id = ANY($5::bigint[]) AND x.backfill_id IS NULL AND EXISTS (
         SELECT FROM tickwork.execution e
         WHERE e.tenant_id = j.tenant_id AND e.scheduled_for = x.scheduled_for AND e.job_id = x.job_id
@@ -153,7 +153,7 @@ WITH RECURSIVE blocker AS (
     SELECT tenant_id, scheduled_for, job_id FROM blocker
     UNION
     SELECT b.tenant_id, x.scheduled_for, x.job_id FROM blocker b CROSS JOIN LATERAL (
-        SELECT scheduled_for, job_id FROM tickwork.extra WHERE job_id = b.job_id AND backfill_id IS NULL
+        SELECT scheduled_for, job_id FROM tickwork.off_schedule_execution WHERE job_id = b.job_id AND backfill_id IS NULL
         OFFSET 0
     ) x
 ), ended AS (
@@ -213,7 +213,7 @@ FROM (
         )
         SELECT scheduled_for FROM way WHERE finished_at IS NULL AND scheduled_for <> q.scheduled_for
     ), (
-        SELECT max(x.scheduled_for) FROM tickwork.extra x
+        SELECT max(x.scheduled_for) FROM tickwork.off_schedule_execution x
         WHERE x.job_id = q.job_id AND x.backfill_id IS NULL AND x.scheduled_for < q.scheduled_for AND EXISTS (
             SELECT FROM tickwork.execution other
             WHERE other.tenant_id = q.tenant_id AND other.scheduled_for = x.scheduled_for AND other.job_id = q.job_id
@@ -239,7 +239,7 @@ WHERE e.tenant_id = ANY(ARRAY[free.tenant_id]) AND e.scheduled_for = free.schedu
 -- its time, because the job was moved or held, begins anew; any other stands, and says nothing of what was in its way:
 -- that is remembered besides.
 WITH remembered AS (
-    INSERT INTO tickwork.extra (job_id, scheduled_for)
+    INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for)
     SELECT job_id, blocked_by FROM unnest($3::text::bigint[], $7::timestamptz[]) AS c (job_id, blocked_by)
     WHERE blocked_by IS NOT NULL
     ON CONFLICT DO NOTHING
@@ -283,17 +283,17 @@ INSERT INTO tickwork.round (rule_id, scheduled_for, missed, missed_until, reason
 SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::int[], $4::timestamptz[], $5::text[])
 ON CONFLICT DO NOTHING;
 
--- name: lock_held_jobs
+-- name: lock_deferred_jobs
 -- Locks one-time jobs whose time comes near or has passed; a paused one waits for its resumption.
 SELECT id, scheduled_for FROM tickwork.job
-WHERE held AND scheduled_for < $1 AND status <> 'paused'
+WHERE deferred AND scheduled_for < $1 AND status <> 'paused'
 ORDER BY scheduled_for LIMIT $2
 FOR UPDATE SKIP LOCKED;
 
--- name: promote_held_jobs
+-- name: promote_deferred_jobs
 -- Gives one-time jobs their executions.
 WITH promoted AS (
-    UPDATE tickwork.job SET held = false WHERE id = ANY($1::bigint[])
+    UPDATE tickwork.job SET deferred = false WHERE id = ANY($1::bigint[])
     RETURNING *
 )
 INSERT INTO tickwork.execution
@@ -302,9 +302,9 @@ SELECT tenant_id, scheduled_for, id, lane_id, priority, 'schedule', 'pending',
     CASE WHEN depends AND tickwork.is_waiting(id, scheduled_for) THEN 'infinity' ELSE scheduled_for END, followed
 FROM promoted WHERE status = 'active';
 
--- name: fail_held_job
+-- name: fail_deferred_job
 -- Sets aside a one-time job that cannot be given its execution.
-UPDATE tickwork.job SET held = false, status = 'failed', updated_at = tickwork.clock(), version = version + 1
+UPDATE tickwork.job SET deferred = false, status = 'failed', updated_at = tickwork.clock(), version = version + 1
 WHERE id = $1;
 
 -- name: zone_data

@@ -16,7 +16,7 @@ SELECT NOT EXISTS (SELECT FROM (
                        WHERE scheduled_for >= $1 AND scheduled_for < $2 AND ready_at IS NOT NULL
                        ORDER BY lane_id, priority, ready_at LIMIT 1
                    ) waiting)
-    AND NOT EXISTS (SELECT FROM tickwork.lease l CROSS JOIN LATERAL tickwork.still_held(l) AS e
+    AND NOT EXISTS (SELECT FROM tickwork.lease l CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e
                     WHERE e.scheduled_for >= $1 AND e.scheduled_for < $2)
     AND NOT EXISTS (SELECT FROM tickwork.backfill
                     WHERE begin_at < $2 AND end_at >= $1
@@ -30,10 +30,10 @@ DELETE FROM tickwork.round WHERE ctid = ANY(ARRAY(
     ) old
     LIMIT $3));
 
--- name: forget_extras
--- Extra runs whose executions are about to go.
-DELETE FROM tickwork.extra WHERE ctid = ANY(ARRAY(
-    SELECT ctid FROM tickwork.extra WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3));
+-- name: forget_off_schedule
+-- Off-schedule executions that are about to go.
+DELETE FROM tickwork.off_schedule_execution WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM tickwork.off_schedule_execution WHERE scheduled_for >= $1 AND scheduled_for < $2 LIMIT $3));
 
 -- name: give_up_rounds
 -- Rounds of the past that wait for others to complete: nobody has seen to those for as long as history is kept. Those
@@ -71,7 +71,7 @@ DELETE FROM tickwork.worker WHERE ended_at < tickwork.clock() - $1::interval;
 -- name: lock_past_jobs
 -- Locks some jobs that were due one time before the history that is kept, in the order of their times.
 SELECT scheduled_for, id FROM tickwork.job
-WHERE rule_id IS NULL AND (scheduled_for, id) > ($1, $2) AND scheduled_for < tickwork.clock() - $3::interval AND NOT held
+WHERE rule_id IS NULL AND (scheduled_for, id) > ($1, $2) AND scheduled_for < tickwork.clock() - $3::interval AND NOT deferred
 ORDER BY scheduled_for, id
 LIMIT $4
 FOR UPDATE SKIP LOCKED;
@@ -85,11 +85,11 @@ WITH gone AS (
             SELECT FROM tickwork.execution e
             WHERE e.tenant_id = j.tenant_id AND e.scheduled_for = j.scheduled_for AND e.job_id = j.id
             OFFSET 0)
-        AND NOT EXISTS (SELECT FROM tickwork.extra x WHERE x.job_id = j.id OFFSET 0)
+        AND NOT EXISTS (SELECT FROM tickwork.off_schedule_execution x WHERE x.job_id = j.id OFFSET 0)
         AND NOT EXISTS (SELECT FROM tickwork.dependency d WHERE d.parent_id = j.id OFFSET 0)
     RETURNING id
 ), past AS (
-    DELETE FROM tickwork.job_past WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
+    DELETE FROM tickwork.past_rule WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
 )
 DELETE FROM tickwork.dependency WHERE child_id = ANY(ARRAY(SELECT id FROM gone));
 

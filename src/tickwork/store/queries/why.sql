@@ -1,8 +1,8 @@
--- name: execution
+-- name: execution_facts
 -- An execution with what may hold it; the execution of its job that it waits for is looked up by its whole key.
 SELECT e.status::text AS status, e.scheduled_for, CASE WHEN isfinite(e.ready_at) THEN e.ready_at END AS ready_at,
     coalesce(e.ready_at = 'infinity', false) AS is_held, e.attempt, e.started_at, e.finished_at, e.reason, e.priority,
-    e.lane_id, l.queue, l.task, l.terms, j.status = 'paused' AS job_paused, j.target, w.name AS worker,
+    e.lane_id, l.queue, l.task, l.placement, j.status = 'paused' AS job_paused, j.target, w.name AS worker,
     e.blocked_by, blocker.status AS blocker_status, tickwork.clock() AS now
 FROM tickwork.execution e
 JOIN tickwork.lane l ON l.id = e.lane_id
@@ -15,7 +15,7 @@ LEFT JOIN LATERAL (
 ) blocker ON true
 WHERE e.tenant_id = $1 AND e.scheduled_for = $2 AND e.job_id = $3;
 
--- name: awaited
+-- name: awaited_parents
 -- What an execution depends on and what that depends on in turn, as far as it has not ended as it must: the nearest
 -- first, up to so many, with how each of them stands.
 WITH RECURSIVE way AS (
@@ -33,29 +33,29 @@ LEFT JOIN LATERAL (
     OFFSET 0
 ) e ON true;
 
--- name: breaker
+-- name: breaker_of_execution
 -- The circuit breaker of a destination, if this execution waits for it.
 SELECT b.destination, b.reason, b.last_error, CASE WHEN b.state = 'open' THEN b.probe_at END AS probe_at
 FROM tickwork.held_by_breaker h
 JOIN tickwork.breaker b ON b.tenant_id = h.tenant_id AND b.destination = h.destination
 WHERE h.tenant_id = $1 AND h.destination = $2 AND h.priority = $3 AND h.scheduled_for = $4 AND h.job_id = $5;
 
--- name: gates
+-- name: limiters_of_lane
 -- A queue with its settings, and keys.
 SELECT g.id, g.kind, g.name, g.paused, g.max_running, g.rate, greatest(g.used_until, tickwork.clock()) AS used_until
-FROM tickwork.gate g
+FROM tickwork.limiter g
 WHERE g.tenant_id = $1 AND (g.kind = 'queue' AND g.name = $2 OR g.kind = 'key' AND g.name = ANY($3::text[]));
 
--- name: holders
--- Some of the executions that run under a gate.
+-- name: running_under_limiter
+-- Some of the executions that run under a limiter.
 SELECT e.job_id, e.scheduled_for
 FROM tickwork.slot s
 JOIN tickwork.lease l ON l.id = s.lease_id
-CROSS JOIN LATERAL tickwork.still_held(l, s.first, s.last) AS e
-WHERE s.gate_id = $1
+CROSS JOIN LATERAL tickwork.running_of_lease(l, s.first, s.last) AS e
+WHERE s.limiter_id = $1
 LIMIT $2;
 
--- name: workers
+-- name: candidate_workers
 -- Workers that live and may serve a tenant, those that offer a task first.
 SELECT w.id, w.name, w.draining, w.queues, w.labels, w.resources, w.slots, $2::text = ANY(w.tasks) AS offers_task
 FROM tickwork.worker w
@@ -63,16 +63,16 @@ WHERE w.ended_at IS NULL AND w.lease_until > tickwork.clock() AND (w.tenant_id =
 ORDER BY offers_task DESC, w.id
 LIMIT $3;
 
--- name: holding
--- What workers hold, by the terms of its lanes.
-SELECT s.worker_id, l.terms, count(*) AS count
+-- name: running_by_worker
+-- What workers hold, by the placement of its lanes.
+SELECT s.worker_id, l.placement, count(*) AS count
 FROM tickwork.lease s
-CROSS JOIN LATERAL tickwork.still_held(s) AS e
+CROSS JOIN LATERAL tickwork.running_of_lease(s) AS e
 JOIN tickwork.lane l ON l.id = e.lane_id
 WHERE s.worker_id = ANY($1::int[])
-GROUP BY s.worker_id, l.terms;
+GROUP BY s.worker_id, l.placement;
 
--- name: ahead
+-- name: count_ahead
 -- How many are before an execution in its line, up to so many.
 SELECT count(*) AS ahead FROM (
     SELECT FROM tickwork.execution WHERE lane_id = $1 AND priority = $2 AND ready_at < $3 LIMIT $4

@@ -16,14 +16,14 @@ SELECT name, tasks, queues, weights, slots, labels, resources, draining FROM tic
 WHERE tenant_id = $1 AND coalesce(key_id, $2) = $2 AND id = $3 AND connection = 0 AND ended_at IS NULL
 FOR NO KEY UPDATE;
 
--- name: held
+-- name: running_on_rest_worker
 -- What a worker that speaks plain REST holds, one execution to each lease, with all that is needed to run it.
 SELECT l.id AS lease_id, e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt,
     tickwork.micros(e.scheduled_for) AS ready_at, j.task, j.payload, j.target, j.timeout, e.priority,
     CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents,
     e.started_at IS NOT NULL AS begun
 FROM tickwork.lease l
-CROSS JOIN LATERAL tickwork.still_held(l) AS e
+CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j
 WHERE l.worker_id = $1
 ORDER BY l.id;

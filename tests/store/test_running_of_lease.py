@@ -18,7 +18,7 @@ SELECT $1, $2, $3, 1, 2, 'schedule', $4::tickwork.execution_status, $5, CASE WHE
 _LEASE = "INSERT INTO tickwork.lease (worker_id, tenant_ids, scheduled_fors, job_ids) VALUES ($1, $2, $3, $4)"
 _HELD = """
 SELECT e.tenant_id, e.scheduled_for, e.job_id, e.place
-FROM tickwork.lease l CROSS JOIN LATERAL tickwork.still_held(l, $1, $2) AS e ORDER BY e.place
+FROM tickwork.lease l CROSS JOIN LATERAL tickwork.running_of_lease(l, $1, $2) AS e ORDER BY e.place
 """
 
 
@@ -51,10 +51,10 @@ async def test_leaves_out_what_has_ended_or_went_to_others(connection: asyncpg.C
 async def test_is_a_part_of_the_plan_of_who_asks(database_url: str) -> None:
     database = Database(database_url, size=1)
     await database.open()
-    asking = [(file, name) for file, name in all_statements() if "still_held(" in queries(file)[name]]
+    asking = [(file, name) for file, name in all_statements() if "running_of_lease(" in queries(file)[name]]
     assert asking
     for file, name in asking:
-        assert "still_held" not in await explain(database, file, name)
+        assert "running_of_lease" not in await explain(database, file, name)
     await database.close()
 
 

@@ -1,0 +1,122 @@
+"""The columns of a job: each one is listed once, and the statements that write jobs are made from the list."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from tickwork.model.job import JobSpec
+from tickwork.store.job_timing import JobTiming
+
+
+class JobLane(NamedTuple):
+    id: int
+    is_bounded: bool  # its queue has a limit on how much may wait
+
+
+class JobRow(NamedTuple):
+    """A job as it is about to be written."""
+
+    id: int
+    spec: JobSpec
+    lane: JobLane
+    timing: JobTiming
+    followed: bool
+
+    @property
+    def depends(self) -> bool:
+        return bool(self.spec.parents)
+
+    @property
+    def tags(self) -> str:
+        """As PostgreSQL writes an array: tags of many jobs differ in number, and could not be sent as one array."""
+        escaped = (tag.replace("\\", "\\\\").replace('"', '\\"') for tag in self.spec.request.tags)
+        return "{" + ",".join(f'"{tag}"' for tag in escaped) + "}"
+
+
+class _Column(NamedTuple):
+    name: str
+    value: str  # where a JobRow has it
+    sent_as: str
+    kept_as: str | None = None  # when that is another type
+
+    @property
+    def cast(self) -> str:
+        return f"::{self.kept_as}" if self.kept_as else ""
+
+
+# What a definition says, which an edit or a replacement writes again.
+_DEFINED = (
+    _Column("rule_id", "timing.rule_id", "bigint"),
+    _Column("scheduled_for", "timing.scheduled_for", "timestamptz"),
+    _Column("deferred", "timing.deferred", "boolean"),
+    _Column("lane_id", "lane.id", "int"),
+    _Column("timeout", "spec.timeout", "real"),
+    _Column("overlap", "spec.request.overlap", "text", "tickwork.overlap"),
+    _Column("priority", "spec.priority", "smallint"),
+    _Column("task", "spec.task", "text"),
+    _Column("payload", "spec.payload", "bytea"),
+    _Column("target", "spec.target", "bytea"),
+    _Column("name", "spec.request.name", "text"),
+    _Column("key", "spec.request.key", "text"),
+    _Column("tags", "tags", "text", "text[]"),
+    _Column("definition", "spec.definition", "bytea"),
+)
+# What is written with a new job and changes by other statements afterwards.
+_OF_NEW = (
+    *_DEFINED,
+    _Column("active_until", "timing.until", "timestamptz"),
+    _Column("followed", "followed", "boolean"),
+    _Column("depends", "depends", "boolean"),
+)
+
+
+def _insert() -> str:
+    """$1: tenant, $2: now, $3: ids; then the columns. See queries/README.md for `unnest` and `each`."""
+    names = ", ".join(column.name for column in _OF_NEW)
+    numbered = list(enumerate(_OF_NEW, start=4))
+    values = ", ".join(
+        f"tickwork.each(${number}::{column.sent_as}[], {column.name}){column.cast}"
+        for number, column in numbered
+    )
+    arrays = ", ".join(f"${number}::{column.sent_as}[]" for number, column in numbered)
+    return (
+        "/* insert_jobs */ INSERT INTO tickwork.job "  # noqa: S608 (made of nothing but the list above)
+        f"(tenant_id, active_from, created_at, updated_at, id, {names}) "
+        f"SELECT $1, $2, $2, $2, id, {values} FROM unnest($3::bigint[], {arrays}) AS sent (id, {names})"
+    )
+
+
+def _update() -> str:
+    """$1: tenant, $2: id, $3: status, $4: whether the timing is new, and then $5: the last due time, $6: the number of
+    runs; then the columns."""
+    values = ", ".join(
+        f"{column.name} = ${number}::{column.sent_as}{column.cast}"
+        for number, column in enumerate(_DEFINED, start=7)
+    )
+    return (
+        "/* change_job */ UPDATE tickwork.job SET "  # noqa: S608 (made of nothing but the list above)
+        f"{values}, status = $3, version = version + 1, "
+        "updated_at = tickwork.clock(), "
+        "active_from = CASE WHEN $4 THEN tickwork.clock() ELSE active_from END, "
+        "active_until = CASE WHEN $4 THEN $5 ELSE active_until END, "
+        "runs_left = CASE WHEN $4 THEN $6 ELSE runs_left END "
+        "WHERE tenant_id = $1 AND id = $2"
+    )
+
+
+INSERT_JOBS = _insert()
+CHANGE_JOB = _update()
+_values_of_new = attrgetter("id", *(column.value for column in _OF_NEW))
+_values_of_defined = attrgetter(*(column.value for column in _DEFINED))
+
+
+def values_of_new(job: JobRow) -> Sequence[Any]:
+    """The parameters of INSERT_JOBS from $3 on."""
+    values: Sequence[Any] = _values_of_new(job)
+    return values
+
+
+def values_of_changed(job: JobRow) -> Sequence[Any]:
+    """The parameters of CHANGE_JOB from $7 on."""
+    values: Sequence[Any] = _values_of_defined(job)
+    return values
