@@ -38,10 +38,10 @@ unit: $(VENV)/dev ## pytest: every kind of test; ARGS="tests/store -k plan" runs
 
 # A PostgreSQL as Debian installs it, with the settings it comes with.
 STOCK := /usr/lib/postgresql/15/bin
-STOCK_TESTS := tests/store tests/flow/test_spine.py tests/flow/test_doctor.py tests/flow/test_limit.py \
+STOCK_TESTS := tests/store tests/flow/test_spine.py tests/process/test_doctor.py tests/flow/test_limit.py \
   tests/flow/test_overlap.py tests/flow/test_dependency.py tests/flow/test_dependency_round.py tests/flow/test_backfill.py \
   tests/flow/test_dead_letter.py tests/flow/test_breaker.py tests/flow/test_priority.py tests/flow/test_queue.py \
-  tests/flow/test_why_it_waits.py tests/flow/test_past_job.py tests/flow/test_worker_recovery.py
+  tests/flow/test_why_it_waits.py tests/flow/test_past_job.py tests/worker/test_worker_recovery.py
 
 stock: $(VENV)/dev ## what depends on PostgreSQL, and lateness, on a PostgreSQL 15 as Debian installs it
 	@TICKWORK_TEST_POSTGRES=$(STOCK) $(BIN)/pytest -n 2 --dist worksteal $(STOCK_TESTS) $(ARGS)

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import asyncpg
 import pytest
-from http_target import respond, target
 
+from support.loopback_target import respond, target
 from support.node_steps import run_due
 from support.scripted import ScriptedWorker
 from support.waiting import eventually

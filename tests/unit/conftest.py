@@ -1,7 +1,8 @@
 from collections.abc import Iterator
 
 import pytest
-from recorded_server import RecordedServer
+
+from support.recorded_server import RecordedServer
 
 
 @pytest.fixture

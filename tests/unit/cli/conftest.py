@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 import pytest
 import structlog
 from click.testing import CliRunner, Result
-from recorded_server import RecordedServer
 
+from support.recorded_server import RecordedServer
 from tickwork.cli import main
 
 

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from sample import BACKFILL, EXECUTION, NOON, changed, page
 
+from support.sample_answers import BACKFILL, EXECUTION, NOON, changed, page
 from tickwork.model.backfill import BackfillPlan, BackfillStatus
 
 RANGE = ("--from", "2026-01-01T00:00Z", "--to", "2026-02-01T00:00Z")

@@ -1,25 +1,11 @@
 """`tickwork breaker`."""
 
-from sample import NOON, changed, page
-
-from tickwork.model.circuit_breaker import BreakerState, BreakerView
-
-OPEN = BreakerView(
-    destination="https://api.example.com",
-    state=BreakerState.OPEN,
-    since=NOON,
-    reason="failed 5 times in a row",
-    failures_in_a_row=5,
-    calls=7,
-    failures=6,
-    last_error="Http503: api.example.com answered 503 Service Unavailable",
-    next_probe_at=NOON,
-    waiting=12,
-)
+from support.sample_answers import OPEN_BREAKER, changed, page
+from tickwork.model.circuit_breaker import BreakerState
 
 
 def test_lists_what_fails_and_how_many_wait_for_it(ask, server):
-    server.will_answer(page(OPEN))
+    server.will_answer(page(OPEN_BREAKER))
     head, line = ask("breaker", "list").stdout.splitlines()
     assert (
         " ".join(head.split())
@@ -30,7 +16,7 @@ def test_lists_what_fails_and_how_many_wait_for_it(ask, server):
 
 
 def test_resets_one_by_its_destination(ask, server):
-    server.will_answer(changed(OPEN, state=BreakerState.CLOSED, next_probe_at=None))
+    server.will_answer(changed(OPEN_BREAKER, state=BreakerState.CLOSED, next_probe_at=None))
     done = ask("breaker", "reset", "https://api.example.com")
     assert "closed" in done.stdout
     (asked,) = server.asked

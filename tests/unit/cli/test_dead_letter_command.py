@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from sample import EXECUTION, JOB, NOON, changed, page
 
+from support.sample_answers import EXECUTION, JOB, NOON, changed, page
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven, Refused
 from tickwork.model.execution import AttemptError, Trigger
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import msgspec
 import pytest
-from sample import COMPLETED, NOON, page
 
+from support.sample_answers import COMPLETED, NOON, page
 from tickwork.cli.log_lines import render
 from tickwork.model.attempt_log import LogEntry
 

@@ -1,9 +1,8 @@
 """What is only for terminals: waiting with a view, lists that redraw themselves, the whole screen."""
 
 import pytest
-from sample import EXECUTION, NOON, WORKER, changed, page
-from test_queue_command import MAIL
 
+from support.sample_answers import EXECUTION, MAIL_QUEUE, NOON, WORKER, changed, page
 from support.terminal import on_terminal
 from tickwork.model.execution import ExecutionStatus, Progress
 from tickwork.model.why_waiting import Why
@@ -23,7 +22,7 @@ def env(server, tmp_path):
 @pytest.fixture
 def busy(server):
     server.will_always_answer("/v1/workers", page(WORKER))
-    server.will_always_answer("/v1/queues", page(MAIL))
+    server.will_always_answer("/v1/queues", page(MAIL_QUEUE))
     server.will_always_answer("/v1/dead-letters", page())
     server.will_always_answer("/v1/breakers", page())
     server.will_always_answer("/v1/jobs", page())
@@ -98,7 +97,7 @@ def test_the_whole_screen_goes_on_while_the_server_is_away(env, busy, server):
     server._always.pop("/v1/queues")
     with on_terminal("top", "--every", "0.2", env=env) as terminal:
         terminal.until("the database is away")
-        server.will_always_answer("/v1/queues", page(MAIL))
+        server.will_always_answer("/v1/queues", page(MAIL_QUEUE))
         terminal.until("60% sorting")
         terminal.press("q")
         assert terminal.ended() == 0

@@ -1,40 +1,15 @@
 """`tickwork queue`."""
 
 import pytest
-from sample import changed, page
 
+from support.sample_answers import IDLE_QUEUE, MAIL_QUEUE, changed, page
 from tickwork.cli.exit_codes import FAILED, NOT_FOUND, USAGE
-from tickwork.model.queue import QueueView
 
-MAIL = QueueView(
-    name="mail",
-    paused=False,
-    max_running=10,
-    rate="100/1m",
-    max_backlog=1000,
-    depth=42,
-    depth_is_exact=True,
-    depth_by_priority={"critical": 0, "high": 2, "normal": 40, "low": 0},
-    running=10,
-    oldest_age=75.2,
-)
-IDLE = QueueView(
-    name="idle",
-    paused=True,
-    max_running=None,
-    rate=None,
-    max_backlog=None,
-    depth=0,
-    depth_is_exact=True,
-    depth_by_priority={"critical": 0, "high": 0, "normal": 0, "low": 0},
-    running=0,
-    oldest_age=None,
-)
 LIMITS = {"max_running": 10, "rate": "100/1m", "max_backlog": 1000}
 
 
 def test_lists_what_waits_and_the_limits(ask, server):
-    server.will_answer(page(IDLE, MAIL))
+    server.will_answer(page(IDLE_QUEUE, MAIL_QUEUE))
     head, idle, mail = [line.split() for line in ask("queue", "list").stdout.splitlines()]
     assert " ".join(head) == "QUEUE STATE WAITING BY PRIORITY OLDEST RUNNING MAX RUNNING RATE MAX BACKLOG"
     assert idle == ["idle", "paused", "0", "0"]
@@ -42,14 +17,14 @@ def test_lists_what_waits_and_the_limits(ask, server):
 
 
 def test_shows_one_and_says_when_there_are_more_than_were_counted(ask, server):
-    server.will_answer(changed(MAIL, depth=10_000, depth_is_exact=False))
+    server.will_answer(changed(MAIL_QUEUE, depth=10_000, depth_is_exact=False))
     assert "10000+" in ask("queue", "get", "mail").stdout
     assert server.asked[0].path == "/v1/queues/mail"
 
 
 def test_set_changes_only_what_is_named(ask, server):
-    server.will_answer(MAIL)
-    server.will_answer(changed(MAIL, rate="5/s", max_backlog=None))
+    server.will_answer(MAIL_QUEUE)
+    server.will_answer(changed(MAIL_QUEUE, rate="5/s", max_backlog=None))
     done = ask("queue", "set", "mail", "--rate", "5/s", "--no-max-backlog")
     assert done.exit_code == 0
     looked, put = server.asked
@@ -59,13 +34,13 @@ def test_set_changes_only_what_is_named(ask, server):
 
 def test_set_makes_a_queue_that_nobody_has_named_yet(ask, server):
     server.will_refuse(404, "there is no queue mail")
-    server.will_answer(MAIL)
+    server.will_answer(MAIL_QUEUE)
     ask("queue", "set", "mail", "--max-running", "10", "--rate", "100/1m", "--max-backlog", "1000")
     assert server.asked[1].json == LIMITS
 
 
 def test_set_refuses_a_limit_that_is_given_and_removed(ask, server):
-    server.will_answer(MAIL)
+    server.will_answer(MAIL_QUEUE)
     done = ask("queue", "set", "mail", "--rate", "5/s", "--no-rate")
     assert (done.exit_code, len(server.asked)) == (USAGE, 1)
     assert "give --rate or --no-rate, not both" in done.stderr
@@ -73,7 +48,7 @@ def test_set_refuses_a_limit_that_is_given_and_removed(ask, server):
 
 @pytest.mark.parametrize("action", ["pause", "resume"])
 def test_pauses_and_resumes(ask, server, action):
-    server.will_answer(changed(MAIL, paused=action == "pause"))
+    server.will_answer(changed(MAIL_QUEUE, paused=action == "pause"))
     assert ("paused" if action == "pause" else "active") in ask("queue", action, "mail").stdout
     assert (server.asked[0].method, server.asked[0].path) == ("POST", f"/v1/queues/mail/{action}")
 

@@ -3,14 +3,12 @@
 import json
 
 import pytest
-from sample import JOB, NOON, WORKER, changed, page
-from test_breaker_command import OPEN
-from test_queue_command import IDLE, MAIL
 
+from support.sample_answers import IDLE_QUEUE, JOB, MAIL_QUEUE, NOON, OPEN_BREAKER, WORKER, changed, page
 from tickwork.model.circuit_breaker import BreakerState
 from tickwork.model.worker import TaskView
 
-QUIET = changed(MAIL, depth=0, oldest_age=None)
+QUIET = changed(MAIL_QUEUE, depth=0, oldest_age=None)
 BUILT_IN = changed(WORKER, id="w2", name="built-in", tasks=["http"], slots=1000, holding=3)
 
 
@@ -27,7 +25,7 @@ def stand(server):
 
 
 def test_shows_how_things_stand(ask, stand, server):
-    stand(queues=[QUIET, IDLE])
+    stand(queues=[QUIET, IDLE_QUEUE])
     done = ask("status")
     assert done.exit_code == 0
     told = dict(line.split("  ", 1) for line in done.stdout.splitlines()[:6])
@@ -40,19 +38,24 @@ def test_shows_how_things_stand(ask, stand, server):
 
 
 def test_exits_with_1_when_work_waits_for_long(ask, stand):
-    stand(queues=[MAIL])
+    stand(queues=[MAIL_QUEUE])
     done = ask("status")
     assert done.exit_code == 1
     assert "look: queue mail: the oldest has waited for 75 s" in done.stderr
 
 
 def test_a_paused_queue_waits_because_somebody_wants_it_to(ask, stand):
-    stand(queues=[changed(MAIL, paused=True)])
+    stand(queues=[changed(MAIL_QUEUE, paused=True)])
     assert ask("status").exit_code == 0
 
 
 def test_exits_with_1_when_a_destination_fails(ask, stand):
-    stand(breakers=[OPEN, changed(OPEN, destination="https://b.example.com", state=BreakerState.CLOSED)])
+    stand(
+        breakers=[
+            OPEN_BREAKER,
+            changed(OPEN_BREAKER, destination="https://b.example.com", state=BreakerState.CLOSED),
+        ]
+    )
     done = ask("status", "-o", "json")
     assert done.exit_code == 1
     picture = json.loads(done.stdout)

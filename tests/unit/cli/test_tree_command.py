@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import msgspec
 import pytest
-from sample import JOB, NOON
 
+from support.sample_answers import JOB, NOON
 from tickwork.model.execution import ExecutionStatus, WaitingFor
 from tickwork.model.job import GraphJob, JobGraph
 

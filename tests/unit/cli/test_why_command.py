@@ -1,8 +1,8 @@
 """`tickwork execution why`."""
 
 import msgspec
-from sample import NOON
 
+from support.sample_answers import NOON
 from tickwork.model.execution import ExecutionStatus
 from tickwork.model.why_waiting import Cause, Why
 

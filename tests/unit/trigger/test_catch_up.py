@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from schedule_reading import timing
 
 from support.call_count import calls
+from support.schedule_reading import timing
 from tickwork.model.job import CatchUp
 from tickwork.store.port.trigger import DueRule
 from tickwork.trigger.catch_up import STEPS, plan

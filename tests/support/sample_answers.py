@@ -1,0 +1,155 @@
+"""Answers as a server would give them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from tickwork.model.access import KeyView, Scope
+from tickwork.model.backfill import BackfillStatus, BackfillView
+from tickwork.model.circuit_breaker import BreakerState, BreakerView
+from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
+from tickwork.model.job import CatchUpView, JobStatus, JobView
+from tickwork.model.queue import QueueView
+from tickwork.model.retry_policy import RetryPolicy
+from tickwork.model.worker import WorkerView
+
+NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
+
+JOB = JobView(
+    id="j5",
+    name="weekly report",
+    key=None,
+    status=JobStatus.ACTIVE,
+    task="report",
+    http=None,
+    payload={"to": "a@b.c"},
+    schedule={"cron": "0 9 * * 1", "timezone": "UTC"},
+    schedule_words="every Monday at 09:00 (UTC)",
+    next_run_at=NOON,
+    priority="normal",
+    queue="default",
+    retry=RetryPolicy(),
+    timeout=300.0,
+    on_worker_lost="retry",
+    overlap="skip",
+    catch_up=CatchUpView(),
+    tags=[],
+    version=3,
+    created_at=NOON,
+    updated_at=NOON,
+)
+EXECUTION = ExecutionView(
+    id="e5-1",
+    job_id="j5",
+    task="report",
+    status=ExecutionStatus.PENDING,
+    waiting_for=None,
+    trigger=Trigger.MANUAL,
+    scheduled_for=NOON,
+    due_at=NOON,
+    started_at=None,
+    finished_at=None,
+    attempt=1,
+    max_attempts=4,
+    worker=None,
+    progress=None,
+    result=None,
+    error=None,
+    reason=None,
+)
+COMPLETED = msgspec.structs.replace(
+    EXECUTION, status=ExecutionStatus.COMPLETED, started_at=NOON, finished_at=NOON, result={"sent": 1}
+)
+BACKFILL = BackfillView(
+    id="b1",
+    job_id="j5",
+    from_=NOON,
+    to=NOON,
+    order="oldest",
+    policy="missing",
+    max_active=2,
+    total=4,
+    made=3,
+    active=2,
+    completed=1,
+    failed=0,
+    status=BackfillStatus.RUNNING,
+    created_at=NOON,
+    ended_at=None,
+)
+WORKER = WorkerView(
+    id="w1",
+    name="box-1",
+    status="online",
+    protocol="websocket",
+    host="box",
+    version="0.1.0",
+    tasks=["report"],
+    queues=["default"],
+    weights={},
+    slots=10,
+    holding=2,
+    labels={"region": "eu"},
+    resources={"cpu": 4.0},
+    resources_used={"cpu": 1.0},
+    started_at=NOON,
+    heartbeat_at=NOON,
+    lease_until=NOON,
+    ended_at=None,
+)
+KEY = KeyView(
+    id="k1",
+    tenant="default",
+    name="deploy",
+    prefix="tw_ab",
+    scopes=[Scope.WRITE],
+    created_at=NOON,
+    expires_at=None,
+    last_used_at=None,
+    revoked_at=None,
+)
+MAIL_QUEUE = QueueView(
+    name="mail",
+    paused=False,
+    max_running=10,
+    rate="100/1m",
+    max_backlog=1000,
+    depth=42,
+    depth_is_exact=True,
+    depth_by_priority={"critical": 0, "high": 2, "normal": 40, "low": 0},
+    running=10,
+    oldest_age=75.2,
+)
+IDLE_QUEUE = QueueView(
+    name="idle",
+    paused=True,
+    max_running=None,
+    rate=None,
+    max_backlog=None,
+    depth=0,
+    depth_is_exact=True,
+    depth_by_priority={"critical": 0, "high": 0, "normal": 0, "low": 0},
+    running=0,
+    oldest_age=None,
+)
+OPEN_BREAKER = BreakerView(
+    destination="https://api.example.com",
+    state=BreakerState.OPEN,
+    since=NOON,
+    reason="failed 5 times in a row",
+    failures_in_a_row=5,
+    calls=7,
+    failures=6,
+    last_error="Http503: api.example.com answered 503 Service Unavailable",
+    next_probe_at=NOON,
+    waiting=12,
+)
+
+
+def page(*items: object, next_cursor: str | None = None) -> dict[str, Any]:
+    return {"items": items, "next_cursor": next_cursor}
+
+
+def changed(view: Any, **fields: object) -> Any:
+    return msgspec.structs.replace(view, **fields)

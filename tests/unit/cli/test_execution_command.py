@@ -1,0 +1,97 @@
+"""`tickwork execution`."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from support.sample_answers import COMPLETED, EXECUTION, NOON, changed, page
+from tickwork.model.execution import AttemptError, AttemptOutcome, AttemptView, ExecutionStatus, WaitingFor
+
+ATTEMPT = AttemptView(
+    attempt=1,
+    outcome=AttemptOutcome.FAILED,
+    worker="w1",
+    started_at=NOON,
+    finished_at=NOON + timedelta(seconds=90),
+    error=AttemptError("ValueError", "no good"),
+)
+
+
+def test_lists_with_what_each_waits_for_or_why_it_failed(ask, server):
+    failed = changed(EXECUTION, status=ExecutionStatus.FAILED, error=ATTEMPT.error)
+    server.will_answer(page(changed(EXECUTION, waiting_for=WaitingFor.WORKER), failed, COMPLETED))
+    done = ask("execution", "list")
+    head, waiting, failing, completed = done.stdout.splitlines()
+    assert head.startswith("ID    TASK    STATUS")
+    assert "waits for worker" in waiting
+    assert "ValueError: no good" in failing
+    assert "1ms" in completed
+
+
+def test_since_takes_a_time_or_an_age(ask, server):
+    server.will_answer(page())
+    ask("execution", "list", "--since", "2h")
+    ask("execution", "list", "--since", "2026-01-31T09:00Z", "--job", "j5")
+    ages, times = (datetime.fromisoformat(asked.query["since"][0]) for asked in server.asked)
+    assert timedelta(hours=2) <= datetime.now(UTC) - ages < timedelta(hours=3)
+    assert times == datetime(2026, 1, 31, 9, tzinfo=UTC)
+    assert server.asked[1].query["job"] == ["j5"]
+
+
+def test_a_time_that_is_none_is_a_usage_error(ask, server):
+    done = ask("execution", "list", "--since", "yesterday")
+    assert done.exit_code == 2
+    assert "nor an age such as 2h" in done.stderr
+
+
+def test_shows_times_in_full_and_as_seen_from_now(ask, server):
+    server.will_answer(COMPLETED)
+    server.will_answer(page())
+    done = ask("execution", "get", "e5-1")
+    assert [asked.path for asked in server.asked] == ["/v1/executions/e5-1", "/v1/executions/e5-1/attempts"]
+    assert NOON.astimezone().isoformat(" ", "seconds") in done.stdout
+    assert '{"sent":1}' in done.stdout
+    assert "waiting for" not in done.stdout
+
+
+def test_lists_attempts(ask, server):
+    server.will_answer(page(ATTEMPT))
+    done = ask("execution", "attempts", "e5-1")
+    assert server.asked[0].path == "/v1/executions/e5-1/attempts"
+    assert "1m30s" in done.stdout
+    assert "ValueError: no good" in done.stdout
+
+
+def test_cancels(ask, server):
+    server.will_answer(EXECUTION)
+    assert ask("execution", "cancel", "e5-1").exit_code == 0
+    assert (server.asked[0].method, server.asked[0].path) == ("POST", "/v1/executions/e5-1/cancel")
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [("completed", 0), ("failed", 1), ("cancelled", 1), ("skipped", 1)],
+)
+def test_waiting_exits_with_the_outcome(ask, server, status, code):
+    server.will_answer(changed(EXECUTION, status=ExecutionStatus(status), reason="so it is"))
+    done = ask("execution", "wait", "e5-1")
+    assert done.exit_code == code
+    assert ("so it is" in done.stderr) == (code == 1)
+
+
+def test_an_error_of_others_cannot_steer_the_terminal(ask, server):
+    error = AttemptError("ValueError", "m", "Trace\nback \x1b[2J")
+    server.will_answer(changed(EXECUTION, status=ExecutionStatus.FAILED, error=error))
+    assert ask("execution", "wait", "e5-1").stderr.endswith("Trace\nback \\x1b[2J\n")
+
+
+def test_waiting_gives_json_when_asked_for_it(ask, server):
+    server.will_answer(COMPLETED)
+    assert json.loads(ask("execution", "wait", "e5-1", "-o", "json").stdout)["result"] == {"sent": 1}
+
+
+def test_waiting_gives_up_with_124(ask, server):
+    server.will_answer(EXECUTION)
+    done = ask("execution", "wait", "e5-1", "--timeout", "0s")
+    assert (done.exit_code, done.stdout) == (124, "")
