@@ -9,7 +9,8 @@ from support.node_steps import later, run_due
 from support.scripted import ScriptedWorker
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
-from tickwork.model.job import QUEUE_LIMIT, JobRequest
+from tickwork.model.job import JobRequest
+from tickwork.model.overlap import QUEUE_LIMIT
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 

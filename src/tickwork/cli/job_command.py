@@ -26,7 +26,8 @@ from tickwork.cli.refreshing_list import show_list, watch_option
 from tickwork.cli.wait_display import newest_of_job, shown_while_waiting, the_execution
 from tickwork.client.sync_client import Client
 from tickwork.model.execution import MissedView
-from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView, Overlap, Sort
+from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView, Sort
+from tickwork.model.overlap import Overlap
 from tickwork.model.page import Page
 from tickwork.model.quantities import format_duration
 from tickwork.model.schedule import PreviewTime

@@ -6,7 +6,8 @@ from typing import Any, TypeVar, get_args
 import click
 
 from tickwork.cli.option_types import dependency, header, json_value, label, resource
-from tickwork.model.job import PRIORITIES, HttpTarget, OnWorkerLost, Overlap
+from tickwork.model.job import PRIORITIES, HttpTarget, OnWorkerLost
+from tickwork.model.overlap import Overlap
 
 _NAMED = ("cpu", "memory", "storage", "gpu")  # the other resources are the user's own
 

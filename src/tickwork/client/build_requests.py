@@ -26,10 +26,10 @@ from tickwork.model.job import (
     JobStatus,
     JobStatusName,
     JobView,
-    Overlap,
     Priority,
     Sort,
 )
+from tickwork.model.overlap import Overlap
 from tickwork.model.page import Page
 from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.model.schedule import Preview

@@ -15,11 +15,11 @@ from tickwork.model.job import (
     JobStatus,
     JobStatusName,
     OnWorkerLost,
-    Overlap,
     Priority,
     RetryRequest,
     Sort,
 )
+from tickwork.model.overlap import Overlap
 from tickwork.model.placement import FairShare, Limit, Requires
 
 

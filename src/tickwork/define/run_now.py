@@ -2,7 +2,7 @@
 
 from tickwork.model.execution import ExecutionView
 from tickwork.model.facts import Announce, WorkArrived
-from tickwork.model.job import Overlap
+from tickwork.model.overlap import Overlap
 from tickwork.store.port.define import RunStore
 from tickwork.store.port.read import ReadStore
 from tickwork.wake import Wake

@@ -14,6 +14,7 @@ from tickwork.model.http_secret import veiled
 from tickwork.model.ids import execution_id, job_id
 from tickwork.model.instant import Instant
 from tickwork.model.json_limits import readable
+from tickwork.model.overlap import Overlap
 from tickwork.model.placement import FairShare, Limits, Requires
 from tickwork.model.quantities import parse_duration
 from tickwork.model.retry_policy import Backoff, RetryPolicy
@@ -63,8 +64,6 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 ErrorNames = Annotated[list[Name], Meta(max_length=50)]
 Priority = Literal["critical", "high", "normal", "low"]
 PRIORITIES: tuple[Priority, ...] = ("critical", "high", "normal", "low")  # stored as the position in here
-Overlap = Literal["skip", "queue", "allow", "replace"]
-QUEUE_LIMIT = 100  # executions of one job that wait for one another
 IfExists = Literal["error", "keep", "replace"]
 OnWorkerLost = Literal["retry", "fail"]
 Sort = Literal["-created_at", "created_at", "next_run_at"]  # the last: repeating jobs that will run

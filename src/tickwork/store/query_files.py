@@ -25,7 +25,7 @@ def queries(file: str) -> dict[str, str]:
 
 
 def _without_comments(body: str) -> str:
-    lines = (line for line in body.splitlines() if not line.startswith("--"))
+    lines = (line for line in body.splitlines() if not line.lstrip().startswith("--"))
     return "\n".join(lines).strip().removesuffix(";")
 
 

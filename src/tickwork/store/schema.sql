@@ -144,6 +144,26 @@ CREATE FUNCTION tickwork.each(sent anyarray, element anyelement) RETURNS anyelem
     LANGUAGE sql IMMUTABLE
     AS $$SELECT CASE cardinality(sent) WHEN 1 THEN sent[1] ELSE element END$$;
 
+CREATE FUNCTION tickwork.find_unended(tenant integer, job bigint, at timestamp with time zone) RETURNS SETOF timestamp with time zone
+    LANGUAGE sql STABLE ROWS 1
+    AS $$
+    WITH RECURSIVE way AS (
+        SELECT first.* FROM (
+            SELECT e.scheduled_for, e.finished_at, e.blocked_by FROM tickwork.execution e
+            WHERE e.tenant_id = tenant AND e.scheduled_for = at AND e.job_id = job
+            OFFSET 0
+        ) first
+        UNION
+        SELECT before.* FROM way CROSS JOIN LATERAL (
+            SELECT b.scheduled_for, b.finished_at, b.blocked_by FROM tickwork.execution b
+            WHERE b.tenant_id = tenant AND b.scheduled_for = way.blocked_by AND b.job_id = job
+            OFFSET 0
+        ) before
+        WHERE way.finished_at IS NOT NULL
+    )
+    SELECT scheduled_for FROM way WHERE finished_at IS NULL
+$$;
+
 CREATE FUNCTION tickwork.is_json(result bytea) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE
     AS $$

@@ -10,13 +10,13 @@ import asyncpg
 from tickwork.model.bad_row_isolation import Isolation
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
+from tickwork.model.overlap import Blocker
 from tickwork.model.worker_protocol import Micros
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.lease_executions import PostgresHanding
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import Works
 from tickwork.store.port.trigger import (
-    Blocker,
     Candidates,
     Collision,
     DueRule,
@@ -27,11 +27,9 @@ from tickwork.store.port.trigger import (
     RuleStep,
 )
 from tickwork.store.query_files import queries, rows_written
+from tickwork.store.unended_executions import FiredLast, find_blockers
 
 _PICKED = 11  # columns of a picked job
-_LOOKS_UP_LISTS = (
-    17  # since this version a list that is the last part of a key is looked up, however few seem to match
-)
 
 
 class PostgresTriggerStore:
@@ -128,23 +126,18 @@ class PostgresFiring(PostgresHanding):
 
     async def blockers(self, rounds: Sequence[Round], candidates: Candidates) -> dict[int, Blocker]:
         works = candidates.works
-        spans = [
-            (works.tenants[span.start], rounds[number].last_at, span.start + 1, span.stop)
+        fired = [
+            FiredLast(works.tenants[span.start], rounds[number].last_at, slice(span.start, span.stop))
             for number, span in candidates.spans()
         ]
-        at_once = self._connection.get_server_version().major >= _LOOKS_UP_LISTS
-        sql = self._sql["blockers" if at_once else "blockers_singly"]
-        rows = await self._connection.fetch(sql, *map(list, zip(*spans, strict=True)), works.jobs)
-        if not rows:
+        blockers = await find_blockers(self._connection, fired, works.jobs)
+        if not blockers:
             return {}
         places = {job: place for place, job in enumerate(works.jobs)}
-        by_hand_first = sorted(rows, key=lambda row: (not row["by_hand"], row["scheduled_for"]))
-        blockers = {places[job]: Blocker(at, queued) for job, _, at, queued in by_hand_first}
         return {
-            place: blocker
-            for place, blocker in blockers.items()
-            if candidates.overlaps[place] != "allow"
-            and to_micros(blocker.scheduled_for) != works.times[place]
+            places[job]: blocker
+            for job, blocker in blockers.items()
+            if to_micros(blocker.scheduled_for) != works.times[places[job]]
         }
 
     async def rooms(self, lanes: Sequence[int], lead: timedelta) -> list[QueueRoom]:
@@ -158,10 +151,10 @@ class PostgresFiring(PostgresHanding):
         self,
         candidates: Candidates,
         workers: Sequence[int | None],
-        blockers: Mapping[int, Blocker],
+        blocked_by: Mapping[int, datetime],
         reasons: Mapping[int, str],
     ) -> None:
-        hindered = _hindered(candidates, blockers, reasons)
+        hindered = _hindered(candidates, blocked_by, reasons)
         try:
             await self._connection.execute(
                 self._sql["insert_executions"],
@@ -174,12 +167,12 @@ class PostgresFiring(PostgresHanding):
             raise Collision from error
 
     async def insert_carefully(
-        self, candidates: Candidates, blockers: Mapping[int, Blocker], reasons: Mapping[int, str]
+        self, candidates: Candidates, blocked_by: Mapping[int, datetime], reasons: Mapping[int, str]
     ) -> None:
         await self._connection.execute(
             self._sql["insert_executions_carefully"],
             *_columns(candidates),
-            *_hindered(candidates, blockers, reasons),
+            *_hindered(candidates, blocked_by, reasons),
             shortened(candidates.followed),
         )
 
@@ -205,12 +198,12 @@ def _columns(candidates: Candidates) -> tuple[Sequence[int] | str, ...]:
 
 
 def _hindered(
-    candidates: Candidates, blockers: Mapping[int, Blocker], reasons: Mapping[int, str]
+    candidates: Candidates, blocked_by: Mapping[int, datetime], reasons: Mapping[int, str]
 ) -> tuple[list[datetime | None], list[str | None]]:
     """What each waits for, and why it is skipped; empty columns are nothing but nulls."""
-    places = range(candidates.works.size if blockers or reasons else 0)
+    places = range(candidates.works.size if blocked_by or reasons else 0)
     return (
-        [blockers[place].scheduled_for if place in blockers else None for place in places],
+        [blocked_by.get(place) for place in places],
         [reasons.get(place) for place in places],
     )
 

@@ -7,9 +7,10 @@ from typing import Literal
 import asyncpg
 
 from tickwork.model.execution import Trigger
-from tickwork.model.job import Overlap
+from tickwork.model.overlap import Blocker, Overlap, Queue, Replace, Skip, decide
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
+from tickwork.store.unended_executions import find_blocker
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -42,25 +43,39 @@ class Upcoming:
         """A due time that its rule has fired without this job: the job gets what it would have got then. `fired`: what
         its rule fired last."""
         blocker = None if overlap == "allow" else await self._in_the_way_of(at, fired)
-        if blocker and overlap == "skip":
-            await self._pass_over(lane, priority, at, blocker)
+        decision = decide(overlap, blocker)
+        if isinstance(decision, Skip):
+            await self._skip(lane, priority, at, decision)
             return
-        if blocker and overlap == "replace":
-            tenant_id, job = self._job
-            await self._connection.execute(
-                queries("trigger")["cancel_blockers"], [tenant_id], [blocker], [job]
-            )
+        if isinstance(decision, Replace):
+            await self.cancel_replaced(decision)
         await self.add(lane, priority, at, Trigger.SCHEDULE)
-        if blocker and overlap == "queue":
-            tenant_id, job = self._job
-            await self._connection.execute(queries("run")["queue_execution"], tenant_id, at, job, blocker)
+        if isinstance(decision, Queue):
+            await self.queue(at, decision)
+
+    async def blocker(self, fired: Sequence[datetime | None]) -> Blocker | None:
+        """What of the job has not ended, given what its rule fired last."""
+        return await find_blocker(self._connection, *self._job, fired)
+
+    async def cancel_replaced(self, decision: Replace) -> None:
+        tenant_id, job = self._job
+        sql = queries("trigger")["cancel_blockers"]
+        await self._connection.execute(sql, [tenant_id], [decision.replaced], [job])
+
+    async def queue(self, at: datetime, decision: Queue) -> None:
+        """Let an execution that was added wait for the one before it."""
+        tenant_id, job = self._job
+        sql = queries("run")["queue_execution"]
+        await self._connection.execute(sql, tenant_id, at, job, decision.blocked_by)
 
     async def remember(self, fired: Sequence[datetime | None]) -> None:
         """Of what the job's rule fired last, what has not ended: the rule goes on without the job, and that must still
         be found to be in the way."""
-        blocker = await self._unended(fired)
+        blocker = await self.blocker(fired)
         if blocker:
-            await self._connection.execute(self._sql["note_off_schedule"], self._job[1], blocker)
+            await self._connection.execute(
+                self._sql["note_off_schedule"], self._job[1], blocker.scheduled_for
+            )
 
     async def remember_unended(self, lane: int) -> None:
         """What overlapped until now may be in the way from now on."""
@@ -93,19 +108,15 @@ class Upcoming:
         taken = await self._connection.fetch(self._sql["take_back"], *self._job, scheduled_for)
         await self._revoke(taken, reason)
 
-    async def _unended(self, fired: Sequence[datetime | None]) -> datetime | None:
-        sql = queries("run")["blocker_of_job"]
-        unended: datetime | None = await self._connection.fetchval(sql, *self._job, list(fired))
-        return unended
+    async def _in_the_way_of(self, at: datetime, fired: Sequence[datetime | None]) -> Blocker | None:
+        blocker = await self.blocker([time for time in fired if time != at])
+        return None if blocker and blocker.scheduled_for == at else blocker
 
-    async def _in_the_way_of(self, at: datetime, fired: Sequence[datetime | None]) -> datetime | None:
-        unended = await self._unended([time for time in fired if time != at])
-        return None if unended == at else unended
-
-    async def _pass_over(self, lane: int, priority: int, at: datetime, blocker: datetime) -> None:
+    async def _skip(self, lane: int, priority: int, at: datetime, skip: Skip) -> None:
         tenant_id, job = self._job
-        sql = queries("run")["skip_due_time"]
-        await self._connection.execute(sql, tenant_id, at, job, lane, priority, blocker)
+        await self._connection.execute(
+            queries("run")["skip_due_time"], tenant_id, at, job, lane, priority, skip.blocked_by, skip.reason
+        )
         await self._connection.execute(self._sql["note_off_schedule"], job, at)
 
     async def _revoke(self, rows: Sequence[asyncpg.Record], reason: str) -> None:

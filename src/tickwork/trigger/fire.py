@@ -7,7 +7,7 @@ changes a job's place in a rule takes the same lock, so a pause or an edit is ei
 """
 
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Protocol
 
@@ -16,11 +16,11 @@ from prometheus_client import Counter
 from tickwork.model.bad_row_isolation import Isolation, is_of_a_row, reason_of
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
+from tickwork.model.overlap import Queue, Replace, Skip, decide
 from tickwork.model.worker_protocol import Micros
 from tickwork.schedule.timing import timing_from_text
 from tickwork.store.port.dispatch import Handing, Works
 from tickwork.store.port.trigger import (
-    Blocker,
     Candidates,
     Collision,
     Cursor,
@@ -34,7 +34,6 @@ from tickwork.store.port.trigger import (
 )
 from tickwork.trigger.catch_up import GRACE, STEPS, Plan, plan
 from tickwork.trigger.jitter import spread
-from tickwork.trigger.overlap import skip_reason
 from tickwork.trigger.queue_full import Backlogs
 from tickwork.wake import Wake
 
@@ -129,9 +128,9 @@ class Trigger:
                 rounds = [each.round for each in plans if each.round]
                 candidates = await self._pick(firing, rounds, plans, chunk)
                 if candidates:
-                    blockers = await self._overlapping(firing, rounds, candidates)
+                    blocked = await self._overlapping(firing, rounds, candidates)
                     until = to_micros(rules[0].now + LEAD)
-                    handout = await self._write(firing, candidates, blockers, place, until)
+                    handout = await self._write(firing, candidates, blocked, place, until)
                 await firing.advance(*_progress(plans, candidates, chunk))
         except BaseException:
             if handout:
@@ -168,23 +167,25 @@ class Trigger:
         self,
         firing: Firing,
         candidates: Candidates,
-        blockers: Mapping[int, Blocker],
+        blocked: Mapping[int, Skip | Queue],
         place: Place | None,
         handed_out_until: Micros,
     ) -> Handout | None:
-        startable = _startable(candidates, blockers, handed_out_until)
-        skipped, lanes = _skipped(candidates, blockers), candidates.works.lanes
+        startable = _startable(candidates, blocked, handed_out_until)
+        lanes = candidates.works.lanes
+        blocked_by = {place: each.blocked_by for place, each in blocked.items()}
+        skipped = {place: each.reason for place, each in blocked.items() if isinstance(each, Skip)}
         if place is None:
             nobody = [None] * candidates.works.size
             skipped |= await self._backlogs.overflowing(firing, lanes, startable, nobody)
-            await firing.insert_carefully(candidates, blockers, skipped)
+            await firing.insert_carefully(candidates, blocked_by, skipped)
             return None
         handout = await place(firing, candidates.works.at(startable))
         try:
             await handout.fix(firing)
             workers = _spread_out(handout.workers(), startable, candidates.works.size)
             skipped |= await self._backlogs.overflowing(firing, lanes, startable, workers)
-            await firing.insert(candidates, workers, blockers, skipped)
+            await firing.insert(candidates, workers, blocked_by, skipped)
             await handout.lease(firing)
         except BaseException:
             handout.release()
@@ -193,28 +194,33 @@ class Trigger:
 
     async def _overlapping(
         self, firing: Firing, rounds: Sequence[Round], candidates: Candidates
-    ) -> dict[int, Blocker]:
-        """What still stands in the way of candidates, once those that replace it have had it cancelled."""
+    ) -> dict[int, Skip | Queue]:
+        """What becomes of the candidates that cannot run now. Executions that others replace are cancelled."""
         if all(overlap == "allow" for overlap in candidates.overlaps):
             return {}
         blockers = await firing.blockers(rounds, candidates)
-        replaced = [place for place in blockers if candidates.overlaps[place] == "replace"]
+        decisions = {place: decide(candidates.overlaps[place], each) for place, each in blockers.items()}
+        replaced = [
+            _execution_of(candidates, place, each.replaced)
+            for place, each in decisions.items()
+            if isinstance(each, Replace)
+        ]
         if replaced:
-            await firing.cancel([_blocking(candidates, place, blockers.pop(place)) for place in replaced])
-        return blockers
+            await firing.cancel(replaced)
+        return {place: each for place, each in decisions.items() if isinstance(each, Skip | Queue)}
 
 
-def _blocking(candidates: Candidates, place: int, blocker: Blocker) -> ExecutionKey:
+def _execution_of(candidates: Candidates, place: int, scheduled_for: datetime) -> ExecutionKey:
     works = candidates.works
-    return ExecutionKey(works.tenants[place], blocker.scheduled_for, works.jobs[place])
+    return ExecutionKey(works.tenants[place], scheduled_for, works.jobs[place])
 
 
-def _startable(candidates: Candidates, blockers: Container[int], until: Micros) -> Sequence[int]:
+def _startable(candidates: Candidates, blocked: Container[int], until: Micros) -> Sequence[int]:
     """The places of those that could be handed to a worker now."""
     ready = candidates.works.ready
-    if not blockers and max(ready) <= until:
+    if not blocked and max(ready) <= until:
         return range(len(ready))
-    return [place for place, at in enumerate(ready) if at <= until and place not in blockers]
+    return [place for place, at in enumerate(ready) if at <= until and place not in blocked]
 
 
 def _spread_out(workers: Sequence[int | None], places: Sequence[int], count: int) -> Sequence[int | None]:
@@ -224,11 +230,6 @@ def _spread_out(workers: Sequence[int | None], places: Sequence[int], count: int
     for place, worker in zip(places, workers, strict=True):
         all_of_them[place] = worker
     return all_of_them
-
-
-def _skipped(candidates: Candidates, blockers: Mapping[int, Blocker]) -> dict[int, str]:
-    reasons = {place: skip_reason(candidates.overlaps[place], each) for place, each in blockers.items()}
-    return {place: reason for place, reason in reasons.items() if reason}
 
 
 def _progress(

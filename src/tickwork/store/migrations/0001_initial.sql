@@ -488,7 +488,7 @@ CREATE INDEX backfill_of_job ON tickwork.backfill (tenant_id, job_id, id);
 CREATE INDEX backfill_age ON tickwork.backfill (ended_at);
 
 
--- What waits of a job
+-- What of a job waits, and what of it has not ended
 
 -- The due times at which executions of a job wait. Those of a job that was always due once are known: a million others
 -- may wait in its lane. Of one that repeats, or did, the lane tells. + 0: by the lane, not by walking all that a tenant
@@ -514,6 +514,27 @@ LANGUAGE sql STABLE AS $$
         OFFSET 0
     ) e
     WHERE e.ready_at IS NOT NULL
+$$;
+
+-- An execution if it has not ended; otherwise what it was skipped for or cancelled waiting for, and so on, until one that
+-- has not ended. No row when all of them have.
+CREATE FUNCTION tickwork.find_unended(tenant integer, job bigint, at timestamptz) RETURNS SETOF timestamptz
+LANGUAGE sql STABLE ROWS 1 AS $$
+    WITH RECURSIVE way AS (
+        SELECT first.* FROM (
+            SELECT e.scheduled_for, e.finished_at, e.blocked_by FROM tickwork.execution e
+            WHERE e.tenant_id = tenant AND e.scheduled_for = at AND e.job_id = job
+            OFFSET 0
+        ) first
+        UNION
+        SELECT before.* FROM way CROSS JOIN LATERAL (
+            SELECT b.scheduled_for, b.finished_at, b.blocked_by FROM tickwork.execution b
+            WHERE b.tenant_id = tenant AND b.scheduled_for = way.blocked_by AND b.job_id = job
+            OFFSET 0
+        ) before
+        WHERE way.finished_at IS NOT NULL
+    )
+    SELECT scheduled_for FROM way WHERE finished_at IS NULL
 $$;
 
 

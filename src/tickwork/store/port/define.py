@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from tickwork.model.backfill import BackfillRequest, BackfillView, Policy
-from tickwork.model.job import JobSpec, JobStatus, Overlap
+from tickwork.model.job import JobSpec, JobStatus
+from tickwork.model.overlap import Overlap
 from tickwork.model.page import Page
 from tickwork.model.task import TaskDefaults
 

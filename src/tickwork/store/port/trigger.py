@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.job import Overlap
+from tickwork.model.overlap import Blocker, Overlap
 from tickwork.store.port.dispatch import Handing, Works
 
 Cursor = tuple[int, int]  # (priority, job): how far a round has been fired
@@ -71,13 +71,6 @@ class Candidates(NamedTuple):
             begin += count
 
 
-class Blocker(NamedTuple):
-    """The execution of a job that has not ended, when the job's executions must not overlap."""
-
-    scheduled_for: datetime
-    queued: int  # executions of the job that wait for one another
-
-
 class QueueRoom(NamedTuple):
     """How many more may wait in a queue."""
 
@@ -100,7 +93,7 @@ class Firing(Handing, Protocol):
     async def pick(self, rounds: Sequence[Round], chunk: int) -> Candidates: ...
 
     async def blockers(self, rounds: Sequence[Round], candidates: Candidates) -> dict[int, Blocker]:
-        """What stands in the way, by the place of the candidate."""
+        """What of their jobs has not ended, by the place of the candidate."""
 
     async def rooms(self, lanes: Sequence[int], lead: timedelta) -> list[QueueRoom]:
         """Of those queues of the lanes in which only so many may wait that are due by then."""
@@ -112,14 +105,14 @@ class Firing(Handing, Protocol):
         self,
         candidates: Candidates,
         workers: Sequence[int | None],
-        blockers: Mapping[int, Blocker],
+        blocked_by: Mapping[int, datetime],
         reasons: Mapping[int, str],
     ) -> None:
         """Those with a reason are skipped for it; a blocked one without waits for its turn. Collision when a due
         time has an execution already; then the transaction is over."""
 
     async def insert_carefully(
-        self, candidates: Candidates, blockers: Mapping[int, Blocker], reasons: Mapping[int, str]
+        self, candidates: Candidates, blocked_by: Mapping[int, datetime], reasons: Mapping[int, str]
     ) -> None:
         """Leave executions that exist, except those that were stopped before their time."""
 

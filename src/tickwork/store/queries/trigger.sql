@@ -1,8 +1,9 @@
 -- name: take_due_rules
--- Locks rules whose time has come, leaving those that others hold: some that are late and some that are on time, so
--- that working off an outage never holds up the present.
+-- Locks rules whose time has come and which nobody else has locked: some that are late and as many that are on time, so
+-- that working off an outage never delays the present.
 SELECT id, timing, catch_up, next_at, last_at, cursor_priority, cursor_job, tickwork.clock() AS now
 FROM (
+    -- Rules that were due long ago, the most overdue first.
     SELECT * FROM tickwork.rule
     WHERE next_at <= tickwork.clock() - $2::interval
     ORDER BY next_at LIMIT $3 FOR UPDATE SKIP LOCKED
@@ -10,27 +11,31 @@ FROM (
 UNION ALL
 SELECT id, timing, catch_up, next_at, last_at, cursor_priority, cursor_job, tickwork.clock()
 FROM (
+    -- Rules that are due now or in a moment.
     SELECT * FROM tickwork.rule
     WHERE next_at > tickwork.clock() - $2::interval AND next_at <= tickwork.clock() + $1::interval
     ORDER BY next_at LIMIT $3 FOR UPDATE SKIP LOCKED
 ) on_time;
 
 -- name: take_due_rule
--- The same for one of them.
+-- Locks one rule if its time has come and nobody else has locked it.
 SELECT id, timing, catch_up, next_at, last_at, cursor_priority, cursor_job, tickwork.clock() AS now
 FROM tickwork.rule
 WHERE id = $2 AND next_at <= tickwork.clock() + $1::interval
 FOR UPDATE SKIP LOCKED;
 
 -- name: stop_rule
--- Sets aside a rule that cannot be fired: it is due no more, its jobs have failed, and its due time was missed for the
--- reason given.
+-- Stops a rule that cannot be fired: it has no due time any more, its jobs have failed, and the due time is noted as
+-- missed for the reason given.
 WITH stopped AS (
+    -- The rule, unless it is stopped already.
     SELECT id, next_at FROM tickwork.rule WHERE id = $1 AND next_at IS NOT NULL FOR UPDATE
 ), sleeping AS (
+    -- The rule without a due time.
     UPDATE tickwork.rule r SET next_at = NULL, cursor_priority = NULL, cursor_job = NULL
     FROM stopped WHERE r.id = stopped.id
 ), failed AS (
+    -- Its active jobs.
     UPDATE tickwork.job j SET status = 'failed', updated_at = tickwork.clock(), version = version + 1
     FROM stopped WHERE j.rule_id = stopped.id AND j.status = 'active'
 )
@@ -40,7 +45,8 @@ ON CONFLICT (rule_id, scheduled_for) DO UPDATE
 SET missed = 1, missed_until = excluded.missed_until, reason = excluded.reason;
 
 -- name: pick_jobs
--- The next jobs of each round, in firing order; those that depend on others come with them.
+-- The next jobs of each round in firing order. Jobs that depend on others are left out: their executions are created
+-- together with those of the jobs they depend on.
 SELECT r.number, j.id, j.tenant_id, j.lane_id, j.priority, j.task, j.payload, j.target, j.timeout, j.overlap::text,
     j.followed
 FROM unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::smallint[], $5::bigint[])
@@ -56,38 +62,29 @@ CROSS JOIN LATERAL (
 ORDER BY r.number, j.priority, j.id;
 
 -- name: blockers
--- Executions that have not ended of jobs being fired, each with how many of the job wait for one another: those their
--- rules fired last, or what these were skipped for or cancelled waiting for, and those run by hand, which are found
--- again anyway, while the others are known only by being handed on. By key, so that no index has to follow what runs.
--- Backfills have a pace of their own and are never in the way. OFFSET 0: looked up, never joined.
-SELECT found.job_id, found.by_hand, found.scheduled_for, (
+-- Executions of the given jobs that have not ended, each with how many executions of the job wait for one another. The
+-- jobs come with the due times that their rules fired last. Executions are looked up by key, so that no index has to
+-- follow what runs. Backfills keep their own pace and never block.
+SELECT found.job_id, found.off_schedule, found.scheduled_for, (
+    -- Executions of the job that wait for one another.
     SELECT count(*) FROM tickwork.execution q
     WHERE q.tenant_id = found.tenant_id AND q.job_id = found.job_id
         AND q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL) AS queued
 FROM (
-    SELECT r.tenant_id, last.job_id, false AS by_hand, unended.scheduled_for
+    -- (a) What each rule fired last, or what that was skipped for or cancelled waiting for.
+    SELECT r.tenant_id, last.job_id, false AS off_schedule, unended.scheduled_for
     FROM unnest($1::int[], $2::timestamptz[], $3::int[], $4::int[]) AS r (tenant_id, last_at, first, last)
     CROSS JOIN LATERAL (
-        SELECT e.job_id, e.scheduled_for, e.finished_at, e.blocked_by FROM tickwork.execution e
+        -- Of the due time that the rule fired last: executions that have not ended, or that point to another one.
+        SELECT e.job_id FROM tickwork.execution e
         WHERE e.tenant_id = r.tenant_id AND e.scheduled_for = r.last_at
             AND e.job_id = ANY(($5::bigint[])[r.first:r.last])
             AND (e.finished_at IS NULL OR e.blocked_by IS NOT NULL) AND e.trigger <> 'backfill'
         OFFSET 0
     ) last
-    CROSS JOIN LATERAL (
-        WITH RECURSIVE way AS (
-            SELECT last.scheduled_for, last.finished_at, last.blocked_by
-            UNION
-            SELECT before.* FROM way CROSS JOIN LATERAL (
-                SELECT b.scheduled_for, b.finished_at, b.blocked_by FROM tickwork.execution b
-                WHERE b.tenant_id = r.tenant_id AND b.scheduled_for = way.blocked_by AND b.job_id = last.job_id
-                OFFSET 0
-            ) before
-            WHERE way.finished_at IS NOT NULL
-        )
-        SELECT scheduled_for FROM way WHERE finished_at IS NULL
-    ) unended
+    CROSS JOIN LATERAL tickwork.find_unended(r.tenant_id, last.job_id, r.last_at) AS unended (scheduled_for)
     UNION ALL
+    -- (b) Off-schedule executions: manual runs, and those that were noted because their rule goes on without the job.
     SELECT j.tenant_id, x.job_id, true, x.scheduled_for
     FROM tickwork.off_schedule_execution x JOIN tickwork.job j ON j.id = x.job_id
     WHERE x.job_id = ANY($5::bigint[]) AND x.backfill_id IS NULL AND EXISTS (
@@ -98,36 +95,29 @@ FROM (
 ) found;
 
 -- name: blockers_singly
--- The same, with each job of the rule looked up by itself: up to PostgreSQL 16 a list that is the last part of a key is
--- held against every execution of the round instead.
-SELECT found.job_id, found.by_hand, found.scheduled_for, (
+-- Executions of the given jobs that have not ended, as `blockers` finds them, with each job looked up by itself: up to
+-- PostgreSQL 16 a list that is the last part of a key is compared with every execution of the round instead.
+SELECT found.job_id, found.off_schedule, found.scheduled_for, (
+    -- Executions of the job that wait for one another.
     SELECT count(*) FROM tickwork.execution q
     WHERE q.tenant_id = found.tenant_id AND q.job_id = found.job_id
         AND q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL) AS queued
 FROM (
-    SELECT r.tenant_id, last.job_id, false AS by_hand, unended.scheduled_for
+    -- (a) What each rule fired last, or what that was skipped for or cancelled waiting for.
+    SELECT r.tenant_id, last.job_id, false AS off_schedule, unended.scheduled_for
     FROM unnest($1::int[], $2::timestamptz[], $3::int[], $4::int[]) AS r (tenant_id, last_at, first, last)
     CROSS JOIN LATERAL unnest(($5::bigint[])[r.first:r.last]) AS asked (job_id)
     CROSS JOIN LATERAL (
-        SELECT e.job_id, e.scheduled_for, e.finished_at, e.blocked_by FROM tickwork.execution e
-        WHERE e.tenant_id = r.tenant_id AND e.scheduled_for = r.last_at AND e.job_id = asked.job_id
+        -- Of the due time that the rule fired last: executions that have not ended, or that point to another one.
+        SELECT e.job_id FROM tickwork.execution e
+        WHERE e.tenant_id = r.tenant_id AND e.scheduled_for = r.last_at
+            AND e.job_id = asked.job_id
             AND (e.finished_at IS NULL OR e.blocked_by IS NOT NULL) AND e.trigger <> 'backfill'
         OFFSET 0
     ) last
-    CROSS JOIN LATERAL (
-        WITH RECURSIVE way AS (
-            SELECT last.scheduled_for, last.finished_at, last.blocked_by
-            UNION
-            SELECT before.* FROM way CROSS JOIN LATERAL (
-                SELECT b.scheduled_for, b.finished_at, b.blocked_by FROM tickwork.execution b
-                WHERE b.tenant_id = r.tenant_id AND b.scheduled_for = way.blocked_by AND b.job_id = last.job_id
-                OFFSET 0
-            ) before
-            WHERE way.finished_at IS NOT NULL
-        )
-        SELECT scheduled_for FROM way WHERE finished_at IS NULL
-    ) unended
+    CROSS JOIN LATERAL tickwork.find_unended(r.tenant_id, last.job_id, r.last_at) AS unended (scheduled_for)
     UNION ALL
+    -- (b) Off-schedule executions: manual runs, and those that were noted because their rule goes on without the job.
     SELECT j.tenant_id, x.job_id, true, x.scheduled_for
     FROM tickwork.off_schedule_execution x JOIN tickwork.job j ON j.id = x.job_id
     WHERE x.job_id = ANY($5::bigint[]) AND x.backfill_id IS NULL AND EXISTS (
@@ -138,9 +128,10 @@ FROM (
 ) found;
 
 -- name: cancel_blockers
--- Ends the executions that newer ones replace, with those they wait for and those run by hand, and has their workers
--- told.
+-- Cancels the executions that newer ones replace, together with those they wait for and the manual runs of the same
+-- jobs, and asks for their workers to be told.
 WITH RECURSIVE blocker AS (
+    -- The given executions, those they wait for, those that these wait for, and so on.
     SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[]) AS k (tenant_id, scheduled_for, job_id)
     UNION
     SELECT b.tenant_id, waiting.blocked_by, b.job_id FROM blocker b CROSS JOIN LATERAL (
@@ -150,13 +141,16 @@ WITH RECURSIVE blocker AS (
         OFFSET 0
     ) waiting
 ), replaced AS (
+    -- Those, and the off-schedule executions of the same jobs.
     SELECT tenant_id, scheduled_for, job_id FROM blocker
     UNION
     SELECT b.tenant_id, x.scheduled_for, x.job_id FROM blocker b CROSS JOIN LATERAL (
-        SELECT scheduled_for, job_id FROM tickwork.off_schedule_execution WHERE job_id = b.job_id AND backfill_id IS NULL
+        SELECT scheduled_for, job_id FROM tickwork.off_schedule_execution
+        WHERE job_id = b.job_id AND backfill_id IS NULL
         OFFSET 0
     ) x
 ), ended AS (
+    -- Those of them that had not ended.
     UPDATE tickwork.execution e
     SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reason = 'replaced by the next one'
     FROM replaced k
@@ -169,7 +163,8 @@ SELECT tenant_id, scheduled_for, job_id, attempt, worker_id, reason FROM ended W
 ON CONFLICT DO NOTHING;
 
 -- name: insert_executions
--- Writes one chunk (times in microseconds: cheaper to send than dates): held by a worker, waiting for one or for the execution before it, or skipped.
+-- Writes the executions of one chunk: running on a worker, waiting for a worker or for the execution before them, or
+-- skipped. Times come in microseconds, which are cheaper to send than dates.
 INSERT INTO tickwork.execution
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, worker_id, ready_at, finished_at,
      blocked_by, reason, followed)
@@ -184,35 +179,31 @@ SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'sc
 FROM (
     SELECT tickwork.each($1::int[], tenant_id) AS tenant_id, tickwork.each($2::bigint[], at) AS at, job_id,
         tickwork.each($4::int[], lane_id) AS lane_id, tickwork.each($5::smallint[], priority) AS priority,
-        tickwork.each($6::bigint[], ready) AS ready, tickwork.each($7::int[], worker_id) AS worker_id, blocked_by, reason,
-        tickwork.each($10::boolean[], followed) AS followed
+        tickwork.each($6::bigint[], ready) AS ready, tickwork.each($7::int[], worker_id) AS worker_id,
+        blocked_by, reason, tickwork.each($10::boolean[], followed) AS followed
     FROM unnest($1::int[], $2::bigint[], $3::text::bigint[], $4::int[], $5::smallint[], $6::bigint[], $7::int[],
                 $8::timestamptz[], $9::text[], $10::boolean[])
         AS c (tenant_id, at, job_id, lane_id, priority, ready, worker_id, blocked_by, reason, followed)
 ) c;
 
 -- name: release_queued
--- Lets executions go on that waited for the one before them, unless what that one was cancelled waiting for has not
--- ended, or one run by hand before them; those of a held job go on waiting for its resumption. Jobs are locked before it
--- is looked whether they are; those of a job that is being steered just now are left alone.
+-- Lets executions run that waited for an execution before them which has ended. One may have to wait for another still:
+-- for what that execution was cancelled waiting for, or for an earlier manual run. Those of a paused job wait for its
+-- resumption: jobs are locked before their status is read. Executions of a job that somebody else is changing are left
+-- for the next time.
 UPDATE tickwork.execution e
 SET blocked_by = free.behind,
     ready_at = CASE WHEN free.behind IS NOT NULL OR free.paused THEN 'infinity'
                     ELSE greatest(e.scheduled_for, tickwork.clock()) END
 FROM (
-    SELECT q.tenant_id, q.scheduled_for, q.job_id, held.paused, coalesce((
-        WITH RECURSIVE way AS (
-            SELECT q.scheduled_for, tickwork.clock() AS finished_at, q.blocked_by
-            UNION
-            SELECT before.* FROM way CROSS JOIN LATERAL (
-                SELECT b.scheduled_for, b.finished_at, b.blocked_by FROM tickwork.execution b
-                WHERE b.tenant_id = q.tenant_id AND b.scheduled_for = way.blocked_by AND b.job_id = q.job_id
-                OFFSET 0
-            ) before
-            WHERE way.finished_at IS NOT NULL
-        )
-        SELECT scheduled_for FROM way WHERE finished_at IS NULL AND scheduled_for <> q.scheduled_for
+    -- Executions whose blocker has ended, each with the one it has to wait for instead, if any.
+    SELECT q.tenant_id, q.scheduled_for, q.job_id, locked.paused, coalesce((
+        -- What the blocker was cancelled waiting for. Executions that wait for each other do not count.
+        SELECT unended.scheduled_for
+        FROM tickwork.find_unended(q.tenant_id, q.job_id, q.blocked_by) AS unended (scheduled_for)
+        WHERE unended.scheduled_for <> q.scheduled_for
     ), (
+        -- The latest off-schedule execution before it that has not ended and does not wait for this one.
         SELECT max(x.scheduled_for) FROM tickwork.off_schedule_execution x
         WHERE x.job_id = q.job_id AND x.backfill_id IS NULL AND x.scheduled_for < q.scheduled_for AND EXISTS (
             SELECT FROM tickwork.execution other
@@ -222,8 +213,9 @@ FROM (
     )) AS behind
     FROM tickwork.execution q
     CROSS JOIN LATERAL (
+        -- Its job.
         SELECT j.status = 'paused' AS paused FROM tickwork.job j WHERE j.id = q.job_id FOR KEY SHARE SKIP LOCKED
-    ) held
+    ) locked
     WHERE q.blocked_by IS NOT NULL AND q.ready_at IS NOT NULL AND NOT EXISTS (
         SELECT FROM tickwork.execution b
         WHERE b.tenant_id = q.tenant_id AND b.scheduled_for = q.blocked_by AND b.job_id = q.job_id
@@ -235,10 +227,11 @@ FROM (
 WHERE e.tenant_id = ANY(ARRAY[free.tenant_id]) AND e.scheduled_for = free.scheduled_for AND e.job_id = free.job_id;
 
 -- name: insert_executions_carefully
--- The same, held by no worker yet, when some of these due times have an execution already: one that was stopped before
--- its time, because the job was moved or held, begins anew; any other stands, and says nothing of what was in its way:
--- that is remembered besides.
+-- Writes the executions of one chunk when some of these due times have one already. None is given to a worker yet. An
+-- execution that was skipped before its due time, because its job was paused or rescheduled, becomes the new one; any
+-- other stays as it is.
 WITH remembered AS (
+    -- The blockers, noted as off-schedule executions: an execution that stays as it is does not point to its blocker.
     INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for)
     SELECT job_id, blocked_by FROM unnest($3::text::bigint[], $7::timestamptz[]) AS c (job_id, blocked_by)
     WHERE blocked_by IS NOT NULL
@@ -256,7 +249,8 @@ SELECT tenant_id, to_timestamp(at / 1e6::float8), job_id, lane_id, priority, 'sc
 FROM (
     SELECT tickwork.each($1::int[], tenant_id) AS tenant_id, tickwork.each($2::bigint[], at) AS at, job_id,
         tickwork.each($4::int[], lane_id) AS lane_id, tickwork.each($5::smallint[], priority) AS priority,
-        tickwork.each($6::bigint[], ready) AS ready, blocked_by, reason, tickwork.each($9::boolean[], followed) AS followed
+        tickwork.each($6::bigint[], ready) AS ready, blocked_by, reason,
+        tickwork.each($9::boolean[], followed) AS followed
     FROM unnest($1::int[], $2::bigint[], $3::text::bigint[], $4::int[], $5::smallint[], $6::bigint[],
                 $7::timestamptz[], $8::text[], $9::boolean[])
         AS c (tenant_id, at, job_id, lane_id, priority, ready, blocked_by, reason, followed)
@@ -268,7 +262,7 @@ SET status = excluded.status, ready_at = excluded.ready_at, finished_at = exclud
 WHERE e.status = 'skipped' AND e.reason IN ('paused', 'rescheduled');
 
 -- name: advance_rules
--- Moves each rule on: further into its round, or past it to the next due time.
+-- Moves each rule on: further into its round, or past it to the next due time. A rule without active jobs gets none.
 UPDATE tickwork.rule r
 SET next_at = CASE WHEN NOT a.looks_empty
         OR EXISTS (SELECT FROM tickwork.job WHERE rule_id = r.id AND status = 'active' OFFSET 0) THEN a.next_at END,
@@ -278,13 +272,13 @@ FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::smallint[], 
 WHERE r.id = a.id;
 
 -- name: note_rounds
--- Keeps what became of each due time: fired, or a range that was missed and why.
+-- Notes what became of each due time: it was fired, or a range was missed, and why.
 INSERT INTO tickwork.round (rule_id, scheduled_for, missed, missed_until, reason)
 SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::int[], $4::timestamptz[], $5::text[])
 ON CONFLICT DO NOTHING;
 
 -- name: lock_deferred_jobs
--- Locks one-time jobs whose time comes near or has passed; a paused one waits for its resumption.
+-- Locks one-time jobs that have no execution yet and are due soon or were due. Paused ones wait for their resumption.
 SELECT id, scheduled_for FROM tickwork.job
 WHERE deferred AND scheduled_for < $1 AND status <> 'paused'
 ORDER BY scheduled_for LIMIT $2
@@ -293,6 +287,7 @@ FOR UPDATE SKIP LOCKED;
 -- name: promote_deferred_jobs
 -- Gives one-time jobs their executions.
 WITH promoted AS (
+    -- The jobs, which have an execution from now on.
     UPDATE tickwork.job SET deferred = false WHERE id = ANY($1::bigint[])
     RETURNING *
 )
@@ -303,7 +298,7 @@ SELECT tenant_id, scheduled_for, id, lane_id, priority, 'schedule', 'pending',
 FROM promoted WHERE status = 'active';
 
 -- name: fail_deferred_job
--- Sets aside a one-time job that cannot be given its execution.
+-- Fails a one-time job that cannot be given its execution.
 UPDATE tickwork.job SET deferred = false, status = 'failed', updated_at = tickwork.clock(), version = version + 1
 WHERE id = $1;
 
@@ -312,11 +307,11 @@ WHERE id = $1;
 SELECT version FROM tickwork.zone_data;
 
 -- name: set_zone_data
--- From now on the timers are as this time zone data says.
+-- Notes which time zone data the timers were computed with.
 INSERT INTO tickwork.zone_data (version) VALUES ($1) ON CONFLICT (one) DO UPDATE SET version = excluded.version;
 
 -- name: lock_rules_after
--- Locks some rules that wait for their time, to compute it anew.
+-- Locks some rules that wait for their due time, to compute it again.
 SELECT id, timing, next_at, tickwork.clock() AS now FROM tickwork.rule
 WHERE id > $1 AND next_at > tickwork.clock() + $2::interval AND cursor_job IS NULL
 ORDER BY id
@@ -324,6 +319,6 @@ LIMIT $3
 FOR UPDATE;
 
 -- name: set_timers
--- Sets rules to other times.
+-- Gives rules other due times.
 UPDATE tickwork.rule r SET next_at = t.next_at
 FROM unnest($1::bigint[], $2::timestamptz[]) AS t (id, next_at) WHERE r.id = t.id;
