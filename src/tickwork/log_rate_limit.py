@@ -8,7 +8,7 @@ _OF_A_KIND = 5
 _TOGETHER = 30
 
 
-class LogLimit:
+class LogRateLimit:
     """Admits some lines in every period, few of each kind. At its end it tells how many more there were.
 
     What is not admitted costs a comparison: ask before you put a line together.

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import structlog
 from prometheus_client import Counter, Gauge
 
-from tickwork.log_rate_limit import LogLimit
+from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.errors import Unavailable
 
 _log = structlog.get_logger("tickwork")
@@ -83,7 +83,9 @@ class LoopCondition:
     def __init__(self, loop: str, outage: Outage) -> None:
         self._loop = loop
         self._outage = outage
-        self._errors = LogLimit(_log.error, f"step failed ({loop})", of_a_kind=1, period=_BETWEEN_COMPLAINTS)
+        self._errors = LogRateLimit(
+            _log.error, f"step failed ({loop})", of_a_kind=1, period=_BETWEEN_COMPLAINTS
+        )
         self._went_well_at = monotonic()
         self._in_a_row = 0
         self._error = ""  # its kind alone: what it says may hold what users stored

@@ -11,7 +11,7 @@ from simulation.simulated_network import Link
 from support.observed_history import Key, SeenAttempt
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.lease import Lease
-from tickwork.execute.unacknowledged_outcomes import Outbox, key_of
+from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key_of
 from tickwork.model import worker_protocol as protocol
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import from_micros, to_micros
@@ -73,7 +73,7 @@ class SimulatedWorker:
 
     def _start_over(self) -> None:
         self._lease, self._clock = Lease(), DatabaseClock(self.elapsed)
-        self._outbox = Outbox(lambda: None)
+        self._outbox = UnacknowledgedOutcomes(lambda: None)
         self._held: dict[_Id, _Attempt] = {}
         self._id: int | None = None
         self._welcomed = False

@@ -12,7 +12,7 @@ from tickwork.api.auth import authenticate, require
 from tickwork.api.problem import Refusal, refusal_for
 from tickwork.api.request_headers import check_headers
 from tickwork.api.request_id import request_id_of
-from tickwork.log_rate_limit import LogLimit
+from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import TickworkError, Unavailable
 from tickwork.node import Node
@@ -28,7 +28,7 @@ class Connector:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._refusals = LogLimit(_log.warning, "worker refused")
+        self._refusals = LogRateLimit(_log.warning, "worker refused")
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         socket = WebSocket(scope, receive, send)

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 from prometheus_client import Counter
 
-from tickwork.log_rate_limit import LogLimit
+from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.bad_row_isolation import is_of_a_row, reason_of
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.execution_lifecycle import Held, Verdict, lost, unreadable
@@ -31,7 +31,7 @@ class Rescuer:
         self._announce = announce
         self._reachable_since: float | None = None
         self._taken: Tally[int] = Tally()  # from each worker that is being cleared away, by this node
-        self._limit = LogLimit(_log.warning, "execution rescued")
+        self._limit = LogRateLimit(_log.warning, "execution rescued")
 
     async def rescue(self) -> bool:
         """Take some of what dead workers hold; whether there may be more."""

@@ -16,7 +16,7 @@ from tickwork.dispatch.connected_worker import Member
 from tickwork.dispatch.connected_workers import Roster
 from tickwork.dispatch.lease_renewal import Renewer
 from tickwork.dispatch.reconcile_leases import compare
-from tickwork.log_rate_limit import LogLimit
+from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.access import Caller
 from tickwork.model.attempt_outcome import LATEST, bounded_note, checked, makes_sense
 from tickwork.model.errors import Unavailable
@@ -115,8 +115,8 @@ class Gateway:
         self._claim_again = claim_again
         self._wake = wake
         self._sessions: set[_Session] = set()
-        self._stale = LogLimit(_log.info, _STALE)
-        self._broken = LogLimit(_log.warning, _BROKEN)
+        self._stale = LogRateLimit(_log.info, _STALE)
+        self._broken = LogRateLimit(_log.warning, _BROKEN)
 
     async def attend(self, caller: Caller | None, socket: Socket) -> None:
         """Serve one worker until its connection ends. Nobody's worker is the built-in one, for all tenants."""

@@ -10,7 +10,7 @@ from tickwork.model.task_context import Context, Listener
 from tickwork.model.worker_protocol import Claim, Micros, Outcome, Run
 
 if TYPE_CHECKING:
-    from tickwork.execute.log.outbox import Journal
+    from tickwork.execute.log.outbox import LogOutbox
 
 Slot = asyncio.Task[None]
 Key = tuple[int, Micros, int, int]  # tenant, at, job, attempt: as in every message
@@ -38,7 +38,7 @@ class Attempt:
         "told",
     )
 
-    def __init__(self, key: Key, run: Run, handler: Handler, journal: "Journal") -> None:
+    def __init__(self, key: Key, run: Run, handler: Handler, journal: "LogOutbox") -> None:
         self.key = key
         self.run = run
         self.handler = handler

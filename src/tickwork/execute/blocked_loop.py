@@ -18,7 +18,7 @@ _SHOWN = 3  # innermost calls
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
 
-class Watch:
+class BlockedLoopWatch:
     def __init__(self) -> None:
         self._signs = 0
         self._closed = Event()

@@ -12,7 +12,7 @@ _GRAIN = 0.001  # seconds: what is due one shortly after the other is started to
 _AtOnce = dict[Micros, list[Attempt]]  # in the order they came: many are due at the same instant
 
 
-class Agenda:
+class DueTimer:
     def __init__(self, clock: DatabaseClock, start: Callable[[list[Attempt]], None]) -> None:
         self._clock = clock
         self._start = start

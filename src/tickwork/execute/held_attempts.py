@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping
 from tickwork.execute.attempt import Attempt, Handler, Key
 from tickwork.execute.attempt_ending import Ending, as_it_is, cancelled, failed
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.due_timer import Agenda
+from tickwork.execute.due_timer import DueTimer
 from tickwork.execute.lease import Lease
-from tickwork.execute.log.outbox import Journal
-from tickwork.execute.slots import Pace, Slots
-from tickwork.execute.unacknowledged_outcomes import Outbox, key_of
+from tickwork.execute.log.outbox import LogOutbox
+from tickwork.execute.slots import Slots, Throughput
+from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key_of
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Claim, Micros, Notes, Outcomes, Run
 
@@ -20,7 +20,7 @@ _LOST = Ending(AttemptOutcome.LOST)
 _UNWANTED = cancelled("no longer this worker's")
 
 
-class Holding:
+class HeldAttempts:
     def __init__(
         self,
         slots: int,
@@ -34,16 +34,16 @@ class Holding:
         failed: Callable[[Attempt, Ending], None] | None = None,
     ) -> None:
         self._failed = failed
-        self._outbox = Outbox(outcome_ready)
-        self._journal = Journal(clock)
+        self._outbox = UnacknowledgedOutcomes(outcome_ready)
+        self._journal = LogOutbox(clock)
         self._handlers = handlers
         self._clock = clock
         self._held: dict[Key, Attempt] = {}
         self._slots = Slots(
             slots, clock, lease, finish=self._settle, lease_over=lease_over, worn_out=worn_out
         )
-        self._agenda = Agenda(clock, self._slots.put)
-        self._pace = Pace(clock.elapsed)
+        self._agenda = DueTimer(clock, self._slots.put)
+        self._pace = Throughput(clock.elapsed)
 
     def __len__(self) -> int:
         return len(self._held)

@@ -4,7 +4,7 @@ import structlog
 
 from tickwork.execute.attempt import Attempt
 from tickwork.execute.attempt_ending import Ending
-from tickwork.log_rate_limit import LogLimit
+from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.errors import TIMEOUT, one_line
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import job_id
@@ -12,9 +12,9 @@ from tickwork.model.ids import job_id
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
 
-class FailureLog:
+class FailedAttemptLog:
     def __init__(self) -> None:
-        self._limit = LogLimit(_log.warning, "attempt failed")
+        self._limit = LogRateLimit(_log.warning, "attempt failed")
 
     def tell(self, attempt: Attempt, ending: Ending) -> None:
         failure = ending.failure

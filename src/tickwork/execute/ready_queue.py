@@ -13,7 +13,7 @@ _LAST = len(PRIORITIES) - 1
 _AHEAD = 100  # of a flow that comes new
 
 
-class Line:
+class ReadyQueue:
     def __init__(self) -> None:
         self._levels: tuple[OrderedDict[int, deque[Attempt]], ...] = tuple(OrderedDict() for _ in PRIORITIES)
         self._ahead: dict[

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tickwork.execute.attempt import Handler
-from tickwork.execute.blocked_loop import Watch
+from tickwork.execute.blocked_loop import BlockedLoopWatch
 from tickwork.execute.log.capture import Capture
 from tickwork.execute.runners.coroutine_runner import coroutine_handler, direct_handler
 from tickwork.execute.runners.process_runner import ProcessRunner
@@ -13,12 +13,12 @@ from tickwork.model.task import Runner, TaskDefinition
 _HERE = (Runner.COROUTINE, Runner.THREAD)  # in this process
 
 
-class Toolbox:
+class RunnerSet:
     def __init__(self, tasks: Iterable[TaskDefinition], app: str | None) -> None:
         self._threads = ThreadRunner()
         self._processes = ProcessRunner(app)
         self._capture = Capture()
-        self._watch = Watch()
+        self._watch = BlockedLoopWatch()
         tasks = list(tasks)
         self._runs_users_code = any(task.runner in _HERE for task in tasks)
         self.handlers = {task.name: self._handler(task) for task in tasks}

@@ -14,7 +14,7 @@ from tickwork.execute.attempt_ending import Ending, cancelled, going_on, raised,
 from tickwork.execute.clock import DatabaseClock, Elapsed
 from tickwork.execute.lease import Lease
 from tickwork.execute.log.capture import speaking
-from tickwork.execute.ready_queue import Line
+from tickwork.execute.ready_queue import ReadyQueue
 from tickwork.execute.runners.coroutine_runner import remaining_steps
 
 _LOOK_AHEAD = (
@@ -24,7 +24,7 @@ _SAMPLE = 0.1  # seconds: a shorter measurement says little
 _HALF_LIFE = 10.0  # seconds: work comes in bursts, and what was possible in the last one is so in the next
 
 
-class Pace:
+class Throughput:
     def __init__(self, elapsed: Elapsed) -> None:
         self._elapsed = elapsed
         self._since = elapsed()
@@ -84,7 +84,7 @@ class Slots:
         self._finish = finish
         self._lease_over = lease_over
         self._worn_out = worn_out
-        self._ready = Line()
+        self._ready = ReadyQueue()
         self._tasks: set[Slot] = set()
         self._resting: dict[asyncio.Future[None], None] = {}
         self._coming = 0  # slots that were called and have not begun yet

@@ -10,7 +10,7 @@ _BATCH = 5_000
 _LARGEST_BATCH = 1024 * 1024  # bytes of results and errors
 
 
-class Outbox:
+class UnacknowledgedOutcomes:
     def __init__(self, filled: Callable[[], None]) -> None:
         self._filled = filled
         self._waiting: list[Outcome] = []

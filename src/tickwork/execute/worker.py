@@ -17,12 +17,12 @@ import structlog
 
 from tickwork import __version__
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
-from tickwork.execute.held_attempts import Holding
+from tickwork.execute.held_attempts import HeldAttempts
 from tickwork.execute.lease import Lease, LeaseLost
 from tickwork.execute.log.outbox import BETWEEN_LOOKS
-from tickwork.execute.log_failed_attempts import FailureLog
-from tickwork.execute.runner_set import Toolbox
-from tickwork.log_rate_limit import LogLimit
+from tickwork.execute.log_failed_attempts import FailedAttemptLog
+from tickwork.execute.runner_set import RunnerSet
+from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model import worker_protocol as protocol
 from tickwork.model.ids import worker_id
 from tickwork.model.task import TaskDefinition
@@ -102,13 +102,15 @@ class Worker:
         ]
         self._clock = DatabaseClock(measure)
         self._lease = Lease()
-        self._toolbox = Toolbox(tasks, app)
+        self._toolbox = RunnerSet(tasks, app)
         self.worn_out = asyncio.Event()  # too much that will not stop: only a new process helps
         self._alarm = asyncio.Event()  # the guard should look at once
         self._news = asyncio.Event()  # there is something to report
-        self._failures = FailureLog()
-        self._unconnected = LogLimit(_log.warning, _NO_CONNECTION, of_a_kind=1, period=_BETWEEN_COMPLAINTS)
-        self._holding = Holding(
+        self._failures = FailedAttemptLog()
+        self._unconnected = LogRateLimit(
+            _log.warning, _NO_CONNECTION, of_a_kind=1, period=_BETWEEN_COMPLAINTS
+        )
+        self._holding = HeldAttempts(
             slots,
             self._toolbox.handlers,
             self._clock,

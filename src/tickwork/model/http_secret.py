@@ -29,7 +29,7 @@ def is_secret(name: str) -> bool:
     return words not in _HARMLESS and bool(_TELLING.search(words))
 
 
-def veiled(target: "HttpTarget") -> "HttpTarget":
+def redacted(target: "HttpTarget") -> "HttpTarget":
     """As it may be shown."""
     headers = {name: MARK if is_secret(name) else value for name, value in target.headers.items()}
     return msgspec.structs.replace(target, url=exchanged(target.url, lambda *_: MARK), headers=headers)

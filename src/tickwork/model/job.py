@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tickwork.model.errors import FieldError
 from tickwork.model.execution import ExecutionStatus, ExecutionView, WaitingFor
-from tickwork.model.http_secret import veiled
+from tickwork.model.http_secret import redacted
 from tickwork.model.ids import execution_id, job_id
 from tickwork.model.instant import Instant
 from tickwork.model.json_limits import readable
@@ -312,7 +312,7 @@ def job_view(
         key=request.key,
         status=status,
         task=request.task,
-        http=veiled(request.http) if request.http else None,
+        http=redacted(request.http) if request.http else None,
         payload=readable(payload),
         schedule=schedule,
         schedule_words=words,

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from tickwork.log_rate_limit import LogLimit
+from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.errors import TIMEOUT, one_line
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
 from tickwork.model.execution_lifecycle import Held, Verdict
@@ -18,7 +18,7 @@ _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.recor
 
 class AttemptLog:
     def __init__(self) -> None:
-        self._limit = LogLimit(_log.warning, "attempt failed")
+        self._limit = LogRateLimit(_log.warning, "attempt failed")
 
     def tell(self, held: Held, outcome: Outcome, verdict: Verdict) -> None:
         if outcome.kind not in (AttemptOutcome.FAILED, AttemptOutcome.LOST):

@@ -10,7 +10,7 @@ from tickwork.model.job import Duration, JobRequest, Priority
 from tickwork.model.placement import FairShare, Limit, Requires
 from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context
-from tickwork.sdk.lazy_client import Connections
+from tickwork.sdk.lazy_client import LazyClients
 from tickwork.sdk.task import Schedule, Task
 from tickwork.sdk.task_decorator import (
     After0,
@@ -41,7 +41,7 @@ class App:
 
     def __init__(self, client: "Client | None" = None, async_client: "AsyncClient | None" = None) -> None:
         self.tasks: dict[str, Task[..., Any]] = {}
-        self._connections = Connections(client, async_client)
+        self._connections = LazyClients(client, async_client)
 
     def __repr__(self) -> str:
         return f"<App of {len(self.tasks)} tasks>"

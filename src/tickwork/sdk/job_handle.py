@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 from tickwork.model import json_codec as codec
 from tickwork.model.errors import TickworkError
 from tickwork.model.execution import ExecutionStatus, ExecutionView
-from tickwork.sdk.lazy_client import Connections
+from tickwork.sdk.lazy_client import LazyClients
 
 Result = TypeVar("Result")
 
@@ -26,7 +26,7 @@ class Handle(Generic[Result]):
     """A job that was submitted. `id` is the job's; `execution_id`, of one that is due once, that of its execution."""
 
     def __init__(
-        self, job_id: str, result_type: Any, connections: Connections, execution_id: str | None = None
+        self, job_id: str, result_type: Any, connections: LazyClients, execution_id: str | None = None
     ) -> None:
         self.id = job_id
         self.execution_id = execution_id

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from tickwork.client.sync_client import Client
 
 
-class Connections:
+class LazyClients:
     def __init__(self, client: "Client | None" = None, async_client: "AsyncClient | None" = None) -> None:
         if client:
             self.client = client

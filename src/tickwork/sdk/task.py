@@ -18,7 +18,7 @@ from tickwork.model.task_context import Context
 from tickwork.model.validation import located
 from tickwork.outbox.submit_in_transaction import write, write_async
 from tickwork.sdk.job_handle import Handle
-from tickwork.sdk.lazy_client import Connections
+from tickwork.sdk.lazy_client import LazyClients
 from tickwork.sdk.task_options import Errors, with_options
 from tickwork.sdk.task_parameters import TaskSignature, read_signature
 from tickwork.sdk.workflow import Step, Steps
@@ -45,7 +45,7 @@ class Task(Generic[P, R_co]):
         self,
         function: Callable[..., R_co],
         request: JobRequest,
-        connections: Connections,
+        connections: LazyClients,
         *,
         process: bool = False,
         declared: JobRequest | None = None,

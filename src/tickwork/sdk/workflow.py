@@ -14,7 +14,7 @@ import msgspec
 from tickwork.model.errors import Invalid
 from tickwork.model.job import CreatedJob, Dependency, JobRequest
 from tickwork.sdk.job_handle import Handle
-from tickwork.sdk.lazy_client import Connections
+from tickwork.sdk.lazy_client import LazyClients
 
 Result = TypeVar("Result")
 Next = TypeVar("Next", bound="Step[Any] | Steps[Any]")
@@ -28,7 +28,7 @@ _numbers = count()
 class Step(Generic[Result]):
     """One job of a workflow, which becomes one when the workflow is submitted."""
 
-    def __init__(self, request: JobRequest, result_type: Any, connections: Connections) -> None:
+    def __init__(self, request: JobRequest, result_type: Any, connections: LazyClients) -> None:
         self.request = request
         self.name = request.name or request.task or ""
         self.number = next(_numbers)

@@ -7,7 +7,7 @@ import pytest
 
 from support.worker_clock import WorkerClock
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.due_timer import Agenda
+from tickwork.execute.due_timer import DueTimer
 
 
 @pytest.fixture
@@ -16,8 +16,8 @@ def started() -> list[str]:
 
 
 @pytest.fixture
-def agenda(time: WorkerClock, started: list[str]) -> Agenda:
-    return Agenda(DatabaseClock(time), lambda due: started.extend(str(each) for each in due))
+def agenda(time: WorkerClock, started: list[str]) -> DueTimer:
+    return DueTimer(DatabaseClock(time), lambda due: started.extend(str(each) for each in due))
 
 
 class _Attempt(SimpleNamespace):
@@ -29,7 +29,9 @@ def _attempt(name: str, at: int) -> Any:
     return _Attempt(name=name, run=SimpleNamespace(not_before=at))
 
 
-async def test_none_is_started_before_its_time(agenda: Agenda, time: WorkerClock, started: list[str]) -> None:
+async def test_none_is_started_before_its_time(
+    agenda: DueTimer, time: WorkerClock, started: list[str]
+) -> None:
     agenda.put(_attempt("later", 2_000_000))
     agenda.put(_attempt("sooner", 1_000_000))
     agenda.start_due()
@@ -43,7 +45,7 @@ async def test_none_is_started_before_its_time(agenda: Agenda, time: WorkerClock
 
 
 async def test_those_of_one_instant_keep_their_order_and_the_earlier_go_first(
-    agenda: Agenda, time: WorkerClock, started: list[str]
+    agenda: DueTimer, time: WorkerClock, started: list[str]
 ) -> None:
     for name, at in [("c", 2), ("a", 1), ("d", 2), ("b", 1), ("e", 2)]:
         agenda.put(_attempt(name, at))
@@ -53,7 +55,7 @@ async def test_those_of_one_instant_keep_their_order_and_the_earlier_go_first(
 
 
 async def test_nothing_is_left_once_it_was_cleared(
-    agenda: Agenda, time: WorkerClock, started: list[str]
+    agenda: DueTimer, time: WorkerClock, started: list[str]
 ) -> None:
     agenda.put(_attempt("a", 1))
     agenda.clear()

@@ -8,7 +8,7 @@ import pytest
 from tickwork.execute.attempt import Attempt, Handler
 from tickwork.execute.attempt_ending import Ending, as_it_is
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.held_attempts import Holding
+from tickwork.execute.held_attempts import HeldAttempts
 from tickwork.execute.lease import Lease
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Outcomes, Run
@@ -26,7 +26,7 @@ async def ends_at_once(_: Attempt) -> None:
 
 
 @pytest.fixture
-async def holding() -> AsyncIterator[Holding]:
+async def holding() -> AsyncIterator[HeldAttempts]:
     elapsed = asyncio.get_running_loop().time
     clock, lease = DatabaseClock(elapsed), Lease()
     clock.learn(sent=elapsed(), database=1_000_000)
@@ -36,7 +36,9 @@ async def holding() -> AsyncIterator[Holding]:
         "quick": Handler(ends_at_once, lambda _: _DONE),
     }
     nothing = lambda: None  # noqa: E731 (nobody listens)
-    held = Holding(SLOTS, handlers, clock, lease, outcome_ready=nothing, lease_over=nothing, worn_out=nothing)
+    held = HeldAttempts(
+        SLOTS, handlers, clock, lease, outcome_ready=nothing, lease_over=nothing, worn_out=nothing
+    )
     yield held
     await held.close()
 
@@ -50,7 +52,7 @@ async def until_begun() -> None:
         await asyncio.sleep(0)
 
 
-async def test_what_stands_in_line_from_beat_to_beat_is_handed_back(holding: Holding) -> None:
+async def test_what_stands_in_line_from_beat_to_beat_is_handed_back(holding: HeldAttempts) -> None:
     holding.take(runs("slow", 100))
     await until_begun()
     holding.give_back_surplus()
@@ -63,7 +65,7 @@ async def test_what_stands_in_line_from_beat_to_beat_is_handed_back(holding: Hol
     assert holding.credit() == SLOTS
 
 
-async def test_what_moves_along_is_kept(holding: Holding) -> None:
+async def test_what_moves_along_is_kept(holding: HeldAttempts) -> None:
     for turn in range(3):
         holding.take(runs("quick", 100, first=100 * turn))
         holding.give_back_surplus()
@@ -73,7 +75,7 @@ async def test_what_moves_along_is_kept(holding: Holding) -> None:
     assert _returned(holding) == []
 
 
-def _returned(holding: Holding) -> list[int]:
+def _returned(holding: HeldAttempts) -> list[int]:
     outcomes = [
         item for report in holding.next_report() if isinstance(report, Outcomes) for item in report.items
     ]

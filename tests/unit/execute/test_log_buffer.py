@@ -7,21 +7,21 @@ from tickwork.execute.log.buffer import (
     LONGEST_MESSAGE,
     RATE,
     UNTOLD,
-    Notebook,
-    Page,
+    LogBuffer,
+    LogPage,
 )
 from tickwork.model.worker_protocol import LogLine
 
 FAR = 1000.0  # seconds: any allowance is full again
 
 
-def texts(page: Page | None) -> list[str]:
+def texts(page: LogPage | None) -> list[str]:
     assert page
     return [line.text for line in page.lines]
 
 
 def printed(*pieces: str) -> list[str]:
-    book = Notebook()
+    book = LogBuffer()
     for piece in pieces:
         book.print(0, "stdout", piece)
     return texts(book.last_page(0))
@@ -31,7 +31,7 @@ def printed(*pieces: str) -> list[str]:
 
 
 def test_lines_are_numbered_through_all_pages():
-    book = Notebook()
+    book = LogBuffer()
     book.log(1, "info", "a")
     book.log(2, "error", "b")
     first = book.tear_off(0.0)
@@ -45,7 +45,7 @@ def test_lines_are_numbered_through_all_pages():
 
 
 def test_the_oldest_lines_are_left_out_and_a_line_says_how_many():
-    book = Notebook()
+    book = LogBuffer()
     for number in range(10_000):
         book.log(number, "info", f"{number:>64}")
     page = book.tear_off(0.0)
@@ -61,7 +61,7 @@ def test_the_oldest_lines_are_left_out_and_a_line_says_how_many():
 
 
 def test_one_line_left_out_is_told_as_one():
-    book = Notebook()
+    book = LogBuffer()
     for _ in range(UNTOLD // LONGEST_LINE):
         book.log(0, "info", "x" * LONGEST_LINE)
     assert (
@@ -71,7 +71,7 @@ def test_one_line_left_out_is_told_as_one():
 
 
 def test_lines_go_out_no_faster_than_the_rate_and_the_newest_remain():
-    book = Notebook()
+    book = LogBuffer()
     seconds, told = 20, 0
     for step in range(seconds * 10):
         for number in range(1_000):
@@ -85,7 +85,7 @@ def test_lines_go_out_no_faster_than_the_rate_and_the_newest_remain():
 
 
 def test_what_is_held_back_by_the_rate_comes_later():
-    book = Notebook()
+    book = LogBuffer()
     for told in (7, 0):
         for _ in range(7):
             book.log(0, "info", "x" * LONGEST_LINE)
@@ -98,7 +98,7 @@ def test_what_is_held_back_by_the_rate_comes_later():
 
 
 def test_a_clock_that_goes_back_gives_no_allowance():
-    book = Notebook()
+    book = LogBuffer()
     book.tear_off(100.0)
     for _ in range(1_000):
         book.log(0, "info", "x")
@@ -110,7 +110,7 @@ def test_a_clock_that_goes_back_gives_no_allowance():
 
 
 def test_a_mark_that_is_copied_and_left_out_counts_for_all_it_stands_for():
-    child, book = Notebook(), Notebook()
+    child, book = LogBuffer(), LogBuffer()
     lines = 0
     for step in range(50):
         for _ in range(2_000):
@@ -128,9 +128,9 @@ def test_a_mark_that_is_copied_and_left_out_counts_for_all_it_stands_for():
 
 
 def test_lines_that_are_copied_do_not_go_back_in_time():
-    book = Notebook()
+    book = LogBuffer()
     for at, ahead in ((10, 500), (20, 100), (600, 100)):
-        book.copy(Page(0, [LogLine(at, "info", "x")], None, 1), ahead)
+        book.copy(LogPage(0, [LogLine(at, "info", "x")], None, 1), ahead)
     page = book.last_page(0)
     assert page
     assert [line.at for line in page.lines] == [510, 510, 700]
@@ -140,7 +140,7 @@ def test_lines_that_are_copied_do_not_go_back_in_time():
 
 
 def test_of_a_long_line_the_middle_is_cut_out():
-    book = Notebook()
+    book = LogBuffer()
     book.log(0, "info", "a" * 10_000 + "b" * 10_000)
     (text,) = texts(book.last_page(0))
     assert text.startswith("a" * 4_096 + " … 11,808 characters left out … b")
@@ -160,7 +160,7 @@ def test_a_line_that_never_ends_is_cut_likewise():
 
 
 def test_nul_and_halves_of_characters_are_made_harmless():
-    book = Notebook()
+    book = LogBuffer()
     book.log(0, "info", "a\0b\udcffc")
     book.print(0, "stdout", "\0\ud800\n")
     book.progress(0.5, "\0\udfff")
@@ -178,7 +178,7 @@ def test_pieces_become_lines():
 
 
 def test_streams_do_not_mix_in_a_line():
-    book = Notebook()
+    book = LogBuffer()
     book.print(0, "stdout", "out")
     book.print(0, "stderr", "err")
     book.print(0, "stdout", "put\n")
@@ -188,7 +188,7 @@ def test_streams_do_not_mix_in_a_line():
 
 
 def test_an_unfinished_line_waits_for_its_end():
-    book = Notebook()
+    book = LogBuffer()
     book.print(0, "stdout", "half")
     assert book.tear_off(0.0) is None
     book.print(0, "stdout", " done\n")
@@ -206,16 +206,16 @@ def test_a_bar_that_grows_counts_as_it_was_left():
 
 
 def test_only_the_newest_progress_is_told():
-    book = Notebook()
+    book = LogBuffer()
     for number in range(100):
         book.progress(number / 100, f"step {number}")
     page = book.tear_off(0.0)
-    assert page == Page(0, [], (0.99, "step 99"), LINE_COST)
+    assert page == LogPage(0, [], (0.99, "step 99"), LINE_COST)
     assert book.tear_off(FAR) is None
 
 
 def test_progress_is_told_twice_a_second_at_most_and_at_the_end():
-    book = Notebook()
+    book = LogBuffer()
     told = []
     for step in range(100):
         book.progress(step / 100, None)
@@ -229,7 +229,7 @@ def test_progress_is_told_twice_a_second_at_most_and_at_the_end():
 
 
 def test_a_message_is_short_text_whatever_it_was():
-    book = Notebook()
+    book = LogBuffer()
     book.progress(0, "x" * 1_000)
     page = book.last_page(0)
     assert page

@@ -7,17 +7,17 @@ import pytest
 from tickwork.execute.attempt import Attempt, Handler
 from tickwork.execute.attempt_ending import as_it_is
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.log.buffer import Page
-from tickwork.execute.log.outbox import _KEPT, _LARGEST_MESSAGE, _WINDOW, BETWEEN_LOOKS, Journal
+from tickwork.execute.log.buffer import LogPage
+from tickwork.execute.log.outbox import _KEPT, _LARGEST_MESSAGE, _WINDOW, BETWEEN_LOOKS, LogOutbox
 from tickwork.model.worker_protocol import LogLine, Note, Notes, Run
 
 
 @pytest.fixture
-def journal(time) -> Journal:
-    return Journal(DatabaseClock(time))
+def journal(time) -> LogOutbox:
+    return LogOutbox(DatabaseClock(time))
 
 
-def attempt_of(journal: Journal, job: int = 1) -> Attempt:
+def attempt_of(journal: LogOutbox, job: int = 1) -> Attempt:
     run = Run(1, 5, job, 1, "task", b"{}", 60.0, 0)
     return Attempt((1, 5, job, 1), run, Handler(lambda _: None, as_it_is), journal)  # type: ignore[arg-type, return-value]
 
@@ -35,7 +35,7 @@ def fill(attempt: Attempt) -> None:
         attempt.log("info", "x" * 900)
 
 
-def end(journal: Journal, attempt: Attempt) -> None:
+def end(journal: LogOutbox, attempt: Attempt) -> None:
     attempt.settled = True
     journal.close(attempt)
 
@@ -79,7 +79,7 @@ def test_nothing_is_heard_of_an_attempt_that_has_ended(journal):
     attempt.log("info", "b")
     attempt.print("stdout", "b\n")
     attempt.progress(0.5, None)
-    journal.copy(attempt, 0, Page(0, [LogLine(0, "info", "b")], None, 1))
+    journal.copy(attempt, 0, LogPage(0, [LogLine(0, "info", "b")], None, 1))
     assert told(journal.take()) == [(1, 0, ["a"])]
     assert not journal.has_news
 
@@ -174,7 +174,7 @@ def test_a_server_that_stores_nothing_does_not_fill_the_memory(journal):
 def test_lines_of_a_child_process_keep_their_distance_in_time(journal, time):
     time.now = 100.0
     attempt = attempt_of(journal)
-    page = Page(7, [LogLine(2_000_000, "info", "a"), LogLine(2_900_000, "stderr", "b")], (0.5, "x"), 1)
+    page = LogPage(7, [LogLine(2_000_000, "info", "a"), LogLine(2_900_000, "stderr", "b")], (0.5, "x"), 1)
     journal.copy(attempt, 3_000_000, page)
     (note,) = notes_of(journal.take())
     assert note.lines == [LogLine(99_000_000, "info", "a"), LogLine(99_900_000, "stderr", "b")]

@@ -1,4 +1,4 @@
-from tickwork.execute.slots import Pace
+from tickwork.execute.slots import Throughput
 
 
 class Hand:
@@ -10,7 +10,7 @@ class Hand:
 
 def test_looks_as_far_ahead_as_it_gets_done_in_a_quarter_of_a_second():
     hand = Hand()
-    pace = Pace(hand)
+    pace = Throughput(hand)
     assert pace.ahead() == 0
     pace.count(5_000)
     hand.at = 0.5
@@ -19,7 +19,7 @@ def test_looks_as_far_ahead_as_it_gets_done_in_a_quarter_of_a_second():
 
 def test_does_not_judge_by_a_moment():
     hand = Hand()
-    pace = Pace(hand)
+    pace = Throughput(hand)
     pace.count(1_000)
     hand.at = 0.01
     assert pace.ahead() == 0
@@ -27,7 +27,7 @@ def test_does_not_judge_by_a_moment():
 
 def test_remembers_the_best_of_late_and_forgets_it_bit_by_bit():
     hand = Hand()
-    pace = Pace(hand)
+    pace = Throughput(hand)
     pace.count(1_000)
     hand.at = 0.1
     assert pace.ahead() == 2_500
@@ -40,7 +40,7 @@ def test_remembers_the_best_of_late_and_forgets_it_bit_by_bit():
 
 def test_expects_nothing_once_it_was_too_optimistic():
     hand = Hand()
-    pace = Pace(hand)
+    pace = Throughput(hand)
     pace.count(1_000)
     hand.at = 0.1
     assert pace.ahead() == 2_500

@@ -1,4 +1,4 @@
-from tickwork.execute.unacknowledged_outcomes import _BATCH, _LARGEST_BATCH, Outbox
+from tickwork.execute.unacknowledged_outcomes import _BATCH, _LARGEST_BATCH, UnacknowledgedOutcomes
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Failure, Outcome
 
@@ -7,7 +7,7 @@ def outcome(job: int, result: bytes | None = None, failure: Failure | None = Non
     return Outcome(1, 5, job, 1, AttemptOutcome.COMPLETED, 5, 5, result, failure)
 
 
-def batches(outbox: Outbox) -> list[list[Outcome]]:
+def batches(outbox: UnacknowledgedOutcomes) -> list[list[Outcome]]:
     found = []
     while batch := outbox.next_batch():
         found.append(batch.items)
@@ -15,14 +15,14 @@ def batches(outbox: Outbox) -> list[list[Outcome]]:
 
 
 def test_small_outcomes_go_in_large_batches():
-    outbox = Outbox(lambda: None)
+    outbox = UnacknowledgedOutcomes(lambda: None)
     for job in range(_BATCH + 1):
         outbox.add(outcome(job, b"1"))
     assert [len(batch) for batch in batches(outbox)] == [_BATCH, 1]
 
 
 def test_large_results_and_errors_are_spread_over_batches():
-    outbox = Outbox(lambda: None)
+    outbox = UnacknowledgedOutcomes(lambda: None)
     failure = Failure("E", "m" * 4_000, "t" * 16_000)
     large = [
         outcome(job, b"x" * 256 * 1024) if job % 2 else outcome(job, None, failure) for job in range(100)
@@ -36,14 +36,14 @@ def test_large_results_and_errors_are_spread_over_batches():
 
 
 def test_an_outcome_larger_than_a_batch_goes_alone():
-    outbox = Outbox(lambda: None)
+    outbox = UnacknowledgedOutcomes(lambda: None)
     for job in range(3):
         outbox.add(outcome(job, b"x" * (_LARGEST_BATCH + 1)))
     assert [len(batch) for batch in batches(outbox)] == [1, 1, 1]
 
 
 def test_batches_that_are_sent_again_are_bounded_too():
-    outbox = Outbox(lambda: None)
+    outbox = UnacknowledgedOutcomes(lambda: None)
     for job in range(16):
         outbox.add(outcome(job, b"x" * 256 * 1024))
     first = batches(outbox)

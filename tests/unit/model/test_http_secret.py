@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tickwork.model.errors import Invalid
-from tickwork.model.http_secret import MARK, hidden_texts, hide, is_secret, veiled
+from tickwork.model.http_secret import MARK, hidden_texts, hide, is_secret, redacted
 from tickwork.model.http_secret_mark import mark_errors, unmarked
 from tickwork.model.job import HttpTarget
 
@@ -32,7 +32,7 @@ def test_names_that_tell_of_none(name):
 
 
 def test_only_values_of_secrets_are_veiled():
-    shown = veiled(STORED)
+    shown = redacted(STORED)
     assert shown.url == "https://a.example/?token=***&page=2&token=***"
     assert shown.headers == {"X-Api-Key": MARK, "X-Page": "1"}
     for url in (
@@ -41,15 +41,15 @@ def test_only_values_of_secrets_are_veiled():
         "https://a.example/?token",
         "https://a.example/?token=",
     ):
-        assert veiled(HttpTarget(url)).url == url
+        assert redacted(HttpTarget(url)).url == url
     assert (
-        veiled(HttpTarget("https://a.example/?%74oken=x&code=y")).url
+        redacted(HttpTarget("https://a.example/?%74oken=x&code=y")).url
         == "https://a.example/?%74oken=***&code=***"
     )
 
 
 def test_marks_sent_back_keep_each_its_own_value():
-    shown = veiled(STORED)
+    shown = redacted(STORED)
     assert unmarked(shown, STORED, shown.headers) == STORED
     lower = msgspec.structs.replace(shown, headers={"x-api-key": MARK})
     assert unmarked(lower, STORED, lower.headers).headers == {"x-api-key": "k3y"}

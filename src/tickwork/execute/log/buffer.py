@@ -21,7 +21,7 @@ _HALF = LONGEST_LINE // 2
 Progress = tuple[float, str | None]  # fraction, message
 
 
-class Page(NamedTuple):
+class LogPage(NamedTuple):
     """Torn off a notebook."""
 
     first: int
@@ -37,7 +37,7 @@ class _Entry(NamedTuple):
     stands_for: int  # lines
 
 
-class Notebook:
+class LogBuffer:
     def __init__(self) -> None:
         self._lines: deque[_Entry] = deque()
         self._size = 0
@@ -67,7 +67,7 @@ class Notebook:
         if rest:
             unfinished.extend(rest)
 
-    def copy(self, page: Page, ahead: Micros) -> None:
+    def copy(self, page: LogPage, ahead: Micros) -> None:
         """From another notebook, by a clock that is behind. By how much is only as exact as pages are quick, so time
         is kept from going back."""
         stands_for = page.left_out or 1
@@ -91,12 +91,12 @@ class Notebook:
     def progress(self, fraction: float, message: str | None) -> None:
         self._progress = float(fraction), None if message is None else _short(_harmless(str(message)))
 
-    def tear_off(self, now: float) -> Page | None:
+    def tear_off(self, now: float) -> LogPage | None:
         """What may be told now, while the attempt runs."""
         self._allow(now)
         return self._page(self._allowance, self._due_progress(now))
 
-    def last_page(self, at: Micros) -> Page | None:
+    def last_page(self, at: Micros) -> LogPage | None:
         for stream, unfinished in self._unfinished.items():
             if text := unfinished.finish():
                 self.add(LogLine(at, stream, text))
@@ -114,7 +114,7 @@ class Notebook:
         self._progress_told_at = now
         return progress
 
-    def _page(self, limit: float, progress: Progress | None) -> Page | None:
+    def _page(self, limit: float, progress: Progress | None) -> LogPage | None:
         first = self._next - len(self._lines)
         lines, size = self._take_lines(limit)
         left_out = self._left_out if lines else 0
@@ -122,7 +122,7 @@ class Notebook:
             first -= 1
             lines.insert(0, LogLine(lines[0].at, "warning", _mark(left_out)))
             self._left_out = 0
-        return Page(first, lines, progress, size + LINE_COST, left_out) if lines or progress else None
+        return LogPage(first, lines, progress, size + LINE_COST, left_out) if lines or progress else None
 
     def _take_lines(self, limit: float) -> tuple[list[LogLine], int]:
         lines, size = [], 0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tickwork.execute.attempt import Attempt, Key
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.log.buffer import Notebook, Page
+from tickwork.execute.log.buffer import LogBuffer, LogPage
 from tickwork.model.worker_protocol import Micros, Note, Notes
 
 BETWEEN_LOOKS = 0.2  # seconds in which what running attempts say gathers
@@ -26,11 +26,11 @@ class _Kept(NamedTuple):
     size: int
 
 
-class Journal:
+class LogOutbox:
     def __init__(self, clock: DatabaseClock) -> None:
         self._clock = clock
         self._lock = RLock()  # what is collected as garbage meanwhile may print, too
-        self._speaking: dict[Attempt, Notebook] = {}
+        self._speaking: dict[Attempt, LogBuffer] = {}
         self._waiting: deque[_Kept] = deque()
         self._sent: dict[int, list[_Kept]] = {}
         self._kept = 0  # bytes in both
@@ -58,7 +58,7 @@ class Journal:
             if book := self._book_of(attempt):
                 book.progress(fraction, message)
 
-    def copy(self, attempt: Attempt, now: Micros, page: Page) -> None:
+    def copy(self, attempt: Attempt, now: Micros, page: LogPage) -> None:
         """From the notebook of a child process, whose clock showed `now` when it tore the page off."""
         with self._lock:
             if book := self._book_of(attempt):
@@ -109,12 +109,12 @@ class Journal:
             self._sent.clear()
             self._kept = 0
 
-    def _book_of(self, attempt: Attempt) -> Notebook | None:
+    def _book_of(self, attempt: Attempt) -> LogBuffer | None:
         if attempt.settled:
             return None  # its code goes on, but nobody waits for it any more
         if attempt not in self._speaking:
             attempt.speaks = True
-            self._speaking[attempt] = Notebook()
+            self._speaking[attempt] = LogBuffer()
         return self._speaking[attempt]
 
     def _look(self, now: float) -> None:
@@ -124,7 +124,7 @@ class Journal:
             elif page := book.tear_off(now):
                 self._put(attempt, page)
 
-    def _put(self, attempt: Attempt, page: Page) -> None:
+    def _put(self, attempt: Attempt, page: LogPage) -> None:
         fraction, message = page.progress or (None, None)
         note = Note(*attempt.key, page.first, page.lines, fraction, message, attempt.started)
         self._waiting.append(_Kept(attempt.key, note, page.size))

@@ -11,7 +11,7 @@ import msgspec
 
 from tickwork.execute.attempt_ending import Ending
 from tickwork.execute.clock import elapsed
-from tickwork.execute.log.buffer import Notebook
+from tickwork.execute.log.buffer import LogBuffer
 from tickwork.execute.runners.child_messages import Ended, FromChild, Said
 from tickwork.execute.runners.process_runner import LENGTH_BYTES
 from tickwork.model.worker_protocol import Micros
@@ -21,18 +21,18 @@ _BETWEEN_PAGES = 0.1  # seconds
 _encode = msgspec.msgpack.Encoder().encode
 
 
-class Voice:
+class ChildLog:
     def __init__(self, worker: BinaryIO) -> None:
         self._worker = worker
         self._telling = Lock()  # taken before the other one: pages go out in order
         self._writing = RLock()  # what is collected as garbage meanwhile may print, too
-        self._book = Notebook()
+        self._book = LogBuffer()
         self._speaks = False
         self._news = Event()
         Thread(target=self._tell, name="tickwork voice", daemon=True).start()
 
     def begin(self) -> None:
-        self._book = Notebook()
+        self._book = LogBuffer()
         self._speaks = True
 
     def end(self, ending: Ending) -> None:

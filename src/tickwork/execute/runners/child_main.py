@@ -20,7 +20,7 @@ from tickwork.execute.attempt import context_of
 from tickwork.execute.attempt_ending import Ending, ending_of_call
 from tickwork.execute.load_app import load_app
 from tickwork.execute.log.capture import Capture
-from tickwork.execute.runners.child_log import Voice
+from tickwork.execute.runners.child_log import ChildLog
 from tickwork.execute.runners.process_runner import CANCEL, LENGTH_BYTES
 from tickwork.execute.task_arguments import arguments_of
 from tickwork.log_setup import LogFormat, configure_logs
@@ -50,7 +50,7 @@ class Cancellation:
 
 
 def main(app: str, log_format: LogFormat, log_level: str) -> None:
-    voice = Voice(_take_over_stdout())
+    voice = ChildLog(_take_over_stdout())
     configure_logs(log_format, log_level)
     tasks = load_app(app).definitions
     runs: SimpleQueue[Run | None] = SimpleQueue()
@@ -86,11 +86,11 @@ def _read(runs: "SimpleQueue[Run | None]", busy: Event, cancellation: Cancellati
     runs.put(None)
 
 
-def _run(task: TaskDefinition, run: Run, cancellation: Cancellation, voice: Voice) -> Ending:
+def _run(task: TaskDefinition, run: Run, cancellation: Cancellation, voice: ChildLog) -> Ending:
     return ending_of_call(partial(_call, task, run, cancellation, voice))
 
 
-def _call(task: TaskDefinition, run: Run, cancellation: Cancellation, voice: Voice) -> Any:
+def _call(task: TaskDefinition, run: Run, cancellation: Cancellation, voice: ChildLog) -> Any:
     context = context_of(run, voice)
     cancellation.reaches(context.cancel)
     result = task.function(**arguments_of(task, run, lambda: context))

@@ -3,13 +3,13 @@
 import msgspec
 
 from tickwork.execute.attempt_ending import Ending
-from tickwork.execute.log.buffer import Page
+from tickwork.execute.log.buffer import LogPage
 from tickwork.model.worker_protocol import Micros
 
 
 class Said(msgspec.Struct, array_like=True, tag=True, frozen=True):
     now: Micros  # by the child's clock, as the times of the lines
-    page: Page
+    page: LogPage
 
 
 class Ended(msgspec.Struct, array_like=True, tag=True, frozen=True):

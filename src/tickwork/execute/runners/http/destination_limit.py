@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 from time import monotonic
 
 
-class Full(Exception):
+class DestinationFull(Exception):
     """So many requests are under way, and hardly any ends."""
 
 
-class Rooms:
+class DestinationLimits:
     def __init__(self, size: int, patience: float, elapsed: Callable[[], float] = monotonic) -> None:
         self._size = size
         self._patience = patience
@@ -41,12 +41,12 @@ class Rooms:
 
     async def _take_place(self, room: "_Room") -> None:
         if room.places.locked() and self._elapsed() - room.moved > self._patience:
-            raise Full
+            raise DestinationFull
         try:
             async with asyncio.timeout(self._patience):
                 await room.places.acquire()
         except TimeoutError:
-            raise Full from None
+            raise DestinationFull from None
 
 
 class _Room:

@@ -29,7 +29,7 @@ from aiohttp import (
 )
 
 from tickwork.execute.attempt_ending import AttemptFailed, AttemptPostponed
-from tickwork.execute.runners.http.destination_limit import Full, Rooms
+from tickwork.execute.runners.http.destination_limit import DestinationFull, DestinationLimits
 from tickwork.execute.runners.http.request import Call, content_of, headers_of, read_call
 from tickwork.execute.runners.http.response import (
     PromptResponse,
@@ -82,14 +82,14 @@ class HttpRunner:
         self._now = now
         self._guard = AddressGuard(policy, limits.connect)
         self._session = _open_session(self._guard, limits)
-        self._rooms = Rooms(limits.connections_per_host, limits.patience)
+        self._rooms = DestinationLimits(limits.connections_per_host, limits.patience)
 
     async def __call__(self, run: Run) -> bytes:
         call = read_call(run.target or b"")
         try:
             async with asyncio.timeout(run.timeout), self._rooms.enter(call.destination):
                 return await self._request(call, run)
-        except Full as full:
+        except DestinationFull as full:
             raise self._detour(call, run) from full
         except AddressDenied as denied:
             _log.warning("an HTTP job was denied an address", job=job_id(run.job), denied=str(denied))
