@@ -3,7 +3,6 @@
 import asyncio
 import re
 from itertools import chain
-from pathlib import Path
 
 import asyncpg
 import pytest
@@ -92,12 +91,3 @@ def test_a_riddle_is_no_name(name: str) -> None:
 async def test_the_dumped_schema_is_what_the_migrations_make(empty_url: str) -> None:
     await migrate.upgrade(empty_url)
     assert dump(empty_url) == SCHEMA.read_text("utf-8"), "run `make schema`"
-
-
-def test_every_query_has_a_sentence_above_it() -> None:
-    folder = Path(migrate.__file__).parent / "queries"
-    for file in folder.glob("*.sql"):
-        lines = file.read_text().splitlines()
-        for number, line in enumerate(lines):
-            if line.startswith("-- name: "):
-                assert lines[number + 1].startswith("-- "), f"{file.name}: {line}"

@@ -87,6 +87,20 @@ BEGIN
     ON CONFLICT DO NOTHING;
 END $$;
 
+CREATE FUNCTION tickwork.awaited_by(child bigint, at timestamp with time zone) RETURNS TABLE(tenant_id integer, parent_id bigint, parent_at timestamp with time zone, is_parent boolean)
+    LANGUAGE sql STABLE
+    AS $$
+    WITH RECURSIVE way AS (
+        -- Its own parents, then the parents of each of them.
+        SELECT a.tenant_id, a.parent_id, a.parent_at, true AS is_parent
+        FROM tickwork.awaited a WHERE a.child_id = child AND a.child_at = at
+        UNION
+        SELECT a.tenant_id, a.parent_id, a.parent_at, false
+        FROM way JOIN tickwork.awaited a ON a.child_id = way.parent_id AND a.child_at = way.parent_at
+    )
+    SELECT * FROM way
+$$;
+
 CREATE FUNCTION tickwork.clock() RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$SELECT statement_timestamp()$$;
@@ -101,8 +115,10 @@ BEGIN
         WHERE id = ANY(ARRAY(SELECT DISTINCT child_id FROM tickwork.awaited WHERE ended IS NOT NULL))
         ORDER BY id FOR NO KEY UPDATE;
         WITH counted AS (
+            -- What parents that have ended were waited for by, deleted.
             DELETE FROM tickwork.awaited WHERE ended IS NOT NULL RETURNING *
         ), child AS (
+            -- The executions that waited for them, each with a skipped parent that makes it be skipped, too.
             SELECT tenant_id, child_id, child_at,
                 min(parent_id) FILTER (WHERE ended = 'skipped' AND NOT on_any) AS skipped_for
             FROM counted GROUP BY 1, 2, 3 ORDER BY 1, 3, 2
@@ -120,7 +136,8 @@ BEGIN
                             WHEN c.paused OR e.blocked_by IS NOT NULL THEN 'infinity'
                             ELSE greatest(e.scheduled_for, tickwork.clock()) END,
             finished_at = CASE WHEN c.skipped_for IS NOT NULL THEN tickwork.clock() END,
-            reason = CASE WHEN c.skipped_for IS NOT NULL THEN tickwork.why_skipped(c.tenant_id, c.skipped_for, c.at) END
+            reason = CASE WHEN c.skipped_for IS NOT NULL
+                          THEN tickwork.skip_reason(c.tenant_id, c.skipped_for, c.at) END
         FROM (
             SELECT c.*, (SELECT j.status = 'paused' FROM tickwork.job j WHERE j.id = c.id) AS paused
             FROM unnest(tenants, children, times, skipped_fors) AS c (tenant_id, id, at, skipped_for)
@@ -148,6 +165,7 @@ CREATE FUNCTION tickwork.find_unended(tenant integer, job bigint, at timestamp w
     LANGUAGE sql STABLE ROWS 1
     AS $$
     WITH RECURSIVE way AS (
+        -- The execution, then the one that was in its way, as long as these have ended.
         SELECT first.* FROM (
             SELECT e.scheduled_for, e.finished_at, e.blocked_by FROM tickwork.execution e
             WHERE e.tenant_id = tenant AND e.scheduled_for = at AND e.job_id = job
@@ -184,7 +202,8 @@ END $$;
 CREATE FUNCTION tickwork.job_name(id bigint) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS $$
-    SELECT 'j' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', (id >> 5 * n & 31)::int + 1, 1), '' ORDER BY n DESC)
+    SELECT 'j' || string_agg(
+        substr('0123456789abcdefghjkmnpqrstvwxyz', (id >> 5 * n & 31)::int + 1, 1), '' ORDER BY n DESC)
     FROM generate_series(0, 12) AS n WHERE id >> 5 * n > 0
 $$;
 
@@ -197,6 +216,7 @@ BEGIN
         RETURN NULL;
     END IF;
     WITH RECURSIVE follower AS (
+        -- The job and all recurring jobs that depend on it, directly or through others, and were active then.
         SELECT NEW.job_id AS id
         UNION
         SELECT c.id FROM follower f
@@ -204,21 +224,26 @@ BEGIN
         JOIN tickwork.job c ON c.id = d.child_id
         WHERE c.rule_id IS NOT NULL AND c.status <> 'cancelled' AND (c.active_from <= NEW.scheduled_for OR backfilled)
     ), beside AS (
+        -- Their executions: created, or made to wait again if they were skipped because of a parent.
         INSERT INTO tickwork.execution AS e
             (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
-        SELECT NEW.tenant_id, NEW.scheduled_for, c.id, c.lane_id, c.priority, NEW.trigger, 'pending', 'infinity', c.followed
+        SELECT NEW.tenant_id, NEW.scheduled_for, c.id, c.lane_id, c.priority, NEW.trigger, 'pending', 'infinity',
+            c.followed
         FROM follower JOIN tickwork.job c ON c.id = follower.id
         WHERE c.id <> NEW.job_id
         ORDER BY c.id
         ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
         SET status = 'pending', ready_at = 'infinity', finished_at = NULL, reason = NULL, attempt = e.attempt + 1,
-            trigger = excluded.trigger, lane_id = excluded.lane_id, priority = excluded.priority, followed = excluded.followed
+            trigger = excluded.trigger, lane_id = excluded.lane_id, priority = excluded.priority,
+            followed = excluded.followed
         WHERE e.status = 'skipped' AND e.reason LIKE 'parent %'
         RETURNING job_id
     ), noted AS (
+        -- The same as off-schedule executions, if the job's own is one.
         INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for, backfill_id)
         SELECT beside.job_id, x.scheduled_for, x.backfill_id
-        FROM beside JOIN tickwork.off_schedule_execution x ON x.job_id = NEW.job_id AND x.scheduled_for = NEW.scheduled_for
+        FROM beside
+        JOIN tickwork.off_schedule_execution x ON x.job_id = NEW.job_id AND x.scheduled_for = NEW.scheduled_for
         ON CONFLICT DO NOTHING
     )
     SELECT array_agg(job_id) INTO made FROM beside;
@@ -239,8 +264,10 @@ CREATE FUNCTION tickwork.move_awaited() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    UPDATE tickwork.awaited SET parent_at = NEW.scheduled_for WHERE parent_id = NEW.id AND parent_at = OLD.scheduled_for;
-    UPDATE tickwork.awaited SET child_at = NEW.scheduled_for WHERE child_id = NEW.id AND child_at = OLD.scheduled_for;
+    UPDATE tickwork.awaited SET parent_at = NEW.scheduled_for
+    WHERE parent_id = NEW.id AND parent_at = OLD.scheduled_for;
+    UPDATE tickwork.awaited SET child_at = NEW.scheduled_for
+    WHERE child_id = NEW.id AND child_at = OLD.scheduled_for;
     RETURN NULL;
 END $$;
 
@@ -249,7 +276,8 @@ CREATE FUNCTION tickwork.note_end() RETURNS trigger
     AS $$
 BEGIN
     UPDATE tickwork.awaited SET ended = NEW.status
-    WHERE parent_id = NEW.job_id AND parent_at = NEW.scheduled_for AND (on_any OR NEW.status IN ('completed', 'skipped'));
+    WHERE parent_id = NEW.job_id AND parent_at = NEW.scheduled_for
+        AND (on_any OR NEW.status IN ('completed', 'skipped'));
     UPDATE tickwork.dependency d SET met = true
     FROM tickwork.job p, tickwork.job c
     WHERE d.parent_id = NEW.job_id AND NOT d.met AND (d.on_any OR NEW.status = 'completed')
@@ -263,14 +291,15 @@ CREATE FUNCTION tickwork.outcomes_of_parents(child bigint, round_at timestamp wi
 DECLARE unreadable text;
 BEGIN
     RETURN (
-        SELECT convert_to(CASE WHEN sum(length(e.result)) > 262144 THEN sum(length(e.result))::text
-                               ELSE json_agg(json_build_array(tickwork.job_name(p.id), p.name, p.key, p.task, e.status,
-                                                              convert_from(e.result, 'UTF8')::json) ORDER BY p.id)::text END, 'UTF8')
+        SELECT convert_to(CASE WHEN sum(length(e.result)) > 262144 THEN sum(length(e.result))::text ELSE
+            json_agg(json_build_array(tickwork.job_name(p.id), p.name, p.key, p.task, e.status,
+                                      convert_from(e.result, 'UTF8')::json) ORDER BY p.id)::text END, 'UTF8')
         FROM tickwork.dependency d
         JOIN tickwork.job p ON p.id = d.parent_id
         LEFT JOIN LATERAL (
             SELECT e.status, e.result FROM tickwork.execution e
-            WHERE e.tenant_id = d.tenant_id AND e.scheduled_for = coalesce(p.scheduled_for, round_at) AND e.job_id = p.id
+            WHERE e.tenant_id = d.tenant_id AND e.scheduled_for = coalesce(p.scheduled_for, round_at)
+                AND e.job_id = p.id
             OFFSET 0
         ) e ON true
         WHERE d.child_id = child
@@ -285,7 +314,8 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
         OFFSET 0
     ) e
     WHERE d.child_id = child AND e.result IS NOT NULL AND NOT tickwork.is_json(e.result);
-    RETURN convert_to(to_json(format('the result of %s, on which it depends, is not valid JSON', unreadable))::text, 'UTF8');
+    RETURN convert_to(
+        to_json(format('the result of %s, on which it depends, is not valid JSON', unreadable))::text, 'UTF8');
 END $$;
 
 CREATE TABLE tickwork.lease (
@@ -310,8 +340,8 @@ CREATE FUNCTION tickwork.running_of_lease(lease tickwork.lease, first integer DE
         OFFSET 0
     ) alike
     CROSS JOIN LATERAL (
-        SELECT coalesce(alike.tenant_id, each.tenant_id) AS tenant_id, coalesce(alike.scheduled_for, at) AS scheduled_for,
-            each.job_id, first - 1 + ordinality AS place
+        SELECT coalesce(alike.tenant_id, each.tenant_id) AS tenant_id,
+            coalesce(alike.scheduled_for, at) AS scheduled_for, each.job_id, first - 1 + ordinality AS place
         FROM unnest(lease.tenant_ids[first:last], lease.scheduled_fors[first:last], lease.job_ids[first:last])
             WITH ORDINALITY AS each (tenant_id, at, job_id)
         OFFSET 0
@@ -321,31 +351,7 @@ CREATE FUNCTION tickwork.running_of_lease(lease tickwork.lease, first integer DE
     WHERE e.worker_id = lease.worker_id AND e.status = 'running'
 $$;
 
-CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer) RETURNS SETOF timestamp with time zone
-    LANGUAGE sql STABLE
-    AS $$
-    WITH asked AS MATERIALIZED (
-        SELECT j.scheduled_for,
-            j.rule_id IS NOT NULL OR EXISTS (SELECT FROM tickwork.past_rule p WHERE p.job_id = j.id OFFSET 0) AS repeats
-        FROM tickwork.job j WHERE j.id = job
-    )
-    SELECT e.scheduled_for FROM asked CROSS JOIN LATERAL (
-        SELECT scheduled_for FROM tickwork.execution
-        WHERE asked.repeats AND (tenant_id + 0, job_id + 0) = (tenant, job) AND lane_id = lane AND ready_at IS NOT NULL
-        OFFSET 0
-    ) e
-    UNION ALL
-    SELECT e.scheduled_for FROM asked CROSS JOIN LATERAL (
-        SELECT asked.scheduled_for UNION SELECT x.scheduled_for FROM tickwork.off_schedule_execution x WHERE x.job_id = job
-    ) due CROSS JOIN LATERAL (
-        SELECT scheduled_for, ready_at FROM tickwork.execution
-        WHERE NOT asked.repeats AND tenant_id = tenant AND scheduled_for = due.scheduled_for AND job_id = job
-        OFFSET 0
-    ) e
-    WHERE e.ready_at IS NOT NULL
-$$;
-
-CREATE FUNCTION tickwork.why_skipped(tenant integer, parent bigint, at timestamp with time zone) RETURNS text
+CREATE FUNCTION tickwork.skip_reason(tenant integer, parent bigint, at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE
     AS $$
     SELECT CASE WHEN e.reason LIKE 'parent %' THEN e.reason
@@ -362,6 +368,33 @@ CREATE FUNCTION tickwork.why_skipped(tenant integer, parent bigint, at timestamp
         ORDER BY r.scheduled_for DESC LIMIT 1
     ) missed ON true
     WHERE p.id = parent
+$$;
+
+CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer) RETURNS SETOF timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $$
+    WITH asked AS MATERIALIZED (
+        -- The job's only due time, if it has one, and whether it repeats or did.
+        SELECT j.scheduled_for,
+            j.rule_id IS NOT NULL OR EXISTS (SELECT FROM tickwork.past_rule p WHERE p.job_id = j.id OFFSET 0) AS repeats
+        FROM tickwork.job j WHERE j.id = job
+    )
+    SELECT e.scheduled_for FROM asked CROSS JOIN LATERAL (
+        SELECT scheduled_for FROM tickwork.execution
+        WHERE asked.repeats AND (tenant_id + 0, job_id + 0) = (tenant, job) AND lane_id = lane AND ready_at IS NOT NULL
+        OFFSET 0
+    ) e
+    UNION ALL
+    SELECT e.scheduled_for FROM asked CROSS JOIN LATERAL (
+        SELECT asked.scheduled_for
+        UNION
+        SELECT x.scheduled_for FROM tickwork.off_schedule_execution x WHERE x.job_id = job
+    ) due CROSS JOIN LATERAL (
+        SELECT scheduled_for, ready_at FROM tickwork.execution
+        WHERE NOT asked.repeats AND tenant_id = tenant AND scheduled_for = due.scheduled_for AND job_id = job
+        OFFSET 0
+    ) e
+    WHERE e.ready_at IS NOT NULL
 $$;
 
 CREATE TABLE tickwork.api_key (
@@ -430,16 +463,16 @@ CREATE TABLE tickwork.backfill (
     status text NOT NULL,
     created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
     ended_at timestamp with time zone,
-    CONSTRAINT backfill_check CHECK ((begin_at <= end_at)),
-    CONSTRAINT backfill_check1 CHECK (((made >= 0) AND (made <= cardinality(times)))),
-    CONSTRAINT backfill_check2 CHECK ((cardinality(active) <= max_active)),
-    CONSTRAINT backfill_check3 CHECK (((status <> 'running'::text) OR (ended_at IS NULL))),
-    CONSTRAINT backfill_check4 CHECK (((status <> 'completed'::text) OR (ended_at IS NOT NULL))),
-    CONSTRAINT backfill_check5 CHECK (((ended_at IS NULL) OR (cardinality(active) = 0))),
     CONSTRAINT backfill_max_active_check CHECK (((max_active >= 1) AND (max_active <= 1000))),
     CONSTRAINT backfill_policy_check CHECK ((policy = ANY (ARRAY['missing'::text, 'failed'::text]))),
     CONSTRAINT backfill_run_order_check CHECK ((run_order = ANY (ARRAY['oldest'::text, 'newest'::text]))),
-    CONSTRAINT backfill_status_check CHECK ((status = ANY (ARRAY['running'::text, 'completed'::text, 'cancelled'::text])))
+    CONSTRAINT backfill_status_check CHECK ((status = ANY (ARRAY['running'::text, 'completed'::text, 'cancelled'::text]))),
+    CONSTRAINT begins_before_its_end CHECK ((begin_at <= end_at)),
+    CONSTRAINT completed_has_ended CHECK (((status <> 'completed'::text) OR (ended_at IS NOT NULL))),
+    CONSTRAINT ended_has_none_active CHECK (((ended_at IS NULL) OR (cardinality(active) = 0))),
+    CONSTRAINT keeps_its_pace CHECK ((cardinality(active) <= max_active)),
+    CONSTRAINT makes_no_more_than_asked CHECK (((made >= 0) AND (made <= cardinality(times)))),
+    CONSTRAINT running_has_not_ended CHECK (((status <> 'running'::text) OR (ended_at IS NULL)))
 );
 
 ALTER TABLE tickwork.backfill ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -468,8 +501,8 @@ CREATE TABLE tickwork.breaker (
     pace integer NOT NULL,
     look_at timestamp with time zone NOT NULL,
     touched_at timestamp with time zone NOT NULL,
-    CONSTRAINT breaker_check CHECK (((state = 'closed'::text) = (probe_at IS NULL))),
-    CONSTRAINT breaker_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'open'::text, 'half_open'::text])))
+    CONSTRAINT breaker_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'open'::text, 'half_open'::text]))),
+    CONSTRAINT closed_needs_no_probe CHECK (((state = 'closed'::text) = (probe_at IS NULL)))
 );
 
 CREATE TABLE tickwork.dead_letter (
@@ -487,7 +520,7 @@ CREATE TABLE tickwork.dependency (
     parent_id bigint NOT NULL,
     on_any boolean NOT NULL,
     met boolean DEFAULT false NOT NULL,
-    CONSTRAINT dependency_check CHECK ((child_id <> parent_id))
+    CONSTRAINT depends_on_others CHECK ((child_id <> parent_id))
 );
 
 CREATE TABLE tickwork.execution (
@@ -549,9 +582,9 @@ CREATE TABLE tickwork.job (
     definition bytea NOT NULL,
     followed boolean DEFAULT false NOT NULL,
     depends boolean DEFAULT false NOT NULL,
-    CONSTRAINT job_check CHECK (((rule_id IS NULL) <> (scheduled_for IS NULL))),
-    CONSTRAINT job_check1 CHECK (((NOT deferred) OR (scheduled_for IS NOT NULL))),
-    CONSTRAINT job_priority_check CHECK (((priority >= 0) AND (priority <= 3)))
+    CONSTRAINT deferred_is_one_time CHECK (((NOT deferred) OR (scheduled_for IS NOT NULL))),
+    CONSTRAINT job_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
+    CONSTRAINT recurring_or_one_time CHECK (((rule_id IS NULL) <> (scheduled_for IS NULL)))
 );
 
 CREATE TABLE tickwork.lane (
@@ -611,7 +644,7 @@ CREATE VIEW tickwork.execution_view AS
      JOIN tickwork.job j ON ((j.id = e.job_id)))
      LEFT JOIN LATERAL ( SELECT a.error
            FROM tickwork.attempt a
-          WHERE ((e.failures > 0) AND (e.status <> 'completed'::tickwork.execution_status) AND (a.tenant_id = e.tenant_id) AND (a.scheduled_for = e.scheduled_for) AND (a.job_id = e.job_id) AND (a.outcome = 'failed'::tickwork.attempt_outcome))
+          WHERE ((e.failures > 0) AND (e.status <> 'completed'::tickwork.execution_status) AND (a.outcome = 'failed'::tickwork.attempt_outcome) AND (a.tenant_id = e.tenant_id) AND (a.scheduled_for = e.scheduled_for) AND (a.job_id = e.job_id))
           ORDER BY a.attempt DESC
          LIMIT 1) last ON (true));
 
@@ -642,8 +675,8 @@ CREATE TABLE tickwork.rule (
     cursor_priority smallint,
     cursor_job bigint,
     last_at timestamp with time zone,
-    CONSTRAINT rule_check CHECK (((cursor_priority IS NULL) = (cursor_job IS NULL))),
-    CONSTRAINT rule_check1 CHECK ((last_at < next_at))
+    CONSTRAINT cursor_is_whole CHECK (((cursor_priority IS NULL) = (cursor_job IS NULL))),
+    CONSTRAINT due_times_advance CHECK ((last_at < next_at))
 )
 WITH (fillfactor='60');
 
@@ -667,11 +700,11 @@ CREATE VIEW tickwork.job_view AS
         CASE
             WHEN ((j.status = 'active'::tickwork.job_status) AND (e.status = ANY (ARRAY['completed'::tickwork.execution_status, 'failed'::tickwork.execution_status, 'cancelled'::tickwork.execution_status]))) THEN (e.status)::text
             WHEN ((j.status = 'active'::tickwork.job_status) AND (j.rule_id IS NOT NULL) AND ((r.next_at IS NULL) OR (j.active_until < r.next_at))) THEN 'completed'::text
-            WHEN ((j.status = 'active'::tickwork.job_status) AND (j.rule_id IS NULL) AND (e.status IS NULL) AND (NOT j.deferred)) THEN 'completed'::text
+            WHEN ((j.status = 'active'::tickwork.job_status) AND history.is_gone) THEN 'completed'::text
             ELSE (j.status)::text
         END AS status,
         CASE
-            WHEN ((j.status <> 'active'::tickwork.job_status) OR ((j.rule_id IS NULL) AND (e.status IS NULL) AND (NOT j.deferred))) THEN NULL::timestamp with time zone
+            WHEN ((j.status <> 'active'::tickwork.job_status) OR history.is_gone) THEN NULL::timestamp with time zone
             WHEN (j.rule_id IS NOT NULL) THEN
             CASE
                 WHEN (j.active_until < r.next_at) THEN NULL::timestamp with time zone
@@ -681,7 +714,7 @@ CREATE VIEW tickwork.job_view AS
             WHEN ((e.finished_at IS NULL) AND (e.started_at IS NULL)) THEN j.scheduled_for
             ELSE NULL::timestamp with time zone
         END AS next_run_at
-   FROM (((tickwork.job j
+   FROM ((((tickwork.job j
      JOIN tickwork.lane l ON ((l.id = j.lane_id)))
      LEFT JOIN tickwork.rule r ON ((r.id = j.rule_id)))
      LEFT JOIN LATERAL ( SELECT execution.status,
@@ -690,7 +723,8 @@ CREATE VIEW tickwork.job_view AS
             execution.finished_at
            FROM tickwork.execution
           WHERE ((j.rule_id IS NULL) AND (execution.tenant_id = j.tenant_id) AND (execution.scheduled_for = j.scheduled_for) AND (execution.job_id = j.id))
-         OFFSET 0) e ON (true));
+         OFFSET 0) e ON (true))
+     CROSS JOIN LATERAL ( SELECT ((j.rule_id IS NULL) AND (e.status IS NULL) AND (NOT j.deferred)) AS is_gone) history);
 
 ALTER TABLE tickwork.lane ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tickwork.lane_id_seq
@@ -721,10 +755,10 @@ CREATE TABLE tickwork.limiter (
     rate text,
     max_backlog integer,
     updated_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
-    CONSTRAINT limiter_check CHECK (((kind = 'queue'::text) OR ((NOT paused) AND (max_running IS NULL) AND (rate IS NULL) AND (max_backlog IS NULL)))),
     CONSTRAINT limiter_kind_check CHECK ((kind = ANY (ARRAY['queue'::text, 'key'::text]))),
     CONSTRAINT limiter_max_backlog_check CHECK ((max_backlog > 0)),
-    CONSTRAINT limiter_max_running_check CHECK ((max_running > 0))
+    CONSTRAINT limiter_max_running_check CHECK ((max_running > 0)),
+    CONSTRAINT only_queues_have_settings CHECK (((kind = 'queue'::text) OR ((NOT paused) AND (max_running IS NULL) AND (rate IS NULL) AND (max_backlog IS NULL))))
 )
 WITH (fillfactor='50');
 
@@ -784,7 +818,7 @@ CREATE TABLE tickwork.round (
     missed integer DEFAULT 0 NOT NULL,
     missed_until timestamp with time zone,
     reason text,
-    CONSTRAINT round_check CHECK ((((missed = 0) = (missed_until IS NULL)) AND ((missed = 0) = (reason IS NULL))))
+    CONSTRAINT missed_has_reason CHECK ((((missed = 0) = (missed_until IS NULL)) AND ((missed = 0) = (reason IS NULL))))
 );
 
 ALTER TABLE tickwork.rule ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (

@@ -21,7 +21,8 @@ AS $$ SELECT (date_part('epoch', at) * 1e6::float8)::bigint $$;
 
 -- The public id of a job, as model/ids.py writes it.
 CREATE FUNCTION tickwork.job_name(id bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT 'j' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', (id >> 5 * n & 31)::int + 1, 1), '' ORDER BY n DESC)
+    SELECT 'j' || string_agg(
+        substr('0123456789abcdefghjkmnpqrstvwxyz', (id >> 5 * n & 31)::int + 1, 1), '' ORDER BY n DESC)
     FROM generate_series(0, 12) AS n WHERE id >> 5 * n > 0
 $$;
 
@@ -113,8 +114,8 @@ CREATE TABLE tickwork.limiter (
     max_backlog integer CHECK (max_backlog > 0),
     updated_at timestamptz NOT NULL DEFAULT tickwork.clock(),
     UNIQUE (tenant_id, kind, name),
-    -- Only queues have settings.
-    CHECK (kind = 'queue' OR NOT paused AND max_running IS NULL AND rate IS NULL AND max_backlog IS NULL)
+    CONSTRAINT only_queues_have_settings
+        CHECK (kind = 'queue' OR NOT paused AND max_running IS NULL AND rate IS NULL AND max_backlog IS NULL)
 ) WITH (fillfactor = 50);
 
 
@@ -132,8 +133,8 @@ CREATE TABLE tickwork.rule (
     cursor_job bigint,
     last_at timestamptz,           -- the due time that was fired last
     UNIQUE (tenant_id, timing, catch_up),
-    CHECK ((cursor_priority IS NULL) = (cursor_job IS NULL)),
-    CHECK (last_at < next_at)
+    CONSTRAINT cursor_is_whole CHECK ((cursor_priority IS NULL) = (cursor_job IS NULL)),
+    CONSTRAINT due_times_advance CHECK (last_at < next_at)
 ) WITH (fillfactor = 60);
 CREATE INDEX rule_due ON tickwork.rule (next_at) WHERE next_at IS NOT NULL;
 
@@ -146,7 +147,7 @@ CREATE TABLE tickwork.round (
     missed_until timestamptz,
     reason text,
     PRIMARY KEY (rule_id, scheduled_for),
-    CHECK ((missed = 0) = (missed_until IS NULL) AND (missed = 0) = (reason IS NULL))
+    CONSTRAINT missed_has_reason CHECK ((missed = 0) = (missed_until IS NULL) AND (missed = 0) = (reason IS NULL))
 );
 
 -- Which time zone data the timers were computed with: one row at most.
@@ -189,8 +190,8 @@ CREATE TABLE tickwork.job (
     definition bytea NOT NULL,          -- JSON: the request as it was made, without the payload
     followed boolean NOT NULL DEFAULT false,  -- other jobs depend on it
     depends boolean NOT NULL DEFAULT false,   -- it depends on others; with a rule, it runs once in each of their rounds
-    CHECK ((rule_id IS NULL) <> (scheduled_for IS NULL)),
-    CHECK (NOT deferred OR scheduled_for IS NOT NULL)
+    CONSTRAINT recurring_or_one_time CHECK ((rule_id IS NULL) <> (scheduled_for IS NULL)),
+    CONSTRAINT deferred_is_one_time CHECK (NOT deferred OR scheduled_for IS NOT NULL)
 );
 CREATE INDEX job_of_rule ON tickwork.job (rule_id, priority, id) WHERE rule_id IS NOT NULL;
 CREATE INDEX job_of_tenant ON tickwork.job (tenant_id, id);
@@ -215,7 +216,7 @@ CREATE TABLE tickwork.dependency (
     on_any boolean NOT NULL,             -- however the parent ends; else it must complete
     met boolean NOT NULL DEFAULT false,  -- for all rounds of the child, by a parent that is due once
     PRIMARY KEY (child_id, parent_id),
-    CHECK (child_id <> parent_id)
+    CONSTRAINT depends_on_others CHECK (child_id <> parent_id)
 );
 CREATE INDEX dependency_of_parent ON tickwork.dependency (parent_id, child_id);
 
@@ -227,7 +228,7 @@ CREATE TYPE tickwork.execution_status AS ENUM
 CREATE TYPE tickwork.execution_trigger AS ENUM ('schedule', 'manual', 'backfill', 'retry');
 
 -- One row per due time of a job: its identity is (job, scheduled_for). Finishing changes no indexed column, so it is a
--- HOT update: ready_at alone carries the index of waiting executions, and it is null from the moment a worker holds one.
+-- HOT update: ready_at alone carries the index of waiting executions, and it is null as soon as a worker has one.
 CREATE TABLE tickwork.execution (
     scheduled_for timestamptz NOT NULL,
     job_id bigint NOT NULL,
@@ -265,7 +266,8 @@ CREATE TABLE tickwork.off_schedule_execution (
     backfill_id bigint,  -- the backfill that made it; null: a manual run, or moved
     PRIMARY KEY (job_id, scheduled_for)
 );
-CREATE INDEX off_schedule_execution_manual ON tickwork.off_schedule_execution (job_id, scheduled_for) WHERE backfill_id IS NULL;
+CREATE INDEX off_schedule_execution_manual ON tickwork.off_schedule_execution (job_id, scheduled_for)
+    WHERE backfill_id IS NULL;
 
 CREATE TYPE tickwork.attempt_outcome AS ENUM
     ('completed', 'failed', 'lost', 'snoozed', 'returned', 'cancelled', 'held');
@@ -370,8 +372,8 @@ ALTER TABLE tickwork.lease ALTER COLUMN tenant_ids SET STORAGE EXTERNAL,
     ALTER COLUMN scheduled_fors SET STORAGE EXTERNAL, ALTER COLUMN job_ids SET STORAGE EXTERNAL;
 CREATE INDEX lease_of_worker ON tickwork.lease (worker_id);
 
--- Which part of a lease counts under a limiter: as long as the lease is there, and of it what is still running. A slot is
--- nothing of its own that could be forgotten when a worker dies.
+-- Which part of a lease counts under a limiter: as long as the lease is there, and of it what is still running. So a
+-- slot needs no releasing, and none is lost when a worker dies.
 CREATE TABLE tickwork.slot (
     limiter_id integer NOT NULL,
     lease_id bigint NOT NULL,
@@ -392,11 +394,12 @@ CREATE TABLE tickwork.revocation (
 );
 CREATE INDEX revocation_of_worker ON tickwork.revocation (worker_id);
 
--- Of what a worker was handed in one go, or of a part of it, the executions that are still in its hands. What stands for
--- all of a lease is read once, not for each. As one SELECT that is STABLE it becomes a part of the query that asks;
--- OFFSET 0 and + 0: from the lease to its executions, each by its whole key, never the other way round, nor from the job.
-CREATE FUNCTION tickwork.running_of_lease(lease tickwork.lease, first integer DEFAULT 1, last integer DEFAULT 2147483647)
-RETURNS TABLE (
+-- Of a lease, or of a part of it, the executions that are still running. A value that stands for all of the lease is
+-- read once, not for each. As one STABLE SELECT the function becomes a part of the query that calls it. OFFSET 0 and +
+-- 0: from the lease to its executions, each by its whole key, never the other way round, nor from the job.
+CREATE FUNCTION tickwork.running_of_lease(
+    lease tickwork.lease, first integer DEFAULT 1, last integer DEFAULT 2147483647
+) RETURNS TABLE (
     tenant_id integer, scheduled_for timestamptz, job_id bigint, lane_id integer, priority smallint, attempt integer,
     started_at timestamptz, place bigint  -- the subscript in the lease's arrays
 ) LANGUAGE sql STABLE AS $$
@@ -407,8 +410,8 @@ RETURNS TABLE (
         OFFSET 0
     ) alike
     CROSS JOIN LATERAL (
-        SELECT coalesce(alike.tenant_id, each.tenant_id) AS tenant_id, coalesce(alike.scheduled_for, at) AS scheduled_for,
-            each.job_id, first - 1 + ordinality AS place
+        SELECT coalesce(alike.tenant_id, each.tenant_id) AS tenant_id,
+            coalesce(alike.scheduled_for, at) AS scheduled_for, each.job_id, first - 1 + ordinality AS place
         FROM unnest(lease.tenant_ids[first:last], lease.scheduled_fors[first:last], lease.job_ids[first:last])
             WITH ORDINALITY AS each (tenant_id, at, job_id)
         OFFSET 0
@@ -441,7 +444,7 @@ CREATE TABLE tickwork.breaker (
     look_at timestamptz NOT NULL,        -- when some node looks at it again
     touched_at timestamptz NOT NULL,     -- when it failed, changed or held something last
     PRIMARY KEY (tenant_id, destination),
-    CHECK ((state = 'closed') = (probe_at IS NULL))
+    CONSTRAINT closed_needs_no_probe CHECK ((state = 'closed') = (probe_at IS NULL))
 );
 
 -- Executions that wait for a breaker to close, in the order in which they are let go.
@@ -476,12 +479,12 @@ CREATE TABLE tickwork.backfill (
     status text NOT NULL CHECK (status IN ('running', 'completed', 'cancelled')),
     created_at timestamptz NOT NULL DEFAULT tickwork.clock(),
     ended_at timestamptz,              -- a cancelled one ends when the last of its executions has
-    CHECK (begin_at <= end_at),
-    CHECK (made BETWEEN 0 AND cardinality(times)),
-    CHECK (cardinality(active) <= max_active),
-    CHECK (status <> 'running' OR ended_at IS NULL),
-    CHECK (status <> 'completed' OR ended_at IS NOT NULL),
-    CHECK (ended_at IS NULL OR cardinality(active) = 0)
+    CONSTRAINT begins_before_its_end CHECK (begin_at <= end_at),
+    CONSTRAINT makes_no_more_than_asked CHECK (made BETWEEN 0 AND cardinality(times)),
+    CONSTRAINT keeps_its_pace CHECK (cardinality(active) <= max_active),
+    CONSTRAINT running_has_not_ended CHECK (status <> 'running' OR ended_at IS NULL),
+    CONSTRAINT completed_has_ended CHECK (status <> 'completed' OR ended_at IS NOT NULL),
+    CONSTRAINT ended_has_none_active CHECK (ended_at IS NULL OR cardinality(active) = 0)
 );
 CREATE INDEX backfill_under_way ON tickwork.backfill (id) WHERE ended_at IS NULL;
 CREATE INDEX backfill_of_job ON tickwork.backfill (tenant_id, job_id, id);
@@ -496,6 +499,7 @@ CREATE INDEX backfill_age ON tickwork.backfill (ended_at);
 CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer) RETURNS SETOF timestamptz
 LANGUAGE sql STABLE AS $$
     WITH asked AS MATERIALIZED (
+        -- The job's only due time, if it has one, and whether it repeats or did.
         SELECT j.scheduled_for,
             j.rule_id IS NOT NULL OR EXISTS (SELECT FROM tickwork.past_rule p WHERE p.job_id = j.id OFFSET 0) AS repeats
         FROM tickwork.job j WHERE j.id = job
@@ -507,7 +511,9 @@ LANGUAGE sql STABLE AS $$
     ) e
     UNION ALL
     SELECT e.scheduled_for FROM asked CROSS JOIN LATERAL (
-        SELECT asked.scheduled_for UNION SELECT x.scheduled_for FROM tickwork.off_schedule_execution x WHERE x.job_id = job
+        SELECT asked.scheduled_for
+        UNION
+        SELECT x.scheduled_for FROM tickwork.off_schedule_execution x WHERE x.job_id = job
     ) due CROSS JOIN LATERAL (
         SELECT scheduled_for, ready_at FROM tickwork.execution
         WHERE NOT asked.repeats AND tenant_id = tenant AND scheduled_for = due.scheduled_for AND job_id = job
@@ -516,11 +522,12 @@ LANGUAGE sql STABLE AS $$
     WHERE e.ready_at IS NOT NULL
 $$;
 
--- An execution if it has not ended; otherwise what it was skipped for or cancelled waiting for, and so on, until one that
--- has not ended. No row when all of them have.
+-- An execution if it has not ended; otherwise what it was skipped for or cancelled waiting for, and so on, until one
+-- that has not ended. No row when all of them have.
 CREATE FUNCTION tickwork.find_unended(tenant integer, job bigint, at timestamptz) RETURNS SETOF timestamptz
 LANGUAGE sql STABLE ROWS 1 AS $$
     WITH RECURSIVE way AS (
+        -- The execution, then the one that was in its way, as long as these have ended.
         SELECT first.* FROM (
             SELECT e.scheduled_for, e.finished_at, e.blocked_by FROM tickwork.execution e
             WHERE e.tenant_id = tenant AND e.scheduled_for = at AND e.job_id = job
@@ -546,8 +553,24 @@ BEGIN
     RETURN EXISTS (SELECT FROM tickwork.awaited WHERE child_id = job AND child_at = at);
 END $$;
 
+-- All that an execution waits for, directly or through others, the nearest first. A query with a LIMIT walks no further
+-- than it needs: as one STABLE SELECT the function becomes a part of it.
+CREATE FUNCTION tickwork.awaited_by(child bigint, at timestamptz)
+RETURNS TABLE (tenant_id integer, parent_id bigint, parent_at timestamptz, is_parent boolean) LANGUAGE sql STABLE AS $$
+    WITH RECURSIVE way AS (
+        -- Its own parents, then the parents of each of them.
+        SELECT a.tenant_id, a.parent_id, a.parent_at, true AS is_parent
+        FROM tickwork.awaited a WHERE a.child_id = child AND a.child_at = at
+        UNION
+        SELECT a.tenant_id, a.parent_id, a.parent_at, false
+        FROM way JOIN tickwork.awaited a ON a.child_id = way.parent_id AND a.child_at = way.parent_at
+    )
+    SELECT * FROM way
+$$;
+
 -- Why a parent did not run when its child was to follow; of a chain of them, the first one is named.
-CREATE FUNCTION tickwork.why_skipped(tenant integer, parent bigint, at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
+CREATE FUNCTION tickwork.skip_reason(tenant integer, parent bigint, at timestamptz) RETURNS text
+LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN e.reason LIKE 'parent %' THEN e.reason
                 WHEN e.job_id IS NOT NULL THEN format('parent %s was skipped: %s', tickwork.job_name(parent), e.reason)
                 ELSE format('parent %s did not run at that time: %s', tickwork.job_name(parent), CASE
@@ -572,14 +595,15 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE unreadable text;
 BEGIN
     RETURN (
-        SELECT convert_to(CASE WHEN sum(length(e.result)) > 262144 THEN sum(length(e.result))::text
-                               ELSE json_agg(json_build_array(tickwork.job_name(p.id), p.name, p.key, p.task, e.status,
-                                                              convert_from(e.result, 'UTF8')::json) ORDER BY p.id)::text END, 'UTF8')
+        SELECT convert_to(CASE WHEN sum(length(e.result)) > 262144 THEN sum(length(e.result))::text ELSE
+            json_agg(json_build_array(tickwork.job_name(p.id), p.name, p.key, p.task, e.status,
+                                      convert_from(e.result, 'UTF8')::json) ORDER BY p.id)::text END, 'UTF8')
         FROM tickwork.dependency d
         JOIN tickwork.job p ON p.id = d.parent_id
         LEFT JOIN LATERAL (
             SELECT e.status, e.result FROM tickwork.execution e
-            WHERE e.tenant_id = d.tenant_id AND e.scheduled_for = coalesce(p.scheduled_for, round_at) AND e.job_id = p.id
+            WHERE e.tenant_id = d.tenant_id AND e.scheduled_for = coalesce(p.scheduled_for, round_at)
+                AND e.job_id = p.id
             OFFSET 0
         ) e ON true
         WHERE d.child_id = child
@@ -594,14 +618,16 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
         OFFSET 0
     ) e
     WHERE d.child_id = child AND e.result IS NOT NULL AND NOT tickwork.is_json(e.result);
-    RETURN convert_to(to_json(format('the result of %s, on which it depends, is not valid JSON', unreadable))::text, 'UTF8');
+    RETURN convert_to(
+        to_json(format('the result of %s, on which it depends, is not valid JSON', unreadable))::text, 'UTF8');
 END $$;
 
 -- Lets executions wait for those of their parents that have not ended as they must. A parent that is due once is locked
 -- meanwhile: it ends wholly before this or wholly after it, and then knows which executions wait. One that repeats has,
 -- for a round that is only being made, not ended; whether it is due in that round at all is looked at later, if it can
 -- miss it.
-CREATE FUNCTION tickwork.await_parents(children bigint[], round_at timestamptz, can_miss boolean) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION tickwork.await_parents(children bigint[], round_at timestamptz, can_miss boolean) RETURNS void
+LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM FROM (
         SELECT DISTINCT p.tenant_id, p.scheduled_for, p.id
@@ -644,8 +670,8 @@ BEGIN
 END $$;
 
 -- What repeats together: the executions of a round of a job bring those of all that follow it into being, to wait, or
--- back if they were skipped because of it. A backfill runs rounds that began before a follower was there, and one parent
--- of it at a time: the others are waited for.
+-- back if they were skipped because of it. A backfill runs rounds that began before a follower was there, and one
+-- parent of it at a time: the others are waited for.
 CREATE FUNCTION tickwork.make_round() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE backfilled boolean := NEW.trigger = 'backfill'; made bigint[];
 BEGIN
@@ -653,6 +679,7 @@ BEGIN
         RETURN NULL;
     END IF;
     WITH RECURSIVE follower AS (
+        -- The job and all recurring jobs that depend on it, directly or through others, and were active then.
         SELECT NEW.job_id AS id
         UNION
         SELECT c.id FROM follower f
@@ -660,21 +687,26 @@ BEGIN
         JOIN tickwork.job c ON c.id = d.child_id
         WHERE c.rule_id IS NOT NULL AND c.status <> 'cancelled' AND (c.active_from <= NEW.scheduled_for OR backfilled)
     ), beside AS (
+        -- Their executions: created, or made to wait again if they were skipped because of a parent.
         INSERT INTO tickwork.execution AS e
             (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
-        SELECT NEW.tenant_id, NEW.scheduled_for, c.id, c.lane_id, c.priority, NEW.trigger, 'pending', 'infinity', c.followed
+        SELECT NEW.tenant_id, NEW.scheduled_for, c.id, c.lane_id, c.priority, NEW.trigger, 'pending', 'infinity',
+            c.followed
         FROM follower JOIN tickwork.job c ON c.id = follower.id
         WHERE c.id <> NEW.job_id
         ORDER BY c.id
         ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
         SET status = 'pending', ready_at = 'infinity', finished_at = NULL, reason = NULL, attempt = e.attempt + 1,
-            trigger = excluded.trigger, lane_id = excluded.lane_id, priority = excluded.priority, followed = excluded.followed
+            trigger = excluded.trigger, lane_id = excluded.lane_id, priority = excluded.priority,
+            followed = excluded.followed
         WHERE e.status = 'skipped' AND e.reason LIKE 'parent %'
         RETURNING job_id
     ), noted AS (
+        -- The same as off-schedule executions, if the job's own is one.
         INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for, backfill_id)
         SELECT beside.job_id, x.scheduled_for, x.backfill_id
-        FROM beside JOIN tickwork.off_schedule_execution x ON x.job_id = NEW.job_id AND x.scheduled_for = NEW.scheduled_for
+        FROM beside
+        JOIN tickwork.off_schedule_execution x ON x.job_id = NEW.job_id AND x.scheduled_for = NEW.scheduled_for
         ON CONFLICT DO NOTHING
     )
     SELECT array_agg(job_id) INTO made FROM beside;
@@ -687,12 +719,13 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Marks what was waiting for an execution that has ended; counting comes when the statement that ended it has ended all.
--- One that moved to another time has not ended.
+-- Marks what was waiting for an execution that has ended; counting comes when the statement that ended it has ended
+-- all. One that moved to another time has not ended.
 CREATE FUNCTION tickwork.note_end() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE tickwork.awaited SET ended = NEW.status
-    WHERE parent_id = NEW.job_id AND parent_at = NEW.scheduled_for AND (on_any OR NEW.status IN ('completed', 'skipped'));
+    WHERE parent_id = NEW.job_id AND parent_at = NEW.scheduled_for
+        AND (on_any OR NEW.status IN ('completed', 'skipped'));
     UPDATE tickwork.dependency d SET met = true
     FROM tickwork.job p, tickwork.job c
     WHERE d.parent_id = NEW.job_id AND NOT d.met AND (d.on_any OR NEW.status = 'completed')
@@ -711,8 +744,10 @@ BEGIN
         WHERE id = ANY(ARRAY(SELECT DISTINCT child_id FROM tickwork.awaited WHERE ended IS NOT NULL))
         ORDER BY id FOR NO KEY UPDATE;
         WITH counted AS (
+            -- What parents that have ended were waited for by, deleted.
             DELETE FROM tickwork.awaited WHERE ended IS NOT NULL RETURNING *
         ), child AS (
+            -- The executions that waited for them, each with a skipped parent that makes it be skipped, too.
             SELECT tenant_id, child_id, child_at,
                 min(parent_id) FILTER (WHERE ended = 'skipped' AND NOT on_any) AS skipped_for
             FROM counted GROUP BY 1, 2, 3 ORDER BY 1, 3, 2
@@ -730,7 +765,8 @@ BEGIN
                             WHEN c.paused OR e.blocked_by IS NOT NULL THEN 'infinity'
                             ELSE greatest(e.scheduled_for, tickwork.clock()) END,
             finished_at = CASE WHEN c.skipped_for IS NOT NULL THEN tickwork.clock() END,
-            reason = CASE WHEN c.skipped_for IS NOT NULL THEN tickwork.why_skipped(c.tenant_id, c.skipped_for, c.at) END
+            reason = CASE WHEN c.skipped_for IS NOT NULL
+                          THEN tickwork.skip_reason(c.tenant_id, c.skipped_for, c.at) END
         FROM (
             SELECT c.*, (SELECT j.status = 'paused' FROM tickwork.job j WHERE j.id = c.id) AS paused
             FROM unnest(tenants, children, times, skipped_fors) AS c (tenant_id, id, at, skipped_for)
@@ -748,8 +784,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- A statement that makes, ends or revives an execution need not know what waits for it: the conditions here are all that
--- an execution without followers costs. At the top only: what these functions change themselves, they look after.
+-- A statement that makes, ends or revives an execution need not know what waits for it: the conditions here are all
+-- that an execution without followers costs. At the top only: what these functions change themselves, they look after.
 CREATE TRIGGER make_round AFTER INSERT ON tickwork.execution FOR EACH ROW
     WHEN (NEW.followed AND NEW.trigger <> 'manual' AND pg_trigger_depth() = 0) EXECUTE FUNCTION tickwork.make_round();
 CREATE TRIGGER make_round_again AFTER UPDATE OF finished_at ON tickwork.execution FOR EACH ROW
@@ -765,8 +801,10 @@ CREATE TRIGGER count_what_ended AFTER INSERT OR UPDATE OF finished_at ON tickwor
 -- A job that is due once and gets another time is waited for, and waits, at that time.
 CREATE FUNCTION tickwork.move_awaited() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE tickwork.awaited SET parent_at = NEW.scheduled_for WHERE parent_id = NEW.id AND parent_at = OLD.scheduled_for;
-    UPDATE tickwork.awaited SET child_at = NEW.scheduled_for WHERE child_id = NEW.id AND child_at = OLD.scheduled_for;
+    UPDATE tickwork.awaited SET parent_at = NEW.scheduled_for
+    WHERE parent_id = NEW.id AND parent_at = OLD.scheduled_for;
+    UPDATE tickwork.awaited SET child_at = NEW.scheduled_for
+    WHERE child_id = NEW.id AND child_at = OLD.scheduled_for;
     RETURN NULL;
 END $$;
 CREATE TRIGGER move_awaited AFTER UPDATE OF scheduled_for ON tickwork.job FOR EACH ROW
@@ -785,9 +823,9 @@ SELECT j.id, j.tenant_id, j.rule_id, j.name, j.key, j.task, j.priority, j.tags, 
     CASE WHEN j.status = 'active' AND e.status IN ('completed', 'failed', 'cancelled') THEN e.status::text
          WHEN j.status = 'active' AND j.rule_id IS NOT NULL
              AND (r.next_at IS NULL OR j.active_until < r.next_at) THEN 'completed'
-         WHEN j.status = 'active' AND j.rule_id IS NULL AND e.status IS NULL AND NOT j.deferred THEN 'completed'  -- long ago
+         WHEN j.status = 'active' AND history.is_gone THEN 'completed'
          ELSE j.status::text END AS status,
-    CASE WHEN j.status <> 'active' OR (j.rule_id IS NULL AND e.status IS NULL AND NOT j.deferred) THEN NULL
+    CASE WHEN j.status <> 'active' OR history.is_gone THEN NULL
          WHEN j.rule_id IS NOT NULL THEN CASE WHEN j.active_until < r.next_at THEN NULL ELSE r.next_at END
          WHEN j.depends AND e.ready_at = 'infinity' THEN NULL
          WHEN e.finished_at IS NULL AND e.started_at IS NULL THEN j.scheduled_for END AS next_run_at
@@ -798,7 +836,11 @@ LEFT JOIN LATERAL (
     SELECT status, ready_at, started_at, finished_at FROM tickwork.execution
     WHERE j.rule_id IS NULL AND tenant_id = j.tenant_id AND scheduled_for = j.scheduled_for AND job_id = j.id
     OFFSET 0
-) e ON true;
+) e ON true
+CROSS JOIN LATERAL (
+    -- The execution of a one-time job was dropped with its partition.
+    SELECT j.rule_id IS NULL AND e.status IS NULL AND NOT j.deferred AS is_gone
+) history;
 
 -- An execution as users see it: handed to a worker ahead of its time, it still waits to be due.
 CREATE VIEW tickwork.execution_view AS
@@ -823,7 +865,7 @@ JOIN tickwork.lane l ON l.id = e.lane_id
 JOIN tickwork.job j ON j.id = e.job_id
 LEFT JOIN LATERAL (
     SELECT a.error FROM tickwork.attempt a
-    WHERE e.failures > 0 AND e.status <> 'completed' AND a.tenant_id = e.tenant_id AND a.scheduled_for = e.scheduled_for AND a.job_id = e.job_id
-        AND a.outcome = 'failed'
+    WHERE e.failures > 0 AND e.status <> 'completed' AND a.outcome = 'failed'
+        AND a.tenant_id = e.tenant_id AND a.scheduled_for = e.scheduled_for AND a.job_id = e.job_id
     ORDER BY a.attempt DESC LIMIT 1
 ) last ON true;

@@ -1,12 +1,13 @@
+-- How to read these queries: README.md
+
 -- name: own_times
--- When a job is due, and whether it still is.
+-- The schedule of a job, and what limits its due times.
 SELECT j.status::text AS status, r.timing, j.active_until, j.depends
 FROM tickwork.job j LEFT JOIN tickwork.rule r ON r.id = j.rule_id
 WHERE j.tenant_id = $1 AND j.id = $2;
 
 -- name: to_fill
--- Of these due times, in the same order, those a backfill would run. OFFSET 0: each is looked up by its whole key,
--- whatever the planner thinks of a join.
+-- Of these due times, in the same order, those that a backfill would run.
 SELECT due.scheduled_for
 FROM unnest($3::timestamptz[]) WITH ORDINALITY AS due (scheduled_for, place)
 LEFT JOIN LATERAL (
@@ -18,7 +19,7 @@ WHERE e.status IS NULL OR ($4::text = 'failed' AND e.status IN ('failed', 'skipp
 ORDER BY due.place;
 
 -- name: create_backfill
--- A backfill that goes on from here by itself; one with nothing to do has ended.
+-- Creates a backfill. It goes on by itself from here; one with nothing to do has already ended.
 INSERT INTO tickwork.backfill
     (tenant_id, job_id, begin_at, end_at, times, max_active, run_order, policy, status, ended_at)
 SELECT $1, $2, $3, $4, $5::timestamptz[], $6, $7, $8, CASE WHEN nothing THEN 'completed' ELSE 'running' END,
@@ -36,7 +37,7 @@ ORDER BY id DESC
 LIMIT $5;
 
 -- name: next_backfill
--- The backfill after that one which is under way, and what it may run next.
+-- The next backfill by id that has not ended, and the due times that it may run next.
 SELECT id, made, times[made + 1 : made + max_active] AS times
 FROM tickwork.backfill
 WHERE ended_at IS NULL AND id > $1
@@ -44,7 +45,7 @@ ORDER BY id
 LIMIT 1;
 
 -- name: take_backfill
--- Locks a backfill that stands where it is believed to stand; its job stays as it is meanwhile.
+-- Locks a backfill that is as far as it is believed to be; its job cannot change meanwhile.
 SELECT b.tenant_id, b.job_id, b.status, b.policy, b.max_active, b.active, j.lane_id, j.priority,
     j.status::text AS job_status
 FROM tickwork.backfill b JOIN tickwork.job j ON j.id = b.job_id
@@ -53,7 +54,7 @@ FOR UPDATE OF b SKIP LOCKED
 FOR SHARE OF j SKIP LOCKED;
 
 -- name: look_at_active
--- Of executions that had not ended, which still have not, and how the others did.
+-- Of executions that had not ended, which still have not, and how the others ended.
 SELECT coalesce(array_agg(a.scheduled_for) FILTER (WHERE e.finished_at IS NULL), '{}') AS active,
     count(*) FILTER (WHERE e.status = 'completed') AS completed, count(*) FILTER (WHERE e.status = 'failed') AS failed
 FROM unnest($3::timestamptz[]) AS a (scheduled_for)
@@ -64,11 +65,11 @@ CROSS JOIN LATERAL (
 ) e;
 
 -- name: make_backfilled
--- Gives due times their executions; which of them. They become ready one a moment after the other, so that they are
--- handed out in that order. Those that somebody else made by now are passed over, or run again when they failed, and
--- what they were skipped for is remembered; counting the dead letters has them locked before their executions, as
--- everybody does.
+-- Creates the executions of due times and returns which. They become ready one microsecond after the other, so that
+-- they are claimed in that order. An execution that exists by now is left alone, or runs again if it failed and the
+-- policy says so.
 WITH remembered AS (
+    -- Executions that have not ended and were in the way of a skipped one: they must still be found.
     INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for)
     SELECT $2, e.blocked_by FROM unnest($3::timestamptz[]) AS at CROSS JOIN LATERAL (
         SELECT blocked_by FROM tickwork.execution
@@ -81,10 +82,12 @@ WITH remembered AS (
         OFFSET 0)
     ON CONFLICT DO NOTHING
 ), alive AS (
+    -- The dead letters of these due times: deleted, and so locked before their executions.
     DELETE FROM tickwork.dead_letter
     WHERE tenant_id = $1 AND job_id = $2 AND scheduled_for = ANY($3::timestamptz[]) AND $6::text = 'failed'
     RETURNING scheduled_for
 ), again AS (
+    -- Failed and skipped executions, made to wait again.
     UPDATE tickwork.execution e
     SET status = 'pending', trigger = 'backfill', attempt = e.attempt + 1, failures = 0, losses = 0, worker_id = NULL,
         started_at = NULL, finished_at = NULL, blocked_by = NULL, reason = NULL, lane_id = $4, priority = $5,
@@ -94,6 +97,7 @@ WITH remembered AS (
         AND $6::text = 'failed' AND e.status IN ('failed', 'skipped') AND (SELECT count(*) FROM alive) >= 0
     RETURNING e.scheduled_for
 ), new AS (
+    -- Executions of due times that had none.
     INSERT INTO tickwork.execution
         (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
     SELECT $1, due.scheduled_for, $2, $4, $5, 'backfill', 'pending',
@@ -103,15 +107,18 @@ WITH remembered AS (
     ON CONFLICT DO NOTHING
     RETURNING scheduled_for
 ), made AS (
+    -- All due times that got an execution.
     SELECT scheduled_for FROM again UNION ALL SELECT scheduled_for FROM new
 ), noted AS (
-    INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for, backfill_id) SELECT $2, scheduled_for, $7 FROM made
+    -- The same, recorded as off-schedule executions of the backfill.
+    INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for, backfill_id)
+    SELECT $2, scheduled_for, $7 FROM made
     ON CONFLICT (job_id, scheduled_for) DO UPDATE SET backfill_id = excluded.backfill_id
 )
 SELECT scheduled_for FROM made;
 
 -- name: note_progress
--- How far a backfill has come.
+-- Records how far a backfill has come.
 UPDATE tickwork.backfill
 SET made = made + $2, active = $3, completed = completed + $4, failed = failed + $5
 WHERE id = $1;
@@ -121,18 +128,18 @@ WHERE id = $1;
 SELECT tenant_id, job_id, status, active FROM tickwork.backfill WHERE tenant_id = $1 AND id = $2 FOR UPDATE;
 
 -- name: cancel_backfilled
--- Ends the executions of a backfill that wait. OFFSET 0: each is looked up by its whole key.
+-- Cancels the executions of a backfill that wait.
 UPDATE tickwork.execution e
 SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reason = 'backfill cancelled'
 FROM (SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM unnest($3::timestamptz[]) AS at OFFSET 0) o
 WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job_id = o.job_id AND e.status = 'pending';
 
 -- name: stop_backfill
--- Makes no more of it.
+-- Cancels a backfill: it creates no more executions.
 UPDATE tickwork.backfill SET status = 'cancelled' WHERE id = $1;
 
 -- name: give_up_backfill
--- Sets aside a backfill that cannot be filled. What it made goes on.
+-- Cancels a backfill that cannot go on. The executions that it created go on.
 UPDATE tickwork.backfill SET status = 'cancelled', active = '{}', ended_at = tickwork.clock()
 WHERE id = $1 AND ended_at IS NULL;
 

@@ -1,7 +1,9 @@
+-- How to read these queries: README.md
+
 -- name: newest_dead_letters
--- One page of dead letters, latest first. It looks through a bounded number, so that a rare filter gives short pages,
--- not a slow one.
+-- One page of dead letters, latest first.
 WITH seen AS (
+    -- A bounded number of dead letters: of the tenant, or of one job.
     (SELECT * FROM tickwork.dead_letter
      WHERE $4::bigint IS NULL AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
          AND (failed_at, scheduled_for, job_id) < ($8, $9, $10)
@@ -12,6 +14,7 @@ WITH seen AS (
          AND (failed_at, scheduled_for) < ($8, $9)
      ORDER BY failed_at DESC, scheduled_for DESC LIMIT $11)
 ), page AS (
+    -- Those of them that the filter lets through.
     SELECT seen.*, l.task, l.queue FROM seen JOIN tickwork.lane l ON l.id = seen.lane_id
     WHERE ($5::text IS NULL OR l.task = $5) AND ($6::text IS NULL OR l.queue = $6)
         AND ($7::text IS NULL OR seen.error_type = $7 OR right(seen.error_type, length($7) + 1) = '.' || $7)
@@ -37,8 +40,9 @@ LEFT JOIN LATERAL (
 ORDER BY page.failed_at DESC, page.scheduled_for DESC, page.job_id DESC;
 
 -- name: oldest_dead_letters
--- The keys of dead letters that a filter lets through, earliest first, looking through a bounded number.
+-- The keys of dead letters that a filter lets through, earliest first.
 WITH seen AS (
+    -- A bounded number of dead letters: of the tenant, or of one job.
     (SELECT * FROM tickwork.dead_letter
      WHERE $4::bigint IS NULL AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
          AND (failed_at, scheduled_for, job_id) > ($8, $9, $10)
@@ -49,6 +53,7 @@ WITH seen AS (
          AND (failed_at, scheduled_for) > ($8, $9)
      ORDER BY failed_at, scheduled_for LIMIT $11)
 ), page AS (
+    -- Those of them that the filter lets through.
     SELECT seen.* FROM seen JOIN tickwork.lane l ON l.id = seen.lane_id
     WHERE ($5::text IS NULL OR l.task = $5) AND ($6::text IS NULL OR l.queue = $6)
         AND ($7::text IS NULL OR seen.error_type = $7 OR right(seen.error_type, length($7) + 1) = '.' || $7)
@@ -69,11 +74,11 @@ ORDER BY failed_at DESC, scheduled_for DESC
 LIMIT 1;
 
 -- name: keep_partitions
--- No partition is dropped while something in it is about to begin anew.
+-- Keeps partitions from being dropped while an execution in them is about to run again.
 SELECT pg_advisory_xact_lock_shared(hashtextextended('tickwork partitions', 0));
 
 -- name: lock_dead_letters
--- Locks dead letters before their executions are touched, in one order for all: whoever comes second finds them gone.
+-- Locks dead letters before their executions. A second caller finds them gone.
 SELECT d.scheduled_for, d.job_id
 FROM unnest($2::timestamptz[], $3::bigint[]) AS k (scheduled_for, job_id)
 JOIN tickwork.dead_letter d ON d.tenant_id = $1 AND d.scheduled_for = k.scheduled_for AND d.job_id = k.job_id
@@ -81,26 +86,26 @@ ORDER BY d.scheduled_for, d.job_id
 FOR UPDATE OF d;
 
 -- name: lock_jobs_of_dead_letters
--- Jobs as they are until the commit: none is paused, changed or cancelled meanwhile.
+-- Locks jobs so that none is paused, changed or cancelled before the commit.
 SELECT id, status::text AS status FROM tickwork.job
 WHERE tenant_id = $1 AND id = ANY($2::bigint[])
 ORDER BY id
 FOR SHARE;
 
 -- name: discard_dead_letters
--- Forgets dead letters; their executions stay as they are.
+-- Deletes dead letters; their executions stay as they are.
 DELETE FROM tickwork.dead_letter d
 USING unnest($2::timestamptz[], $3::bigint[]) AS k (scheduled_for, job_id)
 WHERE d.tenant_id = $1 AND d.scheduled_for = k.scheduled_for AND d.job_id = k.job_id;
 
 -- name: lock_ended_execution
--- Locks one execution that may have to begin anew.
+-- Locks one execution that may have to run again.
 SELECT status::text FROM tickwork.execution
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
 FOR UPDATE;
 
 -- name: check_ended
--- Whether a worker has yet to let go of an execution, and whether it became a dead letter since that was looked for.
+-- Whether a worker has yet to stop an execution, and whether it has become a dead letter meanwhile.
 SELECT
     EXISTS (SELECT FROM tickwork.revocation WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3)
         AS being_stopped,
@@ -109,9 +114,10 @@ SELECT
     tickwork.clock() AS now;
 
 -- name: revive_ended
--- Ended executions begin anew as their jobs are now, with all their attempts before them and fenced off from the
--- earlier ones. Those of a paused job wait for its resumption, those that wait for other jobs go on doing so. What they were cancelled waiting for is remembered.
+-- Makes ended executions wait again, as their jobs are now: with no attempts used, and fenced off from earlier
+-- attempts. They go on waiting for a paused job or for parents.
 WITH remembered AS (
+    -- What they waited for when they were cancelled: it must still be found to be in the way.
     INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for)
     SELECT e.job_id, e.blocked_by FROM unnest($2::timestamptz[], $3::bigint[]) AS k (scheduled_for, job_id)
     CROSS JOIN LATERAL (

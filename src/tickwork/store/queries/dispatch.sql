@@ -1,10 +1,14 @@
+-- How to read these queries: README.md
+
 -- name: find_lanes_by_id
--- What the executions of these lanes have in common.
+-- Lanes with what their executions have in common.
 SELECT id, tenant_id, queue, task, placement FROM tickwork.lane WHERE id = ANY($1::int[]);
 
 -- name: waiting_lanes
--- The lines in which something waits that is due, or nearly: by leaps from each to the next, however long they are.
+-- The lanes and priorities in which an execution is due, or nearly. It leaps from one to the next, however much waits
+-- in each.
 WITH RECURSIVE line AS (
+    -- The oldest waiting execution of each lane and priority.
     (SELECT lane_id, priority, ready_at FROM tickwork.execution
      WHERE ready_at IS NOT NULL
      ORDER BY lane_id, priority, ready_at LIMIT 1)
@@ -21,7 +25,7 @@ SELECT lane_id, priority, extract(epoch FROM tickwork.clock() - ready_at)::float
 FROM line WHERE ready_at <= tickwork.clock() + $1::interval;
 
 -- name: pick_ready
--- Locks waiting executions: of each line the oldest, as many as were allotted to it.
+-- Locks waiting executions: of each lane and priority the oldest, up to its quota.
 SELECT e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt, tickwork.micros(e.ready_at),
     j.task, j.payload, j.target, j.timeout, e.priority,
     CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
@@ -37,19 +41,19 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j;
 
 -- name: first_waiting
--- Locks the one that has waited longest in a line.
+-- Locks the execution that has waited longest in a lane and priority.
 SELECT tenant_id, scheduled_for, job_id FROM tickwork.execution
 WHERE lane_id = $1 AND priority = $2 AND ready_at <= tickwork.clock() + $3::interval
 ORDER BY ready_at LIMIT 1
 FOR UPDATE SKIP LOCKED;
 
 -- name: set_aside
--- Ends an execution that cannot be handed out.
+-- Fails an execution that cannot be given to a worker.
 UPDATE tickwork.execution SET status = 'failed', ready_at = NULL, finished_at = tickwork.clock(), reason = $4
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND finished_at IS NULL;
 
 -- name: lock_workers
--- Of the given workers, those that may still be handed work on this connection; they stay so until the commit.
+-- Of the given workers, those that may still be given work on this connection, locked to stay so until the commit.
 SELECT w.id
 FROM tickwork.worker w
 JOIN unnest($1::int[], $2::int[]) AS mine (id, connection) ON mine.id = w.id AND mine.connection = w.connection
@@ -57,7 +61,7 @@ WHERE w.ended_at IS NULL AND NOT w.draining AND w.lease_until > tickwork.clock()
 FOR KEY SHARE OF w;
 
 -- name: claim
--- Puts waiting executions into the hands of a worker. Times are in microseconds: cheaper to send than dates.
+-- Gives waiting executions to a worker.
 UPDATE tickwork.execution e
 SET status = 'running', worker_id = $4, ready_at = NULL
 FROM (
@@ -70,20 +74,20 @@ WHERE e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = c.scheduled_fo
     AND e.status = 'pending';
 
 -- name: write_lease
--- Notes what a worker was handed, in one row. One tenant or one time stands for all.
+-- Records in one row what a worker was given.
 INSERT INTO tickwork.lease (worker_id, tenant_ids, scheduled_fors, job_ids)
 SELECT $1, $2::int[], ARRAY(SELECT to_timestamp(at / 1e6::float8) FROM unnest($3::bigint[]) AS at), $4::text::bigint[]
 RETURNING id;
 
 -- name: register_worker
--- A new worker with a lease.
+-- Registers a new worker with a lease.
 INSERT INTO tickwork.worker (tenant_id, token, name, host, version, tasks, queues, slots, labels, resources, weights,
     lease_until, connection, key_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, tickwork.clock() + $12::interval, $13, $14)
 RETURNING id, connection;
 
 -- name: offer_tasks
--- The tasks a worker brings, with what their payloads must look like and how their jobs are run.
+-- Records the tasks that a worker offers, with the shape of their payloads and the defaults of their jobs.
 INSERT INTO tickwork.task (tenant_id, name, parameters, description, defaults)
 SELECT $1, * FROM unnest($2::text[], $3::jsonb[], $4::text[], $5::jsonb[])
 ON CONFLICT (tenant_id, name) DO UPDATE
@@ -93,8 +97,8 @@ WHERE (task.parameters, task.description, task.defaults)
     IS DISTINCT FROM (excluded.parameters, excluded.description, excluded.defaults);
 
 -- name: resume_worker
--- A worker comes back on another connection; what was handed to it on earlier ones is settled by then. Its token says
--- who it is, also when its key was replaced.
+-- Lets a worker reconnect. What it was given on earlier connections is settled by then. Its token says which worker it
+-- is, also when its key was replaced.
 UPDATE tickwork.worker
 SET connection = connection + 1, key_id = $3, lease_until = tickwork.clock() + $4::interval
 WHERE id = (SELECT id FROM tickwork.worker
@@ -102,23 +106,24 @@ WHERE id = (SELECT id FROM tickwork.worker
 RETURNING id, connection;
 
 -- name: wait_for_handouts
--- Whoever hands something to this worker has it locked: a commit that nobody waits for any more is over after this.
+-- Waits until no transaction is giving anything to this worker any more: each of them locks its row.
 SELECT FROM tickwork.worker WHERE id = $1 FOR UPDATE;
 
 -- name: running_on_worker
--- What a worker holds and has not ended, with all that is needed to run it. When it was to begin is not known any more,
--- but it was not handed over sooner than the lead before.
+-- What a worker has and has not ended, with all that is needed to run it. When each was to start is no longer known,
+-- but it was not given to the worker earlier than the lead allows.
 SELECT l.id AS lease_id, e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt,
-    tickwork.micros(greatest(e.scheduled_for, tickwork.clock() + $2::interval)) AS ready_at, j.task, j.payload, j.target, j.timeout,
-    e.priority, CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
+    tickwork.micros(greatest(e.scheduled_for, tickwork.clock() + $2::interval)) AS ready_at,
+    j.task, j.payload, j.target, j.timeout, e.priority,
+    CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
 FROM tickwork.lease l
 CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j
 WHERE l.worker_id = $1;
 
 -- name: renew_leases
--- Workers that were heard of keep what they hold, unless it has been taken from them already, or they have come back on
--- another connection since: on this one nobody knows what they were handed there.
+-- Extends the leases of workers that sent a heartbeat, unless they have ended, or reconnected since: on the old
+-- connection it is not known what they were given on the new one.
 UPDATE tickwork.worker w SET lease_until = tickwork.clock() + $3::interval
 FROM unnest($1::int[], $2::int[]) AS heard (id, connection)
 WHERE w.id = heard.id AND w.connection = heard.connection AND w.ended_at IS NULL
@@ -129,16 +134,16 @@ RETURNING w.id, w.connection, w.draining;
 SELECT id FROM tickwork.worker WHERE id = ANY($1::int[]) AND ended_at IS NULL;
 
 -- name: drain_worker
--- The worker takes nothing new.
+-- Makes a worker drain: it takes nothing new.
 UPDATE tickwork.worker SET draining = true WHERE id = $1 AND ended_at IS NULL;
 
 -- name: end_worker
--- The worker left and holds nothing.
+-- Ends a worker that left and has nothing.
 UPDATE tickwork.worker w SET ended_at = tickwork.clock()
 WHERE id = $1 AND ended_at IS NULL AND NOT EXISTS (SELECT FROM tickwork.lease WHERE worker_id = w.id);
 
 -- name: take_dead_workers
--- Locks workers whose lease ran out, or that one of them.
+-- Locks workers whose lease expired, or only the one that is named.
 SELECT id FROM tickwork.worker
 WHERE ended_at IS NULL AND lease_until < tickwork.clock() AND ($2::int IS NULL OR id = $2)
 ORDER BY id
@@ -146,31 +151,31 @@ LIMIT $1
 FOR UPDATE SKIP LOCKED;
 
 -- name: take_leases
--- Takes some of what dead workers hold out of their hands.
+-- Takes some leases away from dead workers.
 DELETE FROM tickwork.lease
 WHERE id IN (SELECT id FROM tickwork.lease WHERE worker_id = ANY($1::int[]) ORDER BY id LIMIT $2)
 RETURNING worker_id, tenant_ids, scheduled_fors, job_ids;
 
 -- name: end_dead_workers
--- Dead workers of whose work nothing is left to take.
+-- Ends dead workers that have no lease left.
 UPDATE tickwork.worker w SET ended_at = tickwork.clock()
 WHERE id = ANY($1::int[]) AND NOT EXISTS (SELECT FROM tickwork.lease WHERE worker_id = w.id)
 RETURNING id, name;
 
 -- name: revocations
--- Stop requests for executions in these workers' hands.
+-- The stop requests for these workers.
 SELECT worker_id, tenant_id, scheduled_for, job_id, attempt, reason FROM tickwork.revocation
 WHERE worker_id = ANY($1::int[]);
 
 -- name: forget_revocations
--- Stop requests that are of no use any more: what they meant has left the worker's hands.
+-- Forgets stop requests for attempts that the worker no longer has.
 DELETE FROM tickwork.revocation r
 USING unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[]) AS k (tenant_id, scheduled_for, job_id, attempt)
 WHERE r.tenant_id = k.tenant_id AND r.scheduled_for = k.scheduled_for AND r.job_id = k.job_id
     AND r.attempt = k.attempt;
 
 -- name: forget_revocations_of
--- Stop requests for workers that are gone.
+-- Forgets the stop requests for workers that have ended.
 DELETE FROM tickwork.revocation WHERE worker_id = ANY($1::int[]);
 
 -- name: is_being_stopped

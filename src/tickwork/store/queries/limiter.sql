@@ -1,5 +1,7 @@
+-- How to read these queries: README.md
+
 -- name: lock_limiters
--- Locks what limits these queues and keys, in one order for all who hand something out.
+-- Locks the limiters of these queues and keys.
 SELECT g.id, g.tenant_id, g.kind, g.name, g.paused, g.max_running, g.rate,
     greatest(g.used_until, tickwork.clock()) AS used_until, tickwork.clock() AS now
 FROM unnest($1::int[], $2::text[], $3::text[]) AS wanted (tenant_id, kind, name)
@@ -8,14 +10,14 @@ ORDER BY g.id
 FOR UPDATE OF g;
 
 -- name: handed_over_by_limiter
--- How much was handed out under these limiters of late: at least as much as still runs.
+-- How many executions have a slot under each limiter: at least as many as still run.
 SELECT limiter_id, sum(last - first + 1)::bigint AS running
 FROM tickwork.slot
 WHERE limiter_id = ANY($1::int[])
 GROUP BY limiter_id;
 
 -- name: running_by_limiter
--- How much runs under these limiters.
+-- How many executions run under each limiter.
 SELECT s.limiter_id, count(*) AS running
 FROM tickwork.slot s
 JOIN tickwork.lease l ON l.id = s.lease_id
@@ -24,16 +26,16 @@ WHERE s.limiter_id = ANY($1::int[])
 GROUP BY s.limiter_id;
 
 -- name: use_rates
--- Says up to when the rates of limiters are used up.
+-- Records until when the rates of limiters are used up.
 UPDATE tickwork.limiter g SET used_until = u.used_until
 FROM unnest($1::int[], $2::timestamptz[]) AS u (id, used_until) WHERE g.id = u.id;
 
 -- name: take_slots
--- Notes which parts of a lease count under which limiters.
+-- Records which parts of a lease count under which limiters.
 INSERT INTO tickwork.slot (lease_id, limiter_id, first, last)
 SELECT $1, * FROM unnest($2::int[], $3::int[], $4::int[]);
 
 -- name: forget_slots
--- Slots of leases that are closed count no more; this only clears them away.
+-- Deletes the slots of leases that are closed; they no longer count anyway.
 DELETE FROM tickwork.slot s
 WHERE NOT EXISTS (SELECT FROM tickwork.lease l WHERE l.id = s.lease_id);

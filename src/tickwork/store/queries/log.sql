@@ -1,10 +1,12 @@
+-- How to read these queries: README.md
+
 -- name: lock_logs
--- One writer at a time for each attempt, though its lines may come by two nodes when its worker moved. A few locks
--- serve all attempts: there is not room for one each.
+-- Lets one transaction at a time write the log of an attempt: after a reconnect its lines may come through two nodes.
+-- Attempts share a few locks, because a lock for each would be too many.
 SELECT pg_advisory_xact_lock(7741, bucket) FROM unnest($1::int[]) bucket;
 
 -- name: next_log_lines
--- Where the logs of attempts go on; nothing for executions that are no longer kept.
+-- The number of the next log line of each attempt; nothing for executions that are no longer kept.
 SELECT c.tenant_id, c.scheduled_for, c.job_id, c.attempt,
     coalesce((
         SELECT l.first_line + l.line_count FROM tickwork.log l
@@ -20,12 +22,12 @@ CROSS JOIN LATERAL (
 ) kept;
 
 -- name: insert_log_lines
--- Keeps chunks of lines.
+-- Stores chunks of log lines.
 INSERT INTO tickwork.log (tenant_id, scheduled_for, job_id, attempt, first_line, line_count, lines)
 SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::int[], $7::bytea[]);
 
 -- name: forget_oldest_log_lines
--- Of each attempt only the newest chunks are kept, so many bytes in all.
+-- Deletes the oldest chunks of each attempt beyond a size.
 DELETE FROM tickwork.log l
 USING (
     SELECT c.tenant_id, c.scheduled_for, c.job_id, c.attempt, chunk.first_line
@@ -43,9 +45,10 @@ WHERE l.tenant_id = ANY(ARRAY[old.tenant_id]) AND l.scheduled_for = old.schedule
     AND l.attempt = old.attempt AND l.first_line = old.first_line;
 
 -- name: set_progress
--- Says how far running attempts have come, and when they began; gives those that somebody else is just changing. It
--- waits for no row, so that it cannot be part of a deadlock.
+-- Records the progress of running attempts and when they started, and returns those that another transaction has
+-- locked. It waits for no row, so it cannot be part of a deadlock.
 WITH said AS MATERIALIZED (
+    -- The executions that the reports are about, if the attempt still runs.
     SELECT o.number, o.progress, o.started_at, e.tenant_id, e.scheduled_for, e.job_id, e.worker_id, e.attempt
     FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::bytea[], $7::timestamptz[])
         WITH ORDINALITY AS o (tenant_id, scheduled_for, job_id, worker_id, attempt, progress, started_at, number)
@@ -53,6 +56,7 @@ WITH said AS MATERIALIZED (
         ON e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
         AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running'
 ), free AS MATERIALIZED (
+    -- Those that no other transaction has locked.
     SELECT s.number, s.progress, s.started_at, e.tenant_id, e.scheduled_for, e.job_id
     FROM said s
     JOIN tickwork.execution e
@@ -60,6 +64,7 @@ WITH said AS MATERIALIZED (
         AND e.worker_id = s.worker_id AND e.attempt = s.attempt AND e.status = 'running'
     FOR NO KEY UPDATE OF e SKIP LOCKED
 ), changed AS (
+    -- The same, updated.
     UPDATE tickwork.execution e SET progress = f.progress, started_at = coalesce(e.started_at, f.started_at)
     FROM free f
     WHERE e.tenant_id = ANY(ARRAY[f.tenant_id]) AND e.scheduled_for = f.scheduled_for AND e.job_id = f.job_id
@@ -67,7 +72,7 @@ WITH said AS MATERIALIZED (
 SELECT number FROM said WHERE number NOT IN (SELECT number FROM free);
 
 -- name: log_lines
--- Chunks of an execution's log from a place on that hold at least so many lines, if there are as many.
+-- The chunks of an execution's log from a position on, as many as hold the wanted number of lines.
 SELECT attempt, first_line, lines FROM (
     SELECT attempt, first_line, lines, sum(wanted) OVER (ORDER BY attempt, first_line) - wanted AS wanted_before
     FROM (
@@ -86,7 +91,7 @@ WHERE wanted_before < $7
 ORDER BY attempt, first_line;
 
 -- name: last_log_lines
--- The last chunks that hold at least so many lines: of each attempt, or of all together.
+-- The last chunks that hold the wanted number of lines: of each attempt, or of all together.
 SELECT attempt, first_line, lines FROM (
     SELECT attempt, first_line, lines,
         sum(line_count) OVER (
@@ -99,7 +104,7 @@ WHERE lines_after < $5
 ORDER BY attempt, first_line;
 
 -- name: log_standing
--- How an execution stands and how far its log goes, for those who follow it.
+-- The status of an execution and the end of its log, for those who follow it.
 SELECT e.status::text AS status, e.attempt, e.progress, tickwork.clock() - e.finished_at AS ended_for,
     last.attempt AS last_attempt, last.next_line
 FROM tickwork.execution e

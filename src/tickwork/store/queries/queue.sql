@@ -1,5 +1,7 @@
+-- How to read these queries: README.md
+
 -- name: queue_names
--- One page of a tenant's queues by name: those that jobs have named, and those with settings of their own.
+-- One page of a tenant's queues by name: those that jobs have named, and those with settings.
 SELECT name FROM (
     SELECT queue AS name FROM tickwork.lane WHERE tenant_id = $1 AND queue > $2
     UNION
@@ -9,7 +11,7 @@ ORDER BY name
 LIMIT $3;
 
 -- name: is_queue
--- Whether a job has named the queue, or somebody set it.
+-- Whether a job has named the queue, or it has settings.
 SELECT EXISTS (SELECT FROM tickwork.lane WHERE tenant_id = $1 AND queue = $2)
     OR EXISTS (SELECT FROM tickwork.limiter WHERE tenant_id = $1 AND kind = 'queue' AND name = $2) AS known;
 
@@ -19,7 +21,7 @@ SELECT name, paused, max_running, rate, max_backlog FROM tickwork.limiter
 WHERE tenant_id = $1 AND kind = 'queue' AND name = ANY($2::text[]);
 
 -- name: queue_backlogs
--- The lines of a tenant's queues in which something is due and waits, and for how long the oldest has.
+-- The lanes and priorities of queues in which an execution is due, and for how long the oldest has waited.
 SELECT l.queue, l.id AS lane_id, level.priority,
     extract(epoch FROM tickwork.clock() - oldest.ready_at)::float8 AS waited
 FROM tickwork.lane l
@@ -36,7 +38,7 @@ WHERE l.tenant_id = $1 AND l.queue = ANY($2::text[]);
 SELECT id, queue FROM tickwork.lane WHERE id = ANY($1::int[]);
 
 -- name: queue_depths
--- How much waits in each queue, given its lines, up to so many: the urgent ones are counted first.
+-- How many executions wait in each queue, given its lanes and priorities, up to a limit: urgent ones are counted first.
 SELECT q.queue AS name, counted.depths
 FROM (SELECT DISTINCT queue FROM unnest($1::text[]) AS named (queue)) q
 CROSS JOIN LATERAL (
@@ -60,7 +62,7 @@ CROSS JOIN LATERAL (
 ) counted;
 
 -- name: running_by_queue
--- How many executions of each queue are in workers' hands.
+-- How many executions of each queue are with workers.
 SELECT l.queue AS name, count(*) AS running
 FROM tickwork.lease s
 CROSS JOIN LATERAL tickwork.running_of_lease(s) AS e
@@ -69,7 +71,7 @@ WHERE e.tenant_id = $1 AND l.queue = ANY($2::text[])
 GROUP BY l.queue;
 
 -- name: set_queue
--- Gives a queue its limits. Under a faster rate nobody waits for what was used up under the old one.
+-- Sets the limits of a queue. Under a faster rate nothing waits for what was used up under the slower one.
 INSERT INTO tickwork.limiter AS g (tenant_id, kind, name, max_running, rate, max_backlog)
 VALUES ($1, 'queue', $2, $3, $4, $5)
 ON CONFLICT (tenant_id, kind, name) DO UPDATE
@@ -78,27 +80,27 @@ SET max_running = excluded.max_running, rate = excluded.rate, max_backlog = excl
 RETURNING g.id;
 
 -- name: pause_queue
--- Nothing more of a queue is handed out. Who is handing out under it has its row locked: this waits for that.
+-- Pauses a queue. It waits for transactions that are giving out executions of the queue: they lock its row.
 INSERT INTO tickwork.limiter (tenant_id, kind, name, paused) VALUES ($1, 'queue', $2, true)
 ON CONFLICT (tenant_id, kind, name) DO UPDATE SET paused = true, updated_at = tickwork.clock();
 
 -- name: resume_queue
--- A queue goes on.
+-- Resumes a queue.
 UPDATE tickwork.limiter SET paused = false, updated_at = tickwork.clock()
 WHERE tenant_id = $1 AND kind = 'queue' AND name = $2;
 
 -- name: forget_queue
--- A queue on which nothing is set needs no row: nobody has to look at it.
+-- Deletes the row of a queue that has no settings, so that claiming need not look at it.
 DELETE FROM tickwork.limiter
 WHERE tenant_id = $1 AND kind = 'queue' AND name = $2 AND NOT paused
     AND max_running IS NULL AND rate IS NULL AND max_backlog IS NULL;
 
 -- name: drop_slots
--- What was counted under a limiter is counted anew.
+-- Deletes the slots of a limiter, to count them again.
 DELETE FROM tickwork.slot WHERE limiter_id = $1;
 
 -- name: count_running
--- From now on, what is in workers' hands already counts under the limiter of its queue: each stretch of a lease is a slot.
+-- Makes what workers already have count under the limiter of its queue: each unbroken part of a lease is a slot.
 INSERT INTO tickwork.slot (limiter_id, lease_id, first, last)
 SELECT $1, lease_id, min(place), max(place)
 FROM (
@@ -107,18 +109,18 @@ FROM (
     CROSS JOIN LATERAL tickwork.running_of_lease(s) AS e
     JOIN tickwork.lane l ON l.id = e.lane_id
     WHERE e.tenant_id = $2 AND l.queue = $3
-) held
+) running
 GROUP BY lease_id, stretch;
 
 -- name: bounded_lanes
--- The lanes of queues in which only so much may wait.
+-- The lanes of queues that have a limit on how much may wait.
 SELECT l.id FROM tickwork.limiter g
 JOIN tickwork.lane l ON l.tenant_id = g.tenant_id AND l.queue = g.name
 WHERE g.kind = 'queue' AND g.max_backlog IS NOT NULL;
 
 -- name: backlogs
--- How much waits that is due by then in the queues that may hold only so much, and how much is to come into each, given
--- the lane of each that comes; none is counted beyond what it may hold.
+-- How much waits in the queues with a limit on that, and how much is about to be added to each, given the lane of each
+-- addition. Nothing is counted beyond the limit.
 SELECT g.name AS queue, g.max_backlog, wanted.lanes, wanted.coming, (
     SELECT count(*) FROM (
         SELECT FROM tickwork.lane l

@@ -1,22 +1,26 @@
+-- How to read these queries: README.md
+
 -- name: clock
 -- The time that counts.
 SELECT tickwork.clock() AS now;
 
 -- name: jobs_by_id
--- Some jobs as shown to users.
+-- Some jobs as users see them.
 SELECT v.* FROM unnest($2::bigint[]) AS wanted (id) CROSS JOIN LATERAL (
     SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = wanted.id OFFSET 0
 ) v;
 
 -- name: job_with_key
--- The job that has a key; one that was cancelled has it no more.
+-- The job with a key, unless it was cancelled.
 SELECT id FROM tickwork.job WHERE tenant_id = $1 AND key = $2 AND key IS NOT NULL AND status <> 'cancelled';
 
 -- name: jobs_newest_first
--- One page of jobs. It looks through a bounded number, so that a rare filter gives short pages, not a slow one.
+-- One page of jobs, newest first.
 WITH seen AS (
+    -- A bounded number of jobs.
     SELECT id FROM tickwork.job WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3
 ), page AS (
+    -- Those of them that the filter lets through.
     SELECT v.* FROM seen CROSS JOIN LATERAL (
         SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = seen.id OFFSET 0
     ) v
@@ -32,10 +36,12 @@ FROM (SELECT) AS always LEFT JOIN page ON true
 ORDER BY page.id DESC;
 
 -- name: jobs_oldest_first
--- One page of jobs, the other way round.
+-- One page of jobs, oldest first.
 WITH seen AS (
+    -- A bounded number of jobs.
     SELECT id FROM tickwork.job WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT $3
 ), page AS (
+    -- Those of them that the filter lets through.
     SELECT v.* FROM seen CROSS JOIN LATERAL (
         SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = seen.id OFFSET 0
     ) v
@@ -51,9 +57,9 @@ FROM (SELECT) AS always LEFT JOIN page ON true
 ORDER BY page.id;
 
 -- name: jobs_by_next_run
--- One page of repeating jobs by when they run next. It goes along the rules in the order in which they are due, through
--- a bounded number of jobs.
+-- One page of recurring jobs by their next run, along the rules in the order in which they are due.
 WITH seen AS (
+    -- A bounded number of jobs in the order of their rules' next due times.
     SELECT r.next_at, r.id AS rule_id, j.priority, j.id
     FROM tickwork.rule r
     CROSS JOIN LATERAL (
@@ -66,6 +72,7 @@ WITH seen AS (
     ORDER BY r.next_at, r.id, j.priority, j.id
     LIMIT $3
 ), page AS (
+    -- Those of them that the filter lets through.
     SELECT v.*, seen.next_at AS place_at FROM seen CROSS JOIN LATERAL (
         SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = seen.id OFFSET 0
     ) v
@@ -85,11 +92,11 @@ LEFT JOIN (SELECT * FROM seen ORDER BY next_at DESC, rule_id DESC, priority DESC
 ORDER BY page.place_at, page.rule_id, page.priority, page.id;
 
 -- name: execution
--- One execution as shown to users.
+-- One execution as users see it.
 SELECT * FROM tickwork.execution_view WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3;
 
 -- name: executions_by_key
--- Some executions as shown to users.
+-- Some executions as users see them.
 SELECT v.* FROM unnest($1::int[], $2::timestamptz[], $3::bigint[]) AS wanted (tenant_id, scheduled_for, job_id)
 CROSS JOIN LATERAL (
     SELECT * FROM tickwork.execution_view v
@@ -109,15 +116,16 @@ CROSS JOIN LATERAL (
 ) e;
 
 -- name: executions
--- One page of a tenant's executions, latest first, looking through a bounded number. OFFSET 0: looked up one by one
--- by the whole key, never joined.
+-- One page of a tenant's executions, latest first.
 WITH seen AS (
+    -- A bounded number of executions.
     SELECT tenant_id, scheduled_for, job_id FROM tickwork.execution
     WHERE tenant_id = $1 AND (scheduled_for, job_id) < ($2, $3)
         AND scheduled_for >= $4 AND scheduled_for <= $5
     ORDER BY tenant_id DESC, scheduled_for DESC, job_id DESC
     LIMIT $6
 ), page AS (
+    -- Those of them that the filter lets through.
     SELECT v.* FROM seen CROSS JOIN LATERAL (
         SELECT * FROM tickwork.execution_view
         WHERE tenant_id = seen.tenant_id AND scheduled_for = seen.scheduled_for AND job_id = seen.job_id
@@ -134,8 +142,10 @@ LEFT JOIN (SELECT * FROM seen ORDER BY scheduled_for, job_id LIMIT 1) last ON tr
 ORDER BY page.scheduled_for DESC, page.job_id DESC;
 
 -- name: executions_of_job
--- One page of a job's executions, latest first, found by the rounds of its rules and the runs of its own.
+-- One page of a job's executions, latest first, found by the rounds of its rules and its off-schedule executions.
 WITH seen AS (
+    -- A bounded number of due times: of the rounds of its rules, present and past; of the round that is being fired; of
+    -- its off-schedule executions; and of a one-time job.
     SELECT DISTINCT tenant_id, scheduled_for, job_id FROM (
         (SELECT j.tenant_id, r.scheduled_for, j.id AS job_id
          FROM tickwork.job j
@@ -171,6 +181,7 @@ WITH seen AS (
     ORDER BY scheduled_for DESC
     LIMIT $6
 ), page AS (
+    -- Those of their executions that the filter lets through.
     SELECT v.* FROM seen CROSS JOIN LATERAL (
         SELECT * FROM tickwork.execution_view
         WHERE tenant_id = seen.tenant_id AND scheduled_for = seen.scheduled_for AND job_id = seen.job_id
@@ -186,7 +197,7 @@ FROM (SELECT) AS always LEFT JOIN page ON true
 ORDER BY page.scheduled_for DESC;
 
 -- name: missed_of_job
--- Ranges of due times that a job's rules passed over, latest first, as far as they were the job's own.
+-- The missed ranges of a job's rules since it was created, latest first.
 SELECT r.scheduled_for, r.missed_until, r.missed, r.reason
 FROM tickwork.job j
 CROSS JOIN LATERAL (
@@ -202,13 +213,13 @@ ORDER BY r.scheduled_for DESC
 LIMIT $3;
 
 -- name: attempts
--- The tries at one execution that did not complete, in order.
+-- The attempts at one execution that did not complete, in order.
 SELECT attempt, outcome::text AS outcome, worker_id, started_at, finished_at, error FROM tickwork.attempt
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
 ORDER BY attempt;
 
 -- name: worker_names
--- What workers are called, and until when they were known to live.
+-- The names of workers, and until when their leases were valid.
 SELECT id, name, lease_until FROM tickwork.worker WHERE id = ANY($1::int[]);
 
 -- name: workers
@@ -231,7 +242,7 @@ ORDER BY w.id DESC
 LIMIT $3;
 
 -- name: tasks
--- The tasks of a tenant with the living workers that offer them.
+-- The tasks of a tenant, with the live workers that offer them.
 SELECT t.name, t.parameters, t.description, t.defaults,
     ARRAY(SELECT w.id FROM tickwork.worker w
           WHERE w.tenant_id = t.tenant_id AND w.ended_at IS NULL AND t.name = ANY(w.tasks) ORDER BY w.id) AS workers

@@ -1,6 +1,7 @@
+-- How to read these queries: README.md
+
 -- name: complete
--- The good case: ends executions in place, if they are still in the hands of whoever says so. Times are in
--- microseconds: cheaper to send than dates. OFFSET 0: a value that stands for all stays a part of each one's key.
+-- Completes executions, if they are still with the worker that says so.
 UPDATE tickwork.execution e
 SET status = 'completed', started_at = to_timestamp(o.started / 1e6::float8),
     finished_at = to_timestamp(o.finished / 1e6::float8), result = o.result
@@ -18,13 +19,13 @@ WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_fo
     AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running';
 
 -- name: lock_jobs_of_attempts
--- Jobs as they are until the commit, before what comes back to them is locked, as everybody does: a pause is wholly
--- before, and is seen, or wholly after, and finds what waits. + 0: each is looked up, the others are not walked through.
+-- Locks jobs before their executions, so that a pause is either seen by this transaction or finds what it leaves
+-- waiting.
 SELECT FROM tickwork.job WHERE id = ANY($1::bigint[]) ORDER BY id + 0 FOR KEY SHARE;
 
 -- name: lock_running
--- Locks executions whose attempt did not complete, with what decides how they go on. A lost attempt has no number:
--- whichever the dead worker held is meant.
+-- Locks executions whose attempt did not complete, with what decides how they go on. A lost attempt has no number: the
+-- one that the dead worker had is meant.
 SELECT e.tenant_id, e.scheduled_for, e.job_id, e.attempt, e.failures, e.losses, e.started_at, e.worker_id,
     (SELECT j.definition FROM tickwork.job j WHERE j.id = e.job_id) AS definition, tickwork.clock() AS now
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[])
@@ -35,12 +36,13 @@ JOIN tickwork.execution e
 FOR UPDATE OF e;
 
 -- name: settle
--- Ends executions that did not complete, or lets them wait for another attempt: for as long as their job is paused, too,
--- and in its lane, which may be another one since they began.
+-- Ends executions that did not complete, or makes them wait for another attempt in the lane that their job has now. If
+-- the job is paused, they wait for that, too.
 UPDATE tickwork.execution e
 SET status = v.status,
     ready_at = CASE WHEN v.ready_at IS NOT NULL AND e.trigger = 'schedule' AND EXISTS (
-        SELECT FROM tickwork.job j WHERE j.id = e.job_id AND j.status = 'paused' OFFSET 0) THEN 'infinity' ELSE v.ready_at END,
+        SELECT FROM tickwork.job j WHERE j.id = e.job_id AND j.status = 'paused' OFFSET 0
+    ) THEN 'infinity' ELSE v.ready_at END,
     attempt = v.attempt, failures = v.failures, losses = v.losses,
     started_at = v.started_at, finished_at = v.finished_at, reason = v.reason,
     lane_id = CASE WHEN v.ready_at IS NULL THEN e.lane_id
@@ -54,7 +56,7 @@ FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::tickwork.execution_s
 WHERE e.tenant_id = ANY(ARRAY[v.tenant_id]) AND e.scheduled_for = v.scheduled_for AND e.job_id = v.job_id;
 
 -- name: note_attempts
--- Keeps the attempts that did not complete.
+-- Records attempts that did not complete.
 INSERT INTO tickwork.attempt
     (tenant_id, scheduled_for, job_id, attempt, outcome, worker_id, started_at, finished_at, error)
 SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::tickwork.attempt_outcome[],
@@ -62,7 +64,7 @@ SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::
 ON CONFLICT DO NOTHING;
 
 -- name: keep_dead_letters
--- Keeps executions that have just ended as failed for whoever looks after them.
+-- Makes executions that have just failed dead letters.
 INSERT INTO tickwork.dead_letter (tenant_id, scheduled_for, job_id, lane_id, failed_at, error_type)
 SELECT e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.finished_at, f.error_type
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::text[])
@@ -73,7 +75,7 @@ ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
 SET lane_id = excluded.lane_id, failed_at = excluded.failed_at, error_type = excluded.error_type;
 
 -- name: note_started
--- Says of executions that run for a while when they began.
+-- Records when executions started that are still running.
 UPDATE tickwork.execution e SET started_at = o.started_at
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::timestamptz[])
     AS o (tenant_id, scheduled_for, job_id, worker_id, attempt, started_at)
@@ -81,7 +83,7 @@ WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_fo
     AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running';
 
 -- name: note_started_of_cancelled
--- Says of executions that were cancelled in a worker's hands when they began there: only now the worker has told it.
+-- Records when executions started that were cancelled while a worker had them.
 UPDATE tickwork.execution e SET started_at = least(o.started_at, e.finished_at)
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::timestamptz[])
     AS o (tenant_id, scheduled_for, job_id, worker_id, attempt, started_at)
@@ -89,7 +91,7 @@ WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_fo
     AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'cancelled' AND e.started_at IS NULL;
 
 -- name: close_leases
--- Leases of which everything has ended.
+-- Deletes leases of which everything has ended.
 DELETE FROM tickwork.lease WHERE id = ANY($1::bigint[]);
 
 -- name: lock_execution
@@ -99,13 +101,13 @@ WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
 FOR UPDATE;
 
 -- name: cancel_execution
--- Ends an execution that has not ended.
+-- Cancels an execution that has not ended.
 UPDATE tickwork.execution
 SET status = 'cancelled', ready_at = NULL, finished_at = tickwork.clock(), reason = $4
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND finished_at IS NULL;
 
 -- name: revoke
--- Asks the worker that holds an execution to stop it.
+-- Asks the worker that has an execution to stop it.
 INSERT INTO tickwork.revocation (tenant_id, scheduled_for, job_id, attempt, worker_id, reason)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT DO NOTHING;

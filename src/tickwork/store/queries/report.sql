@@ -1,5 +1,7 @@
+-- How to read these queries: README.md
+
 -- name: attempt_standing
--- How an attempt stands that somebody reports on: whether it is in hand, what became of it, and its lease.
+-- How an attempt stands that a REST worker reports on: whether the worker has it, what became of it, and its lease.
 SELECT e.status::text AS status, e.attempt, e.worker_id, e.started_at, e.reason, w.connection,
     coalesce(w.key_id <> $5, false) AS foreign,
     a.outcome::text AS outcome,
@@ -13,7 +15,7 @@ LEFT JOIN tickwork.attempt a ON a.tenant_id = e.tenant_id AND a.scheduled_for = 
 WHERE e.tenant_id = $1 AND e.scheduled_for = $2 AND e.job_id = $3;
 
 -- name: begin_attempt
--- Says when an attempt began that a worker holds which speaks plain REST. Said again, it began when it did.
+-- Records when an attempt of a REST worker started. Said again, the first time stands.
 UPDATE tickwork.execution e SET started_at = coalesce(e.started_at, tickwork.clock())
 WHERE e.tenant_id = $1 AND e.scheduled_for = $2 AND e.job_id = $3 AND e.attempt = $4 AND e.status = 'running'
     AND EXISTS (SELECT FROM tickwork.worker w
@@ -21,7 +23,7 @@ WHERE e.tenant_id = $1 AND e.scheduled_for = $2 AND e.job_id = $3 AND e.attempt 
 RETURNING e.started_at;
 
 -- name: forget_stop
--- The worker knows: nobody needs to tell it any more.
+-- Deletes a stop request that the worker knows of.
 DELETE FROM tickwork.revocation r
 WHERE r.tenant_id = $1 AND r.scheduled_for = $2 AND r.job_id = $3 AND r.attempt = $4
     AND EXISTS (SELECT FROM tickwork.worker w WHERE w.id = r.worker_id AND coalesce(w.key_id, $5) = $5);

@@ -1,3 +1,5 @@
+-- How to read these queries: README.md
+
 -- name: queue_execution
 -- Makes an execution wait for the one before it.
 UPDATE tickwork.execution SET ready_at = 'infinity', blocked_by = $4

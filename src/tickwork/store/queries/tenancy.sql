@@ -1,5 +1,7 @@
+-- How to read these queries: README.md
+
 -- name: ensure_tenant
--- Makes a tenant on first use.
+-- Creates a tenant on first use.
 INSERT INTO tickwork.tenant (name, signing_secret) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
 
 -- name: find_tenant
@@ -7,47 +9,48 @@ INSERT INTO tickwork.tenant (name, signing_secret) VALUES ($1, $2) ON CONFLICT (
 SELECT id, name FROM tickwork.tenant WHERE name = $1;
 
 -- name: signing_secret
--- What signs a tenant's HTTP calls.
+-- The secret that signs a tenant's HTTP calls.
 SELECT signing_secret FROM tickwork.tenant WHERE id = $1;
 
 -- name: create_key
--- A new key; only its digest is kept.
+-- Creates an API key; only its digest is stored.
 INSERT INTO tickwork.api_key (tenant_id, name, prefix, digest, scopes, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (digest) DO NOTHING
 RETURNING id;
 
 -- name: find_key
--- Whose key this is, while it is valid.
+-- The valid API key with this digest, and its tenant.
 SELECT k.id, k.tenant_id, t.name AS tenant, k.scopes
 FROM tickwork.api_key k JOIN tickwork.tenant t ON t.id = k.tenant_id
 WHERE k.digest = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > tickwork.clock());
 
 -- name: is_valid_key
--- Whether a key that was found before is still valid.
+-- Whether an API key that was found before is still valid.
 SELECT FROM tickwork.api_key
 WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > tickwork.clock());
 
 -- name: touch_keys
--- Notes that keys were used, to the minute at best.
+-- Records that API keys were used, at most once a minute.
 UPDATE tickwork.api_key SET last_used_at = tickwork.clock()
 WHERE id = ANY($1::int[]) AND (last_used_at IS NULL OR last_used_at < tickwork.clock() - interval '1 minute');
 
 -- name: keys
--- The keys of a tenant, or of all of them.
+-- The API keys of a tenant, or of all tenants.
 SELECT k.id, t.name AS tenant, k.name, k.prefix, k.scopes, k.created_at, k.expires_at, k.last_used_at, k.revoked_at
 FROM tickwork.api_key k JOIN tickwork.tenant t ON t.id = k.tenant_id
 WHERE ($1::int IS NULL OR k.tenant_id = $1) AND ($2::int IS NULL OR k.id = $2)
 ORDER BY k.id;
 
 -- name: lock_keys_of_tenant
--- Whose key this is; that tenant's keys are revoked one at a time.
+-- Locks the tenant of an API key, so that its keys are revoked one at a time.
 SELECT t.id, t.name FROM tickwork.api_key k JOIN tickwork.tenant t ON t.id = k.tenant_id
 WHERE k.id = $2 AND ($1::int IS NULL OR k.tenant_id = $1)
 FOR NO KEY UPDATE OF t;
 
 -- name: is_last_admin_key
--- Whether nobody could make keys after this one. One that expires does not stand in for one that does not.
+-- Whether no API key that can create others would be left after this one. A key that expires is no substitute for one
+-- that does not.
 SELECT FROM tickwork.api_key k
 WHERE k.id = $1 AND 'admin' = ANY(k.scopes) AND k.revoked_at IS NULL
     AND (k.expires_at IS NULL OR k.expires_at > tickwork.clock())
@@ -58,15 +61,15 @@ WHERE k.id = $1 AND 'admin' = ANY(k.scopes) AND k.revoked_at IS NULL
     );
 
 -- name: revoke_key
--- Makes a key useless.
+-- Revokes an API key.
 UPDATE tickwork.api_key SET revoked_at = coalesce(revoked_at, tickwork.clock()) WHERE id = $1;
 
 -- name: any_key
--- Whether anybody could get in.
+-- Whether any API key is not revoked.
 SELECT EXISTS (SELECT FROM tickwork.api_key WHERE revoked_at IS NULL) AS any;
 
 -- name: lock_idempotency_key
--- Takes a request's key for the length of this transaction, unless somebody has it.
+-- Locks a request's key until the end of the transaction, unless another request has it.
 SELECT pg_try_advisory_xact_lock(hashtextextended($1 || ' ' || $2, 7)) AS taken;
 
 -- name: find_answer
@@ -74,9 +77,9 @@ SELECT pg_try_advisory_xact_lock(hashtextextended($1 || ' ' || $2, 7)) AS taken;
 SELECT fingerprint, status, headers, body FROM tickwork.idempotency WHERE tenant_id = $1 AND key = $2;
 
 -- name: keep_answer
--- Keeps the answer to a request with this key.
+-- Stores the answer to a request with this key.
 INSERT INTO tickwork.idempotency (tenant_id, key, fingerprint, status, headers, body) VALUES ($1, $2, $3, $4, $5, $6);
 
 -- name: forget_answers
--- Drops answers that are old enough.
+-- Deletes answers that are old enough.
 DELETE FROM tickwork.idempotency WHERE created_at < tickwork.clock() - $1::interval;

@@ -1,3 +1,5 @@
+-- How to read these queries: README.md
+
 -- name: take_due_rules
 -- Locks rules whose time has come and which nobody else has locked: some that are late and as many that are on time, so
 -- that working off an outage never delays the present.

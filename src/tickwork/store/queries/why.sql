@@ -1,5 +1,7 @@
+-- How to read these queries: README.md
+
 -- name: execution_facts
--- An execution with what may hold it; the execution of its job that it waits for is looked up by its whole key.
+-- An execution with what may keep it from running.
 SELECT e.status::text AS status, e.scheduled_for, CASE WHEN isfinite(e.ready_at) THEN e.ready_at END AS ready_at,
     coalesce(e.ready_at = 'infinity', false) AS is_held, e.attempt, e.started_at, e.finished_at, e.reason, e.priority,
     e.lane_id, l.queue, l.task, l.placement, j.status = 'paused' AS job_paused, j.target, w.name AS worker,
@@ -16,17 +18,10 @@ LEFT JOIN LATERAL (
 WHERE e.tenant_id = $1 AND e.scheduled_for = $2 AND e.job_id = $3;
 
 -- name: awaited_parents
--- What an execution depends on and what that depends on in turn, as far as it has not ended as it must: the nearest
--- first, up to so many, with how each of them stands.
-WITH RECURSIVE way AS (
-    SELECT a.tenant_id, a.parent_id, a.parent_at, true AS is_parent
-    FROM tickwork.awaited a WHERE a.child_id = $1 AND a.child_at = $2
-    UNION
-    SELECT a.tenant_id, a.parent_id, a.parent_at, false
-    FROM way JOIN tickwork.awaited a ON a.child_id = way.parent_id AND a.child_at = way.parent_at
-)
+-- What an execution waits for and what that waits for in turn, the nearest first, up to a limit, with the status of
+-- each.
 SELECT k.parent_id, k.parent_at, k.is_parent, coalesce(e.status, 'not due yet') AS status
-FROM (SELECT * FROM way LIMIT $3) k
+FROM (SELECT * FROM tickwork.awaited_by($1, $2) LIMIT $3) k
 LEFT JOIN LATERAL (
     SELECT e.status::text AS status FROM tickwork.execution e
     WHERE e.tenant_id = k.tenant_id AND e.scheduled_for = k.parent_at AND e.job_id = k.parent_id
@@ -34,14 +29,14 @@ LEFT JOIN LATERAL (
 ) e ON true;
 
 -- name: breaker_of_execution
--- The circuit breaker of a destination, if this execution waits for it.
+-- The circuit breaker that holds this execution, if one does.
 SELECT b.destination, b.reason, b.last_error, CASE WHEN b.state = 'open' THEN b.probe_at END AS probe_at
 FROM tickwork.held_by_breaker h
 JOIN tickwork.breaker b ON b.tenant_id = h.tenant_id AND b.destination = h.destination
 WHERE h.tenant_id = $1 AND h.destination = $2 AND h.priority = $3 AND h.scheduled_for = $4 AND h.job_id = $5;
 
 -- name: limiters_of_lane
--- A queue with its settings, and keys.
+-- The limiters of a queue and of keys.
 SELECT g.id, g.kind, g.name, g.paused, g.max_running, g.rate, greatest(g.used_until, tickwork.clock()) AS used_until
 FROM tickwork.limiter g
 WHERE g.tenant_id = $1 AND (g.kind = 'queue' AND g.name = $2 OR g.kind = 'key' AND g.name = ANY($3::text[]));
@@ -56,7 +51,7 @@ WHERE s.limiter_id = $1
 LIMIT $2;
 
 -- name: candidate_workers
--- Workers that live and may serve a tenant, those that offer a task first.
+-- Live workers that may serve a tenant, those that offer a task first.
 SELECT w.id, w.name, w.draining, w.queues, w.labels, w.resources, w.slots, $2::text = ANY(w.tasks) AS offers_task
 FROM tickwork.worker w
 WHERE w.ended_at IS NULL AND w.lease_until > tickwork.clock() AND (w.tenant_id = $1 OR w.tenant_id IS NULL)
@@ -64,7 +59,7 @@ ORDER BY offers_task DESC, w.id
 LIMIT $3;
 
 -- name: running_by_worker
--- What workers hold, by the placement of its lanes.
+-- What workers have, by the placement of its lanes.
 SELECT s.worker_id, l.placement, count(*) AS count
 FROM tickwork.lease s
 CROSS JOIN LATERAL tickwork.running_of_lease(s) AS e
@@ -73,7 +68,7 @@ WHERE s.worker_id = ANY($1::int[])
 GROUP BY s.worker_id, l.placement;
 
 -- name: count_ahead
--- How many are before an execution in its line, up to so many.
+-- How many executions are ahead of one in its lane and priority, up to a limit.
 SELECT count(*) AS ahead FROM (
     SELECT FROM tickwork.execution WHERE lane_id = $1 AND priority = $2 AND ready_at < $3 LIMIT $4
 ) first;
