@@ -149,7 +149,7 @@ class PostgresDispatchStore:
 
     async def is_being_stopped(self, tenant_id: int, job: int) -> bool:
         (row,) = await self._vital.fetch(self._sql["is_being_stopped"], tenant_id, job)
-        return bool(row["waiting_lanes"])
+        return bool(row["waiting"])
 
 
 class PostgresClaiming(PostgresHanding):

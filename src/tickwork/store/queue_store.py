@@ -115,7 +115,7 @@ class PostgresQueueStore:
             [line.priority for line in lines],
             most + 1,
         )
-        return {row["name"]: _Backlog(row["queue_depths"], most, ages[row["name"]]) for row in rows}
+        return {row["name"]: _Backlog(row["depths"], most, ages[row["name"]]) for row in rows}
 
 
 async def refuse_if_full(connection: Connection, lanes: Sequence[int]) -> None:

@@ -113,7 +113,7 @@ class PostgresWhyStore:
         (found,) = await self._database.fetch(
             self._sql["count_ahead"], row["lane_id"], row["priority"], row["ready_at"], AHEAD_LIMIT + 1
         )
-        ahead: int = found["count_ahead"]
+        ahead: int = found["ahead"]
         return ahead
 
 
