@@ -1,9 +1,17 @@
-"""Bodies: broken, deep, large, or of the wrong kind."""
+"""Request bodies: broken, deep, large, or of the wrong kind."""
 
+import httpx2
 import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 JSON = {"content-type": "application/json"}
 MEBIBYTE = 1024 * 1024
+
+
+@pytest.fixture
+def client(shared_client: httpx2.AsyncClient) -> httpx2.AsyncClient:
+    return shared_client
 
 
 async def post(client, content, headers=JSON, path="/v1/jobs"):
@@ -114,5 +122,5 @@ async def test_a_charset_does_not_matter(client):
 
 @pytest.mark.parametrize(("body", "status"), [(b"", 200), (b"{}", 200), (b'{"at": "now"}', 400)])
 async def test_a_request_without_a_body_takes_none(client, body, status):
-    await post(client, b'{"task": "report"}')
-    assert (await post(client, body, path="/v1/jobs/j1/resume")).status_code == status
+    job = (await post(client, b'{"task": "report"}')).headers["location"]
+    assert (await post(client, body, path=f"{job}/resume")).status_code == status

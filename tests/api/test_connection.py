@@ -7,9 +7,13 @@ import urllib.request
 
 import pytest
 
+from api.conftest import SHARED_ADMIN_KEY
 from tickwork.api import http_server as connection
+from tickwork.model.access import Scope
 
-ADMIN = b"authorization: Bearer admin\r\n"
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ADMIN = f"authorization: Bearer {SHARED_ADMIN_KEY}\r\n".encode()
 JSON = b"content-type: application/json\r\n"
 MEBIBYTE = 1024 * 1024
 
@@ -78,12 +82,13 @@ async def test_a_header_that_may_stand_there_often_does(address):
     assert status(answer) == 200
 
 
-async def test_two_authorization_headers_open_no_worker_connection(address):
+async def test_two_authorization_headers_open_no_worker_connection(address, shared_keys):
     head = (
         b"GET /v1/workers/connect HTTP/1.1\r\nhost: a\r\nconnection: Upgrade\r\nupgrade: websocket\r\n"
         b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
     )
-    answer = await talk(address, head + b"authorization: Bearer worker\r\n" * 2 + b"\r\n")
+    key = f"authorization: Bearer {shared_keys[Scope.WORKER]}\r\n".encode()
+    answer = await talk(address, head + key * 2 + b"\r\n")
     assert status(answer) == 400
 
 
@@ -158,7 +163,7 @@ async def test_an_upgrade_to_what_is_not_spoken_here_is_passed_over(address):
     assert b"connection: close" in answer
 
 
-@pytest.mark.parametrize("key", ["admin", "nonsense"])
+@pytest.mark.parametrize("key", [SHARED_ADMIN_KEY, "nonsense"], ids=["admin", "nonsense"])
 @pytest.mark.parametrize(("path", "size"), [("jobs", 2), ("jobs", 50), ("jobs/batch", 40)])
 async def test_a_client_that_sends_its_whole_body_first_sees_the_answer(address, path, size, key):
     headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
@@ -166,7 +171,7 @@ async def test_a_client_that_sends_its_whole_body_first_sees_the_answer(address,
     with pytest.raises(urllib.error.HTTPError) as refused:
         await asyncio.to_thread(urllib.request.urlopen, request)
     with refused.value as answer:
-        assert answer.code == json.load(answer)["status"] == (413 if key == "admin" else 401)
+        assert answer.code == json.load(answer)["status"] == (413 if key == SHARED_ADMIN_KEY else 401)
 
 
 async def test_a_body_without_end_is_not_read_without_end(address, monkeypatch):
@@ -231,7 +236,7 @@ async def test_an_idle_connection_makes_room_for_a_new_one(serve):
         writer.close()
 
 
-async def test_a_connection_at_work_makes_no_room(serve, node):
+async def test_a_connection_at_work_makes_no_room(serve, shared_node, monkeypatch):
     working = asyncio.Event()
     go = asyncio.Event()
 
@@ -239,7 +244,7 @@ async def test_a_connection_at_work_makes_no_room(serve, node):
         working.set()
         await go.wait()
 
-    node.keys.authenticate = slow
+    monkeypatch.setattr(shared_node.keys, "authenticate", slow)
     address = await serve(most_connections=1)
     first = asyncio.create_task(talk(address, get(b"host: a\r\n", ADMIN)))
     await working.wait()
@@ -251,6 +256,6 @@ async def test_a_connection_at_work_makes_no_room(serve, node):
     await first
 
 
-async def test_a_client_that_does_not_read_its_answer_is_cut_off(serve, node, monkeypatch):
+async def test_a_client_that_does_not_read_its_answer_is_cut_off(serve, monkeypatch):
     monkeypatch.setattr(connection, "READ_WITHIN", 0.2)
     assert await send_until_cut_off(await serve(), b"GET /docs/docs.js HTTP/1.1\r\nhost: a\r\n\r\n")

@@ -1,30 +1,32 @@
 """Every route of the table: in the document, closed without a key, open to the right scope only."""
 
-import httpx2
+from functools import partial
+
 import pytest
 from openapi_spec_validator import validate
-from paper_node import NOON, PaperNode
 
-from tickwork.api.asgi_app import ROUTES, build_app
+from api.conftest import SHARED_ADMIN_KEY, client_of
+from tickwork.api.asgi_app import ROUTES
 from tickwork.api.docs_pages import PAGES
 from tickwork.api.openapi import document
 from tickwork.model.access import Scope
-from tickwork.model.ids import backfill_id, execution_id, job_id, key_id, worker_id
 
-IDS = {
-    "jobs": job_id(1),
-    "executions": execution_id(1, NOON),
-    "backfills": backfill_id(4),
-    "workers": worker_id(7),
-    "keys": key_id(3),
-}
+on_shared_node = pytest.mark.asyncio(loop_scope="module")
+
+UNKNOWN_IDS = {"jobs": "j0", "executions": "e0-0", "backfills": "b0", "workers": "w0", "keys": "k0"}
 CLOSED = [route for route in ROUTES if route.scope]
 WIDER = {
-    Scope.READ: {"read", "write", "admin"},
-    Scope.WRITE: {"write", "admin"},
-    Scope.ADMIN: {"admin"},
-    Scope.WORKER: {"worker", "admin"},
+    Scope.READ: {Scope.READ, Scope.WRITE, Scope.ADMIN},
+    Scope.WRITE: {Scope.WRITE, Scope.ADMIN},
+    Scope.ADMIN: {Scope.ADMIN},
+    Scope.WORKER: {Scope.WORKER, Scope.ADMIN},
 }
+
+
+@pytest.fixture
+def connect(shared_node):
+    """Makes a client that holds the given key; None holds no key."""
+    return partial(client_of, shared_node)
 
 
 def name(route):
@@ -33,7 +35,9 @@ def name(route):
 
 def address(route):
     return (
-        route.path.replace("{id}", IDS.get(route.path.split("/")[2], "")) if "{" in route.path else route.path
+        route.path.replace("{id}", UNKNOWN_IDS.get(route.path.split("/")[2], ""))
+        if "{" in route.path
+        else route.path
     )
 
 
@@ -61,22 +65,26 @@ def test_operation_names_are_unique():
     assert len(names) == len(set(names))
 
 
+@on_shared_node
 @pytest.mark.parametrize("route", CLOSED, ids=name)
 @pytest.mark.parametrize("key", [None, "", "nonsense"])
-async def test_answers_401_without_a_valid_key(route, key, caller):
-    async with caller(key) as client:
+async def test_answers_401_without_a_valid_key(route, key, connect):
+    async with connect(key) as client:
         answer = await client.request(route.method, address(route))
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Bearer")
     assert answer.json()["type"] == "/docs/problems/unauthenticated"
 
 
+@on_shared_node
 @pytest.mark.parametrize("route", CLOSED, ids=name)
-@pytest.mark.parametrize("key", list(Scope))
-async def test_answers_403_to_a_key_of_another_scope_and_names_the_one_needed(route, key, caller):
-    async with caller(key.value) as client:
+@pytest.mark.parametrize("scope", list(Scope))
+async def test_answers_403_to_a_key_of_another_scope_and_names_the_one_needed(
+    route, scope, connect, shared_keys
+):
+    async with connect(shared_keys[scope]) as client:
         answer = await client.request(route.method, address(route))
-    if key.value in WIDER[route.scope]:
+    if scope in WIDER[route.scope]:
         assert answer.status_code not in (401, 403)
     else:
         assert answer.status_code == 403
@@ -96,27 +104,30 @@ def test_only_health_and_the_docs_are_open():
     }
 
 
+@on_shared_node
 @pytest.mark.parametrize("path", ["/", "/v1", "/v1/nothing", "/v1/jobs/"])
-async def test_an_unknown_path_is_401_without_a_key_and_404_with_one(path, caller):
-    async with caller(None) as client:
+async def test_an_unknown_path_is_401_without_a_key_and_404_with_one(path, connect):
+    async with connect(None) as client:
         assert (await client.get(path)).status_code == 401
-    async with caller() as client:
+    async with connect(SHARED_ADMIN_KEY) as client:
         assert (await client.get(path)).status_code == 404
 
 
-async def test_a_wrong_method_is_405_and_told_the_right_ones(client):
-    answer = await client.put("/v1/jobs/j1")
+@on_shared_node
+async def test_a_wrong_method_is_405_and_told_the_right_ones(shared_client):
+    answer = await shared_client.put("/v1/jobs/j1")
     assert answer.status_code == 405
     assert answer.headers["allow"] == "DELETE, GET, PATCH"
 
 
-async def test_a_scheme_other_than_bearer_is_no_key(caller):
-    async with caller(None) as client:
-        answer = await client.get("/v1/jobs", headers={"authorization": "Basic admin"})
+@on_shared_node
+async def test_a_scheme_other_than_bearer_is_no_key(connect):
+    async with connect(None) as client:
+        answer = await client.get("/v1/jobs", headers={"authorization": f"Basic {SHARED_ADMIN_KEY}"})
     assert answer.status_code == 401
 
 
-async def test_head_is_answered_like_get():
-    transport = httpx2.ASGITransport(app=build_app(PaperNode()))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+@on_shared_node
+async def test_head_is_answered_like_get(connect):
+    async with connect(None) as client:
         assert (await client.head("/livez")).status_code == 200

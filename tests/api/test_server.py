@@ -9,6 +9,26 @@ from structlog.testing import capture_logs
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from api.conftest import SHARED_ADMIN_KEY
+from tickwork.model.access import Scope
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def echo(shared_node, monkeypatch):
+    """Instead of serving a worker, the gateway sends every message back, and ends when told."""
+
+    async def attend(caller, socket):
+        while (message := await socket.receive()) is not None:
+            if message == b"explode":
+                raise RuntimeError("the password is hunter2")
+            if message == b"end":
+                return
+            await socket.send(caller.tenant.encode() + b":" + message)
+
+    monkeypatch.setattr(shared_node.gateway, "attend", attend)
+
 
 def dial(address, key):
     return connect(
@@ -17,9 +37,9 @@ def dial(address, key):
     )
 
 
-@pytest.mark.parametrize("key", ["worker", "admin"])
-async def test_a_worker_talks_to_the_gateway(address, key):
-    async with dial(address, key) as line:
+@pytest.mark.parametrize("scope", [Scope.WORKER, Scope.ADMIN])
+async def test_a_worker_talks_to_the_gateway(address, shared_keys, echo, scope):
+    async with dial(address, shared_keys[scope]) as line:
         await line.send(b"hello")
         assert await line.recv() == b"default:hello"
         await line.send(b"end")
@@ -28,27 +48,27 @@ async def test_a_worker_talks_to_the_gateway(address, key):
     assert closed.value.rcvd.code == 1000
 
 
-@pytest.mark.parametrize(("key", "status"), [(None, 401), ("nonsense", 401), ("write", 403)])
-async def test_a_worker_without_the_right_key_is_told_why(address, key, status):
+@pytest.mark.parametrize(("key", "status"), [(None, 401), ("nonsense", 401), (Scope.WRITE, 403)])
+async def test_a_worker_without_the_right_key_is_told_why(address, shared_keys, key, status):
     with pytest.raises(InvalidStatus) as refused:
-        await dial(address, key)
+        await dial(address, shared_keys.get(key, key))
     response = refused.value.response
     assert response.status_code == status
     assert response.headers["content-type"] == "application/problem+json"
     assert json.loads(response.body)["status"] == status
 
 
-async def test_text_from_a_worker_ends_its_connection(address):
-    async with dial(address, "worker") as line:
+async def test_text_from_a_worker_ends_its_connection(address, shared_keys, echo):
+    async with dial(address, shared_keys[Scope.WORKER]) as line:
         await line.send("hello")
         with pytest.raises(ConnectionClosed) as closed:
             await line.recv()
     assert closed.value.rcvd.code == 1003
 
 
-async def test_a_failure_of_the_gateway_is_logged_and_not_told(address):
+async def test_a_failure_of_the_gateway_is_logged_and_not_told(address, shared_keys, echo):
     with capture_logs() as logs:
-        async with dial(address, "worker") as line:
+        async with dial(address, shared_keys[Scope.WORKER]) as line:
             await line.send(b"explode")
             with pytest.raises(ConnectionClosed) as closed:
                 await line.recv()
@@ -57,22 +77,23 @@ async def test_a_failure_of_the_gateway_is_logged_and_not_told(address):
     assert [entry["event"] for entry in logs] == ["worker connection failed"]
 
 
-async def test_speaking_to_a_worker_that_has_left_is_a_connection_error(address, node):
+async def test_speaking_to_a_worker_that_has_left_is_a_connection_error(
+    address, shared_node, shared_keys, monkeypatch
+):
     ended = asyncio.get_running_loop().create_future()
 
-    class LateGateway:
-        async def attend(self, _caller, line):
-            assert await line.receive() is None
-            assert await line.receive() is None
-            try:
-                await line.send(b"too late")
-            except ConnectionError as error:
-                ended.set_result(error)
-                raise
+    async def attend(_caller, line):
+        assert await line.receive() is None
+        assert await line.receive() is None
+        try:
+            await line.send(b"too late")
+        except ConnectionError as error:
+            ended.set_result(error)
+            raise
 
-    node.gateway = LateGateway()
+    monkeypatch.setattr(shared_node.gateway, "attend", attend)
     with capture_logs() as logs:
-        async with dial(address, "worker"):
+        async with dial(address, shared_keys[Scope.WORKER]):
             pass
         assert await ended
     assert not logs
@@ -84,7 +105,7 @@ async def test_a_websocket_elsewhere_is_refused(address):
 
 
 async def test_ten_megabytes_are_refused_with_a_clear_answer_and_the_server_goes_on(address):
-    headers = {"authorization": "Bearer admin", "content-type": "application/json"}
+    headers = {"authorization": f"Bearer {SHARED_ADMIN_KEY}", "content-type": "application/json"}
     async with httpx2.AsyncClient(base_url=f"http://{address}", headers=headers) as client:
         answer = await client.post("/v1/jobs", content=b" " * 10_000_000)
         assert answer.status_code == 413
@@ -96,7 +117,7 @@ async def test_a_client_that_leaves_in_the_middle_of_its_body_disturbs_nobody(ad
     host, port = address.split(":")
     _, writer = await asyncio.open_connection(host, int(port))
     writer.write(
-        b"POST /v1/jobs HTTP/1.1\r\nhost: x\r\nauthorization: Bearer admin\r\n"
+        b"POST /v1/jobs HTTP/1.1\r\nhost: x\r\nauthorization: Bearer " + SHARED_ADMIN_KEY.encode() + b"\r\n"
         b'content-type: application/json\r\ncontent-length: 100\r\n\r\n{"task"'
     )
     await writer.drain()

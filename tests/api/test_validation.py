@@ -1,9 +1,17 @@
 """Every bad field is named, with what is wrong and what would be right."""
 
+import httpx2
 import msgspec
 import pytest
 
 from tickwork.model.validation import MOST_ERRORS
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture
+def client(shared_client: httpx2.AsyncClient) -> httpx2.AsyncClient:
+    return shared_client
 
 
 def errors(answer):
@@ -125,10 +133,10 @@ async def test_an_id_of_the_wrong_kind_in_a_filter_is_named(client):
 
 
 async def test_a_patch_may_take_fields_away_but_not_break_them(client):
-    await client.post("/v1/jobs", json={"task": "report"})
+    job = (await client.post("/v1/jobs", json={"task": "report"})).headers["location"]
     good = {"name": None, "retry": {"max_attempts": None, "jitter": 0.5}, "tags": []}
-    assert (await client.patch("/v1/jobs/j1", json=good)).status_code == 200
-    answer = await client.patch("/v1/jobs/j1", json={"nam": None, "retry": {"max_attempts": 0}})
+    assert (await client.patch(job, json=good)).status_code == 200
+    answer = await client.patch(job, json={"nam": None, "retry": {"max_attempts": 0}})
     assert set(errors(answer)) == {"nam", "retry.max_attempts"}
 
 

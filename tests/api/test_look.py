@@ -7,7 +7,7 @@ import asyncpg
 import httpx2
 import msgspec
 
-from live.conftest import Connect
+from api.conftest import Connect
 from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.api.asgi_app import ROUTES

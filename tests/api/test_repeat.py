@@ -7,7 +7,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from live.conftest import MakeTenant
+from api.conftest import MakeTenant
 from support.end_sessions import end_sessions
 from support.scripted import ScriptedWorker
 from support.waiting import eventually
@@ -118,6 +118,14 @@ async def test_a_refused_request_does_not_use_up_its_key(
         assert (await create(client, "a", **fields)).status_code == status
     assert (await create(client, "a")).status_code == 201
     assert await jobs_in(connection) == 2
+
+
+async def test_a_conflict_of_the_work_itself_is_not_one_to_be_tried_again(client: httpx2.AsyncClient) -> None:
+    job = (await create(client, "a")).headers["location"]
+    await client.delete(job)
+    answer = await client.post(f"{job}/pause", json={}, headers={"idempotency-key": "b"})
+    assert answer.status_code == 409
+    assert "retry-after" not in answer.headers
 
 
 async def test_the_same_key_of_another_tenant_is_another_key(

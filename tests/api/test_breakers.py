@@ -5,7 +5,7 @@ from functools import partial
 import httpx2
 import pytest
 
-from live.conftest import MakeTenant
+from api.conftest import MakeTenant
 from tickwork.model.circuit_breaker import BreakerKey, counted, tally_of
 from tickwork.model.destination import Heard, Sign
 from tickwork.node import Node

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import websockets
 
-from live.contract import keeps_the_contract
+from api.openapi_contract import keeps_the_contract
 from support.waiting import eventually
 from tickwork import AsyncClient
 from tickwork.cli.server_command import answering, listen, url_of

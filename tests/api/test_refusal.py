@@ -10,7 +10,7 @@ import httpx2
 import pytest
 import pytest_asyncio
 
-from live.conftest import client_of
+from api.conftest import client_of
 from support.end_sessions import end_sessions
 from support.scripted import ScriptedWorker
 from support.waiting import eventually
@@ -302,7 +302,7 @@ async def test_cursors_that_no_list_of_this_kind_gave(client: httpx2.AsyncClient
 
 
 async def test_idempotency_keys_that_are_none(client: httpx2.AsyncClient) -> None:
-    for key in ("", " ", "a b", "x" * 256, "ä"):
+    for key in ("", " ", "a b", "two words", "tab\tbed", "x" * 256, "ä"):
         headers = {"idempotency-key": key.encode("latin-1")}
         answer = await client.post("/v1/schedules/preview", json={"schedule": "every 5m"}, headers=headers)
         assert (await bad_fields(answer)).keys() == {"Idempotency-Key"}

@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from live.conftest import Connect
+from api.conftest import Connect
 from support.scripted import ScriptedWorker
 from support.sent_statements import watch_statements
 from support.waiting import eventually

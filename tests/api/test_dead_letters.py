@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from live.conftest import MakeTenant
+from api.conftest import MakeTenant
 from support.scripted import ScriptedWorker
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node

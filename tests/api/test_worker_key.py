@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import httpx2
 import pytest
 
-from live.conftest import Connect
+from api.conftest import Connect
 from support.rest_worker import RestWorker
 from support.scripted import ScriptedWorker
 from tickwork.model.ids import worker_id

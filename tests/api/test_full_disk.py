@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from structlog.testing import capture_logs
 
-from live.conftest import Connect
+from api.conftest import Connect
 from support.end_sessions import end_sessions
 from support.waiting import eventually
 from tickwork.config import Settings

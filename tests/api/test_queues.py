@@ -8,7 +8,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from live.conftest import MakeTenant
+from api.conftest import MakeTenant
 from support.scripted import ScriptedWorker
 from tickwork.model.queue import DEPTH_LIMIT
 from tickwork.node import Node
@@ -124,6 +124,22 @@ async def test_settings_do_not_touch_the_pause_nor_the_pause_the_settings(client
     for _ in range(2):
         answer = await client.post("/v1/queues/mail/resume")
         assert (answer.json()["paused"], answer.json()["max_running"]) == (False, 1)
+
+
+async def test_an_unknown_setting_is_told_the_right_one_and_nothing_is_set(
+    client: httpx2.AsyncClient,
+) -> None:
+    answer = await client.put("/v1/queues/mail", json={"max_runing": 3})
+    assert answer.status_code == 422
+    assert answer.json()["errors"] == [
+        {"path": "max_runing", "message": "is not known here", "hint": "did you mean 'max_running'?"}
+    ]
+    assert (await client.get("/v1/queues/mail")).status_code == 404
+
+
+async def test_a_wrong_method_is_told_the_right_ones(client: httpx2.AsyncClient) -> None:
+    answer = await client.patch("/v1/queues/mail", json={})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, PUT")
 
 
 async def test_a_queue_on_which_nothing_is_set_leaves_nothing_behind(

@@ -2,7 +2,7 @@
 
 import httpx2
 
-from live.conftest import MakeTenant
+from api.conftest import MakeTenant
 from support.scripted import ScriptedWorker
 from tickwork.model.ids import execution_id
 from tickwork.node import Node
@@ -29,6 +29,24 @@ async def test_tells_all_that_holds_an_execution(
         "Queue mail is paused; no live worker has 2 gpu: it could never run with the workers that are connected; "
         "the largest, box-1, has 1 gpu."
     )
+
+
+async def test_a_cause_has_every_field(
+    clock: SettableClock, client: httpx2.AsyncClient, worker: ScriptedWorker
+) -> None:
+    await client.post("/v1/jobs", json={"task": "work", "schedule": {"in": "1h"}})
+    (execution,) = (await client.get("/v1/executions")).json()["items"]
+    why = (await client.get(f"/v1/executions/{execution['id']}/why")).json()
+    assert why["causes"][0] == {
+        "kind": "due",
+        "message": f"it is due in 1h, at {execution['due_at'][:10]} 13:00:00 UTC",
+        "name": None,
+        "count": None,
+        "max": None,
+        "at": execution["due_at"],
+        "executions": [],
+        "workers": [],
+    }
 
 
 async def test_is_for_the_tenant_alone(

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from live.conftest import MakeTenant
+from api.conftest import MakeTenant
 from support.scripted import ScriptedWorker
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

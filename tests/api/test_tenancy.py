@@ -7,8 +7,8 @@ import asyncpg
 import httpx2
 import pytest
 
-from live.conftest import Connect, MakeTenant, Tenant
-from live.dump import dump
+from api.conftest import Connect, MakeTenant, Tenant
+from api.database_dump import dump
 from support.scripted import ScriptedWorker
 from tickwork.api.asgi_app import ROUTES
 from tickwork.api.route import Route

@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from live.conftest import MakeTenant
+from api.conftest import MakeTenant
 from support.scripted import ScriptedWorker
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node

@@ -7,7 +7,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from live.conftest import MakeTenant
+from api.conftest import MakeTenant
 from tickwork.model.access import KeyView, Scope
 from tickwork.model.errors import Conflict
 from tickwork.model.ids import parse_key_id

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from prometheus_client import REGISTRY
 
-from live.conftest import Connect, MakeTenant
+from api.conftest import Connect, MakeTenant
 from support.rest_worker import RestWorker
 from support.scripted import ScriptedWorker
 from support.waiting import eventually

@@ -7,7 +7,7 @@ import httpx2
 import msgspec
 import pytest
 
-from live.conftest import Connect
+from api.conftest import Connect
 from tickwork.node import Node
 
 SECRET, URL_SECRET, OTHER = "s3cret-of-the-header", "s3cret-of-the-url", "an0ther-secret"

@@ -6,8 +6,8 @@ import asyncpg
 import httpx2
 import pytest
 
-from live.dump import dump
-from live.test_tenancy import CANARY, WITH_ID, Estate, ask, estate, resource  # noqa: F401 (a fixture)
+from api.database_dump import dump
+from api.test_tenancy import CANARY, WITH_ID, Estate, ask, estate, resource  # noqa: F401 (a fixture)
 from tickwork.api.asgi_app import ROUTES
 
 # As long as ids of today, and far beyond all that are given out.

@@ -6,7 +6,7 @@ import asyncpg
 import httpx2
 import pytest
 
-from live.conftest import Connect
+from api.conftest import Connect
 from support.end_sessions import end_sessions
 from support.waiting import eventually
 from tickwork.config import Settings
