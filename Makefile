@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types layers unit stock chaos simulate bench peers schema lock dist clean
+.PHONY: help up test lint types layers unit stock chaos simulate bench peers schema lock docs dist clean
 
 # A heading begins with ##@, the description of a target with ##.
 help: ## show this list
@@ -77,6 +77,9 @@ lock: $(VENV)/dev ## pin the newest versions of all dependencies in requirements
 	  $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header \
 	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
 	    -o requirements/$$set.txt requirements/$$set.in || exit 1; done
+
+docs: $(VENV)/dev ## build the documentation as a site into build/site; a broken link fails it
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 dist: $(VENV)/base ## build the wheel and the source distribution into dist/
 	@rm -rf dist
