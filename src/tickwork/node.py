@@ -9,25 +9,26 @@ Every node does every duty. Nodes know nothing of each other; row locks in the d
 import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
-from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 import structlog
 from prometheus_client import Gauge
 
 from tickwork import __version__
 from tickwork.access.api_keys import Keys
+from tickwork.access.stored_answers import forget_old_answers
 from tickwork.builtin_worker import BuiltInWorker
 from tickwork.config import Settings
 from tickwork.define.backfills import Backfills
 from tickwork.define.jobs import Jobs
+from tickwork.define.preview_schedule import Previews
 from tickwork.define.run_now import Runs
 from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.claim import Claimer, Placer
 from tickwork.dispatch.claim_again import ClaimAgain
 from tickwork.dispatch.connected_workers import Roster
 from tickwork.dispatch.lease_renewal import Renewer
+from tickwork.dispatch.limits import forget_slots
 from tickwork.dispatch.queues import Queues
 from tickwork.dispatch.reconcile_leases import Reconciler
 from tickwork.dispatch.rescue import Rescuer
@@ -39,7 +40,6 @@ from tickwork.dispatch.worker_gateway import Gateway
 from tickwork.loop import LoopName, Loops
 from tickwork.model.errors import Unavailable
 from tickwork.model.facts import AttemptsEnded, JobChanged, LogWritten, WorkArrived
-from tickwork.model.schedule import Preview
 from tickwork.record.dead_letters import DeadLetters
 from tickwork.record.event import Events
 from tickwork.record.execution_history import History
@@ -50,7 +50,6 @@ from tickwork.record.outcomes import Recorder
 from tickwork.record.rest_worker_reports import Reports
 from tickwork.record.wait_for_execution import Waiting
 from tickwork.schedule.excluded_days import load_calendars
-from tickwork.schedule.preview import preview
 from tickwork.store.access_store import PostgresTenancyStore
 from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.store.circuit_breaker_store import PostgresBreakerStore
@@ -75,7 +74,10 @@ from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.store.why_waiting_store import PostgresWhyStore
 from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
+from tickwork.trigger.promote_far_jobs import promote_far_jobs
 from tickwork.trigger.queue_full import Backlogs
+from tickwork.trigger.release_queued import release_queued
+from tickwork.trigger.skip_rounds import skip_rounds_without_parents
 from tickwork.trigger.zone_data_update import ZoneDataFollower
 from tickwork.wake import Wake
 
@@ -90,8 +92,6 @@ _LOOK_AROUND = 0.5
 _VITAL_CONNECTIONS = 3
 _RECOVERY_CONNECTIONS = 2
 _CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS - _RECOVERY_CONNECTIONS
-_ANSWERS_KEPT = timedelta(hours=24)
-_PROMOTED = 1000
 
 
 class Node:
@@ -198,6 +198,7 @@ class Node:
         runs = PostgresRunStore(self._database)
         self.keys = Keys(self._tenancy)
         self.idempotency = self._tenancy
+        self.preview = Previews(self._read).preview
         self.jobs = Jobs(
             define,
             self._read,
@@ -223,9 +224,13 @@ class Node:
         self._loops.add("fire beside", trigger.fire, every=_SELDOM)
         self._loops.add("backlogs", backlogs.learn, every=1)
         self._loops.add("backfill", backfiller.fill, every=_FILL)
-        self._loops.add("release", self._release, every=_RELEASE)
-        self._loops.add("promote", self._promote, every=5)
-        self._loops.add("rounds", self._skip_rounds, every=1)
+        self._loops.add("release", partial(release_queued, self._triggers, self._wake), every=_RELEASE)
+        promote = partial(
+            promote_far_jobs, self._triggers, self._partitions.horizon, self._partitions.make_for
+        )
+        self._loops.add("promote", promote, every=5)
+        dependencies = PostgresDependencyStore(self._database)
+        self._loops.add("rounds", partial(skip_rounds_without_parents, dependencies), every=1)
         self._loops.add("zone data", ZoneDataFollower(self._triggers, LEAD).follow, every=3600)
 
     def _compose_dispatch(self) -> None:
@@ -245,7 +250,7 @@ class Node:
         self._loops.add("revoke", self._revoker.revoke, every=_TICK)
         self._loops.add("reconcile", Reconciler(self._dispatch, self._roster).reconcile, every=1)
         self._loops.add("rescue", Rescuer(self._dispatch, self._events.announce).rescue, every=1)
-        self._loops.add("slots", self._forget_slots, every=1)
+        self._loops.add("slots", partial(forget_slots, self._dispatch), every=1)
         self._loops.add("breakers", self.breakers.look_after, every=1)
         _CONNECTED.set_function(lambda: len(self._roster))
 
@@ -287,7 +292,7 @@ class Node:
         self._loops.add("partitions", self._partitions.keep_up, every=600)
         self._loops.add("past jobs", PastJobs(self._database, self._settings.history_days).forget, every=600)
         self._loops.add("key use", self.keys.note_use, every=30)
-        self._loops.add("answers", self._forget_answers, every=600)
+        self._loops.add("answers", partial(forget_old_answers, self._tenancy), every=600)
         if self._embedded:
             self._loops.add("postgres", self._embedded.keep_alive, every=1)
 
@@ -303,40 +308,6 @@ class Node:
     async def _until_stopped(self, tenant_id: int, job: int) -> None:
         if self._running:
             await self._database.finish_after_commit(partial(self._revoker.until_stopped, tenant_id, job))
-
-    async def _forget_slots(self) -> bool:
-        await self._dispatch.forget_slots()
-        return False
-
-    async def _release(self) -> bool:
-        released = await self._triggers.release_queued(_PROMOTED)
-        if released:
-            self._wake.claim()
-        return released == _PROMOTED
-
-    async def _promote(self) -> bool:
-        until = self._partitions.horizon()
-        return await self._triggers.promote_held(until, _PROMOTED, self._partitions.make_for) == _PROMOTED
-
-    async def _skip_rounds(self) -> bool:
-        """Of jobs that depend on others which are not due in them."""
-        dependencies = PostgresDependencyStore(self._database)
-        return await dependencies.skip_rounds_without_parents(_PROMOTED) == _PROMOTED
-
-    async def _forget_answers(self) -> bool:
-        await self._tenancy.forget_answers(_ANSWERS_KEPT)
-        return False
-
-    async def preview(
-        self,
-        schedule: str | dict[str, Any],
-        timezone: str | None,
-        after: datetime | None = None,
-        count: int = 5,
-        viewer_timezone: str | None = None,
-    ) -> Preview:
-        now = await self._read.now()
-        return preview(schedule, timezone, now=now, after=after, count=count, viewer_timezone=viewer_timezone)
 
     def ready(self) -> bool:
         return all(wrong is None for wrong in self.health().values())

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tickwork.model.quantities import Rate, parse_rate
-from tickwork.store.port.dispatch import Gate, GateName, Handing, Lane, Slot
+from tickwork.store.port.dispatch import DispatchStore, Gate, GateName, Handing, Lane, Slot
 
 _ANY = 2**31
 
@@ -96,6 +96,12 @@ class Gates:
         if bound.rate is not None:
             room = min(room, _tokens(bound.rate, self._used_until[bound.gate.id], bound.gate.now))
         return room
+
+
+async def forget_slots(store: DispatchStore) -> bool:
+    """Clear away all that no longer counts under any gate, so that there is no more."""
+    await store.forget_slots()
+    return False
 
 
 async def lock_gates(handing: Handing, wanted: Sequence[tuple[Lane, int]], most: int) -> Gates:

@@ -148,3 +148,8 @@ class TriggerStore(Protocol):
 
     async def promote_held(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
         """Give one-time jobs due before that their executions, on days that may have passed meanwhile; how many."""
+
+
+class DependencyStore(Protocol):
+    async def skip_rounds_without_parents(self, limit: int) -> int:
+        """Look for parents that are not due in the rounds of their children; how many were looked at."""

@@ -1,0 +1,24 @@
+"""What a schedule means and when it is due next, seen from the database's present time."""
+
+from datetime import datetime
+from typing import Any
+
+from tickwork.model.schedule import Preview
+from tickwork.schedule.preview import preview
+from tickwork.store.port.read import ReadStore
+
+
+class Previews:
+    def __init__(self, read: ReadStore) -> None:
+        self._read = read
+
+    async def preview(
+        self,
+        schedule: str | dict[str, Any],
+        timezone: str | None,
+        after: datetime | None = None,
+        count: int = 5,
+        viewer_timezone: str | None = None,
+    ) -> Preview:
+        now = await self._read.now()
+        return preview(schedule, timezone, now=now, after=after, count=count, viewer_timezone=viewer_timezone)
