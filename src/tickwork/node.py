@@ -39,9 +39,9 @@ from tickwork.dispatch.worker_directory import Tasks, Workers
 from tickwork.dispatch.worker_gateway import Gateway
 from tickwork.loop import LoopName, Loops
 from tickwork.model.errors import Unavailable
-from tickwork.model.facts import AttemptsEnded, JobChanged, LogWritten, WorkArrived
+from tickwork.model.event import AttemptsEnded, JobChanged, LogWritten, WorkArrived
 from tickwork.record.dead_letters import DeadLetters
-from tickwork.record.event import Events
+from tickwork.record.event_publisher import EventPublisher
 from tickwork.record.execution_history import History
 from tickwork.record.log_feed import Feeds
 from tickwork.record.log_reader import Logs
@@ -184,7 +184,7 @@ class Node:
         self._backfills = PostgresBackfillStore(self._database)
         self._roster = Roster()
         self._wake = Wake(self._loops, self._database.after_commit)
-        self._events = Events(self._database.after_commit)
+        self._events = EventPublisher(self._database.after_commit)
         self._compose_define()
         self._compose_trigger()
         self._compose_dispatch()
@@ -202,11 +202,11 @@ class Node:
         self.jobs = Jobs(
             define,
             self._read,
-            self._events.announce,
+            self._events.publish,
             self._until_stopped,
             self._database.in_transaction,
         )
-        self.runs = Runs(runs, self._read, self._events.announce, self._wake)
+        self.runs = Runs(runs, self._read, self._events.publish, self._wake)
         self.backfills = Backfills(self._backfills, self._read, self._wake)
 
     def _compose_trigger(self) -> None:
@@ -237,10 +237,10 @@ class Node:
         workers = PostgresWorkerStore(self._database, self._vital)
         queues = PostgresQueueStore(self._database)
         self.reasons = Reasons(PostgresWhyStore(self._database))
-        self.queues = Queues(queues, self._events.announce)
+        self.queues = Queues(queues, self._events.publish)
         self.workers, self.tasks = Workers(self._read, workers), Tasks(self._read)
         self.rest_workers = RestWorkers(self._dispatch, workers, self._clock.micros)
-        self.breakers = Breakers(PostgresBreakerStore(self._database), self._wake, self._events.announce)
+        self.breakers = Breakers(PostgresBreakerStore(self._database), self._wake, self._events.publish)
         claimer = Claimer(self._dispatch, self._roster, LEAD)
         self._claim_again = ClaimAgain(claimer, self._wake)
         self._renewer = Renewer(self._dispatch, self._clock.micros)
@@ -249,7 +249,7 @@ class Node:
         self._loops.add("renew", self._renewer.renew, every=1)
         self._loops.add("revoke", self._revoker.revoke, every=_TICK)
         self._loops.add("reconcile", Reconciler(self._dispatch, self._roster).reconcile, every=1)
-        self._loops.add("rescue", Rescuer(self._dispatch, self._events.announce).rescue, every=1)
+        self._loops.add("rescue", Rescuer(self._dispatch, self._events.publish).rescue, every=1)
         self._loops.add("slots", partial(forget_slots, self._dispatch), every=1)
         self._loops.add("breakers", self.breakers.look_after, every=1)
         _CONNECTED.set_function(lambda: len(self._roster))
@@ -257,16 +257,16 @@ class Node:
     def _compose_record(self) -> None:
         records, logs = PostgresRecordStore(self._database), PostgresLogStore(self._database)
         self._feeds = Feeds(logs)
-        self._recorder = Recorder(records, self._wake, self._events.announce)
+        self._recorder = Recorder(records, self._wake, self._events.publish)
         self.waiting = Waiting(self._read)
-        self._notekeeper = Notekeeper(logs, self._wake, self._events.announce)
+        self._notekeeper = Notekeeper(logs, self._wake, self._events.publish)
         self.logs = Logs(logs, self._read, self._feeds)
         self.reports = Reports(
             PostgresReportStore(self._database), self._recorder, self._notekeeper, self._clock.micros
         )
         self.history = History(records, self._read, self._wake)
         self.dead_letters = DeadLetters(
-            PostgresDeadLetterStore(self._database), self._read, self._events.announce
+            PostgresDeadLetterStore(self._database), self._read, self._events.publish
         )
         self._loops.add("record", self._recorder.record, every=1)
         self._loops.add("notes", self._notekeeper.keep, every=_NOTE)
@@ -297,7 +297,7 @@ class Node:
             self._loops.add("postgres", self._embedded.keep_alive, every=1)
 
     def _subscribe(self) -> None:
-        """Who acts on which news."""
+        """What is done about which event."""
         for may_be_ready in (WorkArrived, JobChanged):
             self._events.subscribe(may_be_ready, lambda _: self._wake.claim())
             self._events.subscribe(may_be_ready, lambda _: self.rest_workers.look_again())

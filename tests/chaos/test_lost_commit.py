@@ -18,6 +18,7 @@ from support.scripted import ScriptedWorker
 from tickwork.api.asgi_app import build_app
 from tickwork.config import Settings
 from tickwork.dispatch import rescue
+from tickwork.loop import LoopName
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import Unavailable
 from tickwork.model.execution import AttemptOutcome
@@ -270,7 +271,7 @@ async def _until_submitted(node: Node) -> None:
         await asyncio.sleep(0)
 
 
-async def _without_an_answer(node: Node, wire: Wire, step: str) -> None:
+async def _without_an_answer(node: Node, wire: Wire, step: LoopName) -> None:
     wire.lost_answer = COMMIT
     with pytest.raises(Unavailable):
         await node.step(step)

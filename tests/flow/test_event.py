@@ -1,4 +1,4 @@
-"""What a node announces, and when."""
+"""What a node publishes, and when."""
 
 from contextlib import suppress
 from typing import get_args
@@ -7,7 +7,7 @@ import pytest
 
 from support.scripted import ScriptedWorker
 from tickwork.loop import LoopName
-from tickwork.model.facts import AttemptsEnded, Fact, JobChanged, WorkArrived
+from tickwork.model.event import AttemptsEnded, Event, JobChanged, WorkArrived
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
 
@@ -15,15 +15,15 @@ TENANT = 1
 
 
 @pytest.fixture
-def heard(still_node: Node) -> list[Fact]:
-    facts: list[Fact] = []
-    for kind in get_args(Fact):
-        still_node._events.subscribe(kind, facts.append)
-    return facts
+def heard(still_node: Node) -> list[Event]:
+    events: list[Event] = []
+    for kind in get_args(Event):
+        still_node._events.subscribe(kind, events.append)
+    return events
 
 
-async def test_a_fact_is_announced_after_the_commit(
-    still_node: Node, worker: ScriptedWorker, heard: list[Fact]
+async def test_an_event_is_published_after_the_commit(
+    still_node: Node, worker: ScriptedWorker, heard: list[Event]
 ) -> None:
     async with still_node._database.transaction():
         await still_node.jobs.create(TENANT, [JobRequest(task="work")])
@@ -31,8 +31,8 @@ async def test_a_fact_is_announced_after_the_commit(
     assert heard == [WorkArrived(TENANT)]
 
 
-async def test_nothing_is_announced_of_what_is_rolled_back(
-    still_node: Node, worker: ScriptedWorker, heard: list[Fact]
+async def test_nothing_is_published_of_what_is_rolled_back(
+    still_node: Node, worker: ScriptedWorker, heard: list[Event]
 ) -> None:
     with suppress(ZeroDivisionError):
         async with still_node._database.transaction():
@@ -41,8 +41,8 @@ async def test_nothing_is_announced_of_what_is_rolled_back(
     assert heard == []
 
 
-async def test_each_change_of_a_job_is_announced(
-    still_node: Node, worker: ScriptedWorker, heard: list[Fact]
+async def test_each_change_of_a_job_is_published(
+    still_node: Node, worker: ScriptedWorker, heard: list[Event]
 ) -> None:
     await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="@hourly")])
     await still_node.jobs.pause(TENANT, 1)
@@ -50,8 +50,8 @@ async def test_each_change_of_a_job_is_announced(
     assert heard == [JobChanged(TENANT, 1), JobChanged(TENANT, 1)]
 
 
-async def test_outcomes_are_announced_together(
-    still_node: Node, worker: ScriptedWorker, heard: list[Fact]
+async def test_outcomes_are_published_together(
+    still_node: Node, worker: ScriptedWorker, heard: list[Event]
 ) -> None:
     await still_node.jobs.create(TENANT, [JobRequest(task="work")] * 3)
     await still_node.step("claim")

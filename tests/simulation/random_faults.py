@@ -3,8 +3,19 @@
 from simulation.simulated_database import Planned
 from simulation.simulated_worker import TASKS, SimulatedWorker
 from simulation.simulated_world import Server, SimulatedWorld
+from tickwork.loop import LoopName
 
-_LOOPS = ("fire", "claim", "record", "rescue", "renew", "release", "revoke", "reconcile", "backfill")
+_LOOPS: tuple[LoopName, ...] = (
+    "fire",
+    "claim",
+    "record",
+    "rescue",
+    "renew",
+    "release",
+    "revoke",
+    "reconcile",
+    "backfill",
+)
 _MIDST = (Planned("stand still", 4), Planned("stand still", 6), Planned("stand still after commit"))
 _LONGER_THAN_A_LEASE = (16.0, 21.0)
 

@@ -13,6 +13,7 @@ from simulation.simulated_database import Access, Lines, Planned
 from simulation.simulated_network import Link
 from simulation.simulated_worker import SimulatedWorker
 from tickwork.config import Settings
+from tickwork.loop import LoopName
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import Unavailable
 from tickwork.node import Node
@@ -96,7 +97,7 @@ class SimulatedWorld:
         server.access.stands_still = lambda goes_on: self._stood_still(server, goes_on)
         return server
 
-    async def step(self, server: Server, loop: str, planned: Planned | None = None) -> None:
+    async def step(self, server: Server, loop: LoopName, planned: Planned | None = None) -> None:
         """One step of a loop, to its end or to where it stands still."""
         if loop in server.standing:
             return
@@ -105,7 +106,7 @@ class SimulatedWorld:
         await self._start(server, loop, server.node.step(loop))
         server.access.arm(None)
 
-    async def drain(self, server: Server, loop: str, at_most: int = 20) -> None:
+    async def drain(self, server: Server, loop: LoopName, at_most: int = 20) -> None:
         """A loop until it says that there is no more."""
         for _ in range(at_most):
             await self.step(server, loop)

@@ -14,7 +14,7 @@ from tickwork.define.dependencies import Dependencies, named_jobs, named_keys
 from tickwork.define.group_commit import Gatherer
 from tickwork.define.payload_check import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
-from tickwork.model.facts import Announce, JobChanged, WorkArrived
+from tickwork.model.event import JobChanged, Publish, WorkArrived
 from tickwork.model.http_secret_mark import unmarked
 from tickwork.model.ids import KEY_PREFIX, execution_id, is_key, job_id
 from tickwork.model.job import (
@@ -48,13 +48,13 @@ class Jobs:
         self,
         store: DefineStore,
         read: ReadStore,
-        announce: Announce,
+        publish: Publish,
         until_stopped: Callable[[int, int], Awaitable[None]],
         in_transaction: Callable[[], bool],
     ) -> None:
         self._store = store
         self._read = read
-        self._announce = announce
+        self._publish = publish
         self._until_stopped = until_stopped
         self._in_transaction = in_transaction
         self._gatherer = Gatherer(self.create)
@@ -90,7 +90,7 @@ class Jobs:
         specs = await self._compile(tenant_id, requests)
         made = await self._store.create(tenant_id, specs)
         if any(map(_is_due_at_once, specs)):
-            self._announce(WorkArrived(tenant_id))
+            self._publish(WorkArrived(tenant_id))
         return specs, made
 
     async def get(self, tenant_id: int, job: int) -> JobView:
@@ -123,7 +123,7 @@ class Jobs:
                 if if_match is not None:
                     raise
             else:
-                self._announce(JobChanged(tenant_id, job))
+                self._publish(JobChanged(tenant_id, job))
                 await self._until_stopped(tenant_id, job)
                 return await self.get(tenant_id, job)
         raise Conflict(f"other requests keep changing job {job_id(job)}: try again")
@@ -140,19 +140,19 @@ class Jobs:
     async def pause(self, tenant_id: int, job: int) -> JobView:
         """Nothing of it starts after the answer, not even what a worker was handed ahead of its time."""
         await self._store.set_status(tenant_id, job, JobStatus.PAUSED)
-        self._announce(JobChanged(tenant_id, job))
+        self._publish(JobChanged(tenant_id, job))
         await self._until_stopped(tenant_id, job)
         return await self.get(tenant_id, job)
 
     async def resume(self, tenant_id: int, job: int) -> JobView:
         await self._store.set_status(tenant_id, job, JobStatus.ACTIVE)
-        self._announce(JobChanged(tenant_id, job))
+        self._publish(JobChanged(tenant_id, job))
         return await self.get(tenant_id, job)
 
     async def cancel(self, tenant_id: int, job: int, if_match: int | None = None) -> JobView:
         """No further executions. One that runs goes on; it can be cancelled by itself."""
         await self._store.set_status(tenant_id, job, JobStatus.CANCELLED, if_match)
-        self._announce(JobChanged(tenant_id, job))
+        self._publish(JobChanged(tenant_id, job))
         await self._until_stopped(tenant_id, job)
         return await self.get(tenant_id, job)
 

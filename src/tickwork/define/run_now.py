@@ -1,7 +1,7 @@
 """Running a job now, besides its schedule."""
 
+from tickwork.model.event import Publish, WorkArrived
 from tickwork.model.execution import ExecutionView
-from tickwork.model.facts import Announce, WorkArrived
 from tickwork.model.overlap import Overlap
 from tickwork.store.port.define import RunStore
 from tickwork.store.port.read import ReadStore
@@ -13,18 +13,18 @@ class Runs:
         self,
         store: RunStore,
         read: ReadStore,
-        announce: Announce,
+        publish: Publish,
         wake: Wake,
     ) -> None:
         self._store = store
         self._read = read
-        self._announce = announce
+        self._publish = publish
         self._wake = wake
 
     async def run(self, tenant_id: int, job: int, overlap: Overlap = "allow") -> ExecutionView:
         """One more execution, due now. What `overlap` says holds for it alone, whatever the job says."""
         scheduled_for = await self._store.run(tenant_id, job, overlap)
-        self._announce(WorkArrived(tenant_id))
+        self._publish(WorkArrived(tenant_id))
         if overlap == "replace":
             self._wake.revoke()
         return await self._read.execution(tenant_id, job, scheduled_for)

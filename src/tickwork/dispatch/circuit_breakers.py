@@ -31,7 +31,7 @@ from tickwork.model.circuit_breaker import (
 )
 from tickwork.model.destination import Heard, Sign, destination_of
 from tickwork.model.errors import Conflict, Invalid, Unavailable
-from tickwork.model.facts import Announce, BreakerClosed, BreakerOpened
+from tickwork.model.event import BreakerClosed, BreakerOpened, Publish
 from tickwork.model.http_target import target_errors
 from tickwork.model.job import HttpTarget
 from tickwork.model.worker import LEASE
@@ -59,10 +59,10 @@ class _Probe(NamedTuple):
 
 
 class Breakers:
-    def __init__(self, store: BreakerStore, wake: Wake, announce: Announce) -> None:
+    def __init__(self, store: BreakerStore, wake: Wake, publish: Publish) -> None:
         self._store = store
         self._wake = wake
-        self._announce = announce
+        self._publish = publish
         self._known: dict[BreakerKey, _Known] = {}
         self._heard: defaultdict[BreakerKey, list[Heard]] = defaultdict(list)
         self._probes: dict[_RunKey, _Probe] = {}
@@ -164,12 +164,12 @@ class Breakers:
                 case BreakerState.CLOSED, BreakerState.OPEN:
                     _OPENED.inc()
                     _log.warning("circuit breaker opened", reason=reason_to_wait(after), **about)
-                    self._announce(BreakerOpened(after.key, reason_to_wait(after)))
+                    self._publish(BreakerOpened(after.key, reason_to_wait(after)))
                 case BreakerState.HALF_OPEN, BreakerState.OPEN:
                     _log.info("circuit breaker stays open", reason=reason_to_wait(after), **about)
                 case BreakerState.OPEN | BreakerState.HALF_OPEN, BreakerState.CLOSED:
                     _log.info("circuit breaker closed", **about)
-                    self._announce(BreakerClosed(after.key))
+                    self._publish(BreakerClosed(after.key))
 
     # What users see and do
 

@@ -1,7 +1,7 @@
 """Claims again before the next tick, when what kept the last claim from handing out everything has gone."""
 
 from tickwork.dispatch.claim import Claimer
-from tickwork.model.facts import AttemptsEnded
+from tickwork.model.event import AttemptsEnded
 from tickwork.wake import Wake
 
 

@@ -10,7 +10,7 @@ import structlog
 from prometheus_client import Counter, Gauge
 
 from tickwork.model.errors import Invalid, NotFound, Unavailable
-from tickwork.model.facts import Announce, WorkArrived
+from tickwork.model.event import Publish, WorkArrived
 from tickwork.model.job import QueueName
 from tickwork.model.page import Page
 from tickwork.model.queue import QueueSettings, QueueView
@@ -49,9 +49,9 @@ _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
 
 class Queues:
-    def __init__(self, store: QueueStore, announce: Announce) -> None:
+    def __init__(self, store: QueueStore, publish: Publish) -> None:
         self._store = store
-        self._announce = announce
+        self._publish = publish
         self._measure_from = 0.0
 
     async def list(self, tenant_id: int, limit: int, cursor: str | None = None) -> Page[QueueView]:
@@ -64,7 +64,7 @@ class Queues:
 
     async def set(self, tenant_id: int, name: str, settings: QueueSettings) -> QueueView:
         view = await self._store.set(tenant_id, _checked(name), settings)
-        self._announce(WorkArrived(tenant_id))
+        self._publish(WorkArrived(tenant_id))
         return view
 
     async def pause(self, tenant_id: int, name: str) -> QueueView:
@@ -77,7 +77,7 @@ class Queues:
         await self.get(tenant_id, name)
         view = await self._store.resume(tenant_id, name)
         _log.info("queue resumed", queue=name, tenant_id=tenant_id, waiting=view.depth)
-        self._announce(WorkArrived(tenant_id))
+        self._publish(WorkArrived(tenant_id))
         return view
 
     async def measure(self) -> None:

@@ -10,9 +10,9 @@ from prometheus_client import Counter
 
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.bad_row_isolation import is_of_a_row, reason_of
+from tickwork.model.event import Publish, WorkerLost
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.execution_lifecycle import Held, Verdict, lost, unreadable
-from tickwork.model.facts import Announce, WorkerLost
 from tickwork.model.ids import execution_id, job_id, worker_id
 from tickwork.model.job import JobRequest
 from tickwork.store.port.dispatch import DispatchStore, Rescuing
@@ -26,9 +26,9 @@ _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.rescu
 
 
 class Rescuer:
-    def __init__(self, store: DispatchStore, announce: Announce) -> None:
+    def __init__(self, store: DispatchStore, publish: Publish) -> None:
         self._store = store
-        self._announce = announce
+        self._publish = publish
         self._reachable_since: float | None = None
         self._taken: Tally[int] = Tally()  # from each worker that is being cleared away, by this node
         self._limit = LogRateLimit(_log.warning, "execution rescued")
@@ -81,7 +81,7 @@ class Rescuer:
         for worker, name in ended.items():
             count = self._taken.pop(worker, 0)
             _log.warning("worker lost", worker=worker_id(worker), name=name, executions_rescued=count)
-            self._announce(WorkerLost(worker, name, count))
+            self._publish(WorkerLost(worker, name, count))
         return True
 
 

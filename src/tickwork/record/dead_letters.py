@@ -20,8 +20,8 @@ from tickwork.model.dead_letter import (
     Refused,
 )
 from tickwork.model.errors import Conflict
+from tickwork.model.event import Publish, WorkArrived
 from tickwork.model.execution import ExecutionKey, ExecutionView
-from tickwork.model.facts import Announce, WorkArrived
 from tickwork.model.ids import execution_id, job_id
 from tickwork.model.page import Page
 from tickwork.store.port.read import ReadStore
@@ -32,10 +32,10 @@ _AT_ONCE = Pace()
 
 
 class DeadLetters:
-    def __init__(self, store: DeadLetterStore, read: ReadStore, announce: Announce) -> None:
+    def __init__(self, store: DeadLetterStore, read: ReadStore, publish: Publish) -> None:
         self._store = store
         self._read = read
-        self._announce = announce
+        self._publish = publish
 
     async def list(
         self, tenant_id: int, wanted: DeadLetterFilter, limit: int, cursor: str | None = None
@@ -50,7 +50,7 @@ class DeadLetters:
         async for keys in self._chunks(tenant_id, choice, as_of, tally):
             at = start + tally.done * pace.interval
             revived = await self._store.redrive(tenant_id, keys, at, pace.interval)
-            self._announce(WorkArrived(tenant_id))
+            self._publish(WorkArrived(tenant_id))
             tally.add(revived.revived, revived.missing, revived.refused)
         return Redriven(
             redriven=tally.done,
@@ -71,7 +71,7 @@ class DeadLetters:
 
     async def retry(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
         await self._store.retry(ExecutionKey(tenant_id, scheduled_for, job))
-        self._announce(WorkArrived(tenant_id))
+        self._publish(WorkArrived(tenant_id))
         return await self._read.execution(tenant_id, job, scheduled_for)
 
     async def retry_job(self, tenant_id: int, job: int) -> ExecutionView:

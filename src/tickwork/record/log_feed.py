@@ -17,8 +17,8 @@ import structlog
 
 from tickwork.model.attempt_log import BEGINNING, LogEntry, Position, after
 from tickwork.model.errors import Unavailable
+from tickwork.model.event import LogWritten
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.facts import LogWritten
 from tickwork.store.port.record import LogStore, Standing
 
 _log = structlog.get_logger("tickwork.feed")

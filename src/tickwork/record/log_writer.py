@@ -11,8 +11,8 @@ from itertools import groupby
 from prometheus_client import Counter
 
 from tickwork.model.bad_row_isolation import Isolation
+from tickwork.model.event import LogWritten, Publish
 from tickwork.model.execution import ExecutionKey, Progress
-from tickwork.model.facts import Announce, LogWritten
 from tickwork.model.ids import from_micros
 from tickwork.model.worker_protocol import LogLine, Note, execution_key
 from tickwork.store.port.record import Claimed, Logged, LogStore, ProgressNote
@@ -43,11 +43,11 @@ class Notekeeper:
         self,
         store: LogStore,
         wake: Wake,
-        announce: Announce,
+        publish: Publish,
     ) -> None:
         self._store = store
         self._wake = wake
-        self._announce = announce
+        self._publish = publish
         self._waiting: deque[_Submission] = deque()
         self._waiting_bytes = 0
         self._batch: list[_Submission] = []
@@ -76,7 +76,7 @@ class Notekeeper:
             submission.noted()
         if batch:
             keys = {execution_key(note) for submission in batch for note in submission.notes}
-            self._announce(LogWritten(keys))
+            self._publish(LogWritten(keys))
         return bool(batch)
 
     async def _write(self, batch: Sequence[_Submission]) -> None:

@@ -15,9 +15,9 @@ from tickwork.model import execution_lifecycle as lifecycle
 from tickwork.model.attempt_outcome import failed_instead
 from tickwork.model.bad_row_isolation import Isolation, is_of_a_row, reason_of
 from tickwork.model.destination import destination_of
+from tickwork.model.event import AttemptsEnded, Publish
 from tickwork.model.execution import AttemptError, AttemptOutcome
 from tickwork.model.execution_lifecycle import Held, Verdict
-from tickwork.model.facts import Announce, AttemptsEnded
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
 from tickwork.model.retry_policy import RetryPolicy
@@ -56,11 +56,11 @@ class Recorder:
         self,
         store: RecordStore,
         wake: Wake,
-        announce: Announce,
+        publish: Publish,
     ) -> None:
         self._store = store
         self._wake = wake
-        self._announce = announce
+        self._publish = publish
         self._waiting: list[_Submission] = []
         self._started: dict[Claimed, datetime] = {}
         self._isolation = Isolation("record")
@@ -95,7 +95,7 @@ class Recorder:
         del self._waiting[: len(batch)]
         for submission in batch:
             submission.recorded()
-        self._announce(AttemptsEnded([submission.outcomes for submission in batch]))
+        self._publish(AttemptsEnded([submission.outcomes for submission in batch]))
         return True
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ def store():
 @pytest.fixture
 def keeper(store):
     loops = Loops()
-    keeper = Notekeeper(store, Wake(loops, after_commit=lambda call: call()), announce=lambda _fact: None)
+    keeper = Notekeeper(store, Wake(loops, after_commit=lambda call: call()), publish=lambda _event: None)
     loops.add("notes", keeper.keep, every=1)
     return keeper
 

@@ -1,6 +1,6 @@
-"""Facts: what one part of a node announces and others listen for. `record/event.py` passes them on.
+"""Events: what a committed transaction has made true. Services publish them through `record/event_publisher.py`.
 
-A fact about executions holds a whole batch, so that it costs the same however many there are.
+An event about executions holds a whole batch, so that it costs the same however many there are.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -66,7 +66,7 @@ class BreakerClosed:
     key: BreakerKey
 
 
-Fact: TypeAlias = (
+Event: TypeAlias = (
     JobChanged | WorkArrived | AttemptsEnded | LogWritten | WorkerLost | BreakerOpened | BreakerClosed
 )
-Announce: TypeAlias = Callable[[Fact], None]
+Publish: TypeAlias = Callable[[Event], None]

@@ -1,9 +1,9 @@
-"""Facts reach those who subscribed to their kind, after the commit."""
+"""Events reach those who subscribed to their kind, after the commit."""
 
 import pytest
 
-from tickwork.model.facts import JobChanged, WorkArrived
-from tickwork.record.event import Events
+from tickwork.model.event import JobChanged, WorkArrived
+from tickwork.record.event_publisher import EventPublisher
 
 
 class Transaction:
@@ -27,21 +27,21 @@ def transaction():
 
 @pytest.fixture
 def events(transaction):
-    return Events(transaction.after_commit)
+    return EventPublisher(transaction.after_commit)
 
 
-def test_subscribers_hear_of_a_fact_after_the_commit(events, transaction):
+def test_subscribers_hear_of_an_event_after_the_commit(events, transaction):
     heard = []
     events.subscribe(JobChanged, heard.append)
-    events.announce(JobChanged(1, 2))
+    events.publish(JobChanged(1, 2))
     assert heard == []
     transaction.commit()
     assert heard == [JobChanged(1, 2)]
 
 
-def test_a_fact_that_nobody_subscribed_to_costs_nothing_at_the_commit(events, transaction):
+def test_an_event_that_nobody_subscribed_to_costs_nothing_at_the_commit(events, transaction):
     events.subscribe(JobChanged, pytest.fail)
-    events.announce(WorkArrived(1))
+    events.publish(WorkArrived(1))
     assert transaction.afterwards == []
 
 
@@ -49,6 +49,6 @@ def test_one_subscriber_that_fails_keeps_no_other_from_hearing(events, transacti
     heard = []
     events.subscribe(WorkArrived, lambda _: 1 // 0)
     events.subscribe(WorkArrived, heard.append)
-    events.announce(WorkArrived(1))
+    events.publish(WorkArrived(1))
     transaction.commit()
     assert heard == [WorkArrived(1)]
