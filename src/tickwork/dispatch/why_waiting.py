@@ -71,7 +71,7 @@ def _causes(facts: Facts) -> Iterator[Cause]:
         yield from _queue_paused(facts)
         yield from _not_due(facts)
         yield from unfit_workers(facts)
-        if not facts.is_held and facts.due_at <= facts.now:
+        if not facts.is_suspended and facts.due_at <= facts.now:
             yield from _used_up(facts)
             yield from busy_workers(facts)
 
@@ -121,13 +121,13 @@ def _handed_ahead(facts: Facts) -> Cause:
 
 
 def _held(facts: Facts) -> Iterator[Cause]:
-    if facts.is_held and facts.job_paused:
+    if facts.is_suspended and facts.job_paused:
         yield Cause(kind="paused", message=f"its job {facts.job} is paused", name=facts.job)
     if facts.parents:
         yield _dependent(facts.parents, facts.roots)
     if facts.blocker:
         yield _overlapping(facts.blocker)
-    if facts.is_held and facts.breaker:
+    if facts.is_suspended and facts.breaker:
         yield _broken(facts.breaker, facts.now)
 
 

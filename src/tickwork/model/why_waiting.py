@@ -113,7 +113,7 @@ class Facts(NamedTuple):
     job: str
     job_paused: bool
     queue_paused: bool
-    is_held: bool  # by its job, a breaker, the execution before it or those it depends on
+    is_suspended: bool  # by its job, a breaker, the execution before it or those it depends on
     parents: Sequence[OtherExecution] = ()  # that it depends on and that have not ended as they must
     roots: Sequence[OtherExecution] = ()  # of what it depends on, also through others, those that ended badly
     blocker: OtherExecution | None = None

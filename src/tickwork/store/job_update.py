@@ -99,7 +99,7 @@ class Change:
         if row["status"] == JobStatus.ACTIVE:
             for at in rule.ahead(self._now) if rule else [row["scheduled_for"]]:
                 await upcoming.take_back(at, "edited")
-            await upcoming.unhold(row["lane_id"])
+            await upcoming.resume(row["lane_id"])
 
     async def _leave(self, upcoming: Upcoming, row: asyncpg.Record, old_rule: LockedRule | None) -> None:
         """The job goes on under another timing: what the old one had fired ahead is taken back."""
@@ -125,7 +125,7 @@ class Change:
         elif timing.due and not paused:
             await upcoming.add_late(lane, spec.priority, timing.due, spec.request.overlap, fired=())
         if paused:
-            await upcoming.hold(lane)
+            await upcoming.pause(lane)
 
     async def _make_up_for_move(
         self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule, lane: int, spec: JobSpec
@@ -208,7 +208,7 @@ class StatusChange:
             await self._go_on_once()
         elif status == JobStatus.PAUSED:
             await self._check_not_ended()
-            await self._hold()
+            await self._pause()
         else:
             await self._cancel()
 
@@ -224,7 +224,7 @@ class StatusChange:
 
     async def _go_on(self, rule: LockedRule) -> None:
         row = self._row
-        await self._upcoming.unhold(row["lane_id"])
+        await self._upcoming.resume(row["lane_id"])
         due = rule.passed(self._now, (row["priority"], row["id"]))
         if due and not row["depends"]:
             fired = [rule.last_at, rule.next_at]
@@ -232,7 +232,7 @@ class StatusChange:
 
     async def _go_on_once(self) -> None:
         row, now = self._row, self._now
-        await self._upcoming.unhold(row["lane_id"])
+        await self._upcoming.resume(row["lane_id"])
         if row["deferred"] and row["scheduled_for"] <= now:
             await self._connection.execute(self._sql["make_due"], self._tenant_id, row["id"], now)
             await self._upcoming.add(row["lane_id"], row["priority"], now, Trigger.SCHEDULE)
@@ -245,7 +245,7 @@ class StatusChange:
         if ended:
             raise Conflict(f"job {job_id(job)} has ended: it is {ended}")
 
-    async def _hold(self) -> None:
+    async def _pause(self) -> None:
         """Due times pass while a job is paused, but not the only one of a job that is due once, nor the rounds of
         others in which it runs."""
         if self._rule and not self._row["depends"]:
@@ -253,7 +253,7 @@ class StatusChange:
             await self._upcoming.remember([self._rule.last_at, self._rule.next_at])
         elif not self._rule:
             await self._upcoming.take_back(self._row["scheduled_for"], "paused")
-        await self._upcoming.hold(self._row["lane_id"])
+        await self._upcoming.pause(self._row["lane_id"])
 
     async def _cancel(self) -> None:
         ahead = self._rule.ahead(self._now) if self._rule else [self._row["scheduled_for"]]

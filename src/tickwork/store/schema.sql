@@ -101,6 +101,13 @@ CREATE FUNCTION tickwork.awaited_by(child bigint, at timestamp with time zone) R
     SELECT * FROM way
 $$;
 
+CREATE FUNCTION tickwork.awaits_parents(job bigint, at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM tickwork.awaited WHERE child_id = job AND child_at = at);
+END $$;
+
 CREATE FUNCTION tickwork.clock() RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$SELECT statement_timestamp()$$;
@@ -141,7 +148,7 @@ BEGIN
         FROM (
             SELECT c.*, (SELECT j.status = 'paused' FROM tickwork.job j WHERE j.id = c.id) AS paused
             FROM unnest(tenants, children, times, skipped_fors) AS c (tenant_id, id, at, skipped_for)
-            WHERE NOT tickwork.is_waiting(c.id, c.at)
+            WHERE NOT tickwork.awaits_parents(c.id, c.at)
             OFFSET 0
         ) c
         WHERE e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = c.at AND e.job_id = c.id
@@ -190,13 +197,6 @@ BEGIN
     RETURN true;
 EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
     RETURN false;
-END $$;
-
-CREATE FUNCTION tickwork.is_waiting(job bigint, at timestamp with time zone) RETURNS boolean
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    RETURN EXISTS (SELECT FROM tickwork.awaited WHERE child_id = job AND child_at = at);
 END $$;
 
 CREATE FUNCTION tickwork.job_name(id bigint) RETURNS text

@@ -81,11 +81,11 @@ class Upcoming:
         """What overlapped until now may be in the way from now on."""
         await self._connection.execute(self._sql["remember_unended"], *self._job, lane)
 
-    async def hold(self, lane: int) -> None:
+    async def pause(self, lane: int) -> None:
         """What waits goes on waiting until the job is resumed."""
         await self._connection.execute(self._sql["pause_waiting"], *self._job, lane)
 
-    async def unhold(self, lane: int) -> None:
+    async def resume(self, lane: int) -> None:
         await self._connection.execute(self._sql["resume_waiting"], *self._job, lane)
 
     async def move(self, lane: int, new_lane: int, priority: int) -> None:

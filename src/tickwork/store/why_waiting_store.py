@@ -48,7 +48,7 @@ class PostgresWhyStore:
     async def _with_what_holds_it(self, facts: Facts, row: asyncpg.Record, key: ExecutionKey) -> Facts:
         gates = await self._gates(key.tenant_id, facts)
         queue = gates.get(("queue", facts.queue))
-        awaited = await self._awaited(key) if facts.is_held else []
+        awaited = await self._awaited(key) if facts.is_suspended else []
         return facts._replace(
             parents=[_other(each) for each in awaited if each["is_parent"]],
             roots=list({_other(each): None for each in awaited if each["status"] in _BADLY_ENDED}),
@@ -87,7 +87,7 @@ class PostgresWhyStore:
         )
 
     async def _breaker(self, key: ExecutionKey, row: asyncpg.Record) -> BrokenDestination | None:
-        if not row["is_held"] or row["target"] is None:
+        if not row["is_suspended"] or row["target"] is None:
             return None
         destination = destination_of(msgspec.json.decode(row["target"], type=HttpTarget).url)
         held = await self._database.fetchrow(
@@ -136,7 +136,7 @@ def _facts(row: asyncpg.Record, job: int) -> Facts:
         job=job_id(job),
         job_paused=row["job_paused"],
         queue_paused=False,
-        is_held=row["is_held"],
+        is_suspended=row["is_suspended"],
         blocker=OtherExecution(execution_id(job, blocker), row["blocker_status"]) if blocker else None,
     )
 

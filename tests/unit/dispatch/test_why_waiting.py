@@ -37,7 +37,7 @@ WAITING = Facts(
     job="j5",
     job_paused=False,
     queue_paused=False,
-    is_held=False,
+    is_suspended=False,
     workers=[IDLE],
 )
 LIMIT = LimitInForce("key", "customer-42", 3, None, running=3, holders=["e1-1", "e1-2"], used_until=NOON)
@@ -106,7 +106,7 @@ def test_retry():
 
 
 def test_paused():
-    reasons = why(is_held=True, job_paused=True)
+    reasons = why(is_suspended=True, job_paused=True)
     assert [(cause.kind, cause.name) for cause in reasons.causes] == [("paused", "j5")]
     assert (reasons.summary, reasons.expected_start_reason) == (
         "Its job j5 is paused.",
@@ -115,7 +115,7 @@ def test_paused():
 
 
 def test_what_is_held_is_not_due_before_its_time_either():
-    kinds = [cause.kind for cause in why(is_held=True, job_paused=True, due_at=later(hours=1)).causes]
+    kinds = [cause.kind for cause in why(is_suspended=True, job_paused=True, due_at=later(hours=1)).causes]
     assert kinds == ["paused", "due"]
 
 
@@ -131,10 +131,10 @@ def test_queue_paused():
 
 def test_dependency():
     running = OtherExecution("e1-1", "running")
-    cause = only_cause(is_held=True, parents=[running])
+    cause = only_cause(is_suspended=True, parents=[running])
     assert (cause.kind, cause.count, cause.executions) == ("dependency", 1, ["e1-1"])
     assert cause.message == "it depends on execution e1-1, which has not completed (running)"
-    cause = only_cause(is_held=True, parents=[running] * 7)
+    cause = only_cause(is_suspended=True, parents=[running] * 7)
     assert cause.message == "it depends on 7 executions that have not completed"
     assert (cause.count, len(cause.executions)) == (7, 5)
 
@@ -142,13 +142,13 @@ def test_dependency():
 @pytest.mark.parametrize(("status", "word"), [("failed", "failed"), ("cancelled", "was cancelled")])
 def test_dependency_names_the_root_that_ended_badly(status, word):
     parent, root = OtherExecution("e2-1", "pending"), OtherExecution("e1-1", status)
-    cause = only_cause(is_held=True, parents=[parent], roots=[root, root])
+    cause = only_cause(is_suspended=True, parents=[parent], roots=[root, root])
     assert cause.executions == ["e1-1", "e1-1"]
     assert f"it depends on execution e1-1, which {word}, and on 1 more that did not complete" in cause.message
 
 
 def test_overlap():
-    cause = only_cause(is_held=True, blocker=OtherExecution("e5-1", "running"))
+    cause = only_cause(is_suspended=True, blocker=OtherExecution("e5-1", "running"))
     assert (cause.kind, cause.executions) == ("overlap", ["e5-1"])
     assert "e5-1 of the same job has not ended (running)" in cause.message
 
@@ -157,7 +157,7 @@ def test_breaker():
     broken = BrokenDestination(
         "https://a.example", "failed 5 times in a row", "Http503: no", later(seconds=8)
     )
-    reasons = why(is_held=True, breaker=broken)
+    reasons = why(is_suspended=True, breaker=broken)
     assert reasons.summary == (
         "Circuit breaker open: https://a.example failed 5 times in a row (Http503: no); "
         "tried again in 8s, at 2026-01-31 12:00:08 UTC."
@@ -165,7 +165,7 @@ def test_breaker():
     (cause,) = reasons.causes
     assert (cause.kind, cause.name, cause.at) == ("breaker", "https://a.example", later(seconds=8))
     assert reasons.expected_start_reason == "when the destination works again"
-    assert "being tried just now" in why(is_held=True, breaker=broken._replace(probe_at=None)).summary
+    assert "being tried just now" in why(is_suspended=True, breaker=broken._replace(probe_at=None)).summary
 
 
 def test_limit():

@@ -548,7 +548,7 @@ $$;
 -- Dependencies: functions and triggers
 
 -- Whether an execution waits for others. VOLATILE: it looks after the locks were got, not when the statement began.
-CREATE FUNCTION tickwork.is_waiting(job bigint, at timestamptz) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+CREATE FUNCTION tickwork.awaits_parents(job bigint, at timestamptz) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM tickwork.awaited WHERE child_id = job AND child_at = at);
 END $$;
@@ -770,7 +770,7 @@ BEGIN
         FROM (
             SELECT c.*, (SELECT j.status = 'paused' FROM tickwork.job j WHERE j.id = c.id) AS paused
             FROM unnest(tenants, children, times, skipped_fors) AS c (tenant_id, id, at, skipped_for)
-            WHERE NOT tickwork.is_waiting(c.id, c.at)
+            WHERE NOT tickwork.awaits_parents(c.id, c.at)
             OFFSET 0
         ) c
         WHERE e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = c.at AND e.job_id = c.id

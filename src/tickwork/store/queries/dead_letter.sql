@@ -132,7 +132,7 @@ UPDATE tickwork.execution e
 SET status = 'pending', attempt = e.attempt + 1, failures = 0, losses = 0, worker_id = NULL, started_at = NULL,
     finished_at = NULL, result = NULL, reason = NULL, blocked_by = NULL, progress = NULL,
     lane_id = k.lane_id, priority = k.priority,
-    ready_at = CASE WHEN k.status = 'paused' OR k.depends AND tickwork.is_waiting(e.job_id, e.scheduled_for)
+    ready_at = CASE WHEN k.status = 'paused' OR k.depends AND tickwork.awaits_parents(e.job_id, e.scheduled_for)
                     THEN 'infinity' ELSE greatest(k.ready_at, e.scheduled_for) END
 FROM (
     SELECT $1::int AS tenant_id, k.*, j.lane_id, j.priority, j.status, j.depends

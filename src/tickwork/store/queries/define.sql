@@ -146,7 +146,7 @@ ON CONFLICT DO NOTHING;
 INSERT INTO tickwork.execution
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
 SELECT $1, $2, $3, $4, $5, $6, 'pending',
-    CASE WHEN j.depends AND tickwork.is_waiting($3, $2) THEN 'infinity' ELSE $2 END, j.followed
+    CASE WHEN j.depends AND tickwork.awaits_parents($3, $2) THEN 'infinity' ELSE $2 END, j.followed
 FROM tickwork.job j WHERE j.id = $3
 ON CONFLICT DO NOTHING
 RETURNING job_id;
@@ -154,7 +154,7 @@ RETURNING job_id;
 -- name: revive_execution
 -- Makes an execution wait again that was stopped before its due time, fenced off from the worker that had it.
 UPDATE tickwork.execution
-SET status = 'pending', ready_at = CASE WHEN tickwork.is_waiting($3, $2) THEN 'infinity' ELSE scheduled_for END,
+SET status = 'pending', ready_at = CASE WHEN tickwork.awaits_parents($3, $2) THEN 'infinity' ELSE scheduled_for END,
     finished_at = NULL, reason = NULL, worker_id = NULL, attempt = attempt + 1, lane_id = $4, priority = $5
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3
     AND status IN ('skipped', 'cancelled') AND reason IN ('paused', 'rescheduled')
@@ -207,7 +207,7 @@ UPDATE tickwork.execution e SET ready_at = greatest(e.scheduled_for, tickwork.cl
 FROM (SELECT $1::int AS tenant_id, at, $2::bigint AS job_id FROM tickwork.waiting_times($1, $2, $3) AS at OFFSET 0) o
 WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job_id = o.job_id
     AND NOT isfinite(e.ready_at) AND e.blocked_by IS NULL
-    AND NOT tickwork.is_waiting(e.job_id, e.scheduled_for);
+    AND NOT tickwork.awaits_parents(e.job_id, e.scheduled_for);
 
 -- name: cancel_waiting
 -- Cancels the waiting executions of a job.

@@ -69,7 +69,8 @@ FROM (
     SELECT tenant_id, scheduled_for, id FROM tickwork.job WHERE id = ANY($1::bigint[]) AND rule_id IS NULL OFFSET 0
 ) j
 WHERE e.tenant_id = ANY(ARRAY[j.tenant_id]) AND e.scheduled_for = j.scheduled_for AND e.job_id = j.id
-    AND e.status = 'pending' AND e.ready_at IS DISTINCT FROM 'infinity' AND tickwork.is_waiting(j.id, j.scheduled_for);
+    AND e.status = 'pending' AND e.ready_at IS DISTINCT FROM 'infinity'
+    AND tickwork.awaits_parents(j.id, j.scheduled_for);
 
 -- name: release_waiting
 -- Lets executions go on that have no parent to wait for any more, unless their job is paused.
@@ -78,7 +79,7 @@ FROM (
     SELECT j.tenant_id, waiting.at, j.id
     FROM tickwork.job j
     JOIN unnest($1::bigint[], $2::timestamptz[]) AS waiting (job_id, at) ON waiting.job_id = j.id
-    WHERE j.status = 'active' AND NOT tickwork.is_waiting(j.id, waiting.at)
+    WHERE j.status = 'active' AND NOT tickwork.awaits_parents(j.id, waiting.at)
     OFFSET 0
 ) j
 WHERE e.tenant_id = ANY(ARRAY[j.tenant_id]) AND e.scheduled_for = j.at AND e.job_id = j.id

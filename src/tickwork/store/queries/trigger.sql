@@ -296,7 +296,7 @@ WITH promoted AS (
 INSERT INTO tickwork.execution
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
 SELECT tenant_id, scheduled_for, id, lane_id, priority, 'schedule', 'pending',
-    CASE WHEN depends AND tickwork.is_waiting(id, scheduled_for) THEN 'infinity' ELSE scheduled_for END, followed
+    CASE WHEN depends AND tickwork.awaits_parents(id, scheduled_for) THEN 'infinity' ELSE scheduled_for END, followed
 FROM promoted WHERE status = 'active';
 
 -- name: fail_deferred_job

@@ -3,8 +3,8 @@
 -- name: execution_facts
 -- An execution with what may keep it from running.
 SELECT e.status::text AS status, e.scheduled_for, CASE WHEN isfinite(e.ready_at) THEN e.ready_at END AS ready_at,
-    coalesce(e.ready_at = 'infinity', false) AS is_held, e.attempt, e.started_at, e.finished_at, e.reason, e.priority,
-    e.lane_id, l.queue, l.task, l.placement, j.status = 'paused' AS job_paused, j.target, w.name AS worker,
+    coalesce(e.ready_at = 'infinity', false) AS is_suspended, e.attempt, e.started_at, e.finished_at, e.reason,
+    e.priority, e.lane_id, l.queue, l.task, l.placement, j.status = 'paused' AS job_paused, j.target, w.name AS worker,
     e.blocked_by, blocker.status AS blocker_status, tickwork.clock() AS now
 FROM tickwork.execution e
 JOIN tickwork.lane l ON l.id = e.lane_id
