@@ -61,9 +61,9 @@ def get(*headers, version=b"1.1"):
     ("headers", "detail"),
     [
         ((ADMIN,), "send the header Host"),
-        ((b"host: a\r\n", b"Host: b\r\n", ADMIN), "the header Host stands there twice"),
-        ((b"host: a\r\n", b"HOST: a\r\n", ADMIN), "the header Host stands there twice"),
-        ((b"host: a\r\n", ADMIN, ADMIN), "the header Authorization stands there twice"),
+        ((b"host: a\r\n", b"Host: b\r\n", ADMIN), "the header Host is sent twice"),
+        ((b"host: a\r\n", b"HOST: a\r\n", ADMIN), "the header Host is sent twice"),
+        ((b"host: a\r\n", ADMIN, ADMIN), "the header Authorization is sent twice"),
     ],
 )
 async def test_a_head_that_can_be_read_in_two_ways_is_refused(address, headers, detail):

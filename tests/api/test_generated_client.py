@@ -53,7 +53,7 @@ assert [each.id for each in executions.list_job_executions(job.id).items] == [ex
 try:
     jobs.get_job("j9999")
 except api.exceptions.NotFoundException as error:
-    assert error.data.title == "There is no such thing"
+    assert error.data.title == "Not found"
 print(job.timeout, job.schedule_words)
 """
 

@@ -1,1 +1,1 @@
-"""HTTP and nothing else: reads requests, asks the node, writes answers. No rules, no SQL."""
+"""The HTTP layer: reads requests, calls the services of the node and writes responses. No rules, no SQL."""

@@ -1,4 +1,4 @@
-"""/keys: who may call."""
+"""/keys and /signing-secret: create, list and revoke API keys; show the secret that signs HTTP calls."""
 
 from typing import Annotated
 
@@ -22,18 +22,18 @@ class KeyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class NewKey(KeyView, frozen=True, kw_only=True):
-    """A key just made. The secret is told this once: an idempotent replay has null in its place."""
+    """A new key. Only this answer holds the secret: an idempotent replay has null in its place."""
 
     secret: str | None
 
 
 async def create_key(call: Call[NoQuery, KeyRequest]) -> Reply:
-    """Make an API key. The answer holds its secret, which cannot be asked for again."""
+    """Create an API key. Only this answer holds its secret."""
     asked = call.body
     view, secret = await call.node.keys.create(
         call.caller, asked.name, asked.scopes, asked.tenant, asked.expires_at
     )
-    remembered = json_reply(_new_key(view, None)).body  # a stored secret would be one that can leak
+    remembered = json_reply(_new_key(view, None)).body  # a stored secret could leak
     return json_reply(_new_key(view, secret), 201)._replace(remembered=remembered)
 
 
@@ -43,15 +43,15 @@ async def list_keys(call: Call[NoQuery, None]) -> Reply:
 
 
 async def revoke_key(call: Call[NoQuery, None]) -> Reply:
-    """Revoke an API key. Whoever holds it is refused from now on.
+    """Revoke an API key. Requests with it are refused from now on.
 
-    The last admin key of your tenant stays: make another one first, and not one that expires.
+    The last admin key of your tenant cannot be revoked: create another one first, one that does not expire.
     """
     return json_reply(await call.node.keys.revoke(call.caller, call.id(parse_key_id)))
 
 
 async def get_signing_secret(call: Call[NoQuery, None]) -> Reply:
-    """Show what signs the HTTP calls made for your tenant, so that their targets can check it."""
+    """Show the secret that signs the HTTP calls of your tenant, so that their targets can verify them."""
     return json_reply(SigningSecret(await call.node.keys.signing_secret(call.caller)))
 
 

@@ -1,4 +1,4 @@
-"""The whole API as one ASGI app."""
+"""Builds the ASGI app: all routes of the API, the docs pages and the WebSocket of workers."""
 
 import re
 from collections.abc import Iterable
@@ -57,20 +57,20 @@ _SLASH = re.compile("%2F", re.IGNORECASE)
 
 
 def build_app(node: Node) -> Starlette:
-    """The node is started and stopped by whoever made it."""
+    """The caller starts and stops the node."""
     app = Starlette(
         routes=[
             *_endpoints(node, (*ROUTES, *docs_pages.PAGES)),
             WebSocketRoute(worker_socket.PATH, worker_socket.Connector(node)),
         ]
     )
-    app.router.redirect_slashes = False  # it would answer without a key
+    app.router.redirect_slashes = False  # a redirect would answer without a key
     app.router.default = _nothing_here(node)
     return app
 
 
 def _endpoints(node: Node, routes: Iterable[Route]) -> list[BaseRoute]:
-    """One for each path. The first that fits answers, so /jobs/batch must stand before /jobs/{id}."""
+    """One per path. Starlette takes the first match, so /jobs/batch must come before /jobs/{id}."""
     by_path: dict[str, list[Route]] = {}
     for route in routes:
         by_path.setdefault(route.path, []).append(route)
@@ -79,7 +79,7 @@ def _endpoints(node: Node, routes: Iterable[Route]) -> list[BaseRoute]:
 
 
 class _Path(StarletteRoute):
-    """A slash that was sent as %2F, as in key:a%2Fb, is a part of a name and separates nothing."""
+    """A slash sent as %2F, as in key:a%2Fb, is part of a name and does not separate path segments."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         raw: bytes = scope.get("raw_path", b"")

@@ -1,4 +1,4 @@
-"""Who is asking, and may they."""
+"""Authentication by API key, and the scope that a route requires."""
 
 from tickwork.access.api_keys import Keys
 from tickwork.api.problem import NOT_ALLOWED, UNAUTHENTICATED, Refusal

@@ -1,4 +1,4 @@
-"""/backfills: due times of the past, filled at a pace."""
+"""/backfills: run a job for due times in the past, at a limited pace."""
 
 from tickwork.api.problem import CONFLICT
 from tickwork.api.reply import Reply, json_reply
@@ -13,10 +13,10 @@ _EXAMPLE = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-31T23:59:59Z", "max_a
 
 
 async def backfill_job(call: Call[NoQuery, BackfillRequest]) -> Reply:
-    """Run a job for due times of the past.
+    """Run a job for due times in the past.
 
-    Those that have an execution are left out; with the policy `failed`, those that failed or were skipped are run
-    again. A dry run stores nothing and answers with the count.
+    Due times that already have an execution are left out; with the policy `failed`, executions that failed or were
+    skipped run again. A dry run stores nothing and answers with the count.
     """
     job = await call.job()
     if call.body.dry_run:
@@ -28,17 +28,19 @@ async def backfill_job(call: Call[NoQuery, BackfillRequest]) -> Reply:
 async def list_backfills(call: Call[PageQuery, None]) -> Reply:
     """List the backfills of a job, newest first."""
     job, query = await call.job(), call.query
-    await call.node.jobs.get(call.tenant_id, job)  # no such job is not the same as no backfills
+    await call.node.jobs.get(
+        call.tenant_id, job
+    )  # 404 for an unknown job, an empty list for a job without backfills
     return json_reply(await call.node.backfills.list(call.tenant_id, job, query.limit, query.cursor))
 
 
 async def get_backfill(call: Call[NoQuery, None]) -> Reply:
-    """Look at a backfill and how far it is."""
+    """Show a backfill and its progress."""
     return json_reply(await call.node.backfills.get(call.tenant_id, call.id(parse_backfill_id)))
 
 
 async def cancel_backfill(call: Call[NoQuery, None]) -> Reply:
-    """Cancel a backfill: nothing more of it starts, what runs goes on."""
+    """Cancel a backfill: no more of its executions start; those that run continue."""
     return json_reply(await call.node.backfills.cancel(call.tenant_id, call.id(parse_backfill_id)))
 
 

@@ -1,4 +1,4 @@
-"""/breakers: destinations of HTTP jobs that have failed of late."""
+"""/breakers: the circuit breakers of HTTP destinations that failed recently."""
 
 from typing import Annotated
 
@@ -18,12 +18,12 @@ class ResetRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 async def list_breakers(call: Call[NoQuery, None]) -> Reply:
-    """List the circuit breakers of destinations that have failed of late, those that are not closed first."""
+    """List the circuit breakers of destinations that failed recently, open and half-open ones first."""
     return json_reply(Page(await call.node.breakers.list(call.tenant_id)))
 
 
 async def reset_breaker(call: Call[NoQuery, ResetRequest]) -> Reply:
-    """Close a circuit breaker by hand: what waits for it is let go, and failures are counted anew."""
+    """Close a circuit breaker by hand: executions that wait for it may start, and the failure counts are reset."""
     return json_reply(await call.node.breakers.reset(call.tenant_id, call.body.destination))
 
 

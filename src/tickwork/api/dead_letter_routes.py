@@ -1,4 +1,4 @@
-"""/dead-letters: what failed for good, run again or set aside."""
+"""/dead-letters: list, redrive and discard executions that used up their attempts."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -31,8 +31,8 @@ _LATEST_START = timedelta(days=366)
 
 
 class DeadLetterCondition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which dead letters: those that fit all that is given. `error` is a type, with or without its module; `since`
-    and `until` bound when they failed."""
+    """Selects the dead letters that match every field given. `error` is a type, with or without its module; `since`
+    and `until` bound the time of failure."""
 
     task: Text | None = None
     queue: QueueName | None = None
@@ -70,19 +70,19 @@ async def list_dead_letters(call: Call[DeadLetterQuery, None]) -> Reply:
 
 
 async def redrive_dead_letters(call: Call[None, RedriveRequest]) -> Reply:
-    """Run dead letters again, those that failed first before the others.
+    """Run dead letters again, in the order in which they failed.
 
-    Each is the same execution with new attempts, run as its job is now; overlap is not looked at. With a `rate` they
-    become ready one after the other, from `start_at` on. Those of a cancelled job are refused and stay; those of a
-    paused job wait until it is resumed. Many are dealt with in chunks of 5,000, each committed by itself unless the
-    request has an Idempotency-Key.
+    Each is the same execution with new attempts, run with the current settings of its job; the overlap policy does not
+    apply. With a `rate` they become ready one after the other, beginning at `start_at`. Dead letters of a cancelled job
+    are refused and stay; those of a paused job wait until it is resumed. Large requests are processed in chunks of
+    5,000, each committed separately unless the request has an Idempotency-Key.
     """
     choice, pace = await _choice(call, call.body), _pace(call.body)
     return json_reply(await call.node.dead_letters.redrive(call.tenant_id, choice, pace))
 
 
 async def discard_dead_letters(call: Call[None, DiscardRequest]) -> Reply:
-    """Set dead letters aside: they are no longer listed here, and stay in the history as failed."""
+    """Discard dead letters: they are no longer listed here, and stay in the history as failed."""
     choice = await _choice(call, call.body)
     return json_reply(await call.node.dead_letters.discard(call.tenant_id, choice))
 

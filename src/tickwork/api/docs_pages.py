@@ -1,5 +1,6 @@
-"""/docs: the API described by itself, offline. Neither the pages nor the document that they show hold anything secret,
-and so need no key; trying an operation does."""
+"""/docs: pages that show the OpenAPI document and explain the problem types, without resources from other hosts.
+
+The pages hold no secrets and need no key; trying an operation does."""
 
 import re
 from functools import cache
@@ -26,12 +27,12 @@ _HEADERS = {
 
 
 async def docs_page(_call: Call[None, None]) -> Reply:
-    """The API, described."""
+    """Show the OpenAPI document."""
     return _page(HTML, _static("docs.html"))
 
 
 async def docs_asset(call: Call[None, None]) -> Reply:
-    """The script and the style of the pages."""
+    """Give a script or the style sheet of the pages."""
     name = call.path["name"]
     if name not in _ASSETS:
         raise Refusal(NOT_FOUND, "there is no such page")
@@ -39,7 +40,7 @@ async def docs_asset(call: Call[None, None]) -> Reply:
 
 
 async def problem_page(call: Call[None, None]) -> Reply:
-    """What one type of problem means, or all of them."""
+    """Explain one type of problem, or all of them."""
     slug = call.path.get("slug")
     kinds = [kind for kind in PROBLEM_TYPES if slug in (None, kind.slug)]
     if not kinds:

@@ -1,4 +1,5 @@
-"""All requests to one path, from the first byte to the last: the only place where HTTP meets a handler."""
+"""Handles every request to one path: admits the caller, reads query and body, calls the handler, sends the response
+and measures how long it took."""
 
 from asyncio import to_thread
 from collections.abc import Iterable, Iterator
@@ -51,12 +52,12 @@ _request_seconds = Histogram(
 
 
 def observe(method: str, route: str, status: int, seconds: float) -> None:
-    """Labels come from fixed sets, so that no client can make up new ones."""
+    """The labels come from fixed sets, so that clients cannot create new time series."""
     known = method if method in _METHODS else "other"
     _request_seconds.labels(known, route, str(status)).observe(seconds)
 
 
-LARGEST_TOGETHER = 128 * MEBIBYTE  # of the large requests to one path
+LARGEST_TOGETHER = 128 * MEBIBYTE  # of all large requests to one path together
 _LARGEST_ON_LOOP = 128 * 1024
 _REFUSED = 300
 _EMPTY_BODIES = (b"", b"{}")
@@ -68,7 +69,7 @@ class Endpoint:
     def __init__(self, node: Node, path: str, routes: Iterable[Route]) -> None:
         self._node = node
         self._path = path
-        self._taken = 0  # bytes of the large requests that are worked on
+        self._taken = 0  # bytes of the large requests in progress
         self._routes = {route.method: route for route in routes}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -122,7 +123,7 @@ class Endpoint:
 
     @contextmanager
     def _room_for(self, size: int) -> Iterator[None]:
-        """A client may have many large requests at once; together they have their limit too."""
+        """Limits the bytes of all large requests together: a client may send many at once."""
         taken = min(size, LARGEST_TOGETHER) if size > LIMIT_DEFAULT else 0
         if self._taken + taken > LARGEST_TOGETHER:
             raise Refusal(UNAVAILABLE, "too many large requests came at once", headers=TRY_AGAIN)
@@ -133,7 +134,7 @@ class Endpoint:
             self._taken -= taken
 
     async def _admitted(self, route: Route | None, headers: RawHeaders) -> Caller:
-        """Without a key there is not even an answer to what exists."""
+        """Even an unknown path needs a key: without one, nobody learns which paths exist."""
         if route is not None and route.scope is None:
             return NOBODY
         caller = await authenticate(self._node.keys, headers)
@@ -163,7 +164,7 @@ async def _body(route: Route, raw: Text, headers: RawHeaders) -> Any:
         if raw in _EMPTY_BODIES:
             return route.body.default
         check_media(headers, route.body.media)
-    if len(raw) > _LARGEST_ON_LOOP:  # decoding so much would hold up every timer on this loop
+    if len(raw) > _LARGEST_ON_LOOP:  # decoding this much would block the event loop
         return await to_thread(route.body.read, raw, media_of(headers))
     return route.body.read(raw, media_of(headers))
 

@@ -1,4 +1,4 @@
-"""Answers that go on: server-sent events, until they end, the client goes away or the node stops."""
+"""Server-sent events: responses that stream until the events end, the client disconnects or the node stops."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -12,7 +12,7 @@ from tickwork.api.reply import Reply, head
 from tickwork.model.errors import Unavailable
 
 EVENT_STREAM = "text/event-stream"
-SILENCE = b":\n\n"  # a comment: it tells both sides, and what is between them, that the connection lives
+SILENCE = b":\n\n"  # a comment: it shows clients and proxies that the connection is alive
 _RECONNECT = b"retry: 1000\n\n"  # milliseconds
 _log = structlog.get_logger()
 
@@ -22,7 +22,7 @@ Events = AsyncGenerator[bytes, None]
 class Event(NamedTuple):
     name: str
     data: object
-    id: str | None = None  # where to go on after it
+    id: str | None = None  # a client that reconnects sends it as Last-Event-ID
 
     def encode(self) -> bytes:
         place = f"id: {self.id}\n" if self.id else ""
@@ -30,7 +30,7 @@ class Event(NamedTuple):
 
 
 def event_stream(events: Events) -> Reply:
-    # Proxies would otherwise collect events before they pass them on.
+    # Without the header, proxies would buffer events.
     return Reply(200, b"", {"content-type": EVENT_STREAM, "x-accel-buffering": "no"}, stream=events)
 
 
@@ -58,13 +58,13 @@ async def _send_all(send: Send, events: Events) -> None:
         async for event in events:
             await send(_part(event))
     except Unavailable:
-        pass  # the answer has begun: it can only end early, and the client comes back
+        pass  # the response has begun: it can only end early, and the client reconnects
     except Exception:  # noqa: BLE001 (likewise)
         _log.exception("stream failed")
 
 
 async def gone(receive: Receive) -> None:
-    """Until the client is."""
+    """Returns once the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -1,4 +1,4 @@
-"""/executions: what ran, what runs, what will."""
+"""/executions: list, show, explain, cancel and retry executions."""
 
 from tickwork.api.problem import CONFLICT
 from tickwork.api.reply import Reply, json_reply
@@ -41,7 +41,9 @@ async def list_executions(call: Call[ExecutionQuery, None]) -> Reply:
 async def list_job_executions(call: Call[HistoryQuery, None]) -> Reply:
     """List the executions of one job, newest first."""
     job = await call.job()
-    await call.node.jobs.get(call.tenant_id, job)  # no such job is not the same as no executions
+    await call.node.jobs.get(
+        call.tenant_id, job
+    )  # 404 for an unknown job, an empty list for a job without executions
     return await _page(call, call.query, job)
 
 
@@ -52,10 +54,10 @@ async def list_missed(call: Call[NoQuery, None]) -> Reply:
 
 
 async def get_execution(call: Call[WaitQuery, None]) -> Reply:
-    """Look at an execution.
+    """Show an execution.
 
-    With `wait` the answer comes when it has ended, or when the time is over. A server on which too many wait already
-    answers at once.
+    With `wait` the answer comes when the execution has ended or the wait is over. A server on which too many requests
+    wait already answers at once.
     """
     job, scheduled_for = call.id(parse_execution_id)
     execution = await ended(call, job, scheduled_for) if call.query.wait else None
@@ -63,27 +65,27 @@ async def get_execution(call: Call[WaitQuery, None]) -> Reply:
 
 
 async def list_attempts(call: Call[NoQuery, None]) -> Reply:
-    """List the tries at an execution, first to last."""
+    """List the attempts of an execution, first to last."""
     attempts = await call.node.history.attempts(call.tenant_id, *call.id(parse_execution_id))
     return json_reply(Page(attempts))
 
 
 async def explain_execution(call: Call[NoQuery, None]) -> Reply:
-    """Say why an execution does not run, and when it will.
+    """Explain why an execution does not run, and when it will.
 
-    `causes` are all the things that hold it: its time, a pause, a limit, a dependency, a circuit breaker, or workers
-    that are missing, unfit or busy. `expected_start` is told when all of them end by themselves.
+    `causes` lists everything that it waits for: its due time, a pause, a limit, a dependency, a circuit breaker, or
+    workers that are missing, unsuitable or busy. `expected_start` is given when all causes end by themselves.
     """
     return json_reply(await call.node.reasons.of(call.tenant_id, *call.id(parse_execution_id)))
 
 
 async def cancel_execution(call: Call[NoQuery, None]) -> Reply:
-    """Cancel an execution: one that waits never starts, one that runs is told to stop."""
+    """Cancel an execution: a pending one never starts, a running one is told to stop."""
     return json_reply(await call.node.history.cancel(call.tenant_id, *call.id(parse_execution_id)))
 
 
 async def retry_execution(call: Call[NoQuery, None]) -> Reply:
-    """Run an execution again that failed or was cancelled: the same one, with new attempts."""
+    """Run an execution that failed or was cancelled again: the same execution, with new attempts."""
     return json_reply(await call.node.dead_letters.retry(call.tenant_id, *call.id(parse_execution_id)))
 
 

@@ -1,4 +1,4 @@
-"""Is it alive, can it work, how is it doing."""
+"""/livez, /readyz and /metrics: whether the process is alive, whether the node is ready, and its metrics."""
 
 import msgspec
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -22,14 +22,14 @@ class Readiness(msgspec.Struct, frozen=True):
 
 
 async def livez(_call: Call[None, None]) -> Reply:
-    """Tell that the process is alive."""
+    """Say that the process is alive."""
     return json_reply(Life(alive=True))
 
 
 async def readyz(call: Call[None, None]) -> Reply:
-    """Tell whether the node can work: 200 or 503.
+    """Say whether the node is ready: 200 or 503.
 
-    503 when the database cannot be reached, or one of the node's loops fails again and again.
+    503 when the database cannot be reached, or one of the node's loops keeps failing.
     """
     health = call.node.health()
     if not call.node.ready():
@@ -39,7 +39,7 @@ async def readyz(call: Call[None, None]) -> Reply:
 
 
 async def metrics(call: Call[NoQuery, None]) -> Reply:
-    """Metrics of this node in the Prometheus text format.
+    """Give the metrics of this node in the Prometheus text format.
 
     They cover every tenant, so the key must be one of the tenant `default`.
     """

@@ -1,7 +1,8 @@
-"""One HTTP connection with bounds: on the head of a request, on the time a client may take, on what is read of a body
-that nobody wants.
+"""The HTTP server: uvicorn with limits on what clients may send, and how long they may take.
 
-uvicorn bounds none of these. It gives one object of this class to each connection and calls it as bytes come.
+`Connection` limits the head of a request, the time for head, body and reading the response, and the bytes read of a
+body that is not wanted. uvicorn limits none of these. `WorkerLine` does the same for the WebSockets of workers. `Web`
+is the server that uses both.
 """
 
 import asyncio
@@ -35,9 +36,9 @@ LARGEST_HEAD = 64 * 1024  # bytes
 MOST_HEADERS = 100
 HEAD_WITHIN = 20.0  # seconds
 BODY_WITHIN = 20.0
-BODY_RATE = 16 * 1024  # bytes for which a body gets a second more
-READ_WITHIN = 60.0  # by a client of what it was sent
-MOST_DISCARDED = 64 * 1024 * 1024  # bytes of a body after its answer
+BODY_RATE = 16 * 1024  # bytes per second: a body gets a second more for each of these
+READ_WITHIN = 60.0  # for a client to read some of its response
+MOST_DISCARDED = 64 * 1024 * 1024  # bytes of a body that come after its response
 DISCARD_WITHIN = 30.0
 MOST_PIPELINED = 16
 _BETWEEN_WARNINGS = 10.0
@@ -51,18 +52,18 @@ class Connection(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._until = inf  # by then the client must have sent what it is waited for
-        self._read_until = inf  # by then it must have read some of what it was sent
-        self._since_progress = 0  # bytes that were no body
+        self._until = inf  # the client must have sent the rest of its head or body by then
+        self._read_until = inf  # the client must have read some of its response by then
+        self._since_progress = 0  # bytes other than body since the last head or body
         self._head_size = 0
         self._headers = 0
         self._in_body = False
         self._discarded = 0
-        self._deaf = False  # the answer is given, and the client only needs the time to read it
+        self._deaf = False  # the response is sent: whatever still comes is discarded
         self._unread: float = inf
         self._fault: Refusal | None = None
 
-    # What comes in
+    # Receiving
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -81,7 +82,7 @@ class Connection(HttpToolsProtocol):
         except httptools.HttpParserUpgrade:
             self._upgrade()
         except httptools.HttpParserError:
-            self._refuse(self._fault or Refusal(BROKEN_HEAD, "this is not HTTP as RFC 9112 has it"))
+            self._refuse(self._fault or Refusal(BROKEN_HEAD, "this is not valid HTTP (RFC 9112)"))
         else:
             if self._since_progress > LARGEST_HEAD:
                 self._refuse(_head_too_large())
@@ -90,7 +91,9 @@ class Connection(HttpToolsProtocol):
         if self._should_upgrade():
             self.handle_websocket_upgrade()
         else:
-            self.cycle.keep_alive = False  # it is answered as it is, and the parser reads no further
+            self.cycle.keep_alive = (
+                False  # answer the request without the upgrade; the parser reads no further
+            )
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -105,7 +108,7 @@ class Connection(HttpToolsProtocol):
         self._headers += 1
         self._count(len(name) + len(value))
         if self._in_body:
-            return  # a trailer: nothing that counts may come so late
+            return  # trailers are ignored
         name = name.lower()
         if name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
@@ -113,7 +116,7 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= MOST_PIPELINED:
-            self._fail(Refusal(BROKEN_HEAD, f"at most {MOST_PIPELINED} requests wait for their answers"))
+            self._fail(Refusal(BROKEN_HEAD, f"at most {MOST_PIPELINED} requests may wait for their answers"))
         self._progress()
         self._in_body = True
         self._discarded = 0
@@ -137,11 +140,11 @@ class Connection(HttpToolsProtocol):
         if self.cycle is not None and self.cycle.response_complete:
             self._allow(self.timeout_keep_alive)
 
-    # What goes out
+    # Sending
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.cycle.response_complete:  # the one that came last
+        if self.cycle.response_complete:  # of the latest request
             self._allow(DISCARD_WITHIN if self._in_body else self.timeout_keep_alive)
 
     def pause_writing(self) -> None:
@@ -153,7 +156,7 @@ class Connection(HttpToolsProtocol):
         self._read_until = inf
 
     def leave(self) -> None:
-        """Close, but not before the client has sent what it is sending: it would see a reset instead of its answer."""
+        """Close once the client has sent its body: closed earlier, it would see a reset instead of its response."""
         if not self._in_body or self.transport.is_closing():
             self.transport.close()
             return
@@ -163,10 +166,10 @@ class Connection(HttpToolsProtocol):
         if self.transport.can_write_eof():
             self.transport.write_eof()
 
-    # Time
+    # Timeouts
 
     def check(self, now: float) -> None:
-        """Called again and again, as time goes by."""
+        """Called about ten times a second."""
         if now < self.patience or self._is_being_read(now):
             return
         if self._deaf or self.transport.is_closing() or self._is_answered or now >= self._read_until:
@@ -178,11 +181,11 @@ class Connection(HttpToolsProtocol):
 
     @property
     def patience(self) -> float:
-        """Until when it is waited for the client; for ever when the client waits for us."""
+        """The time until which the server waits for the client; infinite while the client waits for the server."""
         return min(self._until, self._read_until)
 
     def _is_being_read(self, now: float) -> bool:
-        """Whether less is left for the client to read than when this was last asked."""
+        """Whether the client has read some of its response since the last call."""
         before, self._unread = self._unread, self.transport.get_write_buffer_size()
         if not 0 < self._unread < before:
             return False
@@ -204,7 +207,7 @@ class Connection(HttpToolsProtocol):
         self._since_progress = 0
 
     def _make_room(self) -> bool:
-        """By the connection that is waited for, and has been the longest."""
+        """Close the connection whose client is the most overdue, if the server waits for any."""
         others = [each for each in self.connections if isinstance(each, Connection) and each is not self]
         idlest = min(others, key=lambda each: each.patience, default=None)
         if idlest is None or idlest.patience == inf:
@@ -231,19 +234,19 @@ class Connection(HttpToolsProtocol):
             self._fail(_head_too_large())
 
     def _fail(self, refusal: Refusal) -> None:
-        """From within the parser, which ends by it."""
+        """Stops the parser, from within one of its callbacks."""
         self._fault = refusal
         raise refusal
 
     def _refuse(self, refusal: Refusal) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
             if not self._in_body or self.cycle.response_started:
-                self.transport.abort()  # the answer to another request is due, or half of the one to this is given
+                self.transport.abort()  # an earlier request is not answered yet, or the response has begun
                 return
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.transport.write(_raw(refusal))
-        self._in_body = True  # or whatever it is that still comes
+        self._in_body = True  # whatever still comes is discarded like a body
         self.leave()
 
     def _discard(self, size: int) -> None:
@@ -253,7 +256,7 @@ class Connection(HttpToolsProtocol):
 
 
 class _Exit:
-    """The transport as the answer to one request knows it: leaving takes more than closing it."""
+    """The transport that a response sees: closing it first waits for the rest of the request."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -281,8 +284,8 @@ def _raw(refusal: Refusal) -> bytes:
 
 MOST_CONNECTIONS = 1000
 _MOST_UNREAD = 1024 * 1024  # bytes of pongs
-_IDLE_WITHIN = 30  # seconds: longer than clients keep theirs, so that they close first
-_GRACE = 5  # seconds that open requests get to finish
+_IDLE_WITHIN = 30  # seconds: longer than clients keep idle connections, so that they close first
+_GRACE = 5  # seconds for open requests to finish on shutdown
 
 
 class Web(uvicorn.Server):
@@ -293,7 +296,7 @@ class Web(uvicorn.Server):
                 http=type("BoundConnection", (Connection,), {"most_connections": most_connections}),
                 ws=WorkerLine,
                 ws_max_size=LARGEST_MESSAGE,
-                ws_per_message_deflate=False,  # a few bytes could become millions, and our workers do not ask for it
+                ws_per_message_deflate=False,  # a few bytes could inflate to millions, and our workers do not compress
                 lifespan="off",
                 log_config=None,
                 access_log=False,
@@ -306,7 +309,7 @@ class Web(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals are for the command: there is more to stop than this."""
+        """The command handles signals: it stops more than this server."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -322,7 +325,7 @@ class Web(uvicorn.Server):
 
 
 class WorkerLine(WebSocketsSansIOProtocol):
-    """A WebSocket that keeps nothing without end for a client that does not read, or never ends its message."""
+    """A WebSocket with limits for clients that do not read, or never end their message."""
 
     def handle_ping(self) -> None:
         super().handle_ping()
@@ -332,5 +335,5 @@ class WorkerLine(WebSocketsSansIOProtocol):
     def handle_cont(self, event: Frame) -> None:
         if event.data or event.fin:
             super().handle_cont(event)
-        else:  # they cost time and memory, and say nothing
+        else:  # empty fragments cost time and memory and carry nothing
             self.transport.abort()

@@ -1,7 +1,7 @@
 """A POST with an Idempotency-Key takes effect once, however often it is sent.
 
-The answer is committed together with its effect. A refused request leaves nothing behind, so the same key may
-be used again once the request is right.
+The response is committed together with the effect. A refused request stores nothing, so the corrected request may
+use the same key.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""/jobs/batch: many jobs at once, all or none."""
+"""/jobs/batch: create many jobs in one request, all or none. Reads the batch within limits of size and count."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ MOST_JOBS = 10_000
 MOST_VALUES = 250_000
 _MOST_LINES = 2 * MOST_JOBS
 _LARGEST_AT_ONCE = MEBIBYTE  # bytes of a JSON array that is decoded as a whole
-_LARGEST_GROUP = 128 * 1024  # bytes of a larger one, or of lines, that are decoded in one step
+_LARGEST_GROUP = 128 * 1024  # bytes of a larger one, or of lines, decoded in one step
 _BLANK = re.compile(rb"\s*+")
 _TOO_MANY = f"a batch holds at most {MOST_JOBS:,} jobs"
 _array = msgspec.json.Decoder(list[msgspec.Raw])
@@ -39,7 +39,7 @@ class CreatedJobs(msgspec.Struct, frozen=True):
 
 
 class _Piece(NamedTuple):
-    text: memoryview  # of the body, which is not copied
+    text: memoryview  # a view of the body, which is not copied
     place: int
     line: int
 
@@ -57,8 +57,8 @@ async def create_job_batch(call: Call[NoQuery, list[JobRequest]]) -> Reply:
 
 
 def read_batch(raw: Text, media: str) -> list[JobRequest]:
-    """Counted and bounded before any job is made of it, then group by group, so that no step holds up the loop for
-    long; job by job, which takes three times as long, in a group where something is wrong and must be named."""
+    """The batch is checked against its limits first. Then it is decoded group by group, so that no single step takes
+    long. A group with a mistake is decoded job by job, which takes three times as long but names the bad fields."""
     storable = is_storable(raw, DEEPEST if media == NDJSON else DEEPEST + 1, MOST_VALUES)
     texts = None if media == NDJSON else _elements(raw)
     if texts and storable and len(raw) <= _LARGEST_AT_ONCE and _are_bounded(texts):
@@ -78,7 +78,7 @@ def _read_into(requests: list[JobRequest], group: Sequence[_Piece], storable: bo
     if storable and len(group) > 1:
         with suppress(*UNREADABLE):
             decoded = _requests.decode(b"[" + b",".join([piece.text for piece in group]) + b"]")
-            if len(decoded) == len(group):  # a line that holds two is wrong
+            if len(decoded) == len(group):  # a line with two objects is a mistake
                 requests += decoded
                 return
     for piece in group:
@@ -105,7 +105,7 @@ def _groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
 
 
 def _are_bounded(texts: Sequence[msgspec.Raw]) -> bool:
-    """No more than may be, and none with more values than one may have: each value takes a byte at least."""
+    """Not too many, and none with too many values: each value takes at least one byte."""
     return len(texts) <= MOST_JOBS and max(map(len, texts)) <= MOST_JOB_VALUES
 
 
@@ -123,7 +123,7 @@ def _elements(raw: Text) -> list[msgspec.Raw]:
 
 
 def _lines(raw: Text) -> list[_Piece]:
-    """Those that are not blank."""
+    """The lines that are not blank."""
     if raw.count(b"\n") > _MOST_LINES:
         raise Invalid.field(
             "", f"a batch holds at most {_MOST_LINES:,} lines, blank ones too", "leave those out"
@@ -138,7 +138,7 @@ def _lines(raw: Text) -> list[_Piece]:
 
 
 def _with_index(error: Invalid, index: int = 0) -> Invalid:
-    """The paths of one job's errors as paths in the batch."""
+    """Prefixes the paths of a job's errors with its place in the batch."""
     return Invalid([bad._replace(path=f"[{index}].{bad.path}".rstrip(".")) for bad in error.errors])
 
 

@@ -1,4 +1,4 @@
-"""/jobs: create, look, change, steer."""
+"""/jobs: create, list, show, edit, pause, resume, cancel and run jobs."""
 
 from typing import Any
 
@@ -59,10 +59,10 @@ class JobQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True)
 async def create_job(call: Call[WaitQuery, JobRequest]) -> Reply:
     """Create a job.
 
-    Without a schedule it is due at once. The answer tells what the schedule was understood as. `priority`, `queue`,
-    `timeout` and the fields of `retry` that are not given are those that the task's workers announced, if they did.
-    Of a job that is due once, `execution_id` names its execution. With `wait` the answer comes when that has ended, or
-    when the time is over, and has it as `execution`; the job is there whatever becomes of the answer.
+    Without a schedule the job is due at once. The answer shows how the schedule was understood. `priority`, `queue`,
+    `timeout` and the fields of `retry` default to what the task's workers announced, if they did. If the job is due
+    only once, `execution_id` names its execution. With `wait` the answer comes when that execution has ended or the
+    wait is over, and shows it as `execution`; the job is created even if the answer is lost.
     """
     check_wait(call.query)
     job = await call.node.jobs.create_one(call.tenant_id, call.body)
@@ -72,21 +72,21 @@ async def create_job(call: Call[WaitQuery, JobRequest]) -> Reply:
 async def list_jobs(call: Call[JobQuery, None]) -> Reply:
     """List jobs, newest first.
 
-    By `next_run_at` only those that repeat and will run, the soonest first.
+    Sorted by `next_run_at`, the list holds only repeating jobs that will run again, the soonest first.
     """
     query = call.query
     return json_reply(await call.node.jobs.list(call.tenant_id, query.filter, query.limit, query.cursor))
 
 
 async def get_job(call: Call[NoQuery, None]) -> Reply:
-    """Look at a job."""
+    """Show a job."""
     return _job_reply(await call.node.jobs.get(call.tenant_id, await call.job()))
 
 
 async def get_graph(call: Call[NoQuery, None]) -> Reply:
-    """Look at the jobs that depend on each other around a job, and how they stand in their latest round.
+    """Show the dependency graph around a job, with the state of each job in the latest round.
 
-    Up to 1,000 of them, the nearest first.
+    Up to 1,000 jobs, the nearest first.
     """
     return json_reply(await call.node.jobs.graph(call.tenant_id, await call.job()))
 
@@ -94,8 +94,8 @@ async def get_graph(call: Call[NoQuery, None]) -> Reply:
 async def edit_job(call: Call[NoQuery, msgspec.Struct]) -> Reply:
     """Change a job.
 
-    A JSON merge patch: only the fields given are changed, null gives a field its default back. Send the ETag
-    of the job as If-Match to be sure that nobody changed it in between.
+    The body is a JSON merge patch: only the given fields change, and null resets a field to its default. Send the
+    job's ETag as If-Match to refuse the change if somebody else changed the job in between.
     """
     patch: dict[str, Any] = msgspec.to_builtins(call.body)
     job = await call.job()
@@ -103,26 +103,26 @@ async def edit_job(call: Call[NoQuery, msgspec.Struct]) -> Reply:
 
 
 async def cancel_job(call: Call[NoQuery, None]) -> Reply:
-    """Cancel a job: no further executions."""
+    """Cancel a job: it has no further executions."""
     job = await call.job()
     return _job_reply(await call.node.jobs.cancel(call.tenant_id, job, call.if_match()))
 
 
 async def pause_job(call: Call[NoQuery, None]) -> Reply:
-    """Hold a job until it is resumed."""
+    """Pause a job until it is resumed."""
     return _job_reply(await call.node.jobs.pause(call.tenant_id, await call.job()))
 
 
 async def resume_job(call: Call[NoQuery, None]) -> Reply:
-    """Let a held job go on."""
+    """Resume a paused job."""
     return _job_reply(await call.node.jobs.resume(call.tenant_id, await call.job()))
 
 
 async def run_job(call: Call[WaitQuery, RunRequest]) -> Reply:
     """Run a job now, whatever its schedule.
 
-    It runs beside an execution that has not ended; say with `overlap` what else is to become of it. With `wait` the
-    answer comes when it has ended, or when the time is over.
+    It runs even if another execution of the job has not ended, unless `overlap` says otherwise. With `wait` the
+    answer comes when the execution has ended or the wait is over.
     """
     check_wait(call.query)
     execution = await call.node.runs.run(call.tenant_id, await call.job(), call.body.overlap)
@@ -130,7 +130,7 @@ async def run_job(call: Call[WaitQuery, RunRequest]) -> Reply:
 
 
 async def retry_job(call: Call[NoQuery, None]) -> Reply:
-    """Run the last failure of a job again: its dead letter that failed last."""
+    """Run the latest dead letter of a job again."""
     return json_reply(await call.node.dead_letters.retry_job(call.tenant_id, await call.job()))
 
 

@@ -1,4 +1,4 @@
-"""/executions/{id}/logs: what an execution printed and logged, in pages or as it comes."""
+"""/executions/{id}/logs: what an execution printed and logged, in pages or as a live stream."""
 
 import re
 from contextlib import aclosing
@@ -19,7 +19,7 @@ from tickwork.model.execution import ExecutionStatus
 from tickwork.model.ids import parse_execution_id
 from tickwork.model.page import Page
 
-_TRUST = 15.0  # seconds for which a key that was good is not looked at again
+_TRUST = 15.0  # seconds before the key of a stream is checked again
 _LARGEST = 2**31 - 1
 _EVENT_ID = re.compile(rb"(\d{1,10})-(\d{1,10})")
 
@@ -33,11 +33,11 @@ class LogQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 async def list_logs(call: Call[LogQuery, None]) -> Reply:
-    """Give what an execution printed and logged, oldest first.
+    """List what an execution printed and logged, oldest first.
 
-    With `tail` only so many lines, the last ones. With `follow=true` or `Accept: text/event-stream` as server-sent
-    events: `log` for each line, `progress` when there is some, and `end` with the status once the execution has
-    ended. `Last-Event-ID` goes on after the event with that id.
+    With `tail`, only that many of the latest lines. With `follow=true` or `Accept: text/event-stream`, server-sent
+    events: `log` for each line, `progress` for each progress report, and `end` with the status once the execution has
+    ended. With `Last-Event-ID` the stream continues after that event.
     """
     query, execution = call.query, call.id(parse_execution_id)
     if query.tail and query.cursor:
@@ -80,7 +80,7 @@ async def _may_stay(call: Call[LogQuery, None]) -> bool:
     try:
         return await call.node.keys.is_valid(call.caller.key_id)
     except Unavailable:
-        return True  # nobody can have revoked it meanwhile
+        return True  # without a database, nobody can have revoked it
 
 
 def _encoded(news: LogNews) -> bytes:

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the routes."""
+"""Builds the OpenAPI 3.1 document from the routes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,14 +21,14 @@ _PATH_PARAMETER = re.compile(r"\{(\w+)\}")
 _TAGS = {
     "jobs": "What to run, with which payload, when, and under which policies.",
     "schedules": "What a schedule means, before anything is created.",
-    "executions": "One occurrence of a job each, with its tries.",
-    "dead-letters": "Executions that ended as failed, until they are run again or set aside.",
-    "backfills": "Due times of the past, filled at a pace.",
-    "breakers": "Destinations of HTTP jobs that have failed of late.",
-    "queues": "The lines that executions wait in, and their limits.",
+    "executions": "The occurrences of jobs, each with its attempts.",
+    "dead-letters": "Executions that failed for good, until they are redriven or discarded.",
+    "backfills": "Runs of a job for due times in the past, at a limited pace.",
+    "breakers": "The circuit breakers of HTTP destinations that failed recently.",
+    "queues": "The queues that executions wait in, and their limits.",
     "workers": "The processes that run the work.",
     "tasks": "The code that can be run.",
-    "keys": "Who may call.",
+    "keys": "API keys: who may call, and with which scopes.",
     "node": "The state of this server.",
 }
 _INFO = {
@@ -43,13 +43,13 @@ _INFO = {
 _IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "Makes it safe to repeat the request: for 24 hours or more it is answered as before",
+    "description": "Makes the request safe to repeat: for at least 24 hours it gets the same answer",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
 _IF_MATCH = {
     "name": "If-Match",
     "in": "header",
-    "description": "The ETag of the job as you know it; the request is refused when it has changed since",
+    "description": "The ETag of the job as you know it; the request is refused if the job has changed since",
     "schema": {"type": "string"},
 }
 
@@ -70,7 +70,7 @@ def with_document(routes: Sequence[Route]) -> tuple[Route, ...]:
     """The routes, and one more that describes them all."""
 
     async def get_openapi(_call: Call[NoQuery, None]) -> Reply:
-        """Give this document."""
+        """Get this document."""
         return Reply(200, encoded(), {"content-type": JSON})
 
     @cache
@@ -158,7 +158,7 @@ def _parameters(route: Route, queries: dict[str, Schema]) -> Iterator[Schema]:
 
 
 def _never_null(schema: Schema) -> Schema:
-    """A query has no way to say null: what is left out is left out."""
+    """A query cannot say null: an absent parameter is simply left out."""
     choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     return choices[0] if len(choices) == 1 else schema
 

@@ -1,5 +1,7 @@
-"""What may be given in several ways, under a name of its own in the OpenAPI document: generators of clients make one
-type of each, and need not invent names that differ from field to field."""
+"""Schemas for the OpenAPI document: named unions, and merge patches of structs.
+
+A field such as a duration may be given in several ways. Each such union has a name of its own in the document, so that
+client generators make one type of it instead of one per field."""
 
 from typing import Any, get_args, get_origin
 
@@ -24,7 +26,7 @@ _NULL = {"type": "null"}
 
 
 def with_named_unions(components: Schema, ref_template: str) -> Schema:
-    """The components, and in them a reference wherever one of the unions stands."""
+    """Adds the unions to the components, and replaces each of their uses by a reference."""
     schemas, _ = msgspec.json.schema_components(_UNIONS.values(), ref_template=ref_template)
     unions = dict(zip(_UNIONS, schemas, strict=True))
     refs = {_key(union): {"$ref": ref_template.format(name=name)} for name, union in unions.items()}

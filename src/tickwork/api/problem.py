@@ -1,4 +1,4 @@
-"""Every way to say no, as RFC 9457 problem answers."""
+"""The problem types of RFC 9457 that the API answers with, and the translation of errors into them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from tickwork.model.validation import MOST_ERRORS
 MEDIA = "application/problem+json"
 TYPES_PATH = "/docs/problems"
 TRY_AGAIN = {"retry-after": "2"}  # seconds
-_UNAVAILABLE_DETAIL = "the server cannot use its database just now"  # which and why is for its log
+_UNAVAILABLE_DETAIL = "the server cannot use its database just now"  # the details are for the log only
 _log = structlog.get_logger()
 
 
@@ -50,8 +50,8 @@ BROKEN_HEAD = ProblemType(
     "broken-head",
     400,
     "The head of the request cannot be read",
-    "The request is not HTTP, or its head can be understood in two ways: it has no `Host`, or a header twice that may "
-    "stand there once.",
+    "The request is not HTTP, or its head is ambiguous: it has no `Host`, or repeats a header that may appear only "
+    "once.",
 )
 UNAUTHENTICATED = ProblemType(
     "unauthenticated",
@@ -69,47 +69,47 @@ NOT_ALLOWED = ProblemType(
 NOT_FOUND = ProblemType(
     "not-found",
     404,
-    "There is no such thing",
-    "Nothing of that id or path exists for the tenant of this key.",
+    "Not found",
+    "Nothing with that id or path exists for the tenant of this key.",
 )
 WRONG_METHOD = ProblemType(
     "wrong-method",
     405,
-    "This path takes other methods",
+    "This path does not take that method",
     "The `Allow` header lists the methods that this path takes.",
 )
 TIMED_OUT = ProblemType(
     "request-timeout",
     408,
-    "The request did not come in time",
-    "A head has 20 seconds. A body has as long, and a second more for every 16 KiB.",
+    "The request did not arrive in time",
+    "The head must arrive within 20 seconds. The body has another 20 seconds, and one more for every 16 KiB.",
 )
 CONFLICT = ProblemType(
     "conflict",
     409,
     "The current state does not allow this",
-    "What the request needs is not so: a job of that key exists, or it has ended, or the first request with "
-    "this `Idempotency-Key` is still being worked on. In the last case there is a `Retry-After` header.",
+    "For example, a job with that key exists, the job has ended, or the first request with this `Idempotency-Key` "
+    "is still in progress. In the last case there is a `Retry-After` header.",
 )
 STALE_ATTEMPT = ProblemType(
     "stale-attempt",
     409,
     "The attempt is not yours",
-    "The attempt has ended, was cancelled, or was given to another worker after yours was not heard of. Drop it: "
+    "The attempt has ended, was cancelled, or was given to another worker after the lease of yours expired. Drop it: "
     "repeating the report changes nothing.",
 )
 LEASE_GONE = ProblemType(
     "lease-gone",
     410,
     "The lease of the worker is gone",
-    "The worker was not heard of for longer than its lease, and what it held was given to others. Stop all of it and "
+    "The worker sent no heartbeat within its lease, and its attempts were given to others. Stop all of them and "
     "register again.",
 )
 STALE = ProblemType(
     "stale-version",
     412,
     "It was changed since you read it",
-    "`If-Match` names another version than the present one. Read the job again and repeat the change "
+    "`If-Match` does not name the current version. Read the job again and repeat the change "
     "with the new `ETag`.",
 )
 TOO_LARGE = ProblemType(
@@ -117,12 +117,12 @@ TOO_LARGE = ProblemType(
     413,
     "The body is too large",
     "A request may hold 1 MiB and 50,000 values; a batch of jobs 32 MiB and 250,000 values, each of its jobs as much "
-    "as a request. Put large data elsewhere, its address in the payload.",
+    "as a request. Store large data elsewhere and put its address in the payload.",
 )
 WRONG_MEDIA = ProblemType(
     "unsupported-media-type",
     415,
-    "The body is of a kind that is not read here",
+    "The media type of the body is not supported",
     "Send JSON with `Content-Type: application/json`, not compressed. "
     "A batch may also be `application/x-ndjson`, a patch `application/merge-patch+json`.",
 )
@@ -130,26 +130,26 @@ INVALID = ProblemType(
     "invalid-request",
     422,
     "The request is not valid",
-    "`errors` names every bad field with its path, what is wrong, and a hint what would be right.",
+    "`errors` names every bad field with its path, what is wrong, and a hint.",
 )
 KEY_REUSED = ProblemType(
     "idempotency-key-reused",
     422,
     "The idempotency key belongs to another request",
-    "The same `Idempotency-Key` came with another method, path or body before. Each request needs its own.",
+    "The same `Idempotency-Key` was used with another method, path or body. Each request needs its own.",
 )
 QUEUE_FULL = ProblemType(
     "queue-full",
     429,
     "The queue is full",
-    "As many executions wait in the queue as its `max_backlog` lets in. Nothing was created. Repeat the request "
-    "after `Retry-After` seconds.",
+    "The number of executions that wait in the queue has reached its `max_backlog`. Nothing was created. Repeat the "
+    "request after `Retry-After` seconds.",
 )
 HEAD_TOO_LARGE = ProblemType(
     "head-too-large",
     431,
     "The head of the request is too large",
-    "The address and the headers of a request may have 64 KiB in all, in 100 headers.",
+    "The address and the headers of a request may take 64 KiB in all, in at most 100 headers.",
 )
 INTERNAL = ProblemType(
     "internal-error",
@@ -161,15 +161,14 @@ UNAVAILABLE = ProblemType(
     "unavailable",
     503,
     "The server cannot answer just now",
-    "The database cannot be reached, or cannot store anything, for the moment, or too many large requests came at "
-    "once. Repeat the request after `Retry-After` seconds; with the same `Idempotency-Key` it takes effect once, "
-    "whether or not it did the first time.",
+    "The database cannot be reached or cannot store anything at the moment, or too many large requests came at "
+    "once. Repeat the request after `Retry-After` seconds; with the same `Idempotency-Key` it takes effect only once.",
 )
 TOO_MANY_CONNECTIONS = ProblemType(
     "too-many-connections",
     503,
     "The server has no connection to spare",
-    "As many connections are open as `max_connections` lets in, and each of them is at work. Repeat the request after "
+    "`max_connections` connections are open, and all of them are busy. Repeat the request after "
     "`Retry-After` seconds.",
 )
 
@@ -199,7 +198,7 @@ PROBLEM_TYPES = (
 
 _KINDS: dict[type[Exception], ProblemType] = {
     NotFound: NOT_FOUND,
-    Stale: STALE,  # before the Conflict that it is, too
+    Stale: STALE,  # before Conflict, which is its base class
     StaleAttempt: STALE_ATTEMPT,
     LeaseGone: LEASE_GONE,
     Conflict: CONFLICT,
@@ -227,7 +226,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Refusal(Exception):
-    """Stops the work on a request and becomes its answer."""
+    """Ends the work on a request and becomes its response."""
 
     def __init__(
         self,
@@ -252,7 +251,7 @@ class Refusal(Exception):
 
 
 def refusal_for(error: Exception, request_id: str, **place: str) -> Refusal:
-    """The answer to an error. Of one that nobody foresaw, the client gets only the name it has in the log."""
+    """The response to an error. An unexpected one is logged, and the client gets only the request id to find it by."""
     refusal = _foreseen(error)
     if refusal is None:
         _log.error("request failed", request_id=request_id, **place, exc_info=error)

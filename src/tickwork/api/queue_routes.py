@@ -1,4 +1,4 @@
-"""/queues: what waits where, and how much may go on at once."""
+"""/queues: list queues with their depth, set their limits, pause and resume them."""
 
 from tickwork.api.problem import CONFLICT
 from tickwork.api.reply import Reply, json_reply
@@ -10,34 +10,34 @@ from tickwork.model.queue import QueueSettings, QueueView
 
 
 async def list_queues(call: Call[PageQuery, None]) -> Reply:
-    """List queues by name, with what waits in each and its limits."""
+    """List queues by name, with their depth and limits."""
     return json_reply(await call.node.queues.list(call.tenant_id, call.query.limit, call.query.cursor))
 
 
 async def get_queue(call: Call[NoQuery, None]) -> Reply:
-    """Look at a queue."""
+    """Show a queue."""
     return json_reply(await call.node.queues.get(call.tenant_id, call.path["name"]))
 
 
 async def set_queue(call: Call[NoQuery, QueueSettings]) -> Reply:
-    """Set the limits of a queue, all of them.
+    """Set all limits of a queue.
 
-    What is not named is not limited any more. A queue may be set before the first job names it; whether it is
-    paused stays as it is.
+    A limit that is left out is removed. Limits may be set before the first job names the queue; a paused queue stays
+    paused.
     """
     return json_reply(await call.node.queues.set(call.tenant_id, call.path["name"], call.body))
 
 
 async def pause_queue(call: Call[NoQuery, None]) -> Reply:
-    """Hold a queue until it is resumed: nothing more of it is handed to workers.
+    """Pause a queue until it is resumed: no more of its executions are given to workers.
 
-    What workers hold goes on. They are handed work up to 250 ms ahead of its time: that may still start.
+    Executions that workers already have continue. Workers get executions up to 250 ms early: those may still start.
     """
     return json_reply(await call.node.queues.pause(call.tenant_id, call.path["name"]))
 
 
 async def resume_queue(call: Call[NoQuery, None]) -> Reply:
-    """Let a held queue go on."""
+    """Resume a paused queue."""
     return json_reply(await call.node.queues.resume(call.tenant_id, call.path["name"]))
 
 

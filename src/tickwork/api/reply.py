@@ -1,4 +1,4 @@
-"""An answer as a value."""
+"""A response as a value, and how it is sent."""
 
 from collections.abc import AsyncGenerator
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Reply(NamedTuple):
     status: int
     body: bytes
     headers: Headers  # names in lower case
-    remembered: bytes | None = None  # the body to keep for replays, when it must differ from the one sent
+    remembered: bytes | None = None  # the body to store for replays, if it must differ from the one sent
     stream: AsyncGenerator[bytes, None] | None = None  # instead of the body
 
 
@@ -26,7 +26,7 @@ def json_reply(value: object, status: int = 200, headers: Headers | None = None)
 
 
 def head(reply: Reply, request_id: str) -> Message:
-    """API answers are for the caller alone and for now; a reply that may be kept says so itself."""
+    """Responses are not cached unless they say otherwise."""
     headers = {
         "cache-control": "no-store",
         **reply.headers,

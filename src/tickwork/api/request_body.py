@@ -1,7 +1,8 @@
-"""How many values a JSON text holds and how deep they are nested, told from its bytes: a few bytes can become
-objects that take a hundred times as much, so this is asked before anything is made of them.
+"""Reads the body of a request: its size and media type, then its JSON.
 
-All is done on slices, by calls that take a millisecond or so each: other threads run in between.
+A few bytes of JSON can become objects that take a hundred times as much memory. The number of values and their depth
+are therefore counted on the bytes, before anything is decoded. Counting works on slices, in calls of about a
+millisecond, so that other threads can run in between.
 """
 
 import re
@@ -39,10 +40,10 @@ class TooManyValues(Exception):
 
 
 def nests_deeper(text: Text, deepest: int, most_values: int) -> bool:
-    """Whether it is nested deeper than that; TooManyValues if it holds more than so many.
+    """Whether the text nests deeper than `deepest`. Raises TooManyValues if it holds more than `most_values`.
 
-    Commas and opening brackets count as values: there are never more. What stands between quotes counts for nothing.
-    Of a text that is not JSON the part before the mistake is told right, and nobody makes anything of the rest."""
+    Each comma and opening bracket counts as a value, so the count is never too low. Quoted text does not count. For
+    text that is not JSON the answer holds up to the mistake; the rest is never decoded."""
     if _seems_harmless(text, most_values, deepest):
         return False
     values = 0
@@ -56,7 +57,7 @@ def nests_deeper(text: Text, deepest: int, most_values: int) -> bool:
 
 
 def _seems_harmless(text: Text, most_values: int, deepest: int) -> bool:
-    """Seen at a glance, with what stands in quotes counted too."""
+    """A quick check of short texts that counts quoted text, too."""
     if len(text) > _GLANCE:
         return False
     structure = text.translate(ALL_ONE_KIND, _NO_STRUCTURE)
@@ -64,7 +65,7 @@ def _seems_harmless(text: Text, most_values: int, deepest: int) -> bool:
 
 
 def _structure(text: Text) -> Iterator[bytes]:
-    """The commas and brackets outside of quotes, slice by slice."""
+    """The commas and brackets outside quotes, slice by slice."""
     in_quotes = False
     for piece in _slices(text):
         parts = piece.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
@@ -73,7 +74,7 @@ def _structure(text: Text) -> Iterator[bytes]:
 
 
 def _slices(text: Text) -> Iterator[bytes]:
-    """None ends between a backslash and what it escapes."""
+    """No slice ends between a backslash and the character that it escapes."""
     start = 0
     while start < len(text):
         end = start + _SLICE
@@ -95,11 +96,11 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 class Gone(Exception):
-    """The client went away before its request was complete."""
+    """The client disconnected before its request was complete."""
 
 
 async def read_body(receive: Receive, headers: RawHeaders, limit: int) -> Text:
-    """The whole body; a larger one is refused unread."""
+    """The whole body. A body over the limit is refused unread."""
     if declared_size(headers, 0) > limit:
         raise _too_large(limit)
     chunk, more = await _next_chunk(receive)
@@ -141,7 +142,7 @@ def check_media(headers: RawHeaders, allowed: Collection[str]) -> None:
 
 
 def decode(body: Text, decoder: msgspec.json.Decoder[Body], line: int = 1) -> Body:
-    """The body as the decoder's struct. Its text starts on the given line of what the client sent."""
+    """The body as the decoder's struct. `line` is where it starts in what the client sent."""
     storable = is_storable(body, DEEPEST, MOST_VALUES)
     try:
         value = decoder.decode(body)
@@ -163,7 +164,7 @@ def decode_any(body: Text, line: int = 1) -> Any:
 
 def broken(body: Text, error: Exception, line: int = 1) -> Refusal:
     if isinstance(error, msgspec.ValidationError):
-        return Refusal(BROKEN_BODY, "a number is out of range")  # where, the decoder does not tell
+        return Refusal(BROKEN_BODY, "a number is out of range")  # the decoder does not say where
     what, at = _mistake(body, error)
     row = line + body.count(b"\n", 0, at)
     column = at - body.rfind(b"\n", 0, at)
@@ -194,7 +195,7 @@ def _first_byte_that_is_not_utf8(body: Text) -> int:
 
 
 def is_storable(body: Text, deepest: int, most_values: int) -> bool:
-    """Whether all that it says can be kept; 413 if it says too much to look into."""
+    """Whether everything in the body can be stored; a Refusal (413) if it holds too many values."""
     try:
         return not nests_deeper(body, deepest, most_values) and ESCAPED_NUL not in body
     except TooManyValues:
@@ -202,7 +203,7 @@ def is_storable(body: Text, deepest: int, most_values: int) -> bool:
 
 
 def _unstorable(value: object) -> Iterator[FieldError]:
-    """What JSON can say but is not kept: PostgreSQL has no NUL in text, and depth has its limit."""
+    """What JSON allows but is not stored: PostgreSQL has no NUL in text, and depth is limited."""
     fields = value.items() if isinstance(value, dict) else [("", value)]
     for name, item in fields:
         if is_deeper(item, DEEPEST - 1):

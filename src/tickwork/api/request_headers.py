@@ -1,4 +1,4 @@
-"""The headers of a request, when they can be understood in one way only."""
+"""Refuses requests whose headers are ambiguous."""
 
 from collections.abc import Mapping
 
@@ -24,10 +24,10 @@ _ONLY_ONCE = frozenset(
 
 
 def check_headers(scope: Scope, headers: RawHeaders) -> None:
-    """Those in front of us may have read the other one of two."""
+    """A proxy may have acted on the other one of two equal headers."""
     if b"host" not in headers and scope["http_version"] != "1.0":
         raise Refusal(BROKEN_HEAD, "send the header Host")
     if len(headers) < len(scope["headers"]):
         names = [name for name, _ in scope["headers"] if name in _ONLY_ONCE]
         if doubled := next((name for name in names if names.count(name) > 1), None):
-            raise Refusal(BROKEN_HEAD, f"the header {doubled.decode('ascii').title()} stands there twice")
+            raise Refusal(BROKEN_HEAD, f"the header {doubled.decode('ascii').title()} is sent twice")

@@ -1,4 +1,4 @@
-"""The name of a request in answers and logs: the client's own, or a new one."""
+"""The id of a request in responses and logs: the one that the client sent, or a new one."""
 
 import re
 from secrets import token_hex

@@ -1,4 +1,4 @@
-"""The query of a request as a struct: unknown and doubled names are mistakes, not noise."""
+"""Parses the query of a request into a struct. Unknown and repeated names are errors."""
 
 import re
 from functools import cache
@@ -69,7 +69,7 @@ def _doubled(pairs: list[tuple[str, str]], values: dict[str, Any]) -> list[Field
 
 @cache
 def _integers(struct: type[msgspec.Struct]) -> frozenset[str]:
-    """Everything in a query is text; these fields are numbers."""
+    """The fields to convert from text to a number."""
     fields = structs.fields(struct)
     return frozenset(field.encode_name for field in fields if _is_integer(inspect.type_info(field.type)))
 

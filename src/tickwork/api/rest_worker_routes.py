@@ -1,4 +1,4 @@
-"""/executions/{id}/start, /progress, /complete, /fail: what workers that speak plain REST say of their attempts."""
+"""/executions/{id}/start, /progress, /complete, /fail: how REST workers report on their attempts."""
 
 from tickwork.api.problem import STALE_ATTEMPT
 from tickwork.api.reply import Reply, json_reply
@@ -15,14 +15,14 @@ from tickwork.model.rest_worker import (
 
 
 async def start_execution(call: Call[NoQuery, StartReport]) -> Reply:
-    """Say that an attempt has begun. Until then a claim gives it again."""
+    """Report that an attempt has started. Until then, claiming returns it again."""
     return json_reply(await call.node.reports.start(call.caller, *call.id(parse_execution_id), call.body))
 
 
 async def report_progress(call: Call[NoQuery, ProgressReport]) -> Reply:
-    """Say how far an attempt has come, and what it logged.
+    """Report the progress of an attempt and what it logged.
 
-    Lines are numbered within their attempt, from `first_line` on, so that one that comes again is kept once.
+    Lines are numbered within their attempt, beginning with `first_line`, so that repeated lines are stored once.
     """
     return json_reply(await call.node.reports.progress(call.caller, *call.id(parse_execution_id), call.body))
 
@@ -33,7 +33,7 @@ async def complete_execution(call: Call[NoQuery, CompleteReport]) -> Reply:
 
 
 async def fail_execution(call: Call[NoQuery, FailReport]) -> Reply:
-    """Report that an attempt failed. There will be another, unless `retry` is false or all are used up."""
+    """Report that an attempt failed. It is retried unless `retry` is false or all attempts are used up."""
     return json_reply(await call.node.reports.fail(call.caller, *call.id(parse_execution_id), call.body))
 
 

@@ -1,5 +1,5 @@
-"""One line of the API: what is asked, who may ask, what comes back. Routing and the OpenAPI document are
-both made from these, so they cannot differ."""
+"""A route of the API: its path, scope, query, body and response. Routing and the OpenAPI document are both made from
+the routes, so they cannot differ."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,7 +20,7 @@ Query = TypeVar("Query")
 Body = TypeVar("Body")
 Number = TypeVar("Number")
 
-SENT_SLASH = "\ue000"  # stands in a path for %2F
+SENT_SLASH = "\ue000"  # replaces %2F in a path
 _VERSION = re.compile(rb'"(\d{1,18})"')
 
 
@@ -37,7 +37,7 @@ class Call(NamedTuple, Generic[Query, Body]):
         return self.caller.tenant_id
 
     def id(self, parse: Callable[[str], Number]) -> Number:
-        """The id in the path. A thing that cannot be named is a thing that does not exist."""
+        """The id in the path. A malformed id is a 404."""
         try:
             return parse(self.path["id"])
         except BadId as error:
@@ -51,7 +51,7 @@ class Call(NamedTuple, Generic[Query, Body]):
         return await self.node.jobs.find(self.tenant_id, key)
 
     async def job_in(self, name: str | None) -> int | None:
-        """The job that a field or filter called `job` names, if it does."""
+        """The job that a field or filter named `job` refers to, if given."""
         key = job_key(name or "")
         if name is None or key is None:
             return parse_job_id(name) if name else None
@@ -61,7 +61,7 @@ class Call(NamedTuple, Generic[Query, Body]):
             raise Invalid.field("job", f"no job has the key {key!r}") from None
 
     def if_match(self) -> int | None:
-        """The version that the change is meant for; None when any will do."""
+        """The version in If-Match; None if any version will do."""
         header = self.headers.get(b"if-match", b"*").strip()
         if header == b"*":
             return None
@@ -82,14 +82,14 @@ class Finish(Protocol):
 
 
 class Content(NamedTuple):
-    """The body that a request has, and how to read it."""
+    """The body of a request, and how to read it."""
 
     type: Any  # as the OpenAPI document shows it
     read: Callable[[Text, str], Any]  # from the bytes and their media type
     media: tuple[str, ...] = (JSON,)
     limit: int = LIMIT_DEFAULT
     example: Any = None
-    default: Any = None  # what no body means; None: there must be one
+    default: Any = None  # the value of an empty body; None: a body is required
 
 
 def json_content(
@@ -113,16 +113,12 @@ class Route(NamedTuple):
     scope: Scope | None  # None: answers without a key
     response: Any  # a type, or None for what is not JSON
     status: int = 200
-    query: type[msgspec.Struct] | None = NoQuery  # None: whatever is there is ignored
+    query: type[msgspec.Struct] | None = NoQuery  # None: the query is ignored
     body: Content | None = None
-    problems: tuple[ProblemType, ...] = ()  # beyond those that follow from the rest
-    also: tuple[tuple[int, Any], ...] = ()  # other answers that are no problem, by their status
+    problems: tuple[ProblemType, ...] = ()  # in addition to those that every such route has
+    also: tuple[tuple[int, Any], ...] = ()  # other successful responses, by status
     media: str = JSON
-    also_media: tuple[str, ...] = ()  # in which the same is given when asked for
-    waits: bool = False  # for long: the work on it ends when the client goes away
-    finish: Finish | None = (
-        None  # what is left of the answer when the work is done and committed, if the query asks to wait
-    )
-    keeps_answer: bool = (
-        True  # of a POST with an Idempotency-Key; one that is safe to repeat as it is needs no such
-    )
+    also_media: tuple[str, ...] = ()  # alternatives that a client may ask for
+    waits: bool = False  # may take long: the work ends when the client disconnects
+    finish: Finish | None = None  # completes the response after the commit, if the query asks to wait
+    keeps_answer: bool = True  # for Idempotency-Key; False for a POST that is safe to repeat anyway

@@ -1,4 +1,4 @@
-"""/schedules: what a schedule means, before anything is created."""
+"""/schedules/preview: what a schedule means, before a job is created."""
 
 from typing import Annotated, Any
 
@@ -23,7 +23,7 @@ class PreviewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 async def preview_schedule(call: Call[NoQuery, PreviewRequest]) -> Reply:
-    """Explain a schedule: its canonical form, in words, and the next due times."""
+    """Explain a schedule: its canonical form, its meaning in words, and the next due times."""
     asked = call.body
     preview = await call.node.preview(
         asked.schedule, asked.timezone, asked.after, asked.count, asked.viewer_timezone

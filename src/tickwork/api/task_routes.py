@@ -1,4 +1,4 @@
-"""/tasks: what can be run."""
+"""/tasks: the tasks that workers offer."""
 
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call, NoQuery, Route
@@ -8,7 +8,7 @@ from tickwork.model.worker import TaskView
 
 
 async def list_tasks(call: Call[NoQuery, None]) -> Reply:
-    """List the tasks with their parameters, and the workers that offer them."""
+    """List tasks with their parameters and the workers that offer them."""
     return json_reply(Page(await call.node.tasks.list(call.tenant_id)))
 
 

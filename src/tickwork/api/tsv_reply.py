@@ -1,4 +1,4 @@
-"""Answers as lines of words with tabs between them, for clients that have no JSON: a shell reads them as they are."""
+"""Responses as tab-separated values, for shell scripts that have no JSON parser."""
 
 import re
 from collections.abc import Iterable

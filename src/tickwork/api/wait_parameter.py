@@ -1,4 +1,5 @@
-"""Answers that take a while: nobody goes on working for a client that is gone."""
+"""The query parameter `wait`: the response comes when an execution has ended, and the work stops if the client
+disconnects first."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -54,7 +55,7 @@ class _Created(msgspec.Struct, frozen=True):
 
 
 def check_wait(query: WaitQuery) -> None:
-    """Before anything is done: a wait that makes no sense must not leave a job behind."""
+    """Called before anything is done: an invalid wait must not leave a job behind."""
     seconds_of(query)
 
 
@@ -64,18 +65,18 @@ def seconds_of(query: WaitQuery) -> float:
     except ValueError as error:
         raise Invalid.field("wait", str(error)) from None
     if seconds > LONGEST_WAIT:
-        raise Invalid.field("wait", f"is {LONGEST_WAIT:g} s at most", "ask again when it is over")
+        raise Invalid.field("wait", f"is {LONGEST_WAIT:g} s at most", "ask again afterwards")
     return seconds
 
 
 async def with_its_end(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
-    """The answer about an execution, given later."""
+    """The response about an execution, once it has ended."""
     execution = await ended(call, *parse_execution_id(_read(reply).id))
     return reply if execution is None else reply._replace(body=json_reply(execution).body)
 
 
 async def with_its_execution(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
-    """The answer about a new job, with what became of its one execution."""
+    """The response about a new job, with its execution once that has ended."""
     name = _read(reply).execution_id
     execution = await ended(call, *parse_execution_id(name)) if name else None
     if execution is None:
@@ -85,13 +86,13 @@ async def with_its_execution(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
 
 
 async def ended(call: Call[WaitQuery, Any], job: int, scheduled_for: datetime) -> ExecutionView | None:
-    """None when nobody can say: what was done stands, and is answered."""
+    """None if the end cannot be awaited: the request itself has succeeded and is answered."""
     node, tenant_id, seconds = call.node, call.tenant_id, seconds_of(call.query)
     try:
         execution = await node.waiting.until_ended(tenant_id, job, scheduled_for, seconds)
         if execution is None or execution.status.ended:
             return execution
-        return await node.history.get(tenant_id, job, scheduled_for)  # which tells what blocks it, too
+        return await node.history.get(tenant_id, job, scheduled_for)  # this view also says what blocks it
     except Unavailable:
         return None
 

@@ -1,4 +1,4 @@
-"""/workers: who runs the work. Those that hold no connection come in here: they register, beat, claim and drain."""
+"""/workers: list and drain workers. REST workers register, send heartbeats and claim executions here."""
 
 from collections.abc import Iterator
 
@@ -28,14 +28,14 @@ async def list_workers(call: Call[PageQuery, None]) -> Reply:
 
 
 async def get_worker(call: Call[NoQuery, None]) -> Reply:
-    """Look at a worker."""
+    """Show a worker."""
     return json_reply(await call.node.workers.get(call.tenant_id, call.id(parse_worker_id)))
 
 
 async def register_worker(call: Call[NoQuery, WorkerRequest]) -> Reply:
-    """Register a worker that speaks plain REST.
+    """Register a REST worker.
 
-    As `text/tab-separated-values`: `worker`, its id, the seconds of its lease and between heartbeats.
+    As `text/tab-separated-values`: `worker`, its id, the lease in seconds, and the seconds between heartbeats.
     """
     worker = await call.node.rest_workers.register(call.caller, call.body)
     if wants_table(call.headers):
@@ -44,30 +44,30 @@ async def register_worker(call: Call[NoQuery, WorkerRequest]) -> Reply:
 
 
 async def heartbeat_worker(call: Call[NoQuery, None]) -> Reply:
-    """Renew the lease of a worker, and hear what it is to stop.
+    """Renew the lease of a worker, and learn which attempts it must stop.
 
-    What is to be stopped is told again until its end was reported, by `complete` or `fail`. As
-    `text/tab-separated-values`: `lease` and its seconds; `drain` when it is to; for each attempt to stop `stop`, the id
-    of the execution, the number of the attempt and the reason.
+    An attempt is listed until its end is reported with `complete` or `fail`. As `text/tab-separated-values`: `lease`
+    and its seconds; `drain` if the worker must drain; for each attempt to stop, `stop`, the id of the execution, the
+    number of the attempt and the reason.
     """
     beat = await call.node.rest_workers.heartbeat(call.caller, call.id(parse_worker_id))
     return table_reply(_beat_lines(beat)) if wants_table(call.headers) else json_reply(beat)
 
 
 async def claim_executions(call: Call[NoQuery, ClaimRequest]) -> Reply:
-    """Claim work for a worker, waiting for it up to `wait` seconds.
+    """Claim executions for a worker, waiting up to `wait` seconds for them.
 
-    What the worker holds and has not said to have begun comes first, so that a claim whose answer was lost is simply
-    made again; new work only when there is none of that. A waiting claim keeps the lease. As
-    `text/tab-separated-values`: `drain` when it is to; for each execution `run`, its id, the number of the attempt, the
-    task, the timeout in seconds, what it was scheduled for, its deadline and the payload as JSON.
+    Attempts that the worker holds but has not reported as started are returned first, so that a claim whose answer was
+    lost can simply be repeated; new ones only if there are none of those. A waiting claim keeps the lease. As
+    `text/tab-separated-values`: `drain` if the worker must drain; for each execution, `run`, its id, the number of the
+    attempt, the task, the timeout in seconds, the scheduled time, the deadline and the payload as JSON.
     """
     work = await call.node.rest_workers.claim(call.caller, call.id(parse_worker_id), call.body)
     return table_reply(_work_lines(work)) if wants_table(call.headers) else json_reply(work)
 
 
 async def drain_worker(call: Call[NoQuery, None]) -> Reply:
-    """Let a worker take nothing new: it finishes what it holds and leaves."""
+    """Drain a worker: it takes no new executions, finishes those that it holds, and leaves."""
     return json_reply(await call.node.workers.drain(call.caller, call.id(parse_worker_id)))
 
 

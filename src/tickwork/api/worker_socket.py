@@ -1,4 +1,4 @@
-"""/workers/connect: a worker's WebSocket, handed to the gateway."""
+"""/workers/connect: accepts the WebSocket of a worker and hands it to the gateway."""
 
 from contextlib import suppress
 
@@ -24,7 +24,7 @@ _log = structlog.get_logger("tickwork.gateway")
 
 
 class Connector:
-    """An ASGI app for the WebSockets of workers."""
+    """The ASGI app for the WebSockets of workers."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -59,9 +59,9 @@ class Connector:
             await self._node.gateway.attend(caller, socket)
             await socket.close(_ENDED, "")
         except ConnectionError:
-            pass  # the worker is gone, and knows it
+            pass  # the worker has disconnected
         except Unavailable:
-            await socket.close(_TRY_LATER, "the server cannot work just now")
+            await socket.close(_TRY_LATER, "the server is not available at the moment")
         except TickworkError as error:
             await socket.close(_REFUSED, str(error))
         except Exception:  # noqa: BLE001 (likewise)
@@ -70,7 +70,7 @@ class Connector:
 
 
 class WorkerSocket:
-    """A WebSocket as the gateway knows it: whole binary messages, then None."""
+    """A WebSocket as the gateway uses it: whole binary messages, then None."""
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
@@ -94,7 +94,7 @@ class WorkerSocket:
             raise ConnectionResetError("the worker is gone") from None
 
     async def close(self, code: int, reason: str) -> None:
-        """Does nothing when either side has closed already."""
+        """Does nothing if either side has closed already."""
         states = (self._socket.client_state, self._socket.application_state)
         if states == (WebSocketState.CONNECTED, WebSocketState.CONNECTED):
             with suppress(WebSocketDisconnect):
