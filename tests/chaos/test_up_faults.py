@@ -188,9 +188,7 @@ async def test_a_worker_that_dies_is_replaced(up: Up) -> None:
     await first.start()
     (worker,) = [child for child in psutil.Process(first.pid).children() if "worker" in child.cmdline()]
     worker.kill()
-    await eventually(
-        lambda: "with signal 9; another takes its place" in first.log, within=10, what="the notice"
-    )
+    await eventually(lambda: "with signal 9; starting another" in first.log, within=10, what="the notice")
     await _completes_a_job(up)
     assert await first.stop() == 0
 

@@ -76,7 +76,7 @@ def test_beside_a_server_that_runs_and_after_it_has_stopped(up, folder):
     ("words", "told"),
     [
         (["--offline", "--data-dir", "nowhere"], "there is no database in"),
-        (["--offline", "--server", "http://127.0.0.1:1"], "--offline asks no server"),
+        (["--offline", "--server", "http://127.0.0.1:1"], "--offline uses no server"),
         (["--data-dir", "nowhere"], "--database-url and --data-dir go with --offline"),
         (["--offline", "--tenant", "NO", "--database-url", "URL"], "lower-case letters"),
     ],

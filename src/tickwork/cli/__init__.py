@@ -1,4 +1,4 @@
-"""`tickwork`: one command group per file, each imported only when it is used."""
+"""The `tickwork` command. Each subcommand is a file NAME_command.py, imported only when it is used."""
 
 import os
 from importlib import import_module
@@ -8,31 +8,31 @@ import click
 
 from tickwork.cli.exit_codes import explained
 
-_COMMANDS = {  # cli/NAME_command.py holds it; its own --help begins with the same sentence
-    "up": "Run everything here: PostgreSQL, a server and a worker.",
+_COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
+    "up": "Run PostgreSQL, a server and a worker, all in one.",
     "server": "Run a server on your own PostgreSQL.",
-    "worker": "Run a worker; list the workers of a server.",
-    "status": "See on one screen how things stand.",
-    "top": "Watch what goes on, on the whole screen.",
-    "job": "Create, look at and steer jobs.",
-    "task": "See which tasks workers offer, and what each takes.",
-    "execution": "Look at what ran, runs and waits.",
-    "dead-letter": "Look at what failed for good; run it again or set it aside.",
-    "queue": "See what waits in queues; limit, pause and resume them.",
-    "breaker": "See which destinations of HTTP jobs fail, and call them again.",
-    "preview": "Say what a schedule means and when it is due.",
-    "outbox": "Effects and jobs of your own transactions: the outbox in your database.",
+    "worker": "Run a worker; list and drain workers.",
+    "status": "Show the state of the system on one screen.",
+    "top": "Show the state of the system live, on the full screen.",
+    "job": "Create, inspect and control jobs.",
+    "task": "List the tasks that workers offer, with their parameters.",
+    "execution": "Inspect, cancel and retry executions.",
+    "dead-letter": "Inspect, redrive and discard executions that failed for good.",
+    "queue": "Inspect, limit, pause and resume queues.",
+    "breaker": "Inspect and reset the circuit breakers of HTTP destinations.",
+    "preview": "Show what a schedule means and when it is due.",
+    "outbox": "Manage the outbox in your own database.",
     "key": "Create, list and revoke API keys.",
-    "db": "Upgrade the database, see where it stands, back it up and restore it.",
-    "config": "See the settings and where each comes from.",
-    "doctor": "Check that everything is in order.",
+    "db": "Upgrade, check, back up and restore the database.",
+    "config": "Show the settings and their sources.",
+    "doctor": "Check the installation, and say how to fix it.",
     "bench": "Measure Tickwork on this machine.",
 }
 _COMPLETION = 'Completion: eval "$(_TICKWORK_COMPLETE=bash_source tickwork)", or zsh_source, or fish_source.'
 
 
 class LateGroup(click.Group):
-    """Knows its commands by name and summary, and imports one only to run it: --help stays quick."""
+    """Knows its commands by name and summary, and imports one only to run it, so that --help stays fast."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -56,6 +56,6 @@ class LateGroup(click.Group):
 @click.version_option(message="tickwork %(version)s", package_name="tickwork")
 @click.pass_context
 def main(ctx: click.Context) -> None:
-    """Tickwork runs jobs on time, once per due time, and keeps the record."""
+    """Tickwork runs jobs on time, once per due time, and keeps their history."""
     if os.environ.get("NO_COLOR"):
         ctx.color = False

@@ -1,4 +1,4 @@
-"""Run a job for due times of the past: the part of `tickwork job` about backfills."""
+"""`tickwork job backfill`, `backfills` and `cancel-backfill`: run a job for due times in the past."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -59,7 +59,9 @@ _PLAN_FIELDS: Columns[BackfillPlan] = {
     help="The first due time: 2026-01-31T09:00, or 7d (ago).",
 )
 @click.option("--to", type=past, required=True, metavar="TIME|AGE", help="The last due time.")
-@click.option("--order", type=click.Choice(get_args(Order)), default="oldest", help="Which to run first.")
+@click.option(
+    "--order", type=click.Choice(get_args(Order)), default="oldest", help="Which due times to run first."
+)
 @click.option(
     "--max-active",
     type=click.IntRange(1, 1000),
@@ -72,12 +74,15 @@ _PLAN_FIELDS: Columns[BackfillPlan] = {
     type=click.Choice(get_args(Policy)),
     default="missing",
     show_default=True,
-    help="Only what was never run, or also what failed or was skipped.",
+    help="Run only due times without an execution, or also those that failed or were skipped.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be run.")
-@click.option("--wait", is_flag=True, help="Wait for the end, with a progress bar.")
+@click.option("--dry-run", is_flag=True, help="Only show what would run.")
+@click.option("--wait", is_flag=True, help="Wait until the backfill ends, with a progress bar.")
 @click.option(
-    "--wait-timeout", type=duration, metavar="DURATION", help="Give up waiting, with exit code 124."
+    "--wait-timeout",
+    type=duration,
+    metavar="DURATION",
+    help="Stop waiting after this long, with exit code 124.",
 )
 @output_option
 @with_client
@@ -92,7 +97,7 @@ def backfill(
     output: str,
     **options: Any,
 ) -> None:
-    """Run a job for due times of the past.
+    """Run a job for due times in the past.
 
     \b
     tickwork job backfill j2 --from 2026-01-01T00:00Z --to 2026-02-01T00:00Z --dry-run
@@ -115,7 +120,7 @@ def backfill(
 @output_option
 @with_client
 def backfills(client: Client, job_id: str, output: str, **page: Any) -> None:
-    """The backfills of a job, newest first."""
+    """List the backfills of a job, newest first."""
     show_page(client.list_backfills(job_id, **page), _COLUMNS, output)
 
 
@@ -124,13 +129,13 @@ def backfills(client: Client, job_id: str, output: str, **page: Any) -> None:
 @output_option
 @with_client
 def cancel_backfill(client: Client, backfill_id: str, output: str) -> None:
-    """End a backfill: nothing more of it starts, what runs goes on."""
+    """Cancel a backfill: nothing more of it starts, running executions go on."""
     show_item(client.cancel_backfill(backfill_id), _FIELDS, output)
 
 
 @contextmanager
 def _progress(started: BackfillView) -> Iterator[Callable[[BackfillView], None]]:
-    """A bar on stderr that follows the backfill; nothing where nobody looks."""
+    """A progress bar on stderr, if that is a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -145,7 +150,7 @@ def _progress(started: BackfillView) -> Iterator[Callable[[BackfillView], None]]
 
 
 def _finish_with(ended: BackfillView, output: str) -> None:
-    """The backfill on stdout if asked for, how it went on stderr and as the exit code."""
+    """Print the backfill on stdout if --output asks for it, the summary on stderr, and exit with the outcome."""
     if output != "table":
         show_item(ended, _FIELDS, output)
     say(f"{ended.id} {ended.status}: {ended.completed} of {ended.total} completed, {ended.failed} failed")

@@ -35,8 +35,8 @@ class _Scenarios(click.Group):
 def command() -> None:
     """Measure Tickwork on this machine.
 
-    Each scenario starts a PostgreSQL, servers and workers of its own, and prints one line when it is done. Set TMPDIR
-    to choose the disk.
+    Each scenario starts its own PostgreSQL, servers and workers, and prints one line at the end. Set TMPDIR to
+    choose the disk.
     """
 
 
@@ -59,16 +59,16 @@ def _command(chosen: Scenario) -> click.Command:
 
 def _common_options() -> list[click.Option]:
     return [
-        click.Option(["--quick"], is_flag=True, help="A small form of it, to see that it works."),
-        click.Option(["--runs"], type=click.IntRange(1), default=1, help="Do it so often; tell the median."),
+        click.Option(["--quick"], is_flag=True, help="Run a small version, to see that it works."),
+        click.Option(["--runs"], type=click.IntRange(1), default=1, help="How often to run it; prints the median."),
         click.Option(["--json", "as_json"], is_flag=True, help="Print one line of JSON."),
         click.Option(
             ["--out"], type=click.Path(path_type=Path), default="build/bench", show_default=True,
-            help="The folder for the plot, and for the figures with all details.",
+            help="The folder for the plot and the detailed figures.",
         ),
         click.Option(
             ["--postgres"], type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
-            help="Run on the PostgreSQL whose programs are there, with the settings it comes with.",
+            help="Use the PostgreSQL programs in this folder, with their default settings.",
         ),
     ]  # fmt: skip
 
@@ -116,7 +116,7 @@ def _measure(chosen: Scenario, plan: Plan, runs: int) -> Figure:
 
 
 def _cancel_when_told() -> None:
-    """SIGTERM, too, must leave no process behind."""
+    """SIGTERM must leave no process behind either."""
     task = asyncio.current_task()
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: task and task.cancel())

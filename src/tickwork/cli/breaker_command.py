@@ -1,4 +1,4 @@
-"""See which destinations of HTTP jobs fail, and call them again."""
+"""Inspect and reset the circuit breakers of HTTP destinations."""
 
 import click
 
@@ -22,7 +22,7 @@ _COLUMNS: Columns[BreakerView] = {
 
 @click.group()
 def command() -> None:
-    """See which destinations of HTTP jobs fail, and call them again."""
+    """Inspect and reset the circuit breakers of HTTP destinations."""
 
 
 @command.command("list")
@@ -30,7 +30,7 @@ def command() -> None:
 @output_option
 @with_client
 def list_(client: Client, output: str, watch: float | None) -> None:
-    """Destinations that have failed of late, with how many executions wait for them."""
+    """List destinations that failed recently, with the number of executions that wait for them."""
     show_list(client.list_breakers, _COLUMNS, output, watch)
 
 
@@ -39,5 +39,5 @@ def list_(client: Client, output: str, watch: float | None) -> None:
 @output_option
 @with_client
 def reset(client: Client, destination: str, output: str) -> None:
-    """Call a destination again at once, such as https://api.example.com."""
+    """Close the circuit breaker of a destination, such as https://api.example.com, at once."""
     show_item(client.reset_breaker(destination), _COLUMNS, output)

@@ -1,4 +1,4 @@
-"""See the settings and where each comes from."""
+"""Show the settings and their sources."""
 
 import click
 import msgspec
@@ -24,13 +24,13 @@ _COLUMNS: Columns[Setting] = {
 
 @click.group()
 def command() -> None:
-    """See the settings and where each comes from."""
+    """Show the settings and their sources."""
 
 
 @command.command()
 @output_option
 def show(output: str) -> None:
-    """Every setting with its value and source; secrets are masked."""
+    """Show every setting with its value and source; secrets are masked."""
     settings, sources = read_settings()
     items = [Setting(name, shown(name, getattr(settings, name)), source) for name, source in sources.items()]
     show_page(Page(items), _COLUMNS, output)

@@ -26,14 +26,14 @@ Result = TypeVar("Result")
 wait_option = click.option(
     "--wait-for-database",
     metavar="DURATION",
-    help="How long to wait for a database that is not there.  [default: 0s]",
+    help="How long to wait for a database that cannot be reached.  [default: 0s]",
 )
 _PAUSE = 1.0  # seconds between tries
 
 
 @contextmanager
 def as_refused() -> Iterator[None]:
-    """What PostgreSQL refuses, such as a wrong password, is an answer and no crash."""
+    """Turn an error of PostgreSQL, such as a wrong password, into a message instead of a traceback."""
     try:
         yield
     except asyncpg.PostgresError as error:
@@ -41,7 +41,7 @@ def as_refused() -> Iterator[None]:
 
 
 async def once_there(act: Callable[[], Awaitable[Result]], within: timedelta, stop: Stop) -> Result:
-    """Do it, again and again for so long while the database is not there. Each reason for waiting is told once."""
+    """Retry the action while the database cannot be reached, up to a time limit. Prints each reason once."""
     deadline, told = monotonic() + within.total_seconds(), ""
     while True:
         try:
@@ -64,7 +64,7 @@ def require_database(settings: Settings) -> str:
         raise Invalid.field(
             "database_url",
             "is not set",
-            "give --database-url or set TICKWORK_DATABASE_URL; only `tickwork up` has its own",
+            "give --database-url or set TICKWORK_DATABASE_URL; only `tickwork up` runs its own database",
         )
     return settings.database_url
 
@@ -78,11 +78,11 @@ class Finding(msgspec.Struct, frozen=True):
 
 _OLDEST_POSTGRES = 14
 _LARGEST_OFFSET = 0.5  # seconds
-# What a server should have, and what happens otherwise.
+# Settings that should be on, and the risk otherwise.
 _WANTED = {
     "fsync": "a power cut may destroy the database",
     "full_page_writes": "a power cut may destroy the database",
-    "synchronous_commit": "a crash may lose what was answered last",
+    "synchronous_commit": "a crash may lose the last commits",
     "autovacuum": "tables grow and slow down",
 }
 _ROOM = """
@@ -144,14 +144,14 @@ async def _server_settings(database: Database) -> list[Finding]:
 
 
 async def _session(database: Database) -> Finding:
-    """Whether what we set arrives."""
+    """Check that the session has the settings that Tickwork sets."""
     wanted = {**SETTINGS, **WORK.settings()}
     found = {name: await _setting(database, name) for name in wanted}
     wrong = [
         f"{name} = {found[name]}" for name, value in wanted.items() if found[name].lower() != value.lower()
     ]
     if wrong:
-        fix = "let the pooler pass on what is set at the beginning of a session or a transaction"
+        fix = "let the pooler pass on settings from the start of a session or a transaction"
         return Finding("fail", "session settings", f"not as set: {', '.join(wrong)}", fix)
     return Finding("ok", "session settings", f"as set: jit = {found['jit']} and {len(wanted) - 1} others")
 

@@ -1,4 +1,4 @@
-"""Upgrade the database, see where it stands, back it up and restore it."""
+"""Upgrade, check, back up and restore the database."""
 
 import asyncio
 import shlex
@@ -28,20 +28,20 @@ _FIELDS: Columns[dict[str, Any]] = {
 }
 _DATABASE_URL = click.option("--database-url", metavar="URL", help="postgresql://user:password@host/name")
 _DATA_DIR = click.option(
-    "--data-dir", metavar="FOLDER", help="The folder of `tickwork up`.  [default: .tickwork]"
+    "--data-dir", metavar="FOLDER", help="The data folder of `tickwork up`.  [default: .tickwork]"
 )
 
 
 @click.group()
 def command() -> None:
-    """Upgrade the database, see where it stands, back it up and restore it."""
+    """Upgrade, check, back up and restore the database."""
 
 
 @command.command("upgrade")
 @_DATABASE_URL
 @wait_option
 def upgrade_(**flags: object) -> None:
-    """Bring the database to the schema of this version. Safe to repeat, also on several nodes at once."""
+    """Upgrade the database to the schema of this version. Safe to repeat, even on several nodes at once."""
     for name in asyncio.run(_upgrade(_settings(**flags))):
         say(f"applied {name}")
     say("the database is up to date")
@@ -51,7 +51,7 @@ def upgrade_(**flags: object) -> None:
 @_DATABASE_URL
 @output_option
 def status_(database_url: str | None, output: str) -> None:
-    """Which schema the database has, and what is still to be applied."""
+    """Show the schema version of the database and the pending migrations."""
     with as_refused():
         url = require_database(_settings(database_url=database_url))
         show_item(asyncio.run(status(url))._asdict(), _FIELDS, output)
@@ -60,11 +60,11 @@ def status_(database_url: str | None, output: str) -> None:
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @_DATA_DIR
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 def backup(file: Path, data_dir: str | None, force: bool) -> None:
-    """Write the database of `tickwork up` and its admin key into one FILE, while it runs or not.
+    """Back up the database of `tickwork up` and its admin key to one FILE, whether it runs or not.
 
-    Whoever can read the file can do everything: keep it as you keep the key.
+    The file gives full access: protect it as you protect the key.
     """
     folder = _own_data("backup", data_dir)
     with as_refused():
@@ -77,18 +77,18 @@ def backup(file: Path, data_dir: str | None, force: bool) -> None:
             force=force,
             tell=say,
         )
-    say(f"{file} holds the database as it was at {made.created_at:%Y-%m-%d %H:%M:%S} UTC, and its admin key")
+    say(f"{file} has the database as of {made.created_at:%Y-%m-%d %H:%M:%S} UTC, and its admin key")
 
 
 @command.command("restore")
 @click.argument("file", type=click.Path(path_type=Path))
 @_DATA_DIR
 def restore_(file: Path, data_dir: str | None) -> None:
-    """Make a new data folder from a backup, whole or not at all."""
+    """Create a new data folder from a backup, completely or not at all."""
     folder = _own_data("restore", data_dir)
     with as_refused():
         made = restore(file, folder, KEY_FILE, migrations()[-1].number, tell=say)
-    say(f"{folder} is as it was at {made.created_at:%Y-%m-%d %H:%M:%S} UTC; go on with:")
+    say(f"{folder} has the database as of {made.created_at:%Y-%m-%d %H:%M:%S} UTC; start it with:")
     say(f"  tickwork up --data-dir {shlex.quote(str(folder))}")
 
 
@@ -98,7 +98,7 @@ def _own_data(verb: str, data_dir: str | None) -> Path:
         tool = {"backup": "pg_dump or pg_basebackup", "restore": "pg_restore"}[verb]
         raise Invalid.field(
             "database_url",
-            f"is set, and this command is for the database that `tickwork up` runs itself: use {tool} for your own",
+            f"is set, but this command is for the embedded database of `tickwork up`: use {tool} for your own",
             "or name a data folder with --data-dir",
         )
     return settings.data_dir
@@ -111,5 +111,5 @@ async def _upgrade(settings: Settings) -> list[str]:
 
 def _settings(**flags: object) -> Settings:
     settings, _ = read_settings(**flags)
-    configure_logs(settings.log_format, settings.log_level)  # not among what is printed
+    configure_logs(settings.log_format, settings.log_level)  # keep logs out of the output
     return settings

@@ -1,4 +1,4 @@
-"""Look at what failed for good; run it again or set it aside."""
+"""Inspect, redrive and discard executions that failed for good."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from tickwork.model.quantities import parse_rate
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_COUNTED = 500  # before somebody is asked whether to go on
+_COUNTED = 500  # at most, for the confirmation prompt
 
 
 def _why(letter: DeadLetterView) -> str | None:
@@ -41,7 +41,7 @@ _DISCARDED: Columns[Discarded] = {"discarded": lambda done: done.discarded}
 _FILTERS = (
     click.option("--task"),
     click.option("--queue"),
-    click.option("--job", metavar="JOB", help="Of this job: its id, or key:NAME."),
+    click.option("--job", metavar="JOB", help="Only of this job: its id, or key:NAME."),
     click.option("--error", metavar="TYPE", help="Such as ValueError, Http503, Timeout or WorkerLost."),
     click.option(
         "--since",
@@ -60,10 +60,10 @@ def _filters(command: Command) -> Command:
 
 
 def _choice(command: Command) -> Command:
-    """The ids of dead letters, or options that choose among them."""
+    """The ids of dead letters, or options that select them."""
     ids = click.argument("ids", nargs=-1, metavar="[ID]...")
-    every = click.option("--all", "every", is_flag=True, help="Every one.")
-    yes = click.option("-y", "--yes", is_flag=True, help="Do not ask when there are several.")
+    every = click.option("--all", "every", is_flag=True, help="All dead letters.")
+    yes = click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
     return ids(_filters(every(yes(command))))
 
 
@@ -77,7 +77,7 @@ def rate(text: str) -> str:
 
 @click.group()
 def command() -> None:
-    """Look at what failed for good; run it again or set it aside."""
+    """Inspect, redrive and discard executions that failed for good."""
 
 
 @command.command("list")
@@ -87,14 +87,14 @@ def command() -> None:
 @output_option
 @with_client
 def list_(client: Client, output: str, watch: float | None, **filters: Any) -> None:
-    """Dead letters, the latest failure first. `tickwork execution get ID` has the traceback."""
+    """List dead letters, latest failure first. `tickwork execution get ID` shows the traceback."""
     show_list(lambda: client.list_dead_letters(**filters), _COLUMNS, output, watch)
 
 
 @command.command()
 @_choice
-@click.option("--rate", type=rate, metavar="COUNT/TIME", help="How many to run in how long: 10/s, 100/1m.")
-@click.option("--max", type=click.IntRange(1), help="How many at most, those that failed first.")
+@click.option("--rate", type=rate, metavar="COUNT/TIME", help="How many to start in a period: 10/s, 100/1m.")
+@click.option("--max", type=click.IntRange(1), help="How many at most, oldest failures first.")
 @output_option
 @with_client
 def redrive(client: Client, output: str, rate: str | None, max: int | None, **choice: Any) -> None:  # noqa: A002
@@ -119,7 +119,7 @@ def redrive(client: Client, output: str, rate: str | None, max: int | None, **ch
 @output_option
 @with_client
 def discard(client: Client, output: str, **choice: Any) -> None:
-    """Set dead letters aside; they stay in the history as failed.
+    """Discard dead letters. They stay in the history as failed.
 
     \b
     tickwork dead-letter discard e5-1k0avmtt23w
@@ -133,11 +133,11 @@ def discard(client: Client, output: str, **choice: Any) -> None:
 
 
 def _chosen(client: Client, deed: str, choice: dict[str, Any]) -> dict[str, Any]:
-    """The ids or the filter that were given, once whoever gave them is sure."""
+    """The given ids or filter, after the user has confirmed."""
     ids, every, yes = (choice.pop(name) for name in ("ids", "every", "yes"))
     filters = {name: value for name, value in choice.items() if value is not None}
     if sum(map(bool, (ids, every, filters))) != 1:
-        raise click.UsageError(f"say what to {deed}: ids, or options such as --task, or --all")
+        raise click.UsageError(f"choose what to {deed}: ids, or options such as --task, or --all")
     if not yes:
         _ask(deed, len(ids), "") if ids else _ask(deed, *_count(client, filters))
     return {"ids": list(ids), "filter": None} if ids else {"ids": None, "filter": filters}
@@ -155,4 +155,4 @@ def _ask(deed: str, count: int, more: str) -> None:
 
 def _say_not_found(ids: list[str]) -> None:
     for name in ids:
-        say(f"{name} is no dead letter")
+        say(f"{name} is not a dead letter")

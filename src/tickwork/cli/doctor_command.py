@@ -1,4 +1,4 @@
-"""Check that everything is in order."""
+"""Check the installation, and say how to fix it."""
 
 import os
 from collections.abc import Iterator
@@ -37,12 +37,12 @@ _COLUMNS: Columns[Finding] = {
 @click.option("--database-url", metavar="URL", help="postgresql://user:password@host/name")
 @output_option
 def command(database_url: str | None, output: str) -> None:
-    """Check that everything is in order.
+    """Check the installation, and say how to fix it.
 
-    Settings, time zones, data folder, database and server; each with what to do about it.
+    Checks settings, time zones, data folder, database and server. Exits with 1 if something must be fixed.
     """
     settings, _ = read_settings(database_url=database_url)
-    configure_logs(settings.log_format, settings.log_level)  # not among what is printed
+    configure_logs(settings.log_format, settings.log_level)  # keep logs out of the output
     findings = [
         *_check_variables(),
         *_check_time_zones(),
@@ -81,7 +81,7 @@ def _check_data_folder(settings: Settings) -> Iterator[Finding]:
     elif os.name != "nt" and key.stat().st_mode & _OTHERS:
         yield Finding("fail", "data folder", f"{key} can be read by others", f"chmod 600 {key}")
     else:
-        yield Finding("ok", "data folder", f"{key} is yours alone")
+        yield Finding("ok", "data folder", f"only you can read {key}")
 
 
 def _check_server(settings: Settings) -> Iterator[Finding]:
@@ -105,7 +105,7 @@ def _readiness(address: Address) -> Finding:
     try:
         answer = httpx2.get(f"{address.url}/readyz", timeout=_PATIENCE)
     except httpx2.TransportError as error:
-        return Finding("fail", "readiness", str(error) or type(error).__name__, "look into the server's log")
+        return Finding("fail", "readiness", str(error) or type(error).__name__, "check the server's log")
     if answer.is_success:
         return Finding("ok", "readiness", "the server and its loops work")
     said = _detail(answer.content) or f"the server answers {answer.status_code}"
@@ -125,5 +125,5 @@ def _key_of(address: Address) -> str:
         try:
             client.list_keys()
         except NotAllowed:
-            return "the key may read, and is no admin"
-        return "the key is an admin's"
+            return "the key can read, and is not an admin key"
+        return "the key is an admin key"

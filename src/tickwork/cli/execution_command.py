@@ -1,4 +1,4 @@
-"""Look at what ran, runs and waits."""
+"""Inspect, cancel and retry executions."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -91,11 +91,11 @@ _ATTEMPT_COLUMNS: Columns[AttemptView] = {
 
 @click.group()
 def command() -> None:
-    """Look at what ran, runs and waits."""
+    """Inspect, cancel and retry executions."""
 
 
 @command.command("list")
-@click.option("--job", metavar="JOB", help="Of this job: its id, or key:NAME.")
+@click.option("--job", metavar="JOB", help="Only of this job: its id, or key:NAME.")
 @click.option("--status", type=click.Choice([status.value for status in ExecutionStatus]))
 @click.option("--task")
 @click.option("--queue")
@@ -109,7 +109,7 @@ def command() -> None:
 @output_option
 @with_client
 def list_(client: Client, output: str, watch: float | None, **filters: Any) -> None:
-    """Executions, newest first."""
+    """List executions, newest first."""
     show_list(lambda: client.list_executions(**filters), _COLUMNS, output, watch)
 
 
@@ -118,7 +118,7 @@ def list_(client: Client, output: str, watch: float | None, **filters: Any) -> N
 @output_option
 @with_client
 def get(client: Client, execution_id: str, output: str) -> None:
-    """The story of an execution: its attempts, and its result or error."""
+    """Show the history of an execution: its attempts, and its result or error."""
     execution = client.get_execution(execution_id)
     if output != "table":
         return show_item(execution, EXECUTION_FIELDS, output)
@@ -128,15 +128,15 @@ def get(client: Client, execution_id: str, output: str) -> None:
 
 @command.command()
 @click.argument("execution_id", metavar="ID")
-@click.option("--attempt", type=click.IntRange(1), metavar="N", help="Only what this attempt logged.")
-@click.option("--tail", type=click.IntRange(1, 500), metavar="N", help="Only the last lines, so many.")
-@click.option("-f", "--follow", is_flag=True, help="Go on until the execution has ended.")
+@click.option("--attempt", type=click.IntRange(1), metavar="N", help="Only the log of this attempt.")
+@click.option("--tail", type=click.IntRange(1, 500), metavar="N", help="Only the last N lines.")
+@click.option("-f", "--follow", is_flag=True, help="Follow the log until the execution ends.")
 @output_option
 @with_client
 def logs(
     client: Client, execution_id: str, attempt: int | None, tail: int | None, follow: bool, output: str
 ) -> None:
-    """What an execution printed and logged."""
+    """Show what an execution logged and printed."""
     if follow:
         return _follow(client, execution_id, output, attempt=attempt, tail=tail)
     entries = list(_all_lines(client, execution_id, attempt, tail))
@@ -162,7 +162,7 @@ def _all_lines(
 
 
 def _follow(client: Client, execution_id: str, output: str, **wanted: int | None) -> None:
-    """Ctrl-C ends the watching, not the execution."""
+    """Ctrl-C stops the output, not the execution."""
     before: LogEntry | None = None
     with suppress(KeyboardInterrupt):
         for news in client.follow_execution_logs(execution_id, **wanted):
@@ -179,7 +179,7 @@ def _follow(client: Client, execution_id: str, output: str, **wanted: int | None
 @output_option
 @with_client
 def attempts(client: Client, execution_id: str, output: str) -> None:
-    """The tries at an execution."""
+    """List the attempts of an execution."""
     show_page(client.list_attempts(execution_id), _ATTEMPT_COLUMNS, output)
 
 
@@ -188,7 +188,7 @@ def attempts(client: Client, execution_id: str, output: str) -> None:
 @output_option
 @with_client
 def why(client: Client, execution_id: str, output: str) -> None:
-    """Why an execution does not run, and when it will."""
+    """Explain why an execution does not run, and when it will."""
     reasons = client.explain_execution(execution_id)
     if output != "table":
         return show_item(reasons, {}, output)
@@ -201,7 +201,7 @@ def why(client: Client, execution_id: str, output: str) -> None:
 @output_option
 @with_client
 def cancel(client: Client, execution_id: str, output: str) -> None:
-    """Stop an execution, also one that runs."""
+    """Cancel an execution, even if it is running."""
     show_item(client.cancel_execution(execution_id), EXECUTION_FIELDS, output)
 
 
@@ -210,26 +210,26 @@ def cancel(client: Client, execution_id: str, output: str) -> None:
 @output_option
 @with_client
 def retry(client: Client, execution_id: str, output: str) -> None:
-    """Run an execution again that failed or was cancelled."""
+    """Run a failed or cancelled execution again."""
     show_item(client.retry_execution(execution_id), EXECUTION_FIELDS, output)
 
 
 @command.command()
 @click.argument("execution_id", metavar="ID")
 @click.option(
-    "--timeout", type=duration, metavar="DURATION", help="Give up after this long, with exit code 124."
+    "--timeout", type=duration, metavar="DURATION", help="Stop waiting after this long, with exit code 124."
 )
 @output_option
 @with_client
 def wait(client: Client, execution_id: str, timeout: timedelta | None, output: str) -> None:
-    """Wait until an execution has ended, print its result, and exit with its outcome."""
+    """Wait until an execution ends, print its result, and exit with its outcome."""
     with shown_while_waiting(client, the_execution(client, execution_id)):
         ended = client.wait_for_execution(execution_id, seconds(timeout))
     finish_with(ended, output)
 
 
 def finish_with(execution: ExecutionView, output: str) -> None:
-    """The result of an ended execution on stdout, how it went on stderr and as the exit code."""
+    """Print the result on stdout and the outcome on stderr, and exit with the outcome."""
     if output != "table":
         show_item(execution, EXECUTION_FIELDS, output)
     elif execution.result is not None:

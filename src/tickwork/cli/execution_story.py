@@ -1,4 +1,4 @@
-"""What became of an execution, told attempt by attempt to somebody who was asleep when it happened."""
+"""The history of an execution in plain sentences, attempt by attempt: what `tickwork execution get` prints."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -15,18 +15,18 @@ from tickwork.model.execution import (
 )
 
 _INDENT = "    "
-_COARSE = 10  # seconds from which on fractions of one do not matter
+_COARSE = 10  # seconds, from which fractions are not shown
 _TRIGGERS = {
     Trigger.SCHEDULE: "by its schedule",
-    Trigger.MANUAL: "run by hand",
+    Trigger.MANUAL: "run manually",
     Trigger.BACKFILL: "run by a backfill",
-    Trigger.RETRY: "retried by hand",
+    Trigger.RETRY: "retried manually",
 }
 _WAITS = {
     WaitingFor.DUE: "waits until it is due",
     WaitingFor.WORKER: "waits for a worker that can run it",
-    WaitingFor.LIMIT: "is held back",
-    WaitingFor.DEPENDENCY: "waits for what it depends on",
+    WaitingFor.LIMIT: "waits for a limit",
+    WaitingFor.DEPENDENCY: "waits for its dependencies",
     WaitingFor.RETRY: "waits for its next attempt",
     WaitingFor.PAUSED: "waits because its job is paused",
 }
@@ -49,7 +49,7 @@ def _blocking(execution: ExecutionView) -> str | None:
 
 
 def headline(execution: ExecutionView) -> str:
-    """What it is and how it stands, in one line."""
+    """Its task and its state, in one line."""
     match execution.status:
         case ExecutionStatus.COMPLETED if execution.attempt == 1:
             stands = "completed"
@@ -68,7 +68,7 @@ def headline(execution: ExecutionView) -> str:
 
 
 def first_due(execution: ExecutionView) -> datetime:
-    """When it was due, whatever became of it: a retry or a rescue has a time of its own."""
+    """Its original due time: a retry or a rescue changes due_at."""
     return execution.due_at if execution.attempt == 1 else execution.scheduled_for
 
 
@@ -106,9 +106,9 @@ def chapters(execution: ExecutionView, attempts: Sequence[AttemptView], now: dat
 def _happened(attempt: AttemptView, when: str, now: datetime) -> str:
     number, worker = f"Attempt {attempt.attempt}", _worker(attempt)
     if attempt.outcome == AttemptOutcome.RETURNED:
-        return f"{number} was given back {when} by {worker}, which was stopping. That uses no attempt."
+        return f"{number} was returned {when} by {worker}, which was stopping. That uses no attempt."
     if attempt.outcome == AttemptOutcome.HELD:
-        return f"{number} was held back {when}, because its destination keeps failing. That uses no attempt."
+        return f"{number} was held {when} by the circuit breaker of its destination. That uses no attempt."
     began = f"began {when} on {worker}" if attempt.started_at else f"was given to {worker}"
     return f"{number} {began}{_went(attempt, now)}"
 
@@ -120,7 +120,7 @@ def _went(attempt: AttemptView, now: datetime) -> str:
         AttemptOutcome.COMPLETED: f" and completed{took}.",
         AttemptOutcome.FAILED: f" and failed{took}:\n{_error(attempt)}",
         AttemptOutcome.LOST: f". Its worker stopped answering{_found(attempt)}.{_last_words(attempt)}",
-        AttemptOutcome.SNOOZED: f" and asked{took} to be run again later. That uses no attempt.",
+        AttemptOutcome.SNOOZED: f" and asked{took} to run again later. That uses no attempt.",
         AttemptOutcome.CANCELLED: f" and was cancelled{took}.",
     }
     return endings[attempt.outcome]
@@ -130,7 +130,7 @@ def _goes_on(attempt: AttemptView, now: datetime) -> str:
     if attempt.started_at is None and attempt.log_tail:
         return " and is running."
     if attempt.started_at is None:
-        return ", which has not said yet that it began."
+        return ", which has not reported a start yet."
     return f" and has been running for {lasted(now - attempt.started_at)}."
 
 
@@ -148,7 +148,7 @@ def _then(attempt: AttemptView, following: AttemptView) -> str:
         AttemptOutcome.LOST,
         AttemptOutcome.RETURNED,
     )
-    what = "It was handed to another worker" if moved else "It was tried again"
+    what = "It went to another worker" if moved else "It was tried again"
     if attempt.finished_at and following.started_at:
         return f"{what} {lasted(following.started_at - attempt.finished_at)} later."
     return f"{what}."
@@ -158,9 +158,9 @@ def _last(attempt: AttemptView, execution: ExecutionView, now: datetime) -> str:
     """What happens, or does not happen, after the last attempt so far."""
     match execution.status:
         case ExecutionStatus.PENDING if execution.due_at > now:
-            return f"It is to be tried again {relative(execution.due_at, now)}."
+            return f"The next attempt is {relative(execution.due_at, now)}."
         case ExecutionStatus.PENDING:
-            return "It is to be tried again."
+            return "It will be tried again."
         case ExecutionStatus.FAILED:
             return f"It was not tried again{_because(execution.reason)}."
         case ExecutionStatus.CANCELLED if attempt.outcome != AttemptOutcome.CANCELLED:
@@ -194,18 +194,18 @@ def _steps(execution: ExecutionView) -> Iterator[tuple[str, str]]:
     of_execution = "tickwork execution {} " + execution.id
     match execution.status:
         case ExecutionStatus.FAILED:
-            yield of_execution.format("logs"), "read all that it logged"
+            yield of_execution.format("logs"), "read its log"
             yield of_execution.format("retry"), "run it again"
-            yield f"tickwork dead-letter discard {execution.id}", "let it rest"
+            yield f"tickwork dead-letter discard {execution.id}", "discard it"
         case ExecutionStatus.CANCELLED:
             yield of_execution.format("retry"), "run it again"
         case ExecutionStatus.RUNNING:
-            yield of_execution.format("logs -f"), "watch what it logs"
+            yield of_execution.format("logs -f"), "follow its log"
             yield of_execution.format("cancel"), "stop it"
         case ExecutionStatus.PENDING if execution.waiting_for == WaitingFor.PAUSED:
-            yield f"tickwork job resume {execution.job_id}", "let its job go on"
+            yield f"tickwork job resume {execution.job_id}", "resume its job"
         case ExecutionStatus.PENDING if execution.waiting_for == WaitingFor.WORKER:
-            yield "tickwork worker list", "see which workers there are, and what they offer"
+            yield "tickwork worker list", "list workers and the tasks they offer"
 
 
 def ordinal(number: int) -> str:
@@ -218,7 +218,7 @@ def lasted(duration: timedelta) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    """As exact as it is worth reading: 5ms, 2.5s, 41s, 3m20s, 2h05m."""
+    """Rounded to a readable precision: 5ms, 2.5s, 41s, 3m20s, 2h05m."""
     if seconds < 1:
         return f"{max(round(seconds * 1000), 1)}ms"
     if seconds < _COARSE:
@@ -235,7 +235,7 @@ def indented(text: str) -> str:
 
 
 def _moment(at: datetime, day: object) -> str:
-    """The time of day; with the date where that is another one than before."""
+    """The time of day; with the date if it differs from the previous one."""
     local = at.astimezone()
     return f"at {local:%H:%M:%S}" if local.date() == day else f"on {local:%Y-%m-%d at %H:%M:%S}"
 
@@ -253,7 +253,9 @@ def _after(attempt: AttemptView) -> str:
 
 
 def _error(attempt: AttemptView) -> str:
-    return indented(f"{attempt.error.type}: {attempt.error.message}" if attempt.error else "nobody knows why")
+    return indented(
+        f"{attempt.error.type}: {attempt.error.message}" if attempt.error else "no error was reported"
+    )
 
 
 def _progress(execution: ExecutionView) -> str | None:

@@ -1,4 +1,4 @@
-"""What went wrong, as a message on stderr and an exit code."""
+"""Exit codes, and how errors become a message on stderr and an exit code."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """End the command with a message and a code where Tickwork would raise an error."""
+    """Turn errors of Tickwork into a message and an exit code."""
     try:
         yield
     except (TickworkError, TimeoutError) as error:

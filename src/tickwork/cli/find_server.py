@@ -17,7 +17,7 @@ from tickwork.config import CONFIG_FILE, Settings, Sources, load_settings
 from tickwork.model.errors import TickworkError
 from tickwork.store.embedded.access import create_private, own_folder
 
-_RETRIES = 1  # somebody waits at the terminal
+_RETRIES = 1  # few: a person is waiting at the terminal
 
 
 def read_settings(**flags: object) -> tuple[Settings, Sources]:
@@ -29,7 +29,9 @@ def find_address(settings: Settings) -> Address:
 
 
 server_option = click.option(
-    "--server", metavar="URL", help="The server to ask; else TICKWORK_URL, or `tickwork up` here."
+    "--server",
+    metavar="URL",
+    help="The server.  [default: TICKWORK_URL, or the `tickwork up` of this folder]",
 )
 
 
@@ -38,7 +40,7 @@ def open_client(server: str | None) -> Client:
 
 
 def with_client(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --server to a command, and hand it a client as its first argument."""
+    """Add --server to a command, and pass it a client as its first argument."""
 
     @server_option
     @wraps(command)

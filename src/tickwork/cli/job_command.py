@@ -1,4 +1,4 @@
-"""Create, look at and steer jobs."""
+"""Create, inspect and control jobs."""
 
 from datetime import timedelta
 from typing import Any, get_args
@@ -83,18 +83,21 @@ _IF_EXISTS = get_args(JobRequest.__annotations__["if_exists"])
 
 _JOB = click.argument("job_id", metavar="JOB")
 _WAIT = click.option(
-    "--wait", is_flag=True, help="Wait for the end, print the result, exit with the outcome."
+    "--wait", is_flag=True, help="Wait until it ends, print the result, exit with the outcome."
 )
 _WAIT_TIMEOUT = click.option(
-    "--wait-timeout", type=duration, metavar="DURATION", help="Give up waiting, with exit code 124."
+    "--wait-timeout",
+    type=duration,
+    metavar="DURATION",
+    help="Stop waiting after this long, with exit code 124.",
 )
 
 
 @click.group()
 def command() -> None:
-    """Create, look at and steer jobs.
+    """Create, inspect and control jobs.
 
-    JOB is the id of a job, or key:NAME of the one that has this key.
+    JOB is the id of a job, or key:NAME for the job with this key.
     """
 
 
@@ -106,8 +109,8 @@ command.add_command(tree)
 
 @command.command()
 @definition_options
-@click.option("--key", help="Your own name for it; there is never more than one of a key.")
-@click.option("--if-exists", type=click.Choice(_IF_EXISTS), help="When the key is taken.")
+@click.option("--key", help="Your own name for the job; only one job can have a given key.")
+@click.option("--if-exists", type=click.Choice(_IF_EXISTS), help="What to do if a job with this key exists.")
 @_WAIT
 @_WAIT_TIMEOUT
 @output_option
@@ -135,16 +138,16 @@ def create(client: Client, wait: bool, wait_timeout: timedelta | None, output: s
 @click.option("--queue")
 @click.option("--priority", type=click.Choice(PRIORITIES))
 @click.option("--tag")
-@click.option("--key", help="The job that has this key.")
+@click.option("--key", help="Only the job with this key.")
 @click.option("-q", "--search", "q", help="Part of the name, key or task.")
 @click.option("--due-before", type=instant, metavar="TIME")
 @click.option("--due-after", type=instant, metavar="TIME")
 @click.option(
     "--sort",
     type=click.Choice(get_args(Sort)),
-    help="Newest or oldest first; or those that repeat, by their next run.",
+    help="Newest or oldest first, or recurring jobs by their next run.",
 )
-@click.option("--recurring", is_flag=True, help="Only those that repeat, by their next run.")
+@click.option("--recurring", is_flag=True, help="Only recurring jobs, sorted by their next run.")
 @page_options
 @watch_option
 @output_option
@@ -152,9 +155,9 @@ def create(client: Client, wait: bool, wait_timeout: timedelta | None, output: s
 def list_(
     client: Client, recurring: bool, sort: Sort | None, output: str, watch: float | None, **filters: Any
 ) -> None:
-    """Jobs, newest first."""
+    """List jobs, newest first."""
     if recurring and sort not in (None, "next_run_at"):
-        raise click.UsageError("--recurring is in the order of the next runs; leave --sort out")
+        raise click.UsageError("--recurring sorts by the next run; remove --sort")
     order: Sort | None = "next_run_at" if recurring else sort
     show_list(lambda: client.list_jobs(**filters, sort=order), _COLUMNS, output, watch)
 
@@ -164,7 +167,7 @@ def list_(
 @output_option
 @with_client
 def get(client: Client, job_id: str, output: str) -> None:
-    """One job in full."""
+    """Show a job in full."""
     show_item(client.get_job(job_id), _FIELDS, output)
 
 
@@ -175,7 +178,7 @@ def get(client: Client, job_id: str, output: str) -> None:
 @output_option
 @with_client
 def edit(client: Client, job_id: str, if_match: int | None, output: str, **options: Any) -> None:
-    """Change what is given, leave the rest."""
+    """Change the given fields of a job; the others stay."""
     patch = definition_fields(options)
     if not patch:
         raise click.UsageError("nothing to change; give at least one option, such as --schedule")
@@ -187,7 +190,7 @@ def edit(client: Client, job_id: str, if_match: int | None, output: str, **optio
 @output_option
 @with_client
 def pause(client: Client, job_id: str, output: str) -> None:
-    """Hold a job: nothing of it starts until it is resumed."""
+    """Pause a job: nothing of it starts until you resume it."""
     show_item(client.pause_job(job_id), _FIELDS, output)
 
 
@@ -196,7 +199,7 @@ def pause(client: Client, job_id: str, output: str) -> None:
 @output_option
 @with_client
 def resume(client: Client, job_id: str, output: str) -> None:
-    """Let a paused job go on."""
+    """Resume a paused job."""
     show_item(client.resume_job(job_id), _FIELDS, output)
 
 
@@ -205,7 +208,7 @@ def resume(client: Client, job_id: str, output: str) -> None:
 @click.option(
     "--overlap",
     type=click.Choice(get_args(Overlap)),
-    help="When an execution of it has not ended; it runs beside it unless told.",
+    help="What to do if an execution of the job has not ended.  [default: allow]",
 )
 @_WAIT
 @_WAIT_TIMEOUT
@@ -234,7 +237,7 @@ def run(
 @output_option
 @with_client
 def retry(client: Client, job_id: str, output: str) -> None:
-    """Run the last failure of a job again."""
+    """Run the latest failed execution of a job again."""
     show_item(client.retry_job(job_id), EXECUTION_FIELDS, output)
 
 
@@ -243,7 +246,7 @@ def retry(client: Client, job_id: str, output: str) -> None:
 @output_option
 @with_client
 def cancel(client: Client, job_id: str, output: str) -> None:
-    """End a job: no further executions."""
+    """Cancel a job: it has no further executions."""
     show_item(client.cancel_job(job_id), _FIELDS, output)
 
 
@@ -253,7 +256,7 @@ def cancel(client: Client, job_id: str, output: str) -> None:
 @output_option
 @with_client
 def next_(client: Client, job_id: str, count: int, output: str) -> None:
-    """When a job will run next."""
+    """Show when a job will run next."""
     times = _next_runs(client, client.get_job(job_id), count)
     show_page(Page(times), TIME_COLUMNS, output)
 
@@ -263,7 +266,7 @@ def next_(client: Client, job_id: str, count: int, output: str) -> None:
 @output_option
 @with_client
 def missed(client: Client, job_id: str, output: str) -> None:
-    """Due times that a job missed and did not make up for."""
+    """List due times that a job missed and did not run later."""
     show_page(client.list_missed(job_id), _MISSED, output)
 
 

@@ -1,4 +1,4 @@
-"""The options that say where a job can run, how many at once, and whose share it uses."""
+"""The options that define a job, shared by `tickwork job create` and `tickwork job edit`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_args
@@ -9,7 +9,7 @@ from tickwork.cli.option_types import dependency, header, json_value, label, res
 from tickwork.model.job import PRIORITIES, HttpTarget, OnWorkerLost
 from tickwork.model.overlap import Overlap
 
-_NAMED = ("cpu", "memory", "storage", "gpu")  # the other resources are the user's own
+_NAMED = ("cpu", "memory", "storage", "gpu")  # other resources have names of the user's own
 
 
 def limit(text: str) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def fair_share(text: str) -> dict[str, Any]:
         return {"key": key, "weight": float(weight)}
     except ValueError:
         raise click.BadParameter(
-            f"{text!r} is not a share; write KEY or KEY=WEIGHT, such as acme=2"
+            f"{text!r} is not a fair share; write KEY or KEY=WEIGHT, such as acme=2"
         ) from None
 
 
@@ -44,7 +44,7 @@ OPTIONS = (
         type=resource,
         multiple=True,
         metavar="NAME=AMOUNT",
-        help="What a worker must have free: cpu=1, memory=512Mi, gpu=1, or a name of your own.",
+        help="A resource that the worker must have free: cpu=1, memory=512Mi, gpu=1, or your own name.",
     ),
     click.option(
         "--require-label",
@@ -52,7 +52,7 @@ OPTIONS = (
         type=label,
         multiple=True,
         metavar="NAME=VALUE",
-        help="What a worker must be, such as region=eu.",
+        help="A label that the worker must have, such as region=eu.",
     ),
     click.option(
         "--limit",
@@ -60,19 +60,19 @@ OPTIONS = (
         type=limit,
         multiple=True,
         metavar="KEY=LIMIT",
-        help="No more of a key at once, or in a time: customer-42=3, customer-42=3,100/1m.",
+        help="How many with this key may run at once or start in a period: customer-42=3, customer-42=3,100/1m.",
     ),
     click.option(
         "--fair-share",
         type=fair_share,
         metavar="KEY[=WEIGHT]",
-        help="Whose share of the queue it uses, and how large that is.",
+        help="The fair share of the queue that the job uses, and its weight.",
     ),
 )
 
 
 def requires(resources: tuple[tuple[str, float], ...], labels: tuple[tuple[str, str], ...]) -> dict[str, Any]:
-    """The field of a job request; empty when nothing is required."""
+    """The `requires` field of a job request; empty if nothing is required."""
     amounts = dict(resources)
     custom = {name: amounts.pop(name) for name in [*amounts] if name not in _NAMED}
     given = {**amounts, "custom": custom, "labels": dict(labels)}
@@ -83,37 +83,59 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _METHODS = get_args(HttpTarget.__annotations__["method"])
 _OPTIONS = (
-    click.option("--name", help="A name for people."),
-    click.option("--task", help="The task to run, as a worker offers it."),
-    click.option("--http", "http_url", metavar="URL", help="Call this address instead of running a task."),
-    click.option("--method", type=click.Choice(_METHODS, case_sensitive=False), help="Of the HTTP call."),
+    click.option("--name", help="A display name."),
+    click.option("--task", help="The name of the task to run."),
+    click.option("--http", "http_url", metavar="URL", help="Call this URL instead of running a task."),
     click.option(
-        "--header", "headers", type=header, multiple=True, metavar="'NAME: VALUE'", help="Of the HTTP call."
+        "--method", type=click.Choice(_METHODS, case_sensitive=False), help="The method of the HTTP call."
     ),
     click.option(
-        "--payload", type=json_value, metavar="JSON|@FILE|-", help="What the task or the target is given."
+        "--header",
+        "headers",
+        type=header,
+        multiple=True,
+        metavar="'NAME: VALUE'",
+        help="A header of the HTTP call.",
     ),
-    click.option("--schedule", help="When: '0 9 * * MON', 'every 5m', 'in 10m', a time. Without: now."),
+    click.option(
+        "--payload",
+        type=json_value,
+        metavar="JSON|@FILE|-",
+        help="The arguments of the task, or the body of the HTTP call.",
+    ),
+    click.option(
+        "--schedule", help="When to run: '0 9 * * MON', 'every 5m', 'in 10m', a time.  [default: now]"
+    ),
     click.option("--tz", "timezone", metavar="ZONE", help="Time zone of the schedule, such as Europe/Paris."),
-    click.option("--queue", help="The lane to wait in."),
+    click.option("--queue", help="The queue to wait in."),
     click.option("--priority", type=click.Choice(PRIORITIES)),
-    click.option("--retries", type=click.IntRange(0, 99), help="How often to try again after a failure."),
+    click.option("--retries", type=click.IntRange(0, 99), help="How often to retry after a failure."),
     click.option(
-        "--retry-on", "only_on", multiple=True, metavar="ERROR", help="Only after these, such as Http5xx."
+        "--retry-on",
+        "only_on",
+        multiple=True,
+        metavar="ERROR",
+        help="Retry only these errors, such as Http5xx.",
     ),
-    click.option("--never-retry-on", "never_on", multiple=True, metavar="ERROR", help="Never after these."),
+    click.option(
+        "--never-retry-on", "never_on", multiple=True, metavar="ERROR", help="Never retry these errors."
+    ),
     click.option("--timeout", metavar="DURATION", help="How long one attempt may take, such as 5m."),
     click.option("--on-worker-lost", type=click.Choice(get_args(OnWorkerLost))),
-    click.option("--overlap", type=click.Choice(get_args(Overlap)), help="When the last one still runs."),
+    click.option(
+        "--overlap",
+        type=click.Choice(get_args(Overlap)),
+        help="What to do if the previous execution has not ended.",
+    ),
     *OPTIONS,
     click.option(
         "--depends-on",
         type=dependency,
         multiple=True,
         metavar="JOB[:any]",
-        help="Run after this job has completed, or after any outcome of it.",
+        help="Run after this job has completed, or with :any after it has ended.",
     ),
-    click.option("--tag", "tags", multiple=True, help="May be given several times."),
+    click.option("--tag", "tags", multiple=True, help="A tag; can be repeated."),
 )
 
 
@@ -124,7 +146,7 @@ def definition_options(command: Command) -> Command:
 
 
 def definition_fields(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that were given; nothing for the others."""
+    """The fields of a job request that were given."""
     given = {name: value for name, value in options.items() if value not in (None, ())}
     target = {
         "url": given.pop("http_url", None),

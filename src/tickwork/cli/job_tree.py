@@ -1,4 +1,4 @@
-"""Jobs that depend on each other, drawn as a tree with the state of each, live if asked for."""
+"""`tickwork job tree`: jobs that depend on each other, drawn as a tree with their states."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,11 +23,11 @@ _BADLY = ("failed", "cancelled")
 
 @click.command()
 @click.argument("job_id", metavar="JOB")
-@click.option("--watch", is_flag=True, help="Follow it until nothing is left to run.")
+@click.option("--watch", is_flag=True, help="Redraw the tree until nothing in it can still run.")
 @output_option
 @with_client
 def tree(client: Client, job_id: str, watch: bool, output: str) -> None:
-    """Draw the jobs around a job that depend on each other, and how they stand in their latest round."""
+    """Draw the dependencies around a job, with the states of the latest round."""
     graph = client.get_graph(job_id)
     if output != "table":
         return print_json(graph.items if output == "jsonl" else [graph], output)
@@ -40,7 +40,7 @@ def tree(client: Client, job_id: str, watch: bool, output: str) -> None:
 
 
 def _follow(client: Client, job_id: str, graph: JobGraph) -> JobGraph:
-    """A picture that changes until all is over; nothing where nobody looks."""
+    """Redraw the tree on a terminal until nothing can still run."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -54,7 +54,7 @@ def _follow(client: Client, job_id: str, graph: JobGraph) -> JobGraph:
 
 
 def _is_over(graph: JobGraph) -> bool:
-    """Nothing runs, and what waits does so for something that will not come by itself."""
+    """Nothing runs, and whatever waits is blocked by a failure."""
     ended_badly = any(job.status in _BADLY for job in graph.items)
     return all(
         job.status is None or job.status.ended or (ended_badly and job.waiting_for is WaitingFor.DEPENDENCY)
@@ -63,7 +63,7 @@ def _is_over(graph: JobGraph) -> bool:
 
 
 def drawn(graph: JobGraph) -> Iterator[str]:
-    """A line for each job, below the last of those it depends on."""
+    """One line per job, below the last of its parents."""
     below: Below = {}
     known = {job.job_id for job in graph.items}
     for job in sorted(graph.items, key=lambda job: (len(job.job_id), job.job_id)):
@@ -88,7 +88,7 @@ def _branches(below: Below, parent: str, indent: str) -> Iterator[str]:
 
 
 def _shown(below: Below, parent: str) -> tuple[list[GraphJob], list[GraphJob]]:
-    """Those drawn one by one, and those that are only counted: never one that others are drawn below."""
+    """The jobs to draw, and those to count only. A job with children is always drawn."""
     jobs = below.get(parent, [])
     ends = [job for job in jobs if job.job_id not in below]
     rest = ends[_MOST_SIBLINGS:]
@@ -101,7 +101,7 @@ def _line(job: GraphJob) -> str:
 
 
 def _after(job: GraphJob) -> str:
-    """Of several: a job is drawn below one of them only."""
+    """Names the parents if there are several, because a job is drawn below only one of them."""
     match len(job.depends_on):
         case 0 | 1:
             return ""

@@ -1,4 +1,4 @@
-"""Making a key with the database alone: the way back in when no admin key is left."""
+"""Create, list and revoke API keys. With --offline, create one in the database without a server."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from tickwork.store.pool import Database
 def make_key(
     settings: Settings, name: str, scopes: Sequence[str], tenant: str | None, expires_at: datetime | None
 ) -> NewKey:
-    configure_logs(settings.log_format, settings.log_level)  # not among what is printed
+    configure_logs(settings.log_format, settings.log_level)  # keep logs out of the output
     with as_refused(), _database(settings) as url:
         return asyncio.run(_make_key(url, name, [Scope(scope) for scope in scopes], tenant, expires_at))
 
@@ -86,13 +86,19 @@ def command() -> None:
     type=click.Choice([scope.value for scope in Scope]),
     multiple=True,
     required=True,
-    help="What it may do; may be given several times.",
+    help="What the key allows; can be repeated.",
 )
-@click.option("--tenant", help="Whose key it is; your own tenant's without it.")
-@click.option("--expires-in", type=duration, metavar="DURATION", help="When it stops working, such as 90d.")
-@click.option("--offline", is_flag=True, help="Ask no server and no key: write it into the database.")
+@click.option("--tenant", help="The tenant of the key.  [default: your own]")
+@click.option(
+    "--expires-in", type=duration, metavar="DURATION", help="How long the key is valid, such as 90d."
+)
+@click.option(
+    "--offline",
+    is_flag=True,
+    help="Write the key directly to the database, without a server or an existing key.",
+)
 @click.option("--database-url", metavar="URL", help="With --offline: postgresql://user:password@host/name")
-@click.option("--data-dir", metavar="FOLDER", help="With --offline: where `tickwork up` keeps its database.")
+@click.option("--data-dir", metavar="FOLDER", help="With --offline: the data folder of `tickwork up`.")
 @server_option
 @output_option
 def create(
@@ -104,15 +110,14 @@ def create(
     output: str,
     **request: Any,
 ) -> None:
-    """Make a key. Its secret is printed once and kept nowhere.
+    """Create a key. Its secret is printed once and not stored.
 
-    When no admin key is left, whoever has the database in hand makes one with --offline, whether a server runs or
-    not.
+    If no admin key is left, use --offline with access to the database, whether a server is running or not.
     """
     expires_at = datetime.now(UTC) + expires_in if expires_in else None
     if offline:
         if server:
-            raise click.UsageError("--offline asks no server: leave out --server")
+            raise click.UsageError("--offline uses no server: remove --server")
 
         settings, _ = read_settings(database_url=database_url, data_dir=data_dir)
         if data_dir and not database_url:
@@ -131,7 +136,7 @@ def create(
 @output_option
 @with_client
 def list_(client: Client, output: str) -> None:
-    """Keys, without their secrets."""
+    """List keys, without their secrets."""
     show_page(client.list_keys(), _COLUMNS, output)
 
 
@@ -140,12 +145,12 @@ def list_(client: Client, output: str) -> None:
 @output_option
 @with_client
 def revoke(client: Client, key_id: str, output: str) -> None:
-    """Stop a key from working, at once."""
+    """Revoke a key at once."""
     show_item(client.revoke_key(key_id), _COLUMNS, output)
 
 
 @command.command("signing-secret")
 @with_client
 def signing_secret(client: Client) -> None:
-    """Print what signs the HTTP calls made for your tenant."""
+    """Print the secret that signs the HTTP calls of your tenant."""
     click.echo(client.get_signing_secret().secret)

@@ -1,4 +1,4 @@
-"""Lines of a log as people read them: a rule where the attempt or the day changes, then time, level and text."""
+"""Formats log lines for reading: time, level and text, with a heading where the attempt or the day changes."""
 
 import click
 
@@ -12,7 +12,7 @@ _RULE = "──"
 
 
 def render(entry: LogEntry, before: LogEntry | None) -> str:
-    """The line, after the one before."""
+    """The line, with a heading if the entry before belongs to another attempt or day."""
     line = f"{_time(entry)}  {_level(entry)}  {_text(entry)}".rstrip()
     return line if before and _heading(before) == _heading(entry) else f"{_heading(entry)}\n{line}"
 
@@ -37,6 +37,6 @@ def _level(entry: LogEntry) -> str:
 
 
 def _text(entry: LogEntry) -> str:
-    """Further lines of one entry stand under its first."""
+    """Aligns further lines of an entry under the first."""
     margin = "\n" + " " * (_TIME + 2 + _WIDEST_LEVEL + 2)
     return margin.join(full(entry.text).splitlines())

@@ -1,4 +1,4 @@
-"""What options take besides plain words: durations, times, JSON, headers."""
+"""Parsers for option values: durations, times, JSON, headers, dependencies, labels, resources, queues."""
 
 import sys
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ def duration(text: str) -> timedelta:
 
 
 def instant(text: str) -> datetime:
-    """A time; in the zone of this machine when it names none."""
+    """A time, in the time zone of this machine unless it has an offset."""
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
@@ -40,7 +40,7 @@ def past(text: str) -> datetime:
         return instant(text)
     except click.BadParameter:
         raise click.BadParameter(
-            f"{text!r} is no time such as 2026-01-31T09:00, nor an age such as 2h"
+            f"{text!r} is neither a time such as 2026-01-31T09:00 nor an age such as 2h"
         ) from None
 
 
@@ -89,7 +89,7 @@ def resource(text: str) -> tuple[str, float]:
 
 
 def weighted_queue(text: str) -> tuple[str, float]:
-    """A queue, and how much of a worker's room it gets beside the others."""
+    """A queue and its weight among the queues of a worker."""
     name, equals, weight = text.partition("=")
     if not equals:
         return name, 1.0

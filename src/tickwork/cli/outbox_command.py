@@ -1,4 +1,4 @@
-"""Effects and jobs of your own transactions: the outbox in your database."""
+"""Manage the outbox in your own database."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -33,20 +33,23 @@ _COLUMNS: Columns[dict[str, Any]] = {
     "error": lambda job: job["error"],
 }
 _DATABASE_URL = click.option(
-    "--database-url", "url", metavar="URL", help="The database of your application; else TICKWORK_OUTBOX_URL."
+    "--database-url",
+    "url",
+    metavar="URL",
+    help="The database of your application.  [default: TICKWORK_OUTBOX_URL]",
 )
 
 
 @click.group()
 def command() -> None:
-    """Effects and jobs of your own transactions: the outbox in your database."""
+    """Manage the outbox in your own database."""
 
 
 @command.command("install")
 @_DATABASE_URL
-@click.option("--sql", is_flag=True, help="Print what it would do, for your own migrations.")
+@click.option("--sql", is_flag=True, help="Print the SQL instead, for your own migrations.")
 def install_(url: str | None, sql: bool) -> None:
-    """Make the outbox's tables, in a schema of their own. Safe to repeat."""
+    """Create the tables of the outbox in their own schema. Safe to repeat."""
     if sql:
         return click.echo(schema_sql(), nl=False)
     _in_outbox(url, install, checked=False)
@@ -56,12 +59,14 @@ def install_(url: str | None, sql: bool) -> None:
 @command.command()
 @_DATABASE_URL
 @click.option(
-    "--server", metavar="URL", help="The server to send to; else TICKWORK_URL, or `tickwork up` here."
+    "--server",
+    metavar="URL",
+    help="The server.  [default: TICKWORK_URL, or the `tickwork up` of this folder]",
 )
 def relay(url: str | None, server: str | None) -> None:
     """Create the jobs that your committed transactions have submitted, until stopped.
 
-    Run as many as you like: they share the work.
+    You can run several relays; they share the work.
     """
     settings, _ = read_settings(url=server, outbox_url=url)
     configure_logs(settings.log_format, settings.log_level)
@@ -77,7 +82,7 @@ def relay(url: str | None, server: str | None) -> None:
 )
 @output_option
 def list_(url: str | None, limit: int, output: str) -> None:
-    """Jobs that are not created yet: those that were refused first, then the oldest."""
+    """List jobs that are not created yet: rejected ones first, then the oldest."""
     rows = _in_outbox(url, lambda connection: connection.fetch(statement.LIST, limit))
     show_page(Page([dict(row) for row in rows], None), _COLUMNS, output)
 
@@ -86,7 +91,7 @@ def list_(url: str | None, limit: int, output: str) -> None:
 @click.argument("ids", metavar="[ID]...", type=click.UUID, nargs=-1)
 @_DATABASE_URL
 def retry(ids: tuple[Any, ...], url: str | None) -> None:
-    """Send refused jobs again: these, or all."""
+    """Send rejected jobs again: those with the given ids, or all."""
     count = _in_outbox(url, lambda connection: connection.fetchval(statement.RETRY, ids))
     say(f"{count} will be sent again")
 
@@ -95,7 +100,7 @@ def retry(ids: tuple[Any, ...], url: str | None) -> None:
 @click.argument("ids", metavar="ID...", type=click.UUID, nargs=-1, required=True)
 @_DATABASE_URL
 def discard(ids: tuple[Any, ...], url: str | None) -> None:
-    """Drop refused jobs."""
+    """Delete rejected jobs."""
     say(f"{_in_outbox(url, lambda connection: connection.fetchval(statement.DISCARD, ids))} dropped")
 
 
@@ -106,10 +111,10 @@ def discard(ids: tuple[Any, ...], url: str | None) -> None:
     type=duration,
     default="30d",
     show_default=True,
-    help="At least as long as executions are kept.",
+    help="Keep records at least as long as executions are kept.",
 )
 def prune(url: str | None, older_than: Any) -> None:
-    """Forget which executions were done long ago."""
+    """Delete old completion records."""
     count = _in_outbox(url, lambda connection: connection.fetchval(statement.PRUNE, older_than))
     say(f"{count} forgotten")
 

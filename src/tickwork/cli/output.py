@@ -16,12 +16,12 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
 def brief(value: object) -> str:
-    """In a list: one line, times as seen from now."""
+    """For lists: one line, with times relative to now."""
     return " ".join(_text(value).split())
 
 
 def full(value: object) -> str:
-    """On its own: times in the zone of this machine too."""
+    """For single values: times are absolute, in the time zone of this machine, and relative."""
     if isinstance(value, datetime):
         return f"{absolute(value)} ({_text(value)})"
     return _text(value)
@@ -55,12 +55,12 @@ def _text(value: object) -> str:
         case dict():
             return ", ".join(f"{name}={_text(item)}" for name, item in value.items())
         case _:
-            return printable(str(value))  # names and errors are others' words
+            return printable(str(value))  # names and errors come from outside
 
 
 Item = TypeVar("Item")
 Command = TypeVar("Command", bound=Callable[..., object])
-Columns = Mapping[str, Callable[[Item], object]]  # what each is called, and how to read it from an item
+Columns = Mapping[str, Callable[[Item], object]]  # the name of each column, and how to read it from an item
 
 _COLOURS = {
     **dict.fromkeys(("active", "completed", "closed", "online", "ok"), "green"),
@@ -77,13 +77,13 @@ output_option = click.option(
     type=click.Choice(["table", "json", "jsonl"]),
     default="table",
     show_default=True,
-    help="How to print it.",
+    help="The output format.",
 )
 
 
 def page_options(command: Command) -> Command:
     limit = click.option("--limit", type=click.IntRange(1, 500), help="How many at most.")
-    cursor = click.option("--cursor", help="Go on where an earlier page ended.")
+    cursor = click.option("--cursor", help="Continue after an earlier page.")
     return limit(cursor(command))
 
 
@@ -96,7 +96,7 @@ def show_page(page: Page[Item], columns: Columns[Item], output: str) -> None:
         return print_json(page.items if output == "jsonl" else [page], output)
     print_table(page.items, columns)
     if page.next_cursor:
-        say(f"more follow: add --cursor {page.next_cursor}")
+        say(f"there are more: add --cursor {page.next_cursor}")
     return None
 
 
@@ -107,7 +107,7 @@ def show_item(item: Item, fields: Columns[Item], output: str) -> None:
 
 
 def print_table(items: Sequence[Item], columns: Columns[Item]) -> None:
-    """Columns with nothing in them are left out."""
+    """Leaves out empty columns."""
     if not items:
         return say("nothing found")
     for line in table_lines(items, columns):
@@ -124,7 +124,7 @@ def table_lines(items: Sequence[Item], columns: Columns[Item]) -> list[str]:
 
 
 def print_fields(fields: Mapping[str, object]) -> None:
-    """A name and its value to each line. What is not there is left out."""
+    """One name and value per line. Leaves out empty values."""
     texts = {name: full(value) for name, value in fields.items()}
     width = max(map(len, texts))
     for name, text in texts.items():

@@ -1,4 +1,4 @@
-"""Say what a schedule means and when it is due."""
+"""Show what a schedule means and when it is due."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -25,14 +25,14 @@ _FIELDS: Columns[Preview] = {
 @click.command()
 @click.argument("schedule")
 @click.option("--tz", "timezone", metavar="ZONE", help="Time zone of the schedule, such as Europe/Paris.")
-@click.option("--viewer-tz", "viewer_timezone", metavar="ZONE", help="Show the times in this zone too.")
-@click.option("--after", type=instant, metavar="TIME", help="Begin here instead of now.")
+@click.option("--viewer-tz", "viewer_timezone", metavar="ZONE", help="Also show the times in this time zone.")
+@click.option("--after", type=instant, metavar="TIME", help="Start at this time instead of now.")
 @click.option("-n", "--count", type=click.IntRange(1, 100), default=5, show_default=True)
 @output_option
 def command(schedule: str, timezone: str | None, output: str, **options: Any) -> None:
-    """Say what a schedule means and when it is due.
+    """Show what a schedule means and when it is due.
 
-    Needs no server.
+    This needs no server.
 
     \b
     tickwork preview "every weekday at 9am" --tz Europe/Paris

@@ -1,4 +1,4 @@
-"""See what waits in queues; limit, pause and resume them."""
+"""Inspect, limit, pause and resume queues."""
 
 from datetime import timedelta
 from typing import Any
@@ -46,7 +46,7 @@ QUEUE_COLUMNS: Columns[QueueView] = {
 
 @click.group()
 def command() -> None:
-    """See what waits in queues; limit, pause and resume them."""
+    """Inspect, limit, pause and resume queues."""
 
 
 @command.command("list")
@@ -55,7 +55,7 @@ def command() -> None:
 @output_option
 @with_client
 def list_(client: Client, output: str, watch: float | None, **page: Any) -> None:
-    """Queues by name, with how much waits in each and for how long."""
+    """List queues by name, with the number and age of waiting executions."""
     show_list(lambda: client.list_queues(**page), QUEUE_COLUMNS, output, watch)
 
 
@@ -64,31 +64,29 @@ def list_(client: Client, output: str, watch: float | None, **page: Any) -> None
 @output_option
 @with_client
 def get(client: Client, name: str, output: str) -> None:
-    """One queue."""
+    """Show a queue."""
     show_item(client.get_queue(name), QUEUE_COLUMNS, output)
 
 
 @command.command("set")
 @click.argument("name")
-@click.option(
-    "--max-running", type=click.IntRange(1, 1_000_000), metavar="N", help="So many at once, at most."
-)
-@click.option("--no-max-running", is_flag=True, help="Any number at once.")
-@click.option("--rate", metavar="N/TIME", help="So many starts in a time, at most: 10/s, 100/1m, 500/1h.")
-@click.option("--no-rate", is_flag=True, help="Any number of starts.")
+@click.option("--max-running", type=click.IntRange(1, 1_000_000), metavar="N", help="At most N run at once.")
+@click.option("--no-max-running", is_flag=True, help="Remove this limit.")
+@click.option("--rate", metavar="N/TIME", help="At most N start in a period: 10/s, 100/1m, 500/1h.")
+@click.option("--no-rate", is_flag=True, help="Remove this limit.")
 @click.option(
     "--max-backlog",
     type=click.IntRange(1, MOST_BACKLOG),
     metavar="N",
-    help="Refuse new executions while so many wait.",
+    help="Reject new executions while N are waiting.",
 )
-@click.option("--no-max-backlog", is_flag=True, help="Any number may wait.")
+@click.option("--no-max-backlog", is_flag=True, help="Remove this limit.")
 @output_option
 @with_client
 def set_(client: Client, name: str, output: str, **options: Any) -> None:
     """Change some limits of a queue; the others stay as they are.
 
-    A queue may be set before the first job names it.
+    You can set limits before the first job names the queue.
     """
     show_item(client.set_queue(name, **_limits(_present(client, name), options)), QUEUE_COLUMNS, output)
 
@@ -98,7 +96,7 @@ def set_(client: Client, name: str, output: str, **options: Any) -> None:
 @output_option
 @with_client
 def pause(client: Client, name: str, output: str) -> None:
-    """Hold a queue: nothing more of it starts. What runs goes on."""
+    """Pause a queue: nothing more of it starts, running executions go on."""
     show_item(client.pause_queue(name), QUEUE_COLUMNS, output)
 
 
@@ -107,7 +105,7 @@ def pause(client: Client, name: str, output: str) -> None:
 @output_option
 @with_client
 def resume(client: Client, name: str, output: str) -> None:
-    """Let a held queue go on."""
+    """Resume a paused queue."""
     show_item(client.resume_queue(name), QUEUE_COLUMNS, output)
 
 

@@ -1,4 +1,4 @@
-"""Lists that are read again and again: redrawn in place on a terminal, elsewhere what is new or changed is printed."""
+"""Lists with --watch: redrawn in place on a terminal; otherwise new and changed items are printed."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from tickwork.model.page import Page
 
 _EVERY = 2.0
 _LEAST, _MOST = 0.2, 3600.0
-_ALWAYS_NEW = {"heartbeat_at", "lease_until", "oldest_age"}  # a change of these is no news
+_ALWAYS_NEW = {"heartbeat_at", "lease_until", "oldest_age"}  # changes of these alone are not shown
 
 watch_option = click.option(
     "--watch",
@@ -27,7 +27,7 @@ watch_option = click.option(
     flag_value=_EVERY,
     type=click.FloatRange(_LEAST, _MOST),
     metavar="[SECONDS]",
-    help=f"Look again and again, every {_EVERY:g} seconds unless said; Ctrl-C ends it.",
+    help=f"Refresh every SECONDS, {_EVERY:g} by default; Ctrl-C stops it.",
 )
 
 
@@ -52,7 +52,7 @@ def _redraw(look: Callable[[], Page[Item]], columns: Columns[Item], every: float
 
 
 def _drawn(look: Callable[[], Page[Item]], columns: Columns[Item]) -> Text:
-    """One line to each row, however narrow the terminal is."""
+    """One line per row, however narrow the terminal is."""
     try:
         items = look().items
     except Unavailable as error:  # it may come back
@@ -67,7 +67,7 @@ def one_line_each(lines: list[str]) -> Text:
 
 
 def _footer(every: float) -> Text:
-    return Text(f"{datetime.now().astimezone():%H:%M:%S}, every {every:g} s; Ctrl-C ends it", style="dim")
+    return Text(f"{datetime.now().astimezone():%H:%M:%S}, every {every:g} s; Ctrl-C stops it", style="dim")
 
 
 def _print_news(look: Callable[[], Page[Item]], columns: Columns[Item], output: str, every: float) -> None:
@@ -90,7 +90,7 @@ def _print_news(look: Callable[[], Page[Item]], columns: Columns[Item], output: 
 
 
 def _identity(item: Any) -> object:
-    """What every list calls its items by, which comes first in it."""
+    """The first field of an item, which identifies it in its list."""
     return getattr(item, item.__struct_fields__[0])
 
 

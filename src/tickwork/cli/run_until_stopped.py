@@ -1,4 +1,4 @@
-"""Running until told to stop."""
+"""Run until a signal asks to stop; replace or leave the process."""
 
 import asyncio
 import gc
@@ -13,7 +13,7 @@ _LEAVE = 5.0  # seconds
 
 
 class Stop:
-    """What Ctrl-C and SIGTERM ask for: the first time to finish, the second time to break off."""
+    """Ctrl-C and SIGTERM: the first asks to finish, the second to stop at once."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -42,21 +42,21 @@ def run_loop(main: Coroutine[Any, Any, None]) -> None:
 
 
 def replace_process() -> NoReturn:
-    """Begin anew with the same command line, process id, environment and standard streams."""
+    """Restart with the same command line, process id, environment and standard streams."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 (what was started before)
 
 
 def leave_soon() -> None:
-    """Users' code may have left threads and coroutines that never end; this process ends all the same."""
+    """End this process soon, even if user code has left threads or coroutines that never end."""
     timer = Timer(_LEAVE, os._exit, (0,))
     timer.daemon = True
     timer.start()
 
 
 def _collect_garbage_seldom() -> None:
-    """A busy process makes many objects that live for a moment and hardly any cycles: by default, looking for those
-    takes half of its time when a hundred thousand executions run at once."""
+    """A busy process creates many short-lived objects and hardly any cycles. With the default thresholds, looking for
+    cycles takes half of the time when a hundred thousand executions run at once."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

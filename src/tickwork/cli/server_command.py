@@ -1,4 +1,4 @@
-"""A server node with its HTTP side, in this process."""
+"""Run a server on your own PostgreSQL: a node and its HTTP server in this process."""
 
 import asyncio
 import errno
@@ -32,12 +32,12 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise PortTaken(f"port {port} is taken by another program; choose another with --port") from None
+            raise PortTaken(f"port {port} is in use by another program; choose another with --port") from None
         raise TickworkError(f"cannot listen on {host}:{port}: {error.strerror}") from None
 
 
 def url_of(listener: socket.socket) -> str:
-    """Where the listener is reached from this machine."""
+    """The URL of the listener from this machine."""
     host, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 (recognised, not bound)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -77,11 +77,11 @@ async def answering(
 @wait_option
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="[default: 8080]")
-@click.option("--no-http", is_flag=True, help="Leave HTTP jobs to other servers.")
+@click.option("--no-http", is_flag=True, help="Do not run HTTP jobs on this server.")
 def command(no_http: bool, **flags: object) -> None:
     """Run a server on your own PostgreSQL.
 
-    Start as many as you like on one database: every one does every duty.
+    You can run several servers on one database; every server does every duty.
     """
     settings, _ = read_settings(**flags, http=False if no_http else None)
     require_database(settings)

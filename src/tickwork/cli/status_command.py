@@ -1,4 +1,4 @@
-"""How things stand, from a few requests: what `status` and `top` show."""
+"""Show the state of the system on one screen; also collects what `tickwork top` shows."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ _PACE_OVER = 10.0  # seconds
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
     at: Instant
     answered_in: float  # seconds, the first request
-    workers: list[WorkerView]  # those that are online or drain, but for the built-in ones
+    workers: list[WorkerView]  # online or draining, without the built-in ones
     slots: int
     slots_used: int
     http_slots: int
@@ -50,10 +50,10 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """What goes on: more than `status` needs."""
+    """The running executions and the recent rate, for `tickwork top`."""
 
     running: list[ExecutionView]
-    per_second: float  # how many ended, of those that were due lately
+    per_second: float  # executions that ended recently
     failed: int  # among them
 
 
@@ -90,7 +90,7 @@ def look(client: Client, now: datetime) -> Picture:
 def look_at_activity(client: Client, now: datetime) -> Activity:
     latest = client.list_executions(until=now, limit=_LATEST).items
     over = _PACE_OVER
-    if len(latest) == _LATEST:  # there are more: of those that are here, all that are younger than the oldest
+    if len(latest) == _LATEST:  # there are more: measure over the time that the page covers
         over = min(max((now - latest[-1].scheduled_for).total_seconds(), 0.1), _PACE_OVER)
     since = now - timedelta(seconds=over)
     ended = [each for each in latest if each.finished_at and each.finished_at >= since]
@@ -118,10 +118,10 @@ _SHOWN = 15  # queues
 @output_option
 @with_client
 def command(client: Client, output: str) -> None:
-    """See on one screen how things stand.
+    """Show the state of the system on one screen.
 
-    Exits with 1 when somebody should look: nothing answers, work waits for more than a minute, a destination of HTTP
-    jobs keeps failing.
+    Exits with 1 if there is a problem: the server does not answer, an execution has waited for more than a minute, or a
+    destination of HTTP jobs keeps failing.
     """
     picture = look(client, datetime.now(UTC))
     if output != "table":
@@ -143,7 +143,7 @@ def _show(picture: Picture) -> None:
 
 
 def facts(picture: Picture) -> Mapping[str, object]:
-    """What is not there is not told."""
+    """The lines of the screen; empty ones are not printed."""
     draining = sum(worker.status == "draining" for worker in picture.workers)
     return {
         "server": f"answers in {picture.answered_in * 1000:.0f} ms, and so does its database",

@@ -1,4 +1,4 @@
-"""See which tasks workers offer, and what each takes."""
+"""List the tasks that workers offer, with their parameters."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tickwork.model.worker import TaskView
 
 
 def _parameters(task: TaskView) -> str | None:
-    """As in a call: name: type = default, and a ? where it may be left out without one."""
+    """As in a signature: name: type = default, with a ? if it is optional and has no default."""
     required = set(task.parameters.get("required", ()))
     properties: dict[str, Any] = task.parameters.get("properties", {})
     return ", ".join(_parameter(name, schema, name in required) for name, schema in properties.items())
@@ -42,7 +42,7 @@ _COLUMNS: Columns[TaskView] = {
 
 @click.group()
 def command() -> None:
-    """See which tasks workers offer, and what each takes."""
+    """List the tasks that workers offer, with their parameters."""
 
 
 @command.command("list")
@@ -50,5 +50,5 @@ def command() -> None:
 @output_option
 @with_client
 def list_(client: Client, output: str, watch: float | None) -> None:
-    """Tasks by name, with their parameters and the workers that are there for them."""
+    """List tasks by name, with their parameters and workers."""
     show_list(client.list_tasks, _COLUMNS, output, watch)

@@ -1,4 +1,4 @@
-"""Watch what goes on, on the whole screen."""
+"""Show the state of the system live, on the full screen."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ from tickwork.model.worker import WorkerView
 
 _EVERY = 2.0
 _KEY_WITHIN = 0.1  # seconds between looks for a key, and at the size of the terminal
-_SHARE = 4  # of the screen for queues and workers each, so that most is for what runs
+_SHARE = 4  # queues and workers get 1/4 of the screen each, running executions the rest
 
 _RUNNING: Columns[ExecutionView] = {
     "running": lambda execution: execution.id,
@@ -56,7 +56,7 @@ class _Seen(NamedTuple):
 
 
 class _Watcher:
-    """Asks in a thread of its own, so that a server that hangs does not make the keys hang."""
+    """Queries the server in its own thread, so that a server that hangs does not block the keyboard."""
 
     def __init__(self, client: Client, every: float) -> None:
         self.seen: _Seen | None = None
@@ -83,12 +83,12 @@ class _Watcher:
 )
 @with_client
 def command(client: Client, every: float) -> None:
-    """Watch what goes on, on the whole screen.
+    """Show the state of the system live, on the full screen.
 
-    What runs, how much ends in a second, what waits, who works; q ends it.
+    Shows running executions, the completion rate, queues and workers. Press q to quit.
     """
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
-        raise click.UsageError("this needs a terminal; `tickwork status` does not")
+        raise click.UsageError("this needs a terminal; use `tickwork status` instead")
     console, watcher = Console(), _Watcher(client, every)
     with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
         try:
@@ -111,7 +111,7 @@ def draw(seen: _Seen | None, error: str | None, height: int) -> Text:
     ]
     upper = _section(seen.activity.running, _RUNNING, max(height - len(head) - len(lower) - 1, 3))
     lines = [*head, *(upper or ["nothing runs", ""]), *lower]
-    return one_line_each([*lines[: height - 1], click.style("q ends it", dim=True)])
+    return one_line_each([*lines[: height - 1], click.style("q quits", dim=True)])
 
 
 def _head(seen: _Seen) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _head(seen: _Seen) -> Iterator[str]:
 
 
 def _section(items: Sequence[Item], columns: Columns[Item], most: int) -> list[str]:
-    """A table of so many lines at most, and an empty line."""
+    """A table with a maximum number of lines, and an empty line."""
     if not items:
         return []
     lines = table_lines(items, columns)
@@ -143,7 +143,7 @@ def _section(items: Sequence[Item], columns: Columns[Item], most: int) -> list[s
 
 @contextmanager
 def _keys() -> Iterator[Callable[[], str]]:
-    """Keys as they are pressed, without an Enter, where the terminal can do that."""
+    """Reads single keys without Enter, if the terminal supports it."""
     try:
         import termios
         import tty

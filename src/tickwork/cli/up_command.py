@@ -1,4 +1,4 @@
-"""Run everything here: PostgreSQL, a server and a worker."""
+"""Run PostgreSQL, a server and a worker, all in one."""
 
 import shlex
 import socket
@@ -32,15 +32,15 @@ _PORTS_TO_TRY = 50
 
 @click.command()
 @click.argument("app", required=False, metavar="[MODULE:APP]")
-@click.option("--data-dir", metavar="FOLDER", help="Where everything is kept.  [default: .tickwork]")
+@click.option("--data-dir", metavar="FOLDER", help="The folder for all data.  [default: .tickwork]")
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="[default: 8080, or the next free one]")
 @wait_option
 def command(app: str | None, **flags: object) -> None:
-    """Run everything here: PostgreSQL, a server and a worker.
+    """Run PostgreSQL, a server and a worker, all in one.
 
     \b
-    tickwork up              the server alone: HTTP jobs run, tasks wait for a worker
+    tickwork up              without a worker: HTTP jobs run, tasks wait
     tickwork up tasks:app    with a worker for the tasks of `app` in tasks.py
     """
     settings, sources = read_settings(**flags, http_allow_loopback=True)
@@ -75,13 +75,13 @@ def _listen_nearby(host: str, port: int) -> socket.socket:
         except PortTaken:
             continue
         if candidate != port:
-            say(f"port {port} is taken; using {candidate}")
+            say(f"port {port} is in use; using {candidate}")
         return listener
-    raise PortTaken(f"port {port} and the {_PORTS_TO_TRY - 1} after it are taken; choose one with --port")
+    raise PortTaken(f"port {port} and the {_PORTS_TO_TRY - 1} after it are in use; choose one with --port")
 
 
 async def _admin_key(settings: Settings, node: Node) -> str:
-    """The first key, if the database took it, now or before a start was broken off; else the one kept here."""
+    """The first key if the database has it, from this start or an interrupted one; otherwise the stored key."""
     first_key = settings.admin_key or ""
     if await node.keys.authenticate(first_key):
         keep_key(settings.data_dir, first_key)

@@ -1,4 +1,4 @@
-"""What somebody sees on a terminal who waits for an execution: how far it has come, or why it does not run."""
+"""What `--wait` shows on a terminal, and `execution why`: the progress, or why the execution does not run."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -19,8 +19,8 @@ from tickwork.model.errors import TickworkError
 from tickwork.model.execution import ExecutionStatus, ExecutionView
 from tickwork.model.why_waiting import Cause, Why
 
-_FIRST_LOOK, _BETWEEN_LOOKS = 0.3, 0.5  # seconds; what ends sooner is not worth a line
-_PATIENCE = 2.0  # seconds without a start, after which somebody wants to know why
+_FIRST_LOOK, _BETWEEN_LOOKS = 0.3, 0.5  # seconds; nothing is shown for executions that end sooner
+_PATIENCE = 2.0  # seconds of waiting, after which the reason is shown
 _BAR = 30
 
 Find = Callable[[], ExecutionView | None]
@@ -28,7 +28,7 @@ Find = Callable[[], ExecutionView | None]
 
 @contextmanager
 def shown_while_waiting(client: Client, find: Find) -> Iterator[None]:
-    """One line on stderr, if that is a terminal, for as long as this lasts."""
+    """Show one line on stderr, if that is a terminal, while the block runs."""
     if not sys.stderr.isatty():
         yield
         return
@@ -56,7 +56,7 @@ def _watch(client: Client, find: Find, over: Event) -> None:
         return
     with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
         while not over.is_set():
-            with suppress(TickworkError):  # whoever waits is told of it, if it lasts
+            with suppress(TickworkError):  # the waiting command reports it if it lasts
                 line = _line(client, find(), monotonic() - began)
                 if not over.is_set():
                     live.update(line, refresh=True)
@@ -100,13 +100,13 @@ def tell_why(reasons: Why) -> list[str]:
 
 def _start(reasons: Why) -> Iterator[str]:
     if reasons.expected_start:
-        yield f"It starts {full(reasons.expected_start)} if nothing comes between."
+        yield f"It starts {full(reasons.expected_start)} if nothing else intervenes."
     elif reasons.status is ExecutionStatus.PENDING:
         yield f"It starts {reasons.expected_start_reason}."
 
 
 def _causes(causes: list[Cause]) -> Iterator[str]:
-    """The summary has told the only one."""
+    """Leaves out a single cause, because the summary names it."""
     if len(causes) == 1:
         yield from _named(causes[0])
         return

@@ -1,4 +1,4 @@
-"""Run a worker; list the workers of a server, and drain them."""
+"""Run a worker; list and drain workers."""
 
 from traceback import format_exception
 from types import TracebackType
@@ -25,7 +25,7 @@ from tickwork.sdk.app import App, declared_jobs
 
 
 def _resources(worker: WorkerView) -> dict[str, str]:
-    """Of each how much is used, of how much."""
+    """The used and the total amount of each resource."""
     return {
         name: f"{_amount(name, worker.resources_used.get(name, 0.0))}/{_amount(name, total)}"
         for name, total in worker.resources.items()
@@ -74,7 +74,7 @@ class _WorkerGroup(click.Group):
 
 @click.command(cls=_WorkerGroup)
 def command() -> None:
-    """Run a worker; list the workers of a server.
+    """Run a worker; list and drain workers.
 
     \b
     tickwork worker tasks:app    runs the tasks of `app` in tasks.py
@@ -87,7 +87,7 @@ def command() -> None:
 @output_option
 @with_client
 def list_(client: Client, output: str, watch: float | None, **page: Any) -> None:
-    """Workers, newest first."""
+    """List workers, newest first."""
     show_list(lambda: client.list_workers(**page), _COLUMNS, output, watch)
 
 
@@ -96,7 +96,7 @@ def list_(client: Client, output: str, watch: float | None, **page: Any) -> None
 @output_option
 @with_client
 def get(client: Client, worker_id: str, output: str) -> None:
-    """One worker in full."""
+    """Show a worker in full."""
     show_item(client.get_worker(worker_id), _FIELDS, output)
 
 
@@ -105,22 +105,24 @@ def get(client: Client, worker_id: str, output: str) -> None:
 @output_option
 @with_client
 def drain(client: Client, worker_id: str, output: str) -> None:
-    """Let a worker take nothing new: it finishes what it holds and ends."""
+    """Drain a worker: it accepts nothing new, finishes its attempts and exits."""
     show_item(client.drain_worker(worker_id), _FIELDS, output)
 
 
 @command.command()
 @click.argument("app", metavar="MODULE:APP")
-@click.option("--server", "servers", multiple=True, metavar="URL", help="May be given several times.")
+@click.option(
+    "--server", "servers", multiple=True, metavar="URL", help="A server to connect to; can be repeated."
+)
 @click.option("--name", help="[default: HOST-PROCESS]")
-@click.option("--slots", type=int, help="How many attempts at the same time.  [default: 100]")
+@click.option("--slots", type=int, help="How many attempts run at the same time.  [default: 100]")
 @click.option(
     "--queue",
     "queues",
     type=weighted_queue,
     multiple=True,
     metavar="QUEUE[=WEIGHT]",
-    help="A queue to serve, and how much of the room it gets beside the others; may be given again. All, if none is.",
+    help="A queue to serve, and its weight among the queues; can be repeated.  [default: all queues]",
 )
 @click.option(
     "--label",
@@ -128,7 +130,7 @@ def drain(client: Client, worker_id: str, output: str) -> None:
     type=label,
     multiple=True,
     metavar="NAME=VALUE",
-    help="What jobs may require of a worker; may be given again.",
+    help="A label that jobs can require; can be repeated.",
 )
 @click.option(
     "--resource",
@@ -136,7 +138,7 @@ def drain(client: Client, worker_id: str, output: str) -> None:
     type=resource,
     multiple=True,
     metavar="NAME=AMOUNT",
-    help="What jobs use while they run, such as cpu=4 or memory=8Gi; may be given again.",
+    help="A resource that jobs use while they run, such as cpu=4 or memory=8Gi; can be repeated.",
 )
 @click.option("--until-stdin-ends", is_flag=True, hidden=True)
 def run(
@@ -152,7 +154,7 @@ def run(
 ) -> None:
     """Run the tasks of an app until stopped.
 
-    The first Ctrl-C or SIGTERM lets it finish what it runs, the second breaks off.
+    On the first Ctrl-C or SIGTERM the worker finishes its attempts, on the second it stops at once.
     """
     settings, _ = read_settings(url=servers[0] if servers else None, slots=slots)
     configure_logs(settings.log_format, settings.log_level)
@@ -190,7 +192,7 @@ def _load(app: str) -> Application:
 
 
 def _from_their_code_on(trace: TracebackType | None) -> TracebackType | None:
-    """Without the frames that lead to it: those are ours and Python's."""
+    """Drops the frames of Tickwork and importlib that lead to the user's code."""
     while trace and ("importlib" in trace.tb_frame.f_code.co_filename or _is_ours(trace)):
         trace = trace.tb_next
     return trace

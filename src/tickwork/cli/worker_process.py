@@ -1,4 +1,4 @@
-"""A worker in a process of its own, for as long as this one lives."""
+"""The worker process: started by `tickwork up` as a child, and what runs inside it until it is stopped."""
 
 import asyncio
 import os
@@ -19,8 +19,8 @@ from tickwork.execute.worker import Worker
 from tickwork.model.errors import Invalid, TickworkError, Unavailable
 from tickwork.model.job import JobRequest
 
-_PAUSE = 0.05  # seconds between looks whether it is connected
-_REST = 2.0  # seconds before another takes the place of one that died
+_PAUSE = 0.05  # seconds between checks whether it is connected
+_REST = 2.0  # seconds before a dead worker is replaced
 
 
 @asynccontextmanager
@@ -42,8 +42,8 @@ class ChildWorker:
         self._ended: asyncio.Future[int]
 
     async def start(self) -> None:
-        """It has a session of its own, so that Ctrl-C reaches it through us alone, and its standard input tells
-        it when we are gone, however we went."""
+        """The child has its own session, so that Ctrl-C reaches it only through us. It stops when its standard input
+        ends, however this process died."""
         words = ("worker", "run", self._app, "--name", self._name, "--until-stdin-ends")
         self._process = await create_subprocess_exec(
             *(sys.executable, "-m", "tickwork.cli", *words),
@@ -54,7 +54,7 @@ class ChildWorker:
         self._ended = asyncio.ensure_future(self._process.wait())
 
     async def until_connected(self, stop: Stop) -> None:
-        """Until its tasks can be given work, or nobody waits for that any more."""
+        """Wait until the worker is connected or a stop was asked for."""
         async with AsyncClient(*self._address) as client:
             while not (stop.asked.is_set() or await self._is_connected(client)):
                 if self._ended.done():
@@ -62,10 +62,10 @@ class ChildWorker:
                 await asyncio.sleep(_PAUSE)
 
     async def until(self, stop: Stop) -> None:
-        """Until told to stop; what it runs is finished first, unless told twice."""
+        """Run until asked to stop. The worker finishes its attempts first, unless asked twice."""
         await self._keep_one(stop)
         if not self._ended.done():
-            say("the worker finishes what it runs; Ctrl-C again breaks it off")
+            say("the worker finishes its attempts; Ctrl-C again stops it at once")
             self._process.terminate()
             await self._until_ended_or(stop.at_once)
 
@@ -77,7 +77,7 @@ class ChildWorker:
     async def _keep_one(self, stop: Stop) -> None:
         await self._until_ended_or(stop.asked)
         while not stop.asked.is_set():
-            say(f"the worker ended by itself, with {self._how_it_ended()}; another takes its place")
+            say(f"the worker ended by itself, with {self._how_it_ended()}; starting another")
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.asked.wait(), _REST)
                 return
@@ -97,16 +97,16 @@ class ChildWorker:
         happened.cancel()
 
 
-_GRACE = 300.0  # seconds that a worn-out worker gives to what still runs
-_FAREWELL = 10.0  # seconds to report what was broken off
-_PAUSES = (0.1, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # seconds between tries to declare
+_GRACE = 300.0  # seconds that a worn-out worker gives to its running attempts
+_FAREWELL = 10.0  # seconds to report aborted attempts
+_PAUSES = (0.1, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # seconds between attempts to create declared jobs
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
 
 async def work(
     worker: Worker, declared: Sequence[JobRequest], address: Address, *, until_stdin_ends: bool
 ) -> bool:
-    """Whether it should go on, in a fresh process."""
+    """Run the worker; returns whether it should continue in a new process."""
     stop = Stop()
     stop.listen()
     declaring = asyncio.create_task(_declare(declared, address))
@@ -131,7 +131,7 @@ async def work(
 async def _leave_when_worn_out(worker: Worker) -> None:
     await worker.worn_out.wait()
     _log.warning(
-        "tasks that will not stop hold too many slots; the worker's process is replaced once the rest has ended",
+        "tasks that do not stop occupy too many slots; the worker's process is replaced when the others have ended",
         at_the_latest_in_seconds=_GRACE,
     )
     worker.drain()
@@ -142,7 +142,7 @@ async def _leave_when_worn_out(worker: Worker) -> None:
 
 
 async def _stop_when_stdin_ends(stop: Stop) -> None:
-    """Whoever started this process holds the other end, and is gone when that is."""
+    """The process that started this one has the other end of the pipe. When it dies, the pipe closes."""
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
@@ -170,7 +170,7 @@ async def _declare(jobs: Sequence[JobRequest], address: Address) -> None:
 
 
 async def _declared(client: AsyncClient, jobs: Sequence[JobRequest]) -> bool:
-    """False when it is too early: a server takes jobs only for tasks that a worker has offered."""
+    """False if it is too early: a server accepts jobs only for tasks that a worker has offered."""
     try:
         offered = {task.name for task in (await client.list_tasks()).items}
         if not {job.task for job in jobs} <= offered:

@@ -93,7 +93,7 @@ def test_what_was_not_redriven_is_named(ask, server):
     server.will_answer(changed(REDRIVEN, refused=refused, not_found=["e6-1"]))
     done = ask("dead-letter", "redrive", "e5-1", "e6-1", "--yes")
     assert done.exit_code == 3
-    assert done.stderr.splitlines() == ["e5-1 stays: job j5 is cancelled", "e6-1 is no dead letter"]
+    assert done.stderr.splitlines() == ["e5-1 stays: job j5 is cancelled", "e6-1 is not a dead letter"]
 
 
 def test_one_that_is_refused_is_a_conflict(ask, server):

@@ -82,7 +82,7 @@ It was tried again 4.1s later.
 Attempt 3 began at 13:00:06 on worker w3 (box-2). Its worker stopped answering; found after 17s.
 The last line that it logged:
     sorting
-It was handed to another worker 1s later.
+It went to another worker 1s later.
 
 Attempt 4 began at 13:00:28 on worker w1 (box-1) and completed after 3s.
 
@@ -124,9 +124,9 @@ The last lines that attempt 1 logged:
     reading
 
 What you can do:
-    tickwork execution logs e5-1       read all that it logged
+    tickwork execution logs e5-1       read its log
     tickwork execution retry e5-1      run it again
-    tickwork dead-letter discard e5-1  let it rest"""
+    tickwork dead-letter discard e5-1  discard it"""
     )
 
 
@@ -140,28 +140,28 @@ def chapter(execution, *attempts, now=60):
     [
         (
             attempt(1, AttemptOutcome.SNOOZED, 0, 0.01, name="box"),
-            "Attempt 1 began on 2026-11-15 at 13:00:00 on worker w1 (box) and asked after 10ms to be run again later.",
+            "Attempt 1 began on 2026-11-15 at 13:00:00 on worker w1 (box) and asked after 10ms to run again later.",
         ),
         (
             attempt(1, AttemptOutcome.RETURNED, None, 3),
-            "Attempt 1 was given back on 2026-11-15 at 13:00:03 by worker w1 (box-1), which was stopping.",
+            "Attempt 1 was returned on 2026-11-15 at 13:00:03 by worker w1 (box-1), which was stopping.",
         ),
         (
             attempt(1, AttemptOutcome.HELD, None, 3),
-            "Attempt 1 was held back on 2026-11-15 at 13:00:03, because its destination keeps failing.",
+            "Attempt 1 was held on 2026-11-15 at 13:00:03 by the circuit breaker of its destination.",
         ),
     ],
 )
 def test_what_uses_no_attempt_is_said_so_with_what_comes_next(told, expected):
     waiting = changed(EXECUTION, waiting_for=WaitingFor.RETRY, due_at=later(90))
-    assert chapter(waiting, told) == f"{expected} That uses no attempt.\nIt is to be tried again in 30s."
+    assert chapter(waiting, told) == f"{expected} That uses no attempt.\nThe next attempt is in 30s."
 
 
 def test_a_worker_that_was_lost_before_it_said_that_it_began():
     waiting = changed(EXECUTION, waiting_for=WaitingFor.WORKER)
     assert chapter(waiting, attempt(1, AttemptOutcome.LOST, None, 20, silent_for=16)) == (
         "Attempt 1 was given to worker w1 (box-1). Its worker stopped answering; found after 16s.\n"
-        "It is to be tried again."
+        "It will be tried again."
     )
 
 
@@ -170,14 +170,14 @@ def test_a_drain_that_hands_it_to_another_worker():
     returned = attempt(1, AttemptOutcome.RETURNED, None, 3)
     again = attempt(2, None, 4, None, "w2", None)
     first, second = tell(execution, [returned, again], later(64)).split("\n\n")[2:4]
-    assert first.endswith("It was handed to another worker 1s later.")
+    assert first.endswith("It went to another worker 1s later.")
     assert second == "Attempt 2 began at 13:00:04 on worker w2 and has been running for 1m00s."
 
 
 def test_one_that_was_handed_out_and_has_not_begun():
     execution = changed(EXECUTION, status=ExecutionStatus.RUNNING)
     assert chapter(execution, attempt(1, None, None, None)) == (
-        "Attempt 1 was given to worker w1 (box-1), which has not said yet that it began."
+        "Attempt 1 was given to worker w1 (box-1), which has not reported a start yet."
     )
 
 
@@ -235,7 +235,7 @@ def test_cancelled_while_it_waited_for_another_attempt():
         ({"waiting_for": WaitingFor.PAUSED}, "report waits because its job is paused"),
         (
             {"waiting_for": WaitingFor.LIMIT, "reason": "the circuit breaker of http://x is open"},
-            "report is held back: the circuit breaker of http://x is open",
+            "report waits for a limit: the circuit breaker of http://x is open",
         ),
         (
             {"status": ExecutionStatus.RUNNING, "progress": Progress(0.4, "reading")},

@@ -138,7 +138,7 @@ def test_lists_as_a_table(ask, server):
     head, row = done.stdout.splitlines()
     assert head.split() == ["ID", "NAME", "WHAT", "STATUS", "SCHEDULE", "NEXT", "RUN"]
     assert row.startswith("j5  weekly report  report  active  every Monday")
-    assert done.stderr == "more follow: add --cursor more\n"
+    assert done.stderr == "there are more: add --cursor more\n"
     assert server.asked[0].query == {"status": ["active"], "q": ["rep"], "limit": ["1"]}
 
 

@@ -50,11 +50,11 @@ def test_a_lost_key_is_named(tmp_path):
 def test_a_taken_port_is_said_and_the_next_free_one_used(capsys):
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(PortTaken, match=f"port {port} is taken"):
+        with pytest.raises(PortTaken, match=f"port {port} is in use"):
             listen("127.0.0.1", port)
         with _listen_nearby("127.0.0.1", port) as near:
             assert near.getsockname()[1] > port
-        assert f"port {port} is taken; using " in capsys.readouterr().err
+        assert f"port {port} is in use; using " in capsys.readouterr().err
 
 
 def test_an_address_that_is_not_here_is_named():

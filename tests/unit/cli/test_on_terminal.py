@@ -75,7 +75,7 @@ def test_a_watched_list_is_drawn_anew_until_ctrl_c(server, env, busy):
 
 def test_the_whole_screen_shows_what_goes_on_and_q_ends_it(env, busy):
     with on_terminal("top", env=env) as terminal:
-        terminal.until("q ends it")
+        terminal.until("q quits")
         for shown in ("e5-1", "60% sorting", "mail", "box-1", "slots: 2/10", "running: 10"):
             terminal.until(shown)
         terminal.press("q")
@@ -86,7 +86,7 @@ def test_a_small_screen_shows_what_fits(env, busy, server):
     server.will_always_answer("/v1/executions", page(*(changed(RUNNING, id=f"e{n}-1") for n in range(90))))
     with on_terminal("top", env=env, columns=40, lines=12) as terminal:
         terminal.until("more")
-        terminal.until("q ends it")
+        terminal.until("q quits")
         terminal.press("q")
         assert terminal.ended() == 0
     assert "e30-1" not in terminal.shown

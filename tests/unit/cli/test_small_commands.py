@@ -156,7 +156,7 @@ def test_a_port_that_was_asked_for_and_is_taken_ends_it(run, command, by):
         words, env = (("--port", port), {}) if by == "flag" else ((), {"TICKWORK_PORT": port})
         done = run(command, *words, env={"TICKWORK_DATABASE_URL": "postgresql://127.0.0.1:1/nothing", **env})
     assert done.exit_code == 1
-    assert f"port {port} is taken by another program; choose another with --port" in done.stderr
+    assert f"port {port} is in use by another program; choose another with --port" in done.stderr
 
 
 def test_doctor_tells_of_a_loop_that_fails(ask, server):
