@@ -87,8 +87,8 @@ CREATE TABLE tickwork.task (
     PRIMARY KEY (tenant_id, name)
 );
 
--- A lane holds the executions that the same workers can run: claiming looks only into lanes that somebody serves, so
--- a backlog without workers never stands in the way of the rest.
+-- A lane is the executions that the same workers can run. Claiming looks only into lanes that some worker serves, so a
+-- backlog without workers never delays the rest.
 CREATE TABLE tickwork.lane (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     tenant_id integer NOT NULL,
@@ -493,9 +493,9 @@ CREATE INDEX backfill_age ON tickwork.backfill (ended_at);
 
 -- What of a job waits, and what of it has not ended
 
--- The due times at which executions of a job wait. Those of a job that was always due once are known: a million others
--- may wait in its lane. Of one that repeats, or did, the lane tells. + 0: by the lane, not by walking all that a tenant
--- ever ran.
+-- The due times at which executions of a job wait. For a job that was always a one-time job they are known, which
+-- matters because a million others may wait in its lane. For one that recurs, or did, they are looked for in its lane.
+-- + 0: by the lane, not through all that the tenant ever ran.
 CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer) RETURNS SETOF timestamptz
 LANGUAGE sql STABLE AS $$
     WITH asked AS MATERIALIZED (
@@ -547,7 +547,8 @@ $$;
 
 -- Dependencies: functions and triggers
 
--- Whether an execution waits for others. VOLATILE: it looks after the locks were got, not when the statement began.
+-- Whether an execution waits for parents. VOLATILE, so that it sees what is true once the locks are taken, not what was
+-- true when the statement began.
 CREATE FUNCTION tickwork.awaits_parents(job bigint, at timestamptz) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     RETURN EXISTS (SELECT FROM tickwork.awaited WHERE child_id = job AND child_at = at);
@@ -568,7 +569,8 @@ RETURNS TABLE (tenant_id integer, parent_id bigint, parent_at timestamptz, is_pa
     SELECT * FROM way
 $$;
 
--- Why a parent did not run when its child was to follow; of a chain of them, the first one is named.
+-- Why a parent did not run in a round, as the reason for skipping its child. In a chain of skipped parents the first
+-- one is named.
 CREATE FUNCTION tickwork.skip_reason(tenant integer, parent bigint, at timestamptz) RETURNS text
 LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN e.reason LIKE 'parent %' THEN e.reason
@@ -587,9 +589,9 @@ LANGUAGE sql STABLE AS $$
     WHERE p.id = parent
 $$;
 
--- How the parents of an execution ended, as JSON: [[id, name, key, task, status, result], …]. If that cannot be handed
--- over: the size of it all when that is too much, a text that says why when a result is not JSON. Only then are the
--- results looked at one by one.
+-- How the parents of an execution ended, as JSON: [[id, name, key, task, status, result], …]. If that is too large to
+-- be sent to a worker: its size, as a number. If a result is not JSON: a text that says so; only then are the results
+-- checked one by one.
 CREATE FUNCTION tickwork.outcomes_of_parents(child bigint, round_at timestamptz) RETURNS bytea
 LANGUAGE plpgsql STABLE AS $$
 DECLARE unreadable text;
@@ -622,10 +624,10 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
         to_json(format('the result of %s, on which it depends, is not valid JSON', unreadable))::text, 'UTF8');
 END $$;
 
--- Lets executions wait for those of their parents that have not ended as they must. A parent that is due once is locked
--- meanwhile: it ends wholly before this or wholly after it, and then knows which executions wait. One that repeats has,
--- for a round that is only being made, not ended; whether it is due in that round at all is looked at later, if it can
--- miss it.
+-- Makes executions wait for those of their parents that have not ended as required. The execution of a one-time parent
+-- is locked first: either it has ended before, or it sees afterwards which executions wait. A recurring parent has not
+-- ended in a round that is only being created. Whether it is due in that round at all is found out later, if it can
+-- miss it (`unsure`).
 CREATE FUNCTION tickwork.await_parents(children bigint[], round_at timestamptz, can_miss boolean) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -669,9 +671,9 @@ BEGIN
     ON CONFLICT DO NOTHING;
 END $$;
 
--- What repeats together: the executions of a round of a job bring those of all that follow it into being, to wait, or
--- back if they were skipped because of it. A backfill runs rounds that began before a follower was there, and one
--- parent of it at a time: the others are waited for.
+-- Creates the executions of a round for all jobs that depend on the one that was fired, to wait for it; or makes them
+-- wait again if they were skipped because of it. A backfill runs rounds from before a child was active, and only one of
+-- its parents at a time: the child waits for the others.
 CREATE FUNCTION tickwork.make_round() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE backfilled boolean := NEW.trigger = 'backfill'; made bigint[];
 BEGIN
@@ -719,8 +721,8 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Marks what was waiting for an execution that has ended; counting comes when the statement that ended it has ended
--- all. One that moved to another time has not ended.
+-- Marks what waited for an execution that has ended. It is counted once the whole statement is done. An execution that
+-- was moved to another time has not ended.
 CREATE FUNCTION tickwork.note_end() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE tickwork.awaited SET ended = NEW.status
@@ -733,9 +735,9 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Counts what has ended. Children that have nothing left to wait for go on, those whose parent was skipped are skipped
--- too. Their jobs are locked first: so of two parents that end at the same time one sees the other, and a pause is
--- wholly before or wholly after.
+-- Counts the parents that have ended. Children with nothing left to wait for go on, and those with a skipped parent are
+-- skipped. Their jobs are locked first: so when two parents end at the same time, one of them sees the other, and a
+-- pause comes either before or after, never in between.
 CREATE FUNCTION tickwork.count_ended() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE tenants integer[]; children bigint[]; times timestamptz[]; skipped_fors bigint[];
 BEGIN
@@ -784,8 +786,9 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- A statement that makes, ends or revives an execution need not know what waits for it: the conditions here are all
--- that an execution without followers costs. At the top only: what these functions change themselves, they look after.
+-- A statement that creates, ends or revives an execution need not know what waits for it. For an execution without
+-- children these conditions are all that it costs. At the top level only: these functions look after what they change
+-- themselves.
 CREATE TRIGGER make_round AFTER INSERT ON tickwork.execution FOR EACH ROW
     WHEN (NEW.followed AND NEW.trigger <> 'manual' AND pg_trigger_depth() = 0) EXECUTE FUNCTION tickwork.make_round();
 CREATE TRIGGER make_round_again AFTER UPDATE OF finished_at ON tickwork.execution FOR EACH ROW
@@ -798,7 +801,7 @@ CREATE TRIGGER note_end AFTER UPDATE OF finished_at ON tickwork.execution FOR EA
 CREATE TRIGGER count_what_ended AFTER INSERT OR UPDATE OF finished_at ON tickwork.execution FOR EACH STATEMENT
     WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION tickwork.count_what_ended();
 
--- A job that is due once and gets another time is waited for, and waits, at that time.
+-- When a one-time job gets another due time, what waits for it and what it waits for move along.
 CREATE FUNCTION tickwork.move_awaited() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE tickwork.awaited SET parent_at = NEW.scheduled_for
@@ -815,8 +818,8 @@ CREATE TRIGGER move_awaited AFTER UPDATE OF scheduled_for ON tickwork.job FOR EA
 -- Views: the part of the schema that users may read. Each execution is looked up by key; OFFSET 0 keeps it so also on a
 -- day that has no statistics yet, when reading all of it seems to cost as little.
 
--- A job as users see it. One that is due one time is what its execution says, so finishing it costs no second write.
--- When a job runs that waits for others, nobody can tell.
+-- A job as users see it. A one-time job has the status of its execution, so that ending an execution costs no second
+-- write. The next run of a job that waits for parents is not known.
 CREATE VIEW tickwork.job_view AS
 SELECT j.id, j.tenant_id, j.rule_id, j.name, j.key, j.task, j.priority, j.tags, j.payload, j.definition, j.version,
     j.created_at, j.updated_at, j.scheduled_for, r.timing, l.queue,
@@ -842,7 +845,7 @@ CROSS JOIN LATERAL (
     SELECT j.rule_id IS NULL AND e.status IS NULL AND NOT j.deferred AS is_gone
 ) history;
 
--- An execution as users see it: handed to a worker ahead of its time, it still waits to be due.
+-- An execution as users see it. One that a worker was given ahead of its due time is still pending.
 CREATE VIEW tickwork.execution_view AS
 SELECT e.tenant_id, e.job_id, e.scheduled_for, l.task, l.queue, e.trigger::text AS trigger, e.attempt, e.worker_id,
     e.started_at, e.finished_at, e.result, e.reason, e.priority, j.definition, last.error,
