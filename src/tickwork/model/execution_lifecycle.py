@@ -1,12 +1,47 @@
-"""How an execution goes on after an attempt that did not complete.
+"""The statuses that an execution goes through, and how it goes on after an attempt that did not complete.
 
-                       ┌───────── retried, snoozed, returned, lost, held ───┐
-                       ▼                                                     │
-    (fired) ──▶    pending ──────────── claimed ───────────────────▶     running ──▶ completed
-       │               │                                                     │
-       └──▶ skipped    └──▶ cancelled, skipped                               └──▶ failed, cancelled
+                    ┌──────── retried, snoozed, returned, lost, held ────────┐
+                    ▼                                                         │
+    (new) ──▶    pending ───────────────── claimed ───────────────────▶    running ──▶ completed
+                  │   ▲                                                       │
+                  ▼   │ redriven, backfilled, resumed                         │
+         failed, cancelled, skipped ◀─────────────────────────────────────────┘
 
-One constructor per transition; nothing else decides a state. Completing is the good case and has its own statement.
+A new execution may also be running at once, when it is fired straight to a worker, or skipped.
+
+What becomes of an attempt that did not complete is decided by the functions of this module and by nothing else:
+`record.settle` writes their verdicts about executions that `record.lock_running` found running and locked. Every other
+transition is a statement of its own, which changes only executions in the status that it expects:
+
+    (new) → pending, running, skipped        trigger.insert_executions
+    (new) → pending, skipped                 trigger.insert_executions_carefully
+    (new) → pending                          trigger.promote_deferred_jobs
+    (new) → pending                          define.insert_first_executions
+    (new) → pending                          define.insert_execution
+    (new) → pending                          backfill.make_backfilled
+    (new) → pending                          make_round()
+    (new) → skipped                          run.skip_due_time
+    pending → running                        dispatch.claim
+    running → completed                      record.complete
+    running → pending, failed, cancelled     record.settle
+    running → pending                        define.take_back
+    pending → pending, skipped               count_ended()
+    pending → skipped                        upkeep.give_up_rounds
+    pending → cancelled                      define.cancel_waiting
+    pending → cancelled                      backfill.cancel_backfilled
+    pending, running → failed                dispatch.set_aside
+    pending, running → cancelled             record.cancel_execution
+    pending, running → cancelled             trigger.cancel_blockers
+    pending, running → skipped, cancelled    define.stop_ahead
+    skipped → pending, skipped               trigger.insert_executions_carefully
+    skipped → pending                        make_round()
+    skipped, cancelled → pending             define.revive_execution
+    skipped, failed → pending                backfill.make_backfilled
+    failed, cancelled → pending              dead_letter.revive_ended
+
+The names are those of store/queries (file.query) and of the schema's functions. Nothing leaves `completed`. A test
+compares this table with the SQL, and the CHECKs of the table `execution` keep every status consistent with the columns
+beside it: only a pending execution is ready at some time, a running one has a worker, and an ended one has an end.
 """
 
 from datetime import datetime, timedelta
