@@ -204,7 +204,6 @@ class Node:
             self._read,
             self._events.publish,
             self._until_stopped,
-            self._database.in_transaction,
         )
         self.runs = Runs(runs, self._read, self._events.publish, self._wake)
         self.backfills = Backfills(self._backfills, self._read, self._wake)

@@ -33,7 +33,7 @@ async def once(call: Call[Any, Any], mark: bytes, act: Callable[[Call[Any, Any]]
         entry = await _enter(stack, call, mark)
         if entry.replay:
             return _replayed(entry.replay)
-        reply = await act(call)
+        reply = await act(call._replace(commits_with_answer=True))
         await entry.save(reply.status, reply.headers, reply.remembered or reply.body)
     return reply
 

@@ -65,7 +65,9 @@ async def create_job(call: Call[WaitQuery, JobRequest]) -> Reply:
     wait is over, and shows it as `execution`; the job is created even if the answer is lost.
     """
     check_wait(call.query)
-    job = await call.node.jobs.create_one(call.tenant_id, call.body)
+    jobs = call.node.jobs
+    create = jobs.create_one if call.commits_with_answer else jobs.create_grouped
+    job = await create(call.tenant_id, call.body)
     return json_reply(job, 201, {"location": f"/v1/jobs/{job.id}", **_etag(job)})
 
 

@@ -31,6 +31,7 @@ class Call(NamedTuple, Generic[Query, Body]):
     path: Mapping[str, str]
     query: Query
     body: Body
+    commits_with_answer: bool = False  # the answer is kept for an Idempotency-Key, in the same transaction
 
     @property
     def tenant_id(self) -> int:

@@ -50,13 +50,11 @@ class Jobs:
         read: ReadStore,
         publish: Publish,
         until_stopped: Callable[[int, int], Awaitable[None]],
-        in_transaction: Callable[[], bool],
     ) -> None:
         self._store = store
         self._read = read
         self._publish = publish
         self._until_stopped = until_stopped
-        self._in_transaction = in_transaction
         self._gatherer = Gatherer(self.create)
 
     async def create(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobView]:
@@ -68,10 +66,14 @@ class Jobs:
         return [view or next(read) for view in views]
 
     async def create_one(self, tenant_id: int, request: JobRequest) -> JobView:
-        """Together with others that come at the same moment, unless it must commit with something else or the names
-        of other jobs mean something to it."""
-        if self._in_transaction() or request.depends_on or request.ref:
-            return (await self.create(tenant_id, [request]))[0]
+        """By itself; inside a transaction it commits with that."""
+        return (await self.create(tenant_id, [request]))[0]
+
+    async def create_grouped(self, tenant_id: int, request: JobRequest) -> JobView:
+        """In one commit with others that come at the same moment, so never inside a transaction. A job that refers to
+        other jobs of its request stays alone: in a group it would find those of other requests."""
+        if request.depends_on or request.ref:
+            return await self.create_one(tenant_id, request)
         return await self._gatherer.create(tenant_id, request)
 
     async def create_many(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[CreatedJob]:

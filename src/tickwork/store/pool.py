@@ -107,9 +107,6 @@ class Database:
             if rest is not None:
                 await rest
 
-    def in_transaction(self) -> bool:
-        return self._ambient.get() is not None
-
     def after_commit(self, call: Callable[[], None]) -> None:
         """Once what is being done can be seen by others: at the end of the open transaction, or now."""
         afterwards = self._afterwards.get()
