@@ -9,60 +9,39 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from support.database_copy import create_database, drop_database
 from support.postgres_programs import PROGRAMS
 from support.skipped_tests import pytest_terminal_summary  # noqa: F401 (pytest finds it here)
 from tickwork.config import Settings
 from tickwork.node import Node
-from tickwork.store.embedded.server import EmbeddedPostgres
-from tickwork.store.migrate import upgrade
-from tickwork.store.pool import Database
-from tickwork.store.retention import Partitions
-from tickwork.testing.clock import SettableClock
+from tickwork.testing import SettableClock, TemporaryPostgres
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[str]:
-    """The URL of a database that tests copy and never open. Not in pytest's folder, which every run of pytest closes
-    to other users: as root, PostgreSQL runs as one."""
-    with tempfile.TemporaryDirectory(prefix="tickwork-tests-") as folder:
-        postgres = EmbeddedPostgres(Path(folder), PROGRAMS)
-        url = postgres.start()
-        asyncio.run(_prepare_template(url))
-        yield url
-        postgres.stop()
+def postgres() -> Iterator[TemporaryPostgres]:
+    postgres = TemporaryPostgres(PROGRAMS)
+    asyncio.run(postgres.start())
+    yield postgres
+    postgres.stop()
 
 
-async def _prepare_template(url: str) -> None:
-    await _hurry(url)
-    await upgrade(url)
-    database = Database(url, size=1)
-    await database.open()
-    await Partitions(database, history_days=30).keep_up()
-    await database.close()
-
-
-async def _hurry(url: str) -> None:
-    """This cluster need not survive a power cut: tests that cut the power have their own."""
-    connection = await asyncpg.connect(url)
-    for setting in ("fsync", "full_page_writes"):
-        await connection.execute(f"ALTER SYSTEM SET {setting} = off")
-    await connection.execute("SELECT pg_reload_conf()")
-    await connection.close()
+@pytest.fixture(scope="session")
+def cluster(postgres: TemporaryPostgres) -> str:
+    """The URL of a database that tests copy and never open."""
+    return postgres.url
 
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """Not in pytest's folder either, for the same reason."""
+    """Not in pytest's folder, which every run of pytest closes to other users: as root, PostgreSQL runs as one."""
     with tempfile.TemporaryDirectory(prefix="tickwork-test-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
 @pytest.fixture
-async def database_url(cluster: str) -> AsyncIterator[str]:
-    url = await create_database(cluster)
+async def database_url(postgres: TemporaryPostgres) -> AsyncIterator[str]:
+    url = await postgres.create_database()
     yield url
-    await drop_database(cluster, url)
+    await postgres.drop_database(url)
 
 
 @pytest.fixture

@@ -21,6 +21,12 @@ class InProcessConnection:
         """Nothing waits to be received."""
         return self._to_worker.empty()
 
+    @property
+    def all_read(self) -> bool:
+        """The server has read all that was sent, and waits for more."""
+        waiting = self._to_server._getters  # type: ignore[attr-defined]  # noqa: SLF001 (asyncio shows it nowhere else)
+        return self._to_server.empty() and any(not each.done() for each in waiting)
+
     async def send(self, message: FromWorker) -> None:
         self._to_server.put_nowait(msgspec.msgpack.encode(message))
 

@@ -17,13 +17,13 @@ import pytest
 import pytest_asyncio
 
 from api.openapi_contract import keeps_the_contract
-from support.database_copy import create_database, drop_database
-from support.scripted import ScriptedWorker
 from tickwork.api.asgi_app import build_app
 from tickwork.api.http_server import Web
 from tickwork.config import Settings
 from tickwork.model.access import Scope
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
+from tickwork.testing.temporary_postgres import TemporaryPostgres
 
 SHARED_ADMIN_KEY = "tw_admin_key_of_the_shared_node"
 SHARED_TASKS = ("report", "work", r"a\u0000")  # of any parameters
@@ -107,9 +107,11 @@ async def make_key(node: Node, scope: Scope) -> str:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared_node(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Node]:
+async def shared_node(
+    postgres: TemporaryPostgres, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Node]:
     """A node that does nothing unless told to, for all tests of a module."""
-    url = await create_database(cluster)
+    url = await postgres.create_database()
     node = Node(
         Settings(database_url=url, data_dir=tmp_path_factory.mktemp("data"), admin_key=SHARED_ADMIN_KEY)
     )
@@ -117,7 +119,7 @@ async def shared_node(cluster: str, tmp_path_factory: pytest.TempPathFactory) ->
     await ScriptedWorker.offer_only(node, {task: {} for task in SHARED_TASKS})
     yield node
     await node.stop()
-    await drop_database(cluster, url)
+    await postgres.drop_database(url)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.scripted import ScriptedWorker
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 JANUARY = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-31T12:00:00+01:00"}
 IN_UTC = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-31T11:00:00Z"}

@@ -7,11 +7,11 @@ import httpx2
 import pytest
 
 from api.conftest import MakeTenant
-from support.scripted import ScriptedWorker
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
 from tickwork.store import dead_letter_store as dead_letter
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 PATH = "/v1/dead-letters"
 ONCE = {"max_attempts": 1}

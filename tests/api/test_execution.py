@@ -7,13 +7,13 @@ import asyncpg
 import httpx2
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import to_micros, worker_id
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.store import read_store as read
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 
 @pytest.fixture(autouse=True)

@@ -3,10 +3,10 @@
 import httpx2
 
 from api.conftest import MakeTenant
-from support.scripted import ScriptedWorker
 from tickwork.model.ids import execution_id
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 
 async def test_tells_all_that_holds_an_execution(

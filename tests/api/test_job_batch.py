@@ -5,9 +5,9 @@ import httpx2
 import msgspec
 import pytest
 
-from support.scripted import ScriptedWorker
 from support.sent_statements import watch_statements
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 NDJSON = {"content-type": "application/x-ndjson"}
 

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.api import endpoint
 from tickwork.api.job_batch_routes import MOST_JOBS
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 JSON = {"content-type": "application/json"}
 NDJSON = {"content-type": "application/x-ndjson"}

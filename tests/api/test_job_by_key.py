@@ -7,9 +7,9 @@ import httpx2
 import pytest
 
 from api.conftest import MakeTenant
-from support.scripted import ScriptedWorker
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta, timezone
 import httpx2
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 DEFAULTS = {
     "name": None,

@@ -4,9 +4,9 @@ import httpx2
 import pytest
 
 from api.conftest import MakeTenant
-from support.scripted import ScriptedWorker
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 ANY = "any outcome"
 

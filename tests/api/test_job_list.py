@@ -7,10 +7,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.node import Node
 from tickwork.store import read_store as read
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 
 @pytest.fixture(autouse=True)

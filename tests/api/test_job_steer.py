@@ -8,9 +8,9 @@ import asyncpg
 import httpx2
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 
 @pytest.fixture(autouse=True)

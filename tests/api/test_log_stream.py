@@ -8,7 +8,6 @@ from datetime import datetime
 import httpx2
 import pytest
 
-from support.scripted import ScriptedWorker, note_of
 from support.waiting import eventually
 from tickwork.api import log_routes as logs
 from tickwork.cli.server_command import answering, listen, url_of
@@ -21,6 +20,7 @@ from tickwork.model.job import JobRequest
 from tickwork.model.worker_protocol import Noted, Run, Runs
 from tickwork.node import Node
 from tickwork.record import log_feed, log_reader
+from tickwork.testing.scripted_worker import ScriptedWorker, note_of
 
 TENANT = 1
 Serve = Callable[[Node], Awaitable[str]]

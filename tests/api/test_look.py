@@ -8,7 +8,6 @@ import httpx2
 import msgspec
 
 from api.conftest import Connect
-from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.api.asgi_app import ROUTES
 from tickwork.api.openapi import document
@@ -16,6 +15,7 @@ from tickwork.model.ids import worker_id
 from tickwork.model.worker_protocol import Drain
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 PARAMETERS = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
 

@@ -8,8 +8,8 @@ import pytest
 
 from support import oversized_requests
 from support.cluster import KEY, Cluster
-from support.database_copy import create_database, drop_database
 from support.oversized_requests import MEGABYTE, Address
+from tickwork.testing import TemporaryPostgres
 
 MOST_GROWTH = 60 * MEGABYTE
 
@@ -37,15 +37,15 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def server(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    url = asyncio.run(create_database(cluster))
+def server(postgres: TemporaryPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    url = asyncio.run(postgres.create_database())
     process = Cluster(url, tmp_path_factory.mktemp("flood"))
     try:
         asyncio.run(process.start(servers=1, workers=0))
         yield Server(process)
     finally:
         process.clean_up()
-        asyncio.run(drop_database(cluster, url))
+        asyncio.run(postgres.drop_database(url))
 
 
 @pytest.mark.parametrize("media", ["application/json", "application/x-ndjson"])

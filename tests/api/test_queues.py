@@ -9,10 +9,10 @@ import httpx2
 import pytest
 
 from api.conftest import MakeTenant
-from support.scripted import ScriptedWorker
 from tickwork.model.queue import DEPTH_LIMIT
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 IDLE = {
     "paused": False,

@@ -12,10 +12,10 @@ import pytest_asyncio
 
 from api.conftest import client_of
 from support.end_sessions import end_sessions
-from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

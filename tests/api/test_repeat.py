@@ -9,9 +9,9 @@ import pytest
 
 from api.conftest import MakeTenant
 from support.end_sessions import end_sessions
-from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 JOB = {"task": "work", "payload": {"n": 1}}
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.model.access import Scope
 from tickwork.model.ids import worker_id
 from tickwork.model.worker_protocol import Failure
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 
 @pytest.fixture(autouse=True)

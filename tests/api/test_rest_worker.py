@@ -11,11 +11,11 @@ from prometheus_client import REGISTRY
 
 from api.conftest import Connect, MakeTenant
 from support.rest_worker import RestWorker
-from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.model.ids import parse_worker_id, worker_id
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 SOON = 20.0
 

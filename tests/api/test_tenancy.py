@@ -9,7 +9,6 @@ import pytest
 
 from api.conftest import Connect, MakeTenant, Tenant
 from api.database_dump import dump
-from support.scripted import ScriptedWorker
 from tickwork.api.asgi_app import ROUTES
 from tickwork.api.route import Route
 from tickwork.model.access import Scope
@@ -17,6 +16,7 @@ from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import worker_id
 from tickwork.model.worker_protocol import Claim, Failure, Outcome, Outcomes
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 CANARY = "canary"
 WITH_ID = [route for route in ROUTES if "{id}" in route.path]

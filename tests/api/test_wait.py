@@ -7,13 +7,13 @@ import httpx2
 import pytest
 
 from api.conftest import Connect
-from support.scripted import ScriptedWorker
 from support.sent_statements import watch_statements
 from support.waiting import eventually
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.record import wait_for_execution as waiting
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 PATIENCE = 30.0  # of tests
 

@@ -7,9 +7,9 @@ import pytest
 
 from api.conftest import Connect
 from support.rest_worker import RestWorker
-from support.scripted import ScriptedWorker
 from tickwork.model.ids import worker_id
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 MakeKey = Callable[..., Awaitable[httpx2.AsyncClient]]
 

@@ -14,7 +14,6 @@ import pytest
 
 from support.node_steps import run_due
 from support.proxy import COMMIT, Upstream, Wire
-from support.scripted import ScriptedWorker
 from tickwork.api.asgi_app import build_app
 from tickwork.config import Settings
 from tickwork.dispatch import rescue
@@ -34,6 +33,7 @@ from tickwork.model.rest_worker import (
 )
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 CALLER = Caller(TENANT, "default", 1, frozenset({Scope.WORKER}))

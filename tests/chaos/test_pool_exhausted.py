@@ -7,10 +7,10 @@ from time import monotonic
 
 import pytest
 
-from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.model.worker_protocol import Beat, Renewed
 from tickwork.node import _CONNECTIONS, Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 _NEVER = 3600.0
 

@@ -10,7 +10,6 @@ import pytest
 
 from support.end_sessions import end_sessions
 from support.node_steps import run_due
-from support.scripted import ScriptedWorker
 from tickwork.config import Settings
 from tickwork.dispatch import rescue
 from tickwork.model.errors import Unavailable
@@ -19,6 +18,7 @@ from tickwork.node import Node
 from tickwork.store.pool import Database
 from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 from tickwork.trigger.catch_up import GRACE
 from tickwork.trigger.fire import LEAD
 

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.config import Settings
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 
 @pytest.fixture

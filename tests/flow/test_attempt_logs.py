@@ -6,7 +6,6 @@ import asyncpg
 import msgspec
 import pytest
 
-from support.scripted import ScriptedWorker, note_of
 from tickwork.config import Settings
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionView, Progress
@@ -15,6 +14,7 @@ from tickwork.model.job import JobRequest, RetryRequest
 from tickwork.model.worker_protocol import Claim, Failure, LogLine, Noted, Run
 from tickwork.node import Node
 from tickwork.store import log_store as log
+from tickwork.testing.scripted_worker import ScriptedWorker, note_of
 
 TENANT = 1
 AT_ONCE = RetryRequest(initial=0)

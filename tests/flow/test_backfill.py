@@ -7,7 +7,6 @@ import asyncpg
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.config import Settings
 from tickwork.model.backfill import BackfillRequest, BackfillView
 from tickwork.model.errors import Conflict, Invalid, Unavailable
@@ -17,6 +16,7 @@ from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT, JOB = 1, 1
 HOUR = timedelta(hours=1)

@@ -5,12 +5,12 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from support.scripted import ScriptedWorker
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter
 from tickwork.model.ids import parse_execution_id
 from tickwork.model.job import JobRequest
 from tickwork.model.worker_protocol import Beat, Claim, Failure, Hello, Outcome, Outcomes, Run, TaskOffer
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 LARGE = 256 * 1024

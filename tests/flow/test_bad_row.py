@@ -7,7 +7,6 @@ import asyncpg
 import msgspec
 import pytest
 
-from support.scripted import ScriptedWorker, note_of
 from tickwork.api.reply import json_reply
 from tickwork.model.access import Caller, Scope
 from tickwork.model.dead_letter import DeadLetterFilter
@@ -19,6 +18,7 @@ from tickwork.model.task_context import read_outcomes
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker, note_of
 
 TENANT = 1
 CALLER = Caller(TENANT, "default", 1, frozenset({Scope.WORKER}))

@@ -9,7 +9,6 @@ import pytest
 
 from support.loopback_target import respond, target
 from support.node_steps import run_due
-from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.execute.attempt_ending import AttemptFailed, raised, returned_json
@@ -23,6 +22,7 @@ from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 SITE = "https://api.example.com"

@@ -7,7 +7,6 @@ import asyncpg
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.config import Settings
 from tickwork.model import dead_letter
 from tickwork.model.backfill import BackfillRequest
@@ -21,6 +20,7 @@ from tickwork.node import Node
 from tickwork.store.pool import Database
 from tickwork.store.retention import Partitions
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.model.execution import AttemptOutcome, Blocking, ExecutionFilter, ExecutionView
 from tickwork.model.ids import job_id, parse_execution_id, parse_job_id
 from tickwork.model.job import Dependency, JobRequest
@@ -13,6 +12,7 @@ from tickwork.model.task_context import read_outcomes
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 FINAL = Failure("Broken", "it broke", retry=False)

@@ -8,7 +8,6 @@ import asyncpg
 import pytest
 
 from support.node_steps import run_due
-from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.model.errors import Conflict, Invalid, TickworkError
@@ -19,6 +18,7 @@ from tickwork.model.worker_protocol import Outcome, Run
 from tickwork.node import Node
 from tickwork.store.outcome_store import PostgresRecordStore
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 _WAITS_FOR_A_LOCK = """

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Coroutine
 import asyncpg
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import from_micros, job_id, parse_job_id
@@ -15,6 +14,7 @@ from tickwork.model.job import Dependency, JobRequest
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 SEED = 20261116

@@ -6,7 +6,6 @@ import asyncpg
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.errors import Conflict, Invalid
 from tickwork.model.execution import ExecutionFilter
@@ -15,6 +14,7 @@ from tickwork.model.job import CatchUp, JobRequest
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 MINUTE = timedelta(minutes=1)

@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.model.ids import parse_job_id
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 from tickwork.trigger import fire
 
 TENANT = 1

@@ -5,11 +5,11 @@ from typing import get_args
 
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.loop import LoopName
 from tickwork.model.event import AttemptsEnded, Event, JobChanged, WorkArrived
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 

@@ -6,12 +6,12 @@ import asyncpg
 import pytest
 
 from support.node_steps import run_due
-from support.scripted import ScriptedWorker
 from tickwork.model.job import HttpTarget, JobRequest
 from tickwork.model.placement import FairShare, Limit
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 

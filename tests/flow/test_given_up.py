@@ -3,10 +3,10 @@
 import pytest
 
 from support.node_steps import run_due
-from support.scripted import ScriptedWorker
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
 from tickwork.model.job import JobRequest, RetryRequest
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 

@@ -6,13 +6,13 @@ import asyncpg
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
 from tickwork.model.placement import Limit
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 THREE = [Limit("customer-42", max_running=3)]

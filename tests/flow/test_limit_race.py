@@ -7,13 +7,13 @@ import asyncpg
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.model.job import JobRequest
 from tickwork.model.placement import Limit
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 ONE = [Limit("customer-42", max_running=1)]

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.define import compile_job, jobs
 from tickwork.model.job import JobRequest
 from tickwork.model.schedule import Schedule
 from tickwork.node import Node
 from tickwork.schedule.parse import parse_schedule
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 
 async def test_others_have_their_turn_while_a_batch_is_read(

@@ -3,12 +3,12 @@
 import pytest
 
 from support.node_steps import run_due
-from support.scripted import ScriptedWorker
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.job import JobRequest
 from tickwork.model.placement import Requires
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 

@@ -7,13 +7,13 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.dispatch.claim_order import AGED
 from tickwork.model.job import PRIORITIES, HttpTarget, JobRequest
 from tickwork.model.placement import FairShare, Limit
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 _PLACES = 2  # of each worker, one worker on each node

@@ -7,13 +7,13 @@ from datetime import timedelta
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.config import Settings
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.job import JobRequest
 from tickwork.model.overlap import QUEUE_LIMIT
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 MINUTE = timedelta(minutes=1)

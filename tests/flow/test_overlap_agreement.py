@@ -7,13 +7,13 @@ import asyncpg
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.model import overlap
 from tickwork.model.errors import Conflict
 from tickwork.model.job import JobRequest
 from tickwork.model.overlap import Overlap
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT, JOB = 1, 1
 LIMIT = 3

@@ -7,13 +7,13 @@ import asyncpg
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.model.errors import NotFound
 from tickwork.model.ids import job_id, parse_job_id
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
 from tickwork.store import retention as past_job
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 HISTORY = timedelta(days=30)

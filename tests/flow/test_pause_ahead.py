@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.job import JobRequest
 from tickwork.model.worker_protocol import Revoke, Runs
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 

@@ -9,7 +9,6 @@ import asyncpg
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter
 from tickwork.model.ids import from_micros
@@ -17,6 +16,7 @@ from tickwork.model.job import JobRequest, JobView
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT, JOB, NEXT_JOB = 1, 1, 2
 _HOUR = timedelta(hours=1)

@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.dispatch.claim_order import AGED
 from tickwork.model.job import PRIORITIES, JobRequest, Priority
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 _LONG = timedelta(seconds=AGED + 1)

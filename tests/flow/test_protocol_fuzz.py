@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from support.scripted import ScriptedWorker
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter
 from tickwork.model.ids import parse_job_id
 from tickwork.model.job import JobRequest
 from tickwork.model.worker_protocol import Run, Runs
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 HOSTILE, OTHER = 1, 2
 

@@ -7,7 +7,6 @@ import asyncpg
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.config import Settings
 from tickwork.model.errors import QueueFull
 from tickwork.model.execution import ExecutionFilter, ExecutionView
@@ -17,6 +16,7 @@ from tickwork.model.queue import QueueSettings
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

@@ -13,12 +13,12 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
-from support.scripted import ScriptedWorker
 from tickwork.config import Settings
 from tickwork.model.ids import parse_job_id
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 from tickwork.trigger import fire
 
 TENANT = 1

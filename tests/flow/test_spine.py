@@ -6,12 +6,12 @@ import asyncpg
 import msgspec
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.job import JobRequest, JobStatus
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 

@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 
 from support.node_steps import run_due
-from support.scripted import ScriptedWorker
 from tickwork.model.execution import AttemptOutcome, AttemptView, ExecutionView
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
 from tickwork.model.worker_protocol import Outcome, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 BEGUN = 250  # microseconds after it was due

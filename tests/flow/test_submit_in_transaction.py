@@ -11,7 +11,6 @@ import pytest
 
 from support.database_libraries import LIBRARIES, Library
 from support.end_sessions import end_sessions
-from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork import App, AsyncClient
 from tickwork.cli.server_command import answering, listen, url_of
@@ -22,6 +21,7 @@ from tickwork.outbox import tables as statement
 from tickwork.outbox.database_driver import async_driver_of, driver_of
 from tickwork.outbox.relay import Relay, connected
 from tickwork.outbox.tables import install
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 app = App()
 

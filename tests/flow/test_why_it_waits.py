@@ -6,7 +6,6 @@ from functools import partial
 import pytest
 
 from support.node_steps import later, run_due
-from support.scripted import ScriptedWorker
 from tickwork.model.circuit_breaker import BreakerKey, counted, tally_of
 from tickwork.model.destination import Heard, Sign, destination_of
 from tickwork.model.errors import NotFound
@@ -19,6 +18,7 @@ from tickwork.model.why_waiting import Cause, Why
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)

@@ -2,9 +2,9 @@
 
 import asyncpg
 
-from support.scripted import ScriptedWorker
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from support.cluster import KEY, TASKS, Cluster, Program, task_environment
-from support.scripted import ScriptedWorker
 from support.waiting import eventually
 from tickwork.client.async_client import AsyncClient
 from tickwork.model.access import Caller, Scope
@@ -16,6 +15,7 @@ from tickwork.model.rest_worker import LogText, TaskRequest
 from tickwork.model.worker import WorkerView
 from tickwork.model.worker_protocol import Drain
 from tickwork.node import Node
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 ADMIN = Caller(1, "default", 2, frozenset({Scope.ADMIN}))
 

@@ -3,11 +3,11 @@
 import asyncpg
 import pytest
 
-from support.scripted import ScriptedWorker
 from support.sent_statements import watch_statements
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 JOBS = 200_000

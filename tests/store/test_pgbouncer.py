@@ -13,7 +13,6 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 import pytest
 
-from support.scripted import ScriptedWorker
 from support.session_settings import differ, set_otherwise
 from tickwork.config import Settings
 from tickwork.model.execution import ExecutionFilter
@@ -22,6 +21,7 @@ from tickwork.node import Node
 from tickwork.store.connect import VITAL
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 _PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 _TENANT = 1

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 
-from support.database_copy import create_database, drop_database
 from support.query_plan import Scan, all_statements, explain, scans
 from tickwork.store.pool import Database
+from tickwork.testing import TemporaryPostgres
 
 _FILL = """
 WITH lane AS (
@@ -58,15 +58,15 @@ _LONGER = _OF_ONE_LANE | {
 @pytest.fixture(
     scope="module", params=[None, 0, 1_000, 100_000], ids=["a new day", "empty", "small", "large"]
 )
-def filled_url(request: pytest.FixtureRequest, cluster: str) -> Iterator[str]:
+def filled_url(request: pytest.FixtureRequest, postgres: TemporaryPostgres) -> Iterator[str]:
     """Plans are only asked for, so one database serves all that ask."""
-    url = asyncio.run(_fill(cluster, request.param))
+    url = asyncio.run(_fill(postgres, request.param))
     yield url
-    asyncio.run(drop_database(cluster, url))
+    asyncio.run(postgres.drop_database(url))
 
 
-async def _fill(cluster: str, executions: int | None) -> str:
-    url = await create_database(cluster)
+async def _fill(postgres: TemporaryPostgres, executions: int | None) -> str:
+    url = await postgres.create_database()
     if executions is not None:  # else nobody has counted yet
         connection = await asyncpg.connect(url)
         await connection.execute(_FILL, executions)

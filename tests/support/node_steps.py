@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from support.scripted import ScriptedWorker
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
 
 
 async def later(clock: SettableClock, worker: ScriptedWorker | None, by: timedelta) -> None:

@@ -52,6 +52,20 @@ class HeldAttempts:
     def running(self) -> int:
         return len(self._slots.running)
 
+    @property
+    def has_due(self) -> bool:
+        now = self._clock.now()
+        return any(run.not_before <= now for run in self._runs())
+
+    @property
+    def next_start(self) -> Micros | None:
+        """When the first of those begins whose time has not come."""
+        now = self._clock.now()
+        return min((run.not_before for run in self._runs() if run.not_before > now), default=None)
+
+    def _runs(self) -> Iterable[Run]:
+        return (attempt.run for attempt in self._held.values())
+
     def credit(self) -> int:
         """How many attempts it makes sense to hold."""
         return self._slots.usable + self._pace.ahead()

@@ -165,6 +165,21 @@ class Worker:
         self._alarm.set()
 
     @property
+    def is_connected(self) -> bool:
+        """A server knows it and its tasks."""
+        return self._welcomed
+
+    @property
+    def is_busy(self) -> bool:
+        """It holds something whose time has come and whose end is not recorded yet."""
+        return self._holding.has_due
+
+    @property
+    def next_start(self) -> Micros | None:
+        """When the first of what it holds begins, of that whose time has not come."""
+        return self._holding.next_start
+
+    @property
     def _finished(self) -> bool:
         return self._stopped or (self._draining and not self._holding)
 
@@ -300,10 +315,11 @@ class Worker:
             self._holding.give_back()
 
     async def _beat(self, connection: Connection) -> None:
+        loop = asyncio.get_running_loop()
         while True:
-            due = self._clock.elapsed() + _BEAT
+            due = loop.time() + _BEAT
             await asyncio.sleep(_BEAT)
-            late = self._clock.elapsed() - due
+            late = loop.time() - due
             if late > _LATE_BEAT:
                 _log.warning(
                     "something blocked the event loop: a task that never awaits?", seconds=round(late, 1)

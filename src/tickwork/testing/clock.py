@@ -1,14 +1,18 @@
 """A clock that stands still until it is moved, in place of the database's own."""
 
+import re
 from datetime import datetime, timedelta
 
 import asyncpg
+
+from tickwork.model.quantities import parse_duration
 
 _SETTABLE = """
 CREATE TABLE IF NOT EXISTS tickwork.settable_clock (at timestamptz NOT NULL);
 CREATE OR REPLACE FUNCTION tickwork.clock() RETURNS timestamptz LANGUAGE sql STABLE
 AS 'SELECT at FROM tickwork.settable_clock';
 """
+_UNIT = re.compile(r"\s*(week|day|hour|minute|second)s?\b")
 
 
 class SettableClock:
@@ -33,3 +37,12 @@ class SettableClock:
             await connection.execute("UPDATE tickwork.settable_clock SET at = at + $1", by)
         finally:
             await connection.close()
+
+
+def to_timedelta(duration: timedelta | str | float) -> timedelta:
+    """As people write it: "1 day", "90s", "1h30m", "PT5M", seconds, or a timedelta."""
+    if isinstance(duration, timedelta):
+        return duration
+    if isinstance(duration, str):
+        duration = _UNIT.sub(lambda unit: unit[1][0], duration.lower()) if duration[:1] != "P" else duration
+    return parse_duration(duration)

@@ -52,7 +52,7 @@ class ScriptedWorker:
 
     @classmethod
     async def connect(
-        cls, node: Node, tasks: Tasks, *, tenant_id: int | None = 1, credit: int = 1000, **hello: object
+        cls, node: Node, tasks: Tasks, *, tenant_id: int | None = 1, credit: int = 1000, **hello: Any
     ) -> "ScriptedWorker":
         """`hello`: what else it says of itself, such as its queues, labels and resources."""
         worker = cls(node, tasks, tenant_id)
@@ -72,13 +72,19 @@ class ScriptedWorker:
         resume: str | None = None,
         holding: Sequence[Claim] = (),
         defaults: Mapping[str, Any] | None = None,
-        **hello: object,
+        **hello: Any,
     ) -> None:
         """`defaults`: of the jobs of all its tasks."""
         self._credit = credit
         said = dict(defaults or {})
         tasks = [TaskOffer(task, parameters, None, said) for task, parameters in self._tasks.items()]
-        common = {"name": "scripted", "host": "here", "version": "0", "slots": credit, "credit": credit}
+        common: dict[str, Any] = {
+            "name": "scripted",
+            "host": "here",
+            "version": "0",
+            "slots": credit,
+            "credit": credit,
+        }
         await self._connection.send(
             Hello(**{**common, **hello}, tasks=tasks, resume=resume, holding=list(holding))
         )
@@ -87,11 +93,11 @@ class ScriptedWorker:
         self.refused = answer if isinstance(answer, Refused) else None
         await self._node.step("claim")  # the node learns which lanes there are
 
-    async def come_back(self, holding: Sequence[Run], **hello: object) -> "ScriptedWorker":
+    async def come_back(self, holding: Sequence[Run], **hello: Any) -> "ScriptedWorker":
         await self.leave_silently()
         back = ScriptedWorker(self._node, self._tasks, self._tenant_id)
         claims = [Claim(run.tenant, run.at, run.job, run.attempt) for run in holding]
-        await back.greet(resume=self.welcome.token, holding=claims, **hello)
+        await back.greet(resume=self.welcome.token if self.welcome else None, holding=claims, **hello)
         return back
 
     async def next_of(self, kind: type[_Message]) -> _Message:
@@ -122,8 +128,8 @@ class ScriptedWorker:
         await self._connection.send(Beat(sent=monotonic(), credit=self._credit, running=list(running)))
         await self._turn_over()
         await self._node.step("renew")
-        (answer,) = await self._take(Renewed | Refused)
-        return answer
+        answers: list[Renewed | Refused] = [*await self._take(Renewed), *await self._take(Refused)]
+        return answers[0]
 
     async def complete(self, run: Run, result: bytes | None = None) -> None:
         await self.report(run, AttemptOutcome.COMPLETED, result=result)
@@ -131,7 +137,7 @@ class ScriptedWorker:
     async def fail(self, run: Run, failure: Failure) -> None:
         await self.report(run, AttemptOutcome.FAILED, failure=failure)
 
-    async def report(self, run: Run, kind: AttemptOutcome, **details: object) -> None:
+    async def report(self, run: Run, kind: AttemptOutcome, **details: Any) -> None:
         await self._report([_outcome(run, kind, **details)])
 
     async def report_all(self, runs: Sequence[Run], result: bytes | None = None) -> None:
@@ -142,13 +148,15 @@ class ScriptedWorker:
         await self._connection.send(Outcomes(self._sent, outcomes))
         await self._turn_over()
         await self._node.step("record")
-        assert Ack(self._sent) in await self._take(Ack)
+        if Ack(self._sent) not in await self._take(Ack):
+            raise AssertionError("the node did not acknowledge the outcomes")
 
-    async def log(self, run: Run, *texts: str, first: int = 0, **details: object) -> None:
+    async def log(self, run: Run, *texts: str, first: int = 0, **details: Any) -> None:
         """Notes that are kept before this returns."""
         await self.send_notes([note_of(run, *texts, first=first, **details)])
         await self._node.step("notes")
-        assert Noted(self._sent) in await self._take(Noted)
+        if Noted(self._sent) not in await self._take(Noted):
+            raise AssertionError("the node did not acknowledge the notes")
 
     async def send_notes(self, notes: list[Note]) -> None:
         self._sent += 1
@@ -161,7 +169,7 @@ class ScriptedWorker:
 
     async def _take(self, kind: type[_Message]) -> list[_Message]:
         await self._turn_over()
-        taken = [message for message in self._inbox if isinstance(message, kind)]
+        taken: list[_Message] = [message for message in self._inbox if isinstance(message, kind)]
         self._inbox = [message for message in self._inbox if not isinstance(message, kind)]
         return taken
 
@@ -176,14 +184,13 @@ class ScriptedWorker:
             await asyncio.sleep(0)
 
     def _is_listened_to(self) -> bool:
-        sent = self._connection._to_server
-        return sent.empty() and any(not waiting.done() for waiting in sent._getters)
+        return self._connection.all_read
 
 
-def note_of(run: Run, *texts: str, first: int = 0, **details: object) -> Note:
+def note_of(run: Run, *texts: str, first: int = 0, **details: Any) -> Note:
     lines = [LogLine(run.at + first + number, "info", text) for number, text in enumerate(texts)]
     return Note(run.tenant, run.at, run.job, run.attempt, first, lines, **details)
 
 
-def _outcome(run: Run, kind: AttemptOutcome, **details: object) -> Outcome:
+def _outcome(run: Run, kind: AttemptOutcome, **details: Any) -> Outcome:
     return Outcome(run.tenant, run.at, run.job, run.attempt, kind, run.at, run.at + 1000, **details)

@@ -1,0 +1,98 @@
+"""The server inside an async test."""
+
+import asyncio
+from collections.abc import Coroutine
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from tickwork.model.execution import ExecutionStatus, ExecutionView
+from tickwork.model.job import JobView
+from tickwork.testing.clock import to_timedelta
+from tickwork.testing.manual_server import WITHIN_DEFAULT, AnyTask, Duration, Payload
+from tickwork.testing.server_thread import Server
+
+Answer = TypeVar("Answer")
+
+
+class AsyncManualServer(Server):
+    """A ManualServer for async tests: every method is awaited, and the loop of the test goes on meanwhile.
+
+    Its worker runs async tasks on a loop of its own, as a worker in another process would."""
+
+    async def __aenter__(self) -> Self:
+        await asyncio.to_thread(self.start)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.async_client.close()
+        await asyncio.to_thread(self.stop)
+
+    async def _do(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        return await asyncio.wrap_future(self.thread.submit(work))
+
+    async def now(self) -> datetime:
+        """The time of the server."""
+        return await self._do(self.served.node.now())
+
+    async def advance(self, by: Duration, *, within: float = WITHIN_DEFAULT) -> None:
+        """Let time pass: "1 day", "90s", seconds or a timedelta. What becomes due on the way runs at its own time."""
+        await self.advance_to(await self.now() + to_timedelta(by), within=within)
+
+    async def advance_to(self, when: datetime, *, within: float = WITHIN_DEFAULT) -> None:
+        """Let time pass until then."""
+        await self._do(self.served.node.advance_to(when, within))
+
+    async def run_until_idle(self, *, within: float = WITHIN_DEFAULT) -> None:
+        """Run all that is due now, and what that makes due. StillBusy if it takes longer than `within` real seconds."""
+        await self._do(self.served.node.run_until_idle(within))
+
+    async def jobs(self, task: AnyTask | None = None, payload: Payload | None = None) -> list[JobView]:
+        """The jobs, oldest first; `payload` holds arguments that they must have."""
+        return await self._do(self.served.assertions.jobs(task, payload))
+
+    async def executions(
+        self,
+        task: AnyTask | None = None,
+        payload: Payload | None = None,
+        *,
+        status: ExecutionStatus | str | None = None,
+    ) -> list[ExecutionView]:
+        """The executions, oldest first."""
+        return await self._do(self.served.assertions.executions(task, payload, status))
+
+    async def assert_scheduled(
+        self, task: AnyTask, payload: Payload | None = None, *, at: datetime | None = None
+    ) -> JobView:
+        """A job of this task waits for its time, with these arguments and at this time if they are given."""
+        return await self._do(self.served.assertions.assert_scheduled(task, payload, at))
+
+    async def assert_not_scheduled(self, task: AnyTask, payload: Payload | None = None) -> None:
+        """No job of this task, with these arguments, waits for its time."""
+        await self._do(self.served.assertions.assert_not_scheduled(task, payload))
+
+    async def assert_ran(
+        self, task: AnyTask, payload: Payload | None = None, *, times: int | None = None
+    ) -> list[ExecutionView]:
+        """The task completed or failed: at least once, or as many times as said."""
+        return await self._do(self.served.assertions.assert_ran(task, payload, times))
+
+    async def assert_completed(
+        self, task: AnyTask, payload: Payload | None = None, *, times: int | None = None
+    ) -> list[ExecutionView]:
+        """The task completed: at least once, or as many times as said."""
+        return await self._do(self.served.assertions.assert_completed(task, payload, times))
+
+    async def assert_failed(
+        self, task: AnyTask, payload: Payload | None = None, *, error: str | None = None
+    ) -> list[ExecutionView]:
+        """The task failed for good; `error` is a part of what it said or the name of its type."""
+        return await self._do(self.served.assertions.assert_failed(task, payload, error))
+
+    async def assert_retried(
+        self, task: AnyTask, payload: Payload | None = None, *, attempts: int | None = None
+    ) -> list[ExecutionView]:
+        """The task was tried more than once, or as many times as said."""
+        return await self._do(self.served.assertions.assert_retried(task, payload, attempts))

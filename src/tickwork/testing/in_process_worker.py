@@ -1,0 +1,94 @@
+"""The worker of an App in the process of the test. Its time is the test's: it moves only when the test moves it."""
+
+import asyncio
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from tickwork.dispatch.worker_gateway import Gateway
+from tickwork.execute.worker import SLOTS_DEFAULT, Worker
+from tickwork.inprocess_connection import InProcessConnection
+from tickwork.model.access import Caller
+from tickwork.model.ids import from_micros
+from tickwork.model.worker_protocol import Beat, FromServer, Renewed
+from tickwork.sdk.app import App
+
+_DRAIN_WITHIN = 1.0  # seconds
+
+
+class ManualElapsed:
+    """A monotonic clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+class InProcessWorker:
+    def __init__(self, app: App, gateway: Gateway, caller: Caller) -> None:
+        self._gateway = gateway
+        self._caller = caller
+        self._elapsed = ManualElapsed()
+        self._worker = Worker(self, app.definitions.values(), name="test", measure=self._elapsed)
+        self._connection = _NoticedConnection()
+        self._running: asyncio.Task[None] | None = None
+        self._attending: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Comes back when the server knows the worker and its tasks."""
+        self._running = asyncio.create_task(self._worker.run(), name="test worker")
+        while not self._worker.is_connected and not self._running.done():  # noqa: ASYNC110 (nothing tells of it)
+            await asyncio.sleep(0.001)
+
+    async def stop(self) -> None:
+        """Something that still runs is broken off: the test is over."""
+        self._worker.drain()
+        if self._running:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_DRAIN_WITHIN):
+                    await asyncio.shield(self._running)
+            self._worker.stop_now()
+            await self._running
+        if self._attending:
+            await self._attending
+
+    async def connect(self) -> InProcessConnection:
+        """Called by the worker itself."""
+        self._connection = _NoticedConnection()
+        attended = self._gateway.attend(self._caller, self._connection.server_end)
+        self._attending = asyncio.create_task(attended)
+        return self._connection
+
+    @property
+    def is_busy(self) -> bool:
+        """It holds something whose time has come and whose end is not recorded."""
+        return self._worker.is_busy
+
+    @property
+    def next_start(self) -> datetime | None:
+        """When it begins what it was handed early."""
+        at = self._worker.next_start
+        return None if at is None else from_micros(at)
+
+    def move_time(self, by: timedelta) -> None:
+        self._elapsed.seconds += by.total_seconds()
+
+    async def send_beat(self) -> asyncio.Event:
+        """Say that it lives. The event is set when the server's answer has come, with the new time."""
+        connection = self._connection
+        connection.renewed.clear()
+        await connection.send(Beat(sent=self._elapsed(), credit=SLOTS_DEFAULT, running=[]))
+        return connection.renewed
+
+
+class _NoticedConnection(InProcessConnection):
+    def __init__(self) -> None:
+        super().__init__()
+        self.renewed = asyncio.Event()
+
+    async def receive(self) -> FromServer:
+        message = await super().receive()
+        if isinstance(message, Renewed):
+            asyncio.get_running_loop().call_soon(self.renewed.set)  # after the worker has read it
+        return message

@@ -1,0 +1,126 @@
+"""A server node with its worker that does nothing until it is told to, on a clock that is moved by hand."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import asyncpg
+
+from tickwork.config import Settings
+from tickwork.loop import LoopName
+from tickwork.model.errors import NotAllowed, TickworkError
+from tickwork.node import Node
+from tickwork.sdk.app import App, declared_jobs
+from tickwork.testing.clock import SettableClock
+from tickwork.testing.due_times import DueTimes
+from tickwork.testing.in_process_worker import InProcessWorker
+
+# In the order of a job's way through the node, then what is done now and then.
+_WORK: tuple[LoopName, ...] = ("backfill", "fire", "release", "claim", "revoke", "record", "notes")
+_UPKEEP: tuple[LoopName, ...] = ("promote", "rounds", "backlogs", "slots", "breakers", "reconcile", "rescue")
+_WHILE_BUSY: tuple[LoopName, ...] = ("revoke", "record", "notes")
+_LOOK = 0.001  # seconds between looks at a task that runs
+_PARTITIONS_AFTER = timedelta(hours=6)
+
+
+class StillBusy(TickworkError):
+    """There was work left when the time was over."""
+
+
+class ManualNode:
+    def __init__(self, database_url: str, app: App, start_at: datetime | None = None) -> None:
+        self._app = app
+        self._start_at = start_at or datetime.now(UTC).replace(microsecond=0)
+        self._clock = SettableClock(database_url)
+        self._url = database_url
+        self._opened = AsyncExitStack()
+        self._partitions_at = self._start_at
+        self.node = Node(Settings(database_url=database_url, data_dir=Path(".tickwork"), http=False))
+        self.key = ""
+
+    async def start(self) -> None:
+        async with AsyncExitStack() as opening:
+            await self._clock.set(self._start_at)
+            await self.node.open()
+            opening.push_async_callback(self.node.stop)
+            connection = await asyncpg.connect(self._url)
+            opening.push_async_callback(connection.close)
+            self._due = DueTimes(connection)
+            self.key = self.node.first_key or ""
+            await self._start_worker(opening)
+            self._opened = opening.pop_all()
+
+    async def stop(self) -> None:
+        await self._opened.aclose()
+
+    async def now(self) -> datetime:
+        return await self._due.now()
+
+    async def advance_to(self, until: datetime, within: float) -> None:
+        """Time passes, and what becomes due on the way runs at its own time."""
+        await self.run_until_idle(within)
+        now = await self.now()
+        if until < now:
+            raise ValueError(f"time does not go back: it is {now.isoformat()}, after {until.isoformat()}")
+        while (due := await self._next_due(now)) and due <= until:
+            await self._set_time(now, due)
+            await self.run_until_idle(within)
+            now = due
+        await self._set_time(now, until)
+        await self.run_until_idle(within)
+
+    async def run_until_idle(self, within: float) -> None:
+        """Run all that is due, and what that makes due, until nothing changes any more."""
+        try:
+            async with asyncio.timeout(within):
+                before = ""
+                while before != (before := await self._due.fingerprint()) or self._worker.is_busy:
+                    await self._step_all()
+        except TimeoutError:
+            left = ", ".join(await self._due.unfinished()) or "nothing that is due"
+            raise StillBusy(
+                f"not idle after {within:g} seconds; left: {left}. Does a task wait for something that the test does "
+                f"later, or submit itself again without end? If it only takes long, give it more time with `within`."
+            ) from None
+
+    async def _start_worker(self, opening: AsyncExitStack) -> None:
+        caller = await self.node.keys.authenticate(self.key)
+        if caller is None:
+            raise NotAllowed("the database has an admin key already: give each test a new database")
+        self._worker = InProcessWorker(self._app, self.node.gateway, caller)
+        await self._worker.start()
+        opening.push_async_callback(self._worker.stop)
+        for job in declared_jobs(self._app):
+            await self.node.jobs.create_one(caller.tenant_id, job)
+        await self.node.step("claim")  # the node learns which tasks there are
+
+    async def _next_due(self, now: datetime) -> datetime | None:
+        """In the database, or in the hands of the worker, which gets things a little early."""
+        times = (await self._due.next_after(now), self._worker.next_start)
+        return min((at for at in times if at and at > now), default=None)
+
+    async def _set_time(self, now: datetime, at: datetime) -> None:
+        await self._clock.set(at)
+        self._worker.move_time(at - now)
+        await self.node.step("clock")
+        await self._renew_lease()
+        if at - self._partitions_at >= _PARTITIONS_AFTER:
+            self._partitions_at = at
+            await self.node.step("partitions")
+
+    async def _renew_lease(self) -> None:
+        """Before anybody looks for dead workers: for this one, no time has passed."""
+        renewed = await self._worker.send_beat()
+        while not renewed.is_set():
+            await asyncio.sleep(_LOOK)
+            await self.node.step("renew")
+
+    async def _step_all(self) -> None:
+        for loop in (*_WORK, *_UPKEEP):
+            await self.node.step(loop)
+        await asyncio.sleep(_LOOK)  # what was handed over reaches the worker
+        while self._worker.is_busy:
+            await asyncio.sleep(_LOOK)
+            for loop in _WHILE_BUSY:
+                await self.node.step(loop)

@@ -1,0 +1,141 @@
+"""Runs a task in the test itself: no server, no database, but read and checked as a worker does it."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime
+from inspect import iscoroutine
+from typing import Any, NamedTuple
+
+import msgspec
+
+from tickwork.model import json_codec as codec
+from tickwork.model.errors import Invalid
+from tickwork.model.execution import ExecutionStatus, Progress
+from tickwork.model.ids import execution_id, job_id
+from tickwork.model.task_context import Context, ParentOutcome
+from tickwork.sdk.task import Task
+
+_JOB = 1  # the number in the ids that a context shows
+
+
+class LoggedLine(NamedTuple):
+    """One line that the task wrote with `ctx.log`."""
+
+    level: str
+    text: str
+
+
+class TaskRun:
+    """What became of one call of a task."""
+
+    def __init__(self, context: Context, listener: "_Recorder") -> None:
+        self.context = context
+        self.error: Exception | None = None
+        self.logs: list[LoggedLine] = listener.logs
+        self.progress: list[Progress] = listener.progresses
+        self.returned: Any = None  # None too when it raised
+
+    def __repr__(self) -> str:
+        ended = f"raised {self.error!r}" if self.error else f"returned {self.returned!r}"
+        return f"<TaskRun {ended}>"
+
+    @property
+    def result(self) -> Any:
+        """What the task returned. Raises what the task raised."""
+        if self.error:
+            raise self.error
+        return self.returned
+
+
+def run_task(
+    task: Task[..., Any],
+    payload: Mapping[str, Any] | None = None,
+    *,
+    attempt: int = 1,
+    scheduled_for: datetime | None = None,
+    parents: Mapping[str, Any] | None = None,
+) -> TaskRun:
+    """Call a task here and now, with a context if it takes one. `payload` holds its arguments by name, and `parents`
+    the results of the jobs it depends on, by the names of their tasks."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        called = run_task_async(task, payload, attempt=attempt, scheduled_for=scheduled_for, parents=parents)
+        return asyncio.run(called)
+    raise RuntimeError("run_task cannot be called in an async test: write `await run_task_async(…)`")
+
+
+async def run_task_async(
+    task: Task[..., Any],
+    payload: Mapping[str, Any] | None = None,
+    *,
+    attempt: int = 1,
+    scheduled_for: datetime | None = None,
+    parents: Mapping[str, Any] | None = None,
+) -> TaskRun:
+    """As `run_task`, in an async test: the task runs on the loop of the test."""
+    arguments = _arguments(task, payload or {})
+    listener = _Recorder()
+    context = _context(listener, attempt, scheduled_for, parents)
+    if name := task.definition.context_parameter:
+        arguments[name] = context
+    run = TaskRun(context, listener)
+    try:
+        returned = task.function(**arguments)
+        run.returned = await returned if iscoroutine(returned) else returned
+    except Exception as error:  # noqa: BLE001 (whatever a task raises is what the test asks for)
+        run.error = error
+    else:
+        _check_result(task, run.returned)
+    return run
+
+
+class _Recorder:
+    """Keeps what the task says."""
+
+    def __init__(self) -> None:
+        self.logs: list[LoggedLine] = []
+        self.progresses: list[Progress] = []
+
+    def log(self, level: str, text: str) -> None:
+        self.logs.append(LoggedLine(level, text))
+
+    def progress(self, fraction: float, message: str | None) -> None:
+        self.progresses.append(Progress(fraction, message))
+
+
+def _arguments(task: Task[..., Any], payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Written as JSON and read again, as on the way from `submit` to a worker."""
+    sent = task.request_for(**payload).payload
+    return task.definition.decode(msgspec.json.encode(sent))
+
+
+def _context(
+    listener: _Recorder, attempt: int, scheduled_for: datetime | None, parents: Mapping[str, Any] | None
+) -> Context:
+    bare = Context(attempt=attempt, scheduled_for=scheduled_for)
+    return Context(
+        attempt=attempt,
+        execution_id=execution_id(_JOB, bare.scheduled_for),
+        job_id=job_id(_JOB),
+        scheduled_for=bare.scheduled_for,
+        listener=listener,
+        parents=_encode_parents(parents) if parents else None,
+    )
+
+
+def _encode_parents(parents: Mapping[str, Any]) -> bytes:
+    return msgspec.json.encode(
+        [
+            ParentOutcome(job_id(_JOB + number), None, None, task, ExecutionStatus.COMPLETED, result)
+            for number, (task, result) in enumerate(parents.items(), start=1)
+        ]
+    )
+
+
+def _check_result(task: Task[..., Any], result: object) -> None:
+    try:
+        codec.encode(result)
+    except (TypeError, ValueError, RecursionError) as error:
+        hint = "return what JSON can hold: a worker would record this attempt as failed"
+        raise Invalid.field(f"result of {task.name}", f"cannot be written as JSON: {error}", hint) from None

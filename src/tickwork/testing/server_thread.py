@@ -1,0 +1,136 @@
+"""A node and its API in a thread of the test, and how an App finds them.
+
+They live on an event loop of their own, so that blocking and async tests, and the ordinary clients, can use them in the
+same way.
+"""
+
+import asyncio
+import concurrent.futures
+import os
+import socket
+import threading
+from collections.abc import Coroutine, Iterator
+from contextlib import AsyncExitStack, ExitStack, contextmanager
+from datetime import datetime
+from typing import Any, TypeVar
+
+from tickwork.api.asgi_app import build_app
+from tickwork.api.http_server import Web
+from tickwork.client.async_client import AsyncClient
+from tickwork.client.sync_client import Client
+from tickwork.model.errors import Invalid
+from tickwork.sdk.app import App
+from tickwork.testing.assertions import Assertions
+from tickwork.testing.manual_node import ManualNode
+
+Answer = TypeVar("Answer")
+
+
+class _Served:
+    """The node and its API, on the loop of the server's thread."""
+
+    def __init__(self, database_url: str, app: App, start_at: datetime | None) -> None:
+        self._stack = AsyncExitStack()
+        self.node = ManualNode(database_url, app, start_at)
+        self.url = ""
+        self.assertions: Assertions
+
+    async def start(self) -> None:
+        async with AsyncExitStack() as opening:
+            await self.node.start()
+            opening.push_async_callback(self.node.stop)
+            await self._answer_requests(opening)
+            client = await opening.enter_async_context(AsyncClient(self.url, self.node.key))
+            self.assertions = Assertions(client)
+            self._stack = opening.pop_all()
+
+    async def stop(self) -> None:
+        await self._stack.aclose()
+
+    async def _answer_requests(self, opening: AsyncExitStack) -> None:
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        web = Web(build_app(self.node.node))
+        serving = asyncio.create_task(web.serve(sockets=[listener]))
+        await web.ready.wait()
+
+        async def end() -> None:
+            self.node.node.end_streams()
+            web.should_exit = True
+            await serving
+
+        opening.push_async_callback(end)
+
+
+class LoopThread:
+    """An event loop that runs in a thread."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="tickwork-testing", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, Answer]) -> concurrent.futures.Future[Answer]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+class Server:
+    """What both servers share: how they start, and how the App finds them."""
+
+    def __init__(self, database_url: str, app: App, *, start_at: datetime | None = None) -> None:
+        """`app`: whose tasks the worker runs. `start_at`: the time at which the test begins, now unless said."""
+        if not isinstance(app, App):
+            raise Invalid.field("app", f"{app!r} is not an App", "give the App whose tasks the test runs")
+        if start_at is not None and start_at.tzinfo is None:
+            raise Invalid.field("start_at", "has no time zone", "such as datetime(2026, 1, 1, tzinfo=UTC)")
+        self.app = app
+        self.client: Client
+        self.async_client: AsyncClient
+        self.served = _Served(database_url, app, start_at)
+        self._stack = ExitStack()
+
+    @property
+    def url(self) -> str:
+        """Where it answers, for clients of other kinds."""
+        return self.served.url
+
+    @property
+    def api_key(self) -> str:
+        """An admin key."""
+        return self.served.node.key
+
+    def start(self) -> None:
+        with ExitStack() as opening:
+            self.thread = LoopThread()
+            opening.callback(self.thread.close)
+            self.thread.submit(self.served.start()).result()
+            opening.callback(lambda: self.thread.submit(self.served.stop()).result())
+            self.client = opening.enter_context(Client(self.url, self.api_key))
+            self.async_client = AsyncClient(self.url, self.api_key)
+            opening.enter_context(_found_by(self.app, self))
+            self._stack = opening.pop_all()
+
+    def stop(self) -> None:
+        self._stack.close()
+
+
+@contextmanager
+def _found_by(app: App, server: Server) -> Iterator[None]:
+    """The App and clients without arguments reach the server, and find what they found before when it is gone."""
+    connections = vars(app._connections)  # noqa: SLF001 (an App is not told where its server is)
+    before, environment = dict(connections), dict(os.environ)
+    connections.update(client=server.client, async_client=server.async_client)
+    os.environ.update(TICKWORK_URL=server.url, TICKWORK_API_KEY=server.api_key)
+    try:
+        yield
+    finally:
+        connections.clear()
+        connections.update(before)
+        for name in ("TICKWORK_URL", "TICKWORK_API_KEY"):
+            os.environ.pop(name)
+            os.environ.update({name: environment[name]} if name in environment else {})

@@ -1,0 +1,68 @@
+"""An embedded PostgreSQL for a run of tests: one cluster, and a new database for each test."""
+
+import itertools
+import tempfile
+from pathlib import Path
+
+import asyncpg
+
+from tickwork.store.embedded.server import DATABASE, EmbeddedPostgres
+from tickwork.store.migrate import upgrade
+from tickwork.store.pool import Database
+from tickwork.store.retention import Partitions
+
+_HISTORY_DAYS = 30
+
+
+class TemporaryPostgres:
+    """Its databases are copies of one that is ready, and all of it is gone when it stops."""
+
+    def __init__(self, programs: Path | None = None) -> None:
+        """`programs`: the folder with the programs of another PostgreSQL than Tickwork's own."""
+        # Not in pytest's folder, which every run of pytest closes to other users: as root, PostgreSQL runs as one.
+        self._folder = tempfile.TemporaryDirectory(prefix="tickwork-tests-")
+        self._postgres = EmbeddedPostgres(Path(self._folder.name), programs)
+        self._numbers = itertools.count(1)
+        self.url = ""  # of the database that is copied: nobody may be connected to it
+
+    async def start(self) -> None:
+        self.url = self._postgres.start()
+        await self._hurry()
+        await upgrade(self.url)
+        database = Database(self.url, size=1)
+        await database.open()
+        await Partitions(database, _HISTORY_DAYS).keep_up()
+        await database.close()
+
+    def stop(self) -> None:
+        self._postgres.stop()
+        self._folder.cleanup()
+
+    async def create_database(self) -> str:
+        """The URL of a new database, with Tickwork's tables in it."""
+        name = f"test_{next(self._numbers)}"
+        await self._administer(f"CREATE DATABASE {name} TEMPLATE {DATABASE}")
+        return self._url_of(name)
+
+    async def drop_database(self, url: str) -> None:
+        before, after = self.url.split(f"/{DATABASE}?")
+        name = url.removeprefix(f"{before}/").removesuffix(f"?{after}")
+        await self._administer(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _url_of(self, name: str) -> str:
+        return self.url.replace(f"/{DATABASE}?", f"/{name}?")
+
+    async def _hurry(self) -> None:
+        """No test needs to survive a power cut."""
+        connection = await asyncpg.connect(self.url)
+        for setting in ("fsync", "full_page_writes"):
+            await connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        await connection.execute("SELECT pg_reload_conf()")
+        await connection.close()
+
+    async def _administer(self, command: str) -> None:
+        connection = await asyncpg.connect(self._url_of("postgres"))
+        try:
+            await connection.execute(command)
+        finally:
+            await connection.close()
