@@ -115,12 +115,12 @@ BUGS = [
         _in_query("trigger", "pick_jobs", "status = 'active'", "status <> 'cancelled'"),
     ),
     Bug(
-        "work is begun when it arrives, not when it is due",
+        "work starts when it arrives, not when it is due",
         "I4",
         _in_code(member, "Run", lambda *fields: Run(*fields[:7], 0, *fields[8:])),
     ),
     Bug(
-        "a round begins anew with every chunk",
+        "a round starts from the beginning with every chunk",
         "I5",
         _in_query(
             "trigger",
@@ -130,7 +130,7 @@ BUGS = [
         ),
     ),
     Bug(
-        "missed due times are never run, whatever the policy",
+        "missed due times never run, whatever the policy",
         "I6",
         _in_code(
             catch_up, "_first_to_run", lambda rule, timing, _: timing.next_after(rule.now - catch_up.GRACE)
@@ -138,7 +138,7 @@ BUGS = [
     ),
     Bug("a run is answered before it is written", "I7", _in_code(Runs, "run", _answered_before_written)),
     Bug(
-        "the answer to an Idempotency-Key is not found again",
+        "the response for an Idempotency-Key is not found again",
         "I8",
         _all_of(
             _in_query("tenancy", "find_answer", "WHERE", "WHERE false AND"),
@@ -146,7 +146,7 @@ BUGS = [
         ),
     ),
     Bug(
-        "nobody lets queued executions go on",
+        "queued executions are never released",
         "I9",
         _in_query("trigger", "release_queued", "WHERE q.blocked_by", "WHERE false AND q.blocked_by"),
     ),
@@ -161,7 +161,7 @@ BUGS = [
         _in_query("record", "lock_running", "AND e.status = 'running'", ""),
     ),
     Bug(
-        "work is taken from workers whose lease runs",
+        "work is taken from workers with a valid lease",
         "I11",
         _in_query(
             "dispatch", "take_dead_workers", "tickwork.clock()", "tickwork.clock() + interval '10 seconds'"
@@ -169,7 +169,7 @@ BUGS = [
     ),
     Bug("another attempt has the same number", "I12", _again_under_the_same_number),
     Bug(
-        "work is handed out that was never written",
+        "work is handed over that was never written",
         "I13",
         _in_query(
             "trigger",
@@ -178,38 +178,40 @@ BUGS = [
             "worker_id, blocked_by, reason, followed) WHERE worker_id IS NULL",
         ),
     ),
-    Bug("a worker believes in its lease for ever", "I14", _in_code(Lease, "grant", _never_over)),
+    Bug("a worker never gives up its lease", "I14", _in_code(Lease, "grant", _never_over)),
     Bug(
-        "what a draining worker hands back counts as a failure",
+        "an attempt that a draining worker returns counts as a failure",
         "I15",
         _in_code(lifecycle, "returned", _returned_as_failure),
     ),
-    Bug("what takes workers down is never set aside", "I15", _in_code(lifecycle, "MAX_LOSSES", 1000)),
+    Bug(
+        "an execution that kills workers is never quarantined", "I15", _in_code(lifecycle, "MAX_LOSSES", 1000)
+    ),
     Bug("retries do not wait", "I16", _in_code(RetryPolicy, "delay", lambda *_, **__: timedelta(0))),
     Bug(
-        "overlap is not looked at",
+        "the overlap policy is ignored",
         "I17",
         _in_query("trigger", "blockers", ") found", ") found WHERE false"),
     ),
     Bug(
-        "queued executions are let go at once",
+        "queued executions are released at once",
         "I17",
         _in_query("trigger", "insert_executions", "CASE WHEN blocked_by IS NULL THEN", "CASE WHEN true THEN"),
     ),
     Bug(
-        "a pause does not reach what waits",
+        "a pause does not reach waiting executions",
         "I18",
         _in_query("define", "pause_waiting", "WHERE", "WHERE false AND"),
     ),
     Bug(
-        "what comes back to a paused job does not wait",
+        "an execution that returns to a paused job does not wait",
         "I18",
         _in_query("record", "settle", "j.status = 'paused'", "false"),
     ),
     Bug(
-        "what runs under a limit is not counted",
+        "running executions are not counted under a limit",
         "I19",
         _in_query("limiter", "running_by_limiter", "WHERE s.limiter_id", "WHERE false AND s.limiter_id"),
     ),
-    Bug("work of a lane whose limits were not read is handed out", "I19", _no_gate_is_an_open_gate),
+    Bug("work of a lane whose limits were not read is handed over", "I19", _no_gate_is_an_open_gate),
 ]
