@@ -18,7 +18,7 @@ import pytest_asyncio
 
 from api.openapi_contract import keeps_the_contract
 from tickwork.api.asgi_app import build_app
-from tickwork.api.http_server import Web
+from tickwork.api.http_server import HttpServer
 from tickwork.config import Settings
 from tickwork.model.access import Scope
 from tickwork.node import Node
@@ -140,11 +140,11 @@ Serve = Callable[..., Awaitable[str]]
 @pytest_asyncio.fixture(loop_scope="module")
 async def serve(shared_node: Node) -> AsyncIterator[Serve]:
     """Starts the shared node's API under a real server on a real socket, and gives its address."""
-    servers: list[tuple[Web, asyncio.Task[None]]] = []
+    servers: list[tuple[HttpServer, asyncio.Task[None]]] = []
 
     async def start(**options: int) -> str:
         listener = socket.create_server(("127.0.0.1", 0))  # takes connections before the server is up
-        server = Web(build_app(shared_node), **options)
+        server = HttpServer(build_app(shared_node), **options)
         servers.append((server, asyncio.create_task(server.serve([listener]))))
         return "{}:{}".format(*listener.getsockname())
 

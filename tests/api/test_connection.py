@@ -175,7 +175,7 @@ async def test_a_client_that_sends_its_whole_body_first_sees_the_answer(address,
 
 
 async def test_a_body_without_end_is_not_read_without_end(address, monkeypatch):
-    monkeypatch.setattr(connection, "MOST_DISCARDED", MEBIBYTE)
+    monkeypatch.setattr(connection, "MAX_DISCARDED_BYTES", MEBIBYTE)
     head = b"POST /v1/jobs HTTP/1.1\r\nhost: a\r\ncontent-length: 9999999999\r\n" + ADMIN + JSON + b"\r\n"
     assert await send_until_cut_off(address, head, bytes(MEBIBYTE))
 
@@ -199,15 +199,15 @@ async def test_a_body_is_asked_for_only_when_it_will_be_read(address):
     ],
 )
 async def test_a_request_that_does_not_come_in_time_is_told_so(serve, part, monkeypatch):
-    monkeypatch.setattr(connection, "HEAD_WITHIN", 0.2)
-    monkeypatch.setattr(connection, "BODY_WITHIN", 0.2)
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT", 0.2)
+    monkeypatch.setattr(connection, "BODY_TIMEOUT", 0.2)
     answer = await talk(await serve(), part)
     assert status(answer) == 408
     assert problem(answer)["detail"] == "the request did not come in time"
 
 
 async def test_a_slow_client_that_goes_on_sending_does_not_get_more_time_for_its_head(serve, monkeypatch):
-    monkeypatch.setattr(connection, "HEAD_WITHIN", 0.5)
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT", 0.5)
     reader, writer = await asyncio.open_connection(*(await serve()).split(":"))
     writer.write(b"GET / HTTP/1.1\r\n")
 
@@ -223,12 +223,12 @@ async def test_a_slow_client_that_goes_on_sending_does_not_get_more_time_for_its
 
 
 async def test_a_connection_on_which_nothing_comes_is_closed_without_a_word(serve, monkeypatch):
-    monkeypatch.setattr(connection, "HEAD_WITHIN", 0.2)
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT", 0.2)
     assert await talk(await serve()) == b""
 
 
 async def test_an_idle_connection_makes_room_for_a_new_one(serve):
-    address = await serve(most_connections=2)
+    address = await serve(max_connections=2)
     idle = [await asyncio.open_connection(*address.split(":")) for _ in range(2)]
     assert status(await talk(address, get(b"host: a\r\n", ADMIN))) == 200
     assert await idle[0][0].read() == b""
@@ -245,7 +245,7 @@ async def test_a_connection_at_work_makes_no_room(serve, shared_node, monkeypatc
         await go.wait()
 
     monkeypatch.setattr(shared_node.keys, "authenticate", slow)
-    address = await serve(most_connections=1)
+    address = await serve(max_connections=1)
     first = asyncio.create_task(talk(address, get(b"host: a\r\n", ADMIN)))
     await working.wait()
     answer = await talk(address)
@@ -257,5 +257,5 @@ async def test_a_connection_at_work_makes_no_room(serve, shared_node, monkeypatc
 
 
 async def test_a_client_that_does_not_read_its_answer_is_cut_off(serve, monkeypatch):
-    monkeypatch.setattr(connection, "READ_WITHIN", 0.2)
+    monkeypatch.setattr(connection, "READ_TIMEOUT", 0.2)
     assert await send_until_cut_off(await serve(), b"GET /docs/docs.js HTTP/1.1\r\nhost: a\r\n\r\n")

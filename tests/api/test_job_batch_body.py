@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tickwork.api import endpoint
-from tickwork.api.job_batch_routes import MOST_JOBS
+from tickwork.api.job_batch_routes import MAX_JOBS
 from tickwork.testing.scripted_worker import ScriptedWorker
 
 JSON = {"content-type": "application/json"}
@@ -86,8 +86,8 @@ async def test_an_object_is_no_batch(client):
 
 async def test_a_batch_has_its_limit(client):
     one = b'{"task": "a"}\n'
-    assert (await post(client, one * MOST_JOBS, NDJSON)).status_code == 201
-    answer = await post(client, one * (MOST_JOBS + 1), NDJSON)
+    assert (await post(client, one * MAX_JOBS, NDJSON)).status_code == 201
+    answer = await post(client, one * (MAX_JOBS + 1), NDJSON)
     assert answer.json()["detail"] == "a batch holds at most 10,000 jobs, not 10,001"
 
 
@@ -144,7 +144,7 @@ async def test_of_very_many_mistakes_the_first_hundred_are_named(client):
 
 
 async def test_large_batches_have_a_limit_together(client, still_node, monkeypatch):
-    monkeypatch.setattr(endpoint, "LARGEST_TOGETHER", 3 * 1024 * 1024)
+    monkeypatch.setattr(endpoint, "MAX_BYTES_IN_PROGRESS", 3 * 1024 * 1024)
     job = json.dumps({"task": "a", "payload": "x" * 1000}).encode() + b"\n"
     begun, go = asyncio.Event(), asyncio.Event()
     create_many = still_node.jobs.create_many

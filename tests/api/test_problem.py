@@ -66,7 +66,7 @@ async def test_an_unforeseen_error_is_logged_and_told_only_by_its_request_id(
     async def fail(*_):
         raise RuntimeError("the password is hunter2")
 
-    monkeypatch.setattr(shared_node.jobs, "create_one", fail)
+    monkeypatch.setattr(shared_node.jobs, "create_grouped", fail)
     with capture_logs() as logs:
         answer = await client.post("/v1/jobs", json={"task": "report"})
     assert answer.status_code == 500

@@ -61,7 +61,7 @@ def build_app(node: Node) -> Starlette:
     app = Starlette(
         routes=[
             *_endpoints(node, (*ROUTES, *docs_pages.PAGES)),
-            WebSocketRoute(worker_socket.PATH, worker_socket.Connector(node)),
+            WebSocketRoute(worker_socket.PATH, worker_socket.WorkerSocketApp(node)),
         ]
     )
     app.router.redirect_slashes = False  # a redirect would answer without a key

@@ -5,9 +5,9 @@ from tickwork.api.problem import NOT_ALLOWED, UNAUTHENTICATED, Refusal
 from tickwork.api.request_headers import RawHeaders
 from tickwork.model.access import Caller, Scope
 
-NOBODY = Caller(tenant_id=0, tenant="", key_id=0, scopes=frozenset())  # owns nothing, may do nothing
-_LONGEST_KEY = 256
-_INCLUDED_IN = {
+ANONYMOUS = Caller(tenant_id=0, tenant="", key_id=0, scopes=frozenset())  # owns nothing, may do nothing
+_MAX_KEY_LENGTH = 256
+_SUFFICIENT_SCOPES = {
     Scope.ADMIN: frozenset({Scope.ADMIN}),
     Scope.WRITE: frozenset({Scope.WRITE, Scope.ADMIN}),
     Scope.READ: frozenset({Scope.READ, Scope.WRITE, Scope.ADMIN}),
@@ -19,7 +19,7 @@ async def authenticate(keys: Keys, headers: RawHeaders) -> Caller:
     secret = _bearer(headers.get(b"authorization", b""))
     if not secret:
         raise _unauthenticated("send your API key as `Authorization: Bearer KEY`", 'Bearer realm="tickwork"')
-    caller = await keys.authenticate(secret) if len(secret) <= _LONGEST_KEY else None
+    caller = await keys.authenticate(secret) if len(secret) <= _MAX_KEY_LENGTH else None
     if caller is None:
         challenge = 'Bearer realm="tickwork", error="invalid_token"'
         raise _unauthenticated("this API key is not known, has expired or was revoked", challenge)
@@ -27,7 +27,7 @@ async def authenticate(keys: Keys, headers: RawHeaders) -> Caller:
 
 
 def require(caller: Caller, scope: Scope) -> None:
-    if _INCLUDED_IN[scope].isdisjoint(caller.scopes):
+    if _SUFFICIENT_SCOPES[scope].isdisjoint(caller.scopes):
         held = ", ".join(sorted(caller.scopes)) or "none"
         raise Refusal(NOT_ALLOWED, f"this needs a key with the scope {scope}; yours has: {held}")
 

@@ -10,9 +10,9 @@ from typing import Any
 from prometheus_client import Histogram
 from starlette.types import Receive, Scope, Send
 
-from tickwork.api.auth import NOBODY, authenticate, require
+from tickwork.api.auth import ANONYMOUS, authenticate, require
 from tickwork.api.event_stream import send_stream
-from tickwork.api.idempotency_key import KEY_HEADER, fingerprint, once
+from tickwork.api.idempotency_key import KEY_HEADER, fingerprint, run_once
 from tickwork.api.problem import (
     BROKEN_BODY,
     NOT_FOUND,
@@ -24,10 +24,10 @@ from tickwork.api.problem import (
 )
 from tickwork.api.reply import Reply, send_reply
 from tickwork.api.request_body import (
-    LIMIT_DEFAULT,
+    MAX_BODY_BYTES,
     MEBIBYTE,
-    Gone,
-    Text,
+    ClientGone,
+    RawBody,
     check_media,
     declared_size,
     media_of,
@@ -57,9 +57,9 @@ def observe(method: str, route: str, status: int, seconds: float) -> None:
     _request_seconds.labels(known, route, str(status)).observe(seconds)
 
 
-LARGEST_TOGETHER = 128 * MEBIBYTE  # of all large requests to one path together
-_LARGEST_ON_LOOP = 128 * 1024
-_REFUSED = 300
+MAX_BYTES_IN_PROGRESS = 128 * MEBIBYTE  # of all large requests to one path together
+_MAX_BYTES_ON_LOOP = 128 * 1024
+_FIRST_REDIRECT = 300
 _EMPTY_BODIES = (b"", b"{}")
 
 
@@ -69,7 +69,7 @@ class Endpoint:
     def __init__(self, node: Node, path: str, routes: Iterable[Route]) -> None:
         self._node = node
         self._path = path
-        self._taken = 0  # bytes of the large requests in progress
+        self._bytes_in_progress = 0  # bytes of the large requests in progress
         self._routes = {route.method: route for route in routes}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,7 +78,7 @@ class Endpoint:
         request_id = request_id_of(headers)
         try:
             reply = await self._reply(scope, headers, receive)
-        except Gone:
+        except ClientGone:
             return
         except Exception as error:  # noqa: BLE001 (a request must be answered, and must not stop the server)
             refusal = refusal_for(error, request_id, method=scope["method"], route=self._path)
@@ -95,9 +95,9 @@ class Endpoint:
         caller = await self._admitted(route, headers)
         if route is None:
             raise self._no_route(scope)
-        if route.body is None or route.body.limit <= LIMIT_DEFAULT:
+        if route.body is None or route.body.limit <= MAX_BODY_BYTES:
             return await self._answer(route, caller, scope, headers, receive)
-        with self._room_for(declared_size(headers, route.body.limit)):
+        with self._counted(declared_size(headers, route.body.limit)):
             return await self._answer(route, caller, scope, headers, receive)
 
     async def _answer(
@@ -111,32 +111,32 @@ class Endpoint:
         if route.waits or (is_to_wait and route.method == "GET"):
             return await unless_gone(receive, route.handler(call))
         reply = await self._work(route, call, scope, raw)
-        if route.finish and is_to_wait and reply.status < _REFUSED:
+        if route.finish and is_to_wait and reply.status < _FIRST_REDIRECT:
             return await unless_gone(receive, route.finish(call, reply))
         return reply
 
-    async def _work(self, route: Route, call: Call[Any, Any], scope: Scope, raw: Text) -> Reply:
+    async def _work(self, route: Route, call: Call[Any, Any], scope: Scope, raw: RawBody) -> Reply:
         if route.method != "POST" or not route.keeps_answer or KEY_HEADER not in call.headers:
             return await route.handler(call)
-        mark = fingerprint(route.method, scope["path"], scope["query_string"], raw)
-        return await once(call, mark, route.handler)
+        request_hash = fingerprint(route.method, scope["path"], scope["query_string"], raw)
+        return await run_once(call, request_hash, route.handler)
 
     @contextmanager
-    def _room_for(self, size: int) -> Iterator[None]:
+    def _counted(self, size: int) -> Iterator[None]:
         """Limits the bytes of all large requests together: a client may send many at once."""
-        taken = min(size, LARGEST_TOGETHER) if size > LIMIT_DEFAULT else 0
-        if self._taken + taken > LARGEST_TOGETHER:
+        taken = min(size, MAX_BYTES_IN_PROGRESS) if size > MAX_BODY_BYTES else 0
+        if self._bytes_in_progress + taken > MAX_BYTES_IN_PROGRESS:
             raise Refusal(UNAVAILABLE, "too many large requests came at once", headers=TRY_AGAIN)
-        self._taken += taken
+        self._bytes_in_progress += taken
         try:
             yield
         finally:
-            self._taken -= taken
+            self._bytes_in_progress -= taken
 
     async def _admitted(self, route: Route | None, headers: RawHeaders) -> Caller:
         """Even an unknown path needs a key: without one, nobody learns which paths exist."""
         if route is not None and route.scope is None:
-            return NOBODY
+            return ANONYMOUS
         caller = await authenticate(self._node.keys, headers)
         if route is not None and route.scope is not None:
             require(caller, route.scope)
@@ -149,26 +149,26 @@ class Endpoint:
         return Refusal(WRONG_METHOD, f"this path takes {allowed}", headers={"allow": allowed})
 
 
-async def _raw_body(route: Route, headers: RawHeaders, receive: Receive) -> Text:
+async def _raw_body(route: Route, headers: RawHeaders, receive: Receive) -> RawBody:
     if route.body is None:
-        return await read_body(receive, headers, LIMIT_DEFAULT) if route.method == "POST" else b""
+        return await read_body(receive, headers, MAX_BODY_BYTES) if route.method == "POST" else b""
     if route.body.default is None:
         check_media(headers, route.body.media)
     return await read_body(receive, headers, route.body.limit)
 
 
-async def _body(route: Route, raw: Text, headers: RawHeaders) -> Any:
+async def _body(route: Route, raw: RawBody, headers: RawHeaders) -> Any:
     if route.body is None:
         return _no_body(raw)
     if route.body.default is not None:
         if raw in _EMPTY_BODIES:
             return route.body.default
         check_media(headers, route.body.media)
-    if len(raw) > _LARGEST_ON_LOOP:  # decoding this much would block the event loop
+    if len(raw) > _MAX_BYTES_ON_LOOP:  # decoding this much would block the event loop
         return await to_thread(route.body.read, raw, media_of(headers))
     return route.body.read(raw, media_of(headers))
 
 
-def _no_body(raw: Text) -> None:
+def _no_body(raw: RawBody) -> None:
     if raw not in _EMPTY_BODIES:
         raise Refusal(BROKEN_BODY, "this request takes no body")

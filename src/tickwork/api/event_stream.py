@@ -12,7 +12,7 @@ from tickwork.api.reply import Reply, head
 from tickwork.model.errors import Unavailable
 
 EVENT_STREAM = "text/event-stream"
-SILENCE = b":\n\n"  # a comment: it shows clients and proxies that the connection is alive
+KEEP_ALIVE = b":\n\n"  # a comment: it shows clients and proxies that the connection is alive
 _RECONNECT = b"retry: 1000\n\n"  # milliseconds
 _log = structlog.get_logger()
 
@@ -42,7 +42,7 @@ async def send_stream(method: str, receive: Receive, send: Send, reply: Reply, r
 
 
 async def _send_until_gone(receive: Receive, send: Send, events: Events) -> None:
-    tasks = (asyncio.create_task(_send_all(send, events)), asyncio.create_task(gone(receive)))
+    tasks = (asyncio.create_task(_send_all(send, events)), asyncio.create_task(client_gone(receive)))
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -63,7 +63,7 @@ async def _send_all(send: Send, events: Events) -> None:
         _log.exception("stream failed")
 
 
-async def gone(receive: Receive) -> None:
+async def client_gone(receive: Receive) -> None:
     """Returns once the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -13,7 +13,7 @@ from tickwork.model.job import QueueName
 from tickwork.model.page import Page
 from tickwork.model.why_waiting import Why
 
-_MOST_MISSED = 500
+_MAX_MISSED = 500
 
 
 class HistoryQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -49,7 +49,7 @@ async def list_job_executions(call: Call[HistoryQuery, None]) -> Reply:
 
 async def list_missed(call: Call[NoQuery, None]) -> Reply:
     """List the ranges of due times that a job missed, latest first, with the reason."""
-    missed = await call.node.history.missed(call.tenant_id, await call.job(), _MOST_MISSED)
+    missed = await call.node.history.missed(call.tenant_id, await call.job(), _MAX_MISSED)
     return json_reply(Page(list(missed)))
 
 

@@ -1,8 +1,8 @@
 """The HTTP server: uvicorn with limits on what clients may send, and how long they may take.
 
-`Connection` limits the head of a request, the time for head, body and reading the response, and the bytes read of a
-body that is not wanted. uvicorn limits none of these. `WorkerLine` does the same for the WebSockets of workers. `Web`
-is the server that uses both.
+`BoundedConnection` limits the head of a request, the time for sending head and body and for reading the response, and
+the bytes read of a body that is not wanted. uvicorn limits none of these. `BoundedWebSocket` adds limits to the
+WebSockets of workers. `HttpServer` is the server that uses both.
 """
 
 import asyncio
@@ -32,47 +32,47 @@ from tickwork.api.problem import (
 from tickwork.api.reply import head
 from tickwork.model.worker_protocol import LARGEST_MESSAGE
 
-LARGEST_HEAD = 64 * 1024  # bytes
-MOST_HEADERS = 100
-HEAD_WITHIN = 20.0  # seconds
-BODY_WITHIN = 20.0
+MAX_HEAD_BYTES = 64 * 1024  # bytes
+MAX_HEADERS = 100
+HEAD_TIMEOUT = 20.0  # seconds
+BODY_TIMEOUT = 20.0
 BODY_RATE = 16 * 1024  # bytes per second: a body gets a second more for each of these
-READ_WITHIN = 60.0  # for a client to read some of its response
-MOST_DISCARDED = 64 * 1024 * 1024  # bytes of a body that come after its response
-DISCARD_WITHIN = 30.0
-MOST_PIPELINED = 16
-_BETWEEN_WARNINGS = 10.0
+READ_TIMEOUT = 60.0  # for a client to read some of its response
+MAX_DISCARDED_BYTES = 64 * 1024 * 1024  # bytes of a body that come after its response
+DISCARD_TIMEOUT = 30.0
+MAX_PIPELINED_REQUESTS = 16
+_WARNING_INTERVAL = 10.0
 
 _log = structlog.get_logger("tickwork.http")
 
 
-class Connection(HttpToolsProtocol):
-    most_connections: float = inf
+class BoundedConnection(HttpToolsProtocol):
+    max_connections: float = inf
     _warned_at = -inf
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._until = inf  # the client must have sent the rest of its head or body by then
-        self._read_until = inf  # the client must have read some of its response by then
+        self._deadline = inf  # the client must have sent the rest of its head or body by then
+        self._read_deadline = inf  # the client must have read some of its response by then
         self._since_progress = 0  # bytes other than body since the last head or body
         self._head_size = 0
         self._headers = 0
         self._in_body = False
         self._discarded = 0
-        self._deaf = False  # the response is sent: whatever still comes is discarded
+        self._discards_all = False  # the response is sent: whatever still comes is discarded
         self._unread: float = inf
-        self._fault: Refusal | None = None
+        self._refusal: Refusal | None = None
 
     # Receiving
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._allow(HEAD_WITHIN)
-        if len(self.connections) > self.most_connections and not self._make_room():
-            self._turn_away()
+        self._wait_for(HEAD_TIMEOUT)
+        if len(self.connections) > self.max_connections and not self._close_idlest():
+            self._refuse_connection()
 
     def data_received(self, data: bytes) -> None:
-        if self._deaf:
+        if self._discards_all:
             self._discard(len(data))
             return
         self._unset_keepalive_if_required()
@@ -82,9 +82,9 @@ class Connection(HttpToolsProtocol):
         except httptools.HttpParserUpgrade:
             self._upgrade()
         except httptools.HttpParserError:
-            self._refuse(self._fault or Refusal(BROKEN_HEAD, "this is not valid HTTP (RFC 9112)"))
+            self._refuse(self._refusal or Refusal(BROKEN_HEAD, "this is not valid HTTP (RFC 9112)"))
         else:
-            if self._since_progress > LARGEST_HEAD:
+            if self._since_progress > MAX_HEAD_BYTES:
                 self._refuse(_head_too_large())
 
     def _upgrade(self) -> None:
@@ -98,7 +98,7 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._head_size = self._headers = 0
-        self._allow(HEAD_WITHIN)
+        self._wait_for(HEAD_TIMEOUT)
 
     def on_url(self, url: bytes) -> None:
         self._count(len(url))
@@ -115,19 +115,21 @@ class Connection(HttpToolsProtocol):
         self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        if len(self.pipeline) >= MOST_PIPELINED:
-            self._fail(Refusal(BROKEN_HEAD, f"at most {MOST_PIPELINED} requests may wait for their answers"))
+        if len(self.pipeline) >= MAX_PIPELINED_REQUESTS:
+            self._fail(
+                Refusal(BROKEN_HEAD, f"at most {MAX_PIPELINED_REQUESTS} requests may wait for their answers")
+            )
         self._progress()
         self._in_body = True
         self._discarded = 0
-        self._allow(BODY_WITHIN)
+        self._wait_for(BODY_TIMEOUT)
         super().on_headers_complete()
         if self.cycle is not None:
-            self.cycle.transport = _Exit(self)  # type: ignore[assignment]
+            self.cycle.transport = _TransportOfResponse(self)  # type: ignore[assignment]
 
     def on_body(self, body: bytes) -> None:
         self._progress()
-        self._until += len(body) / BODY_RATE
+        self._deadline += len(body) / BODY_RATE
         if self.cycle.response_complete:
             self._discard(len(body))
         super().on_body(body)
@@ -135,33 +137,33 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._progress()
         self._in_body = False
-        self._until = inf
+        self._deadline = inf
         super().on_message_complete()
         if self.cycle is not None and self.cycle.response_complete:
-            self._allow(self.timeout_keep_alive)
+            self._wait_for(self.timeout_keep_alive)
 
     # Sending
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.cycle.response_complete:  # of the latest request
-            self._allow(DISCARD_WITHIN if self._in_body else self.timeout_keep_alive)
+            self._wait_for(DISCARD_TIMEOUT if self._in_body else self.timeout_keep_alive)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._read_until = self.loop.time() + READ_WITHIN
+        self._read_deadline = self.loop.time() + READ_TIMEOUT
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._read_until = inf
+        self._read_deadline = inf
 
     def leave(self) -> None:
         """Close once the client has sent its body: closed earlier, it would see a reset instead of its response."""
         if not self._in_body or self.transport.is_closing():
             self.transport.close()
             return
-        self._deaf = True
-        self._allow(DISCARD_WITHIN)
+        self._discards_all = True
+        self._wait_for(DISCARD_TIMEOUT)
         self.flow.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()
@@ -170,9 +172,14 @@ class Connection(HttpToolsProtocol):
 
     def check(self, now: float) -> None:
         """Called about ten times a second."""
-        if now < self.patience or self._is_being_read(now):
+        if now < self.deadline or self._is_being_read(now):
             return
-        if self._deaf or self.transport.is_closing() or self._is_answered or now >= self._read_until:
+        if (
+            self._discards_all
+            or self.transport.is_closing()
+            or self._is_answered
+            or now >= self._read_deadline
+        ):
             self.transport.abort()
         elif self._has_begun:
             self._refuse(Refusal(TIMED_OUT, "the request did not come in time"))
@@ -180,16 +187,16 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     @property
-    def patience(self) -> float:
+    def deadline(self) -> float:
         """The time until which the server waits for the client; infinite while the client waits for the server."""
-        return min(self._until, self._read_until)
+        return min(self._deadline, self._read_deadline)
 
     def _is_being_read(self, now: float) -> bool:
         """Whether the client has read some of its response since the last call."""
         before, self._unread = self._unread, self.transport.get_write_buffer_size()
         if not 0 < self._unread < before:
             return False
-        self._until = self._read_until = now + READ_WITHIN
+        self._deadline = self._read_deadline = now + READ_TIMEOUT
         return True
 
     @property
@@ -200,17 +207,19 @@ class Connection(HttpToolsProtocol):
     def _has_begun(self) -> bool:
         return self._in_body or self._since_progress > 0
 
-    def _allow(self, seconds: float) -> None:
-        self._until = self.loop.time() + seconds
+    def _wait_for(self, seconds: float) -> None:
+        self._deadline = self.loop.time() + seconds
 
     def _progress(self) -> None:
         self._since_progress = 0
 
-    def _make_room(self) -> bool:
+    def _close_idlest(self) -> bool:
         """Close the connection whose client is the most overdue, if the server waits for any."""
-        others = [each for each in self.connections if isinstance(each, Connection) and each is not self]
-        idlest = min(others, key=lambda each: each.patience, default=None)
-        if idlest is None or idlest.patience == inf:
+        others = [
+            each for each in self.connections if isinstance(each, BoundedConnection) and each is not self
+        ]
+        idlest = min(others, key=lambda each: each.deadline, default=None)
+        if idlest is None or idlest.deadline == inf:
             return False
         idlest.transport.abort()
         self.connections.discard(idlest)
@@ -218,24 +227,22 @@ class Connection(HttpToolsProtocol):
 
     # Refusals
 
-    def _turn_away(self) -> None:
+    def _refuse_connection(self) -> None:
         refusal = Refusal(TOO_MANY_CONNECTIONS, "all connections are in use", headers=TRY_AGAIN)
         self.transport.write(_raw(refusal))
         self.transport.close()
-        if self.loop.time() > Connection._warned_at + _BETWEEN_WARNINGS:
-            Connection._warned_at = self.loop.time()
-            _log.warning(
-                "connections are turned away: max_connections are in use", most=self.most_connections
-            )
+        if self.loop.time() > BoundedConnection._warned_at + _WARNING_INTERVAL:
+            BoundedConnection._warned_at = self.loop.time()
+            _log.warning("connections are turned away: max_connections are in use", most=self.max_connections)
 
     def _count(self, size: int) -> None:
         self._head_size += size
-        if self._head_size > LARGEST_HEAD or self._headers > MOST_HEADERS:
+        if self._head_size > MAX_HEAD_BYTES or self._headers > MAX_HEADERS:
             self._fail(_head_too_large())
 
     def _fail(self, refusal: Refusal) -> None:
         """Stops the parser, from within one of its callbacks."""
-        self._fault = refusal
+        self._refusal = refusal
         raise refusal
 
     def _refuse(self, refusal: Refusal) -> None:
@@ -251,14 +258,14 @@ class Connection(HttpToolsProtocol):
 
     def _discard(self, size: int) -> None:
         self._discarded += size
-        if self._discarded > MOST_DISCARDED:
+        if self._discarded > MAX_DISCARDED_BYTES:
             self.transport.abort()
 
 
-class _Exit:
+class _TransportOfResponse:
     """The transport that a response sees: closing it first waits for the rest of the request."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: BoundedConnection) -> None:
         self._connection = connection
         self.write = connection.transport.write
         self.is_closing = connection.transport.is_closing
@@ -269,7 +276,7 @@ class _Exit:
 
 def _head_too_large() -> Refusal:
     return Refusal(
-        HEAD_TOO_LARGE, f"a request may have {MOST_HEADERS} headers, of {LARGEST_HEAD // 1024} KiB in all"
+        HEAD_TOO_LARGE, f"a request may have {MAX_HEADERS} headers, of {MAX_HEAD_BYTES // 1024} KiB in all"
     )
 
 
@@ -282,26 +289,26 @@ def _raw(refusal: Refusal) -> bytes:
     return b"".join([STATUS_LINE[reply.status], *lines, b"\r\n", reply.body])
 
 
-MOST_CONNECTIONS = 1000
-_MOST_UNREAD = 1024 * 1024  # bytes of pongs
-_IDLE_WITHIN = 30  # seconds: longer than clients keep idle connections, so that they close first
-_GRACE = 5  # seconds for open requests to finish on shutdown
+MAX_CONNECTIONS = 1000
+_MAX_UNREAD_BYTES = 1024 * 1024  # bytes of pongs
+_IDLE_TIMEOUT = 30  # seconds: longer than clients keep idle connections, so that they close first
+_SHUTDOWN_TIMEOUT = 5  # seconds for open requests to finish on shutdown
 
 
-class Web(uvicorn.Server):
-    def __init__(self, app: ASGIApp, most_connections: int = MOST_CONNECTIONS) -> None:
+class HttpServer(uvicorn.Server):
+    def __init__(self, app: ASGIApp, max_connections: int = MAX_CONNECTIONS) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
-                http=type("BoundConnection", (Connection,), {"most_connections": most_connections}),
-                ws=WorkerLine,
+                http=type("BoundedConnection", (BoundedConnection,), {"max_connections": max_connections}),
+                ws=BoundedWebSocket,
                 ws_max_size=LARGEST_MESSAGE,
                 ws_per_message_deflate=False,  # a few bytes could inflate to millions, and our workers do not compress
                 lifespan="off",
                 log_config=None,
                 access_log=False,
-                timeout_keep_alive=_IDLE_WITHIN,
-                timeout_graceful_shutdown=_GRACE,
+                timeout_keep_alive=_IDLE_TIMEOUT,
+                timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
                 server_header=False,
             )
         )
@@ -319,17 +326,17 @@ class Web(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         now = asyncio.get_running_loop().time()
         for each in list(self.server_state.connections):
-            if isinstance(each, Connection):
+            if isinstance(each, BoundedConnection):
                 each.check(now)
         return await super().on_tick(counter)
 
 
-class WorkerLine(WebSocketsSansIOProtocol):
+class BoundedWebSocket(WebSocketsSansIOProtocol):
     """A WebSocket with limits for clients that do not read, or never end their message."""
 
     def handle_ping(self) -> None:
         super().handle_ping()
-        if self.transport.get_write_buffer_size() > _MOST_UNREAD:
+        if self.transport.get_write_buffer_size() > _MAX_UNREAD_BYTES:
             self.transport.abort()
 
     def handle_cont(self, event: Frame) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tickwork.api.problem import CONFLICT, Refusal
 from tickwork.api.reply import Reply
-from tickwork.api.request_body import Text
+from tickwork.api.request_body import RawBody
 from tickwork.api.route import Call
 from tickwork.model.errors import Conflict, Invalid
 from tickwork.store.access_store import Answering, StoredAnswer
@@ -21,27 +21,29 @@ KEY_HEADER = b"idempotency-key"
 _VISIBLE = re.compile(rb"[\x21-\x7e]{1,255}")
 
 
-def fingerprint(method: str, path: str, query: bytes, body: Text) -> bytes:
+def fingerprint(method: str, path: str, query: bytes, body: RawBody) -> bytes:
     digest = sha256(f"{method} {path}?".encode())
     digest.update(query + b"\n")
     digest.update(body)
     return digest.digest()
 
 
-async def once(call: Call[Any, Any], mark: bytes, act: Callable[[Call[Any, Any]], Awaitable[Reply]]) -> Reply:
+async def run_once(
+    call: Call[Any, Any], request_hash: bytes, handler: Callable[[Call[Any, Any]], Awaitable[Reply]]
+) -> Reply:
     async with AsyncExitStack() as stack:
-        entry = await _enter(stack, call, mark)
+        entry = await _enter(stack, call, request_hash)
         if entry.replay:
             return _replayed(entry.replay)
-        reply = await act(call._replace(commits_with_answer=True))
+        reply = await handler(call._replace(commits_with_answer=True))
         await entry.save(reply.status, reply.headers, reply.remembered or reply.body)
     return reply
 
 
-async def _enter(stack: AsyncExitStack, call: Call[Any, Any], mark: bytes) -> Answering:
+async def _enter(stack: AsyncExitStack, call: Call[Any, Any], request_hash: bytes) -> Answering:
     key = _read_key(call.headers[KEY_HEADER])
     try:
-        return await stack.enter_async_context(call.node.idempotency.begin(call.tenant_id, key, mark))
+        return await stack.enter_async_context(call.node.idempotency.begin(call.tenant_id, key, request_hash))
     except Conflict as still_in_flight:
         raise Refusal(CONFLICT, str(still_in_flight), headers={"retry-after": "1"}) from None
 

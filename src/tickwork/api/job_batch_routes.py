@@ -10,8 +10,8 @@ import msgspec
 
 from tickwork.api.problem import CONFLICT, QUEUE_FULL, TOO_LARGE, Refusal
 from tickwork.api.reply import JSON, NDJSON, Reply, json_reply
-from tickwork.api.request_body import LIMIT_DEFAULT, MEBIBYTE, Text, broken, decode, is_storable
-from tickwork.api.request_body import MOST_VALUES as MOST_JOB_VALUES
+from tickwork.api.request_body import MAX_BODY_BYTES, MEBIBYTE, RawBody, broken_json, decode, is_storable
+from tickwork.api.request_body import MAX_VALUES as MAX_JOB_VALUES
 from tickwork.api.route import Call, Content, NoQuery, Route
 from tickwork.model.access import Scope
 from tickwork.model.errors import FieldError, Invalid
@@ -19,14 +19,14 @@ from tickwork.model.job import CreatedJob, JobRequest
 from tickwork.model.json_limits import DEEPEST, UNREADABLE
 from tickwork.model.validation import refuse_any
 
-LIMIT = 32 * MEBIBYTE
-MOST_JOBS = 10_000
-MOST_VALUES = 250_000
-_MOST_LINES = 2 * MOST_JOBS
-_LARGEST_AT_ONCE = MEBIBYTE  # bytes of a JSON array that is decoded as a whole
-_LARGEST_GROUP = 128 * 1024  # bytes of a larger one, or of lines, decoded in one step
+MAX_BATCH_BYTES = 32 * MEBIBYTE
+MAX_JOBS = 10_000
+MAX_VALUES = 250_000
+_MAX_LINES = 2 * MAX_JOBS
+_MAX_BYTES_AT_ONCE = MEBIBYTE  # bytes of a JSON array that is decoded as a whole
+_MAX_GROUP_BYTES = 128 * 1024  # bytes of a larger one, or of lines, decoded in one step
 _BLANK = re.compile(rb"\s*+")
-_TOO_MANY = f"a batch holds at most {MOST_JOBS:,} jobs"
+_TOO_MANY = f"a batch holds at most {MAX_JOBS:,} jobs"
 _array = msgspec.json.Decoder(list[msgspec.Raw])
 _request = msgspec.json.Decoder(JobRequest)
 _requests = msgspec.json.Decoder(list[JobRequest])
@@ -56,18 +56,18 @@ async def create_job_batch(call: Call[NoQuery, list[JobRequest]]) -> Reply:
     return json_reply(CreatedJobs(created), 201)
 
 
-def read_batch(raw: Text, media: str) -> list[JobRequest]:
+def read_batch(raw: RawBody, media: str) -> list[JobRequest]:
     """The batch is checked against its limits first. Then it is decoded group by group, so that no single step takes
     long. A group with a mistake is decoded job by job, which takes three times as long but names the bad fields."""
-    storable = is_storable(raw, DEEPEST if media == NDJSON else DEEPEST + 1, MOST_VALUES)
+    storable = is_storable(raw, DEEPEST if media == NDJSON else DEEPEST + 1, MAX_VALUES)
     texts = None if media == NDJSON else _elements(raw)
-    if texts and storable and len(raw) <= _LARGEST_AT_ONCE and _are_bounded(texts):
+    if texts and storable and len(raw) <= _MAX_BYTES_AT_ONCE and _are_bounded(texts):
         with suppress(*UNREADABLE):
             return _requests.decode(raw)
     pieces = _lines(raw) if texts is None else _pieces(texts)
     if not pieces:
         raise Invalid.field("", "a batch holds at least one job")
-    if len(pieces) > MOST_JOBS:
+    if len(pieces) > MAX_JOBS:
         raise Invalid.field("", f"{_TOO_MANY}, not {len(pieces):,}", "send several batches")
     requests: list[JobRequest] = []
     refuse_any(chain.from_iterable(_read_into(requests, group, storable) for group in _groups(pieces)))
@@ -92,12 +92,12 @@ def _groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
     group: list[_Piece] = []
     size = 0
     for piece in pieces:
-        if group and size + len(piece.text) > _LARGEST_GROUP:
+        if group and size + len(piece.text) > _MAX_GROUP_BYTES:
             yield group
             group, size = [], 0
-        if len(piece.text) > LIMIT_DEFAULT:
+        if len(piece.text) > MAX_BODY_BYTES:
             raise Refusal(
-                TOO_LARGE, f"[{piece.place}]: a job may hold at most {LIMIT_DEFAULT // MEBIBYTE} MiB"
+                TOO_LARGE, f"[{piece.place}]: a job may hold at most {MAX_BODY_BYTES // MEBIBYTE} MiB"
             )
         group.append(piece)
         size += len(piece.text)
@@ -106,27 +106,27 @@ def _groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
 
 def _are_bounded(texts: Sequence[msgspec.Raw]) -> bool:
     """Not too many, and none with too many values: each value takes at least one byte."""
-    return len(texts) <= MOST_JOBS and max(map(len, texts)) <= MOST_JOB_VALUES
+    return len(texts) <= MAX_JOBS and max(map(len, texts)) <= MAX_JOB_VALUES
 
 
 def _pieces(texts: Iterable[msgspec.Raw]) -> list[_Piece]:
     return [_Piece(memoryview(text), index, 1) for index, text in enumerate(texts)]
 
 
-def _elements(raw: Text) -> list[msgspec.Raw]:
+def _elements(raw: RawBody) -> list[msgspec.Raw]:
     try:
         return _array.decode(raw)
     except msgspec.ValidationError:
         raise Invalid.field("", "must be a list of jobs", f"one object per line is {NDJSON}") from None
     except UNREADABLE as error:
-        raise broken(raw, error) from None
+        raise broken_json(raw, error) from None
 
 
-def _lines(raw: Text) -> list[_Piece]:
+def _lines(raw: RawBody) -> list[_Piece]:
     """The lines that are not blank."""
-    if raw.count(b"\n") > _MOST_LINES:
+    if raw.count(b"\n") > _MAX_LINES:
         raise Invalid.field(
-            "", f"a batch holds at most {_MOST_LINES:,} lines, blank ones too", "leave those out"
+            "", f"a batch holds at most {_MAX_LINES:,} lines, blank ones too", "leave those out"
         )
     whole, pieces, end = memoryview(raw), list[_Piece](), -1
     for line in range(1, raw.count(b"\n") + 2):
@@ -146,7 +146,7 @@ _EXAMPLE = [
     {"task": "reports.weekly", "schedule": "0 9 * * MON"},
     {"http": {"url": "https://example.com/hook"}},
 ]
-_BODY = Content(list[JobRequest], read_batch, (JSON, NDJSON), LIMIT, _EXAMPLE)
+_BODY = Content(list[JobRequest], read_batch, (JSON, NDJSON), MAX_BATCH_BYTES, _EXAMPLE)
 
 ROUTES = (
     Route(

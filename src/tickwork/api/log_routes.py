@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from tickwork.api.event_stream import EVENT_STREAM, SILENCE, Event, Events, event_stream
+from tickwork.api.event_stream import EVENT_STREAM, KEEP_ALIVE, Event, Events, event_stream
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.request_query import Cursor, Limit
 from tickwork.api.route import Call, Route
@@ -19,7 +19,7 @@ from tickwork.model.execution import ExecutionStatus
 from tickwork.model.ids import parse_execution_id
 from tickwork.model.page import Page
 
-_TRUST = 15.0  # seconds before the key of a stream is checked again
+_KEY_CHECK_INTERVAL = 15.0  # seconds before the key of a stream is checked again
 _LARGEST = 2**31 - 1
 _EVENT_ID = re.compile(rb"(\d{1,10})-(\d{1,10})")
 
@@ -69,7 +69,7 @@ async def _events(call: Call[LogQuery, None], begin: Position) -> Events:
         call.node.logs.follow(call.tenant_id, *execution, call.query.attempt, begin)
     ) as all_news:
         async for news in all_news:
-            if monotonic() - trusted_at > _TRUST:
+            if monotonic() - trusted_at > _KEY_CHECK_INTERVAL:
                 if not await _may_stay(call):
                     return
                 trusted_at = monotonic()
@@ -92,7 +92,7 @@ def _encoded(news: LogNews) -> bytes:
         case ExecutionStatus():
             return Event("end", {"status": news}).encode()
         case None:
-            return SILENCE
+            return KEEP_ALIVE
 
 
 ROUTES = (

@@ -32,39 +32,39 @@ _SLICE = 64 * 1024
 _GLANCE = 1024 * 1024
 _NO_STRUCTURE = bytes(set(range(256)).difference(b"[]{},"))
 
-Text = bytes | bytearray
+RawBody = bytes | bytearray
 
 
 class TooManyValues(Exception):
     pass
 
 
-def nests_deeper(text: Text, deepest: int, most_values: int) -> bool:
-    """Whether the text nests deeper than `deepest`. Raises TooManyValues if it holds more than `most_values`.
+def nests_deeper(text: RawBody, max_depth: int, max_values: int) -> bool:
+    """Whether the text nests deeper than `max_depth`. Raises TooManyValues if it holds more than `max_values`.
 
     Each comma and opening bracket counts as a value, so the count is never too low. Quoted text does not count. For
     text that is not JSON the answer holds up to the mistake; the rest is never decoded."""
-    if _seems_harmless(text, most_values, deepest):
+    if _seems_harmless(text, max_values, max_depth):
         return False
     values = 0
     brackets: list[bytes] = []
     for structure in _structure(text):
         values += structure.count(b",") + structure.count(b"{")
-        if values > most_values:
+        if values > max_values:
             raise TooManyValues
         brackets.append(structure.translate(None, b","))
-    return pairs_nest_deeper(b"".join(brackets), deepest)
+    return pairs_nest_deeper(b"".join(brackets), max_depth)
 
 
-def _seems_harmless(text: Text, most_values: int, deepest: int) -> bool:
+def _seems_harmless(text: RawBody, max_values: int, max_depth: int) -> bool:
     """A quick check of short texts that counts quoted text, too."""
     if len(text) > _GLANCE:
         return False
     structure = text.translate(ALL_ONE_KIND, _NO_STRUCTURE)
-    return len(structure) <= most_values and not pairs_nest_deeper(structure.translate(None, b","), deepest)
+    return len(structure) <= max_values and not pairs_nest_deeper(structure.translate(None, b","), max_depth)
 
 
-def _structure(text: Text) -> Iterator[bytes]:
+def _structure(text: RawBody) -> Iterator[bytes]:
     """The commas and brackets outside quotes, slice by slice."""
     in_quotes = False
     for piece in _slices(text):
@@ -73,7 +73,7 @@ def _structure(text: Text) -> Iterator[bytes]:
         in_quotes ^= len(parts) % 2 == 0
 
 
-def _slices(text: Text) -> Iterator[bytes]:
+def _slices(text: RawBody) -> Iterator[bytes]:
     """No slice ends between a backslash and the character that it escapes."""
     start = 0
     while start < len(text):
@@ -87,19 +87,19 @@ def _slices(text: Text) -> Iterator[bytes]:
 
 
 MEBIBYTE = 1024 * 1024
-LIMIT_DEFAULT = MEBIBYTE
-MOST_VALUES = 50_000
+MAX_BODY_BYTES = MEBIBYTE
+MAX_VALUES = 50_000
 _HALF_A_PAIR = re.compile(rb'\\ud[89ab][0-9a-f]{2}"', re.IGNORECASE)  # the decoder says: truncated
 _BYTE = re.compile(r"^(?:JSON is malformed: )?(?P<what>.*) \(byte (?P<at>\d+)\)$")
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 
-class Gone(Exception):
+class ClientGone(Exception):
     """The client disconnected before its request was complete."""
 
 
-async def read_body(receive: Receive, headers: RawHeaders, limit: int) -> Text:
+async def read_body(receive: Receive, headers: RawHeaders, limit: int) -> RawBody:
     """The whole body. A body over the limit is refused unread."""
     if declared_size(headers, 0) > limit:
         raise _too_large(limit)
@@ -123,7 +123,7 @@ def declared_size(headers: RawHeaders, unknown: int) -> int:
 async def _next_chunk(receive: Receive) -> tuple[bytes, bool]:
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise Gone
+        raise ClientGone
     return message.get("body", b""), message.get("more_body", False)
 
 
@@ -141,9 +141,9 @@ def check_media(headers: RawHeaders, allowed: Collection[str]) -> None:
         raise Refusal(WRONG_MEDIA, detail, headers={"accept": ", ".join(allowed)})
 
 
-def decode(body: Text, decoder: msgspec.json.Decoder[Body], line: int = 1) -> Body:
+def decode(body: RawBody, decoder: msgspec.json.Decoder[Body], line: int = 1) -> Body:
     """The body as the decoder's struct. `line` is where it starts in what the client sent."""
-    storable = is_storable(body, DEEPEST, MOST_VALUES)
+    storable = is_storable(body, DEEPEST, MAX_VALUES)
     try:
         value = decoder.decode(body)
     except UNREADABLE as error:
@@ -155,14 +155,14 @@ def decode(body: Text, decoder: msgspec.json.Decoder[Body], line: int = 1) -> Bo
     return value
 
 
-def decode_any(body: Text, line: int = 1) -> Any:
+def decode_any(body: RawBody, line: int = 1) -> Any:
     try:
         return msgspec.json.decode(body)
     except UNREADABLE as error:
-        raise broken(body, error, line) from None
+        raise broken_json(body, error, line) from None
 
 
-def broken(body: Text, error: Exception, line: int = 1) -> Refusal:
+def broken_json(body: RawBody, error: Exception, line: int = 1) -> Refusal:
     if isinstance(error, msgspec.ValidationError):
         return Refusal(BROKEN_BODY, "a number is out of range")  # the decoder does not say where
     what, at = _mistake(body, error)
@@ -171,7 +171,7 @@ def broken(body: Text, error: Exception, line: int = 1) -> Refusal:
     return Refusal(BROKEN_BODY, f"line {row}, column {column}: {what}")
 
 
-def _mistake(body: Text, error: Exception) -> tuple[str, int]:
+def _mistake(body: RawBody, error: Exception) -> tuple[str, int]:
     """What is wrong with the JSON, and at which byte."""
     if not body.strip():
         return "the body is empty; send JSON", 0
@@ -186,7 +186,7 @@ def _mistake(body: Text, error: Exception) -> tuple[str, int]:
     return "the JSON ends too early", len(body)
 
 
-def _first_byte_that_is_not_utf8(body: Text) -> int:
+def _first_byte_that_is_not_utf8(body: RawBody) -> int:
     try:
         body.decode()
     except UnicodeDecodeError as error:
@@ -194,12 +194,12 @@ def _first_byte_that_is_not_utf8(body: Text) -> int:
     return 0
 
 
-def is_storable(body: Text, deepest: int, most_values: int) -> bool:
+def is_storable(body: RawBody, max_depth: int, max_values: int) -> bool:
     """Whether everything in the body can be stored; a Refusal (413) if it holds too many values."""
     try:
-        return not nests_deeper(body, deepest, most_values) and ESCAPED_NUL not in body
+        return not nests_deeper(body, max_depth, max_values) and ESCAPED_NUL not in body
     except TooManyValues:
-        raise Refusal(TOO_LARGE, f"the body may hold at most {most_values:,} values") from None
+        raise Refusal(TOO_LARGE, f"the body may hold at most {max_values:,} values") from None
 
 
 def _unstorable(value: object) -> Iterator[FieldError]:

@@ -14,7 +14,7 @@ from tickwork.model.validation import faults, refuse_any
 
 Query = TypeVar("Query", bound=msgspec.Struct)
 
-_MOST_PARAMETERS = 50
+_MAX_PARAMETERS = 50
 _INTEGER = re.compile(r"[0-9]{1,18}")
 _ID_DIGITS = "[0-7]?[0-9a-hjkmnp-tv-z]{1,12}"
 JobId = Annotated[
@@ -50,11 +50,11 @@ def parse_query(raw: bytes, struct: type[Query]) -> Query:
 def _values(raw: bytes) -> dict[str, Any]:
     try:
         pairs = parse_qsl(
-            raw.decode("latin-1"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS
+            raw.decode("latin-1"), keep_blank_values=True, errors="strict", max_num_fields=_MAX_PARAMETERS
         )
     except ValueError:
         raise Invalid.field(
-            "query", "cannot be read", f"at most {_MOST_PARAMETERS} parameters in UTF-8"
+            "query", "cannot be read", f"at most {_MAX_PARAMETERS} parameters in UTF-8"
         ) from None
     values = dict(pairs)
     refuse_any(_doubled(pairs, values))

@@ -9,7 +9,7 @@ import msgspec
 
 from tickwork.api.problem import NOT_FOUND, ProblemType, Refusal
 from tickwork.api.reply import JSON, Reply
-from tickwork.api.request_body import LIMIT_DEFAULT, Text, decode
+from tickwork.api.request_body import MAX_BODY_BYTES, RawBody, decode
 from tickwork.api.request_headers import RawHeaders
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import BadId, Invalid, NotFound, Stale
@@ -86,9 +86,9 @@ class Content(NamedTuple):
     """The body of a request, and how to read it."""
 
     type: Any  # as the OpenAPI document shows it
-    read: Callable[[Text, str], Any]  # from the bytes and their media type
+    read: Callable[[RawBody, str], Any]  # from the bytes and their media type
     media: tuple[str, ...] = (JSON,)
-    limit: int = LIMIT_DEFAULT
+    limit: int = MAX_BODY_BYTES
     example: Any = None
     default: Any = None  # the value of an empty body; None: a body is required
 

@@ -12,11 +12,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 Line = tuple[str | float, ...]
 
 
-def wants_table(headers: RawHeaders) -> bool:
+def wants_tsv(headers: RawHeaders) -> bool:
     return TSV.encode() in headers.get(b"accept", b"")
 
 
-def table_reply(lines: Iterable[Line], status: int = 200) -> Reply:
+def tsv_reply(lines: Iterable[Line], status: int = 200) -> Reply:
     text = "".join("\t".join(map(_word, line)) + "\n" for line in lines)
     return Reply(status, text.encode(), {"content-type": f"{TSV}; charset=utf-8"})
 

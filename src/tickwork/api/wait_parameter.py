@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Meta
 from starlette.types import Receive
 
-from tickwork.api.event_stream import gone
+from tickwork.api.event_stream import client_gone
 from tickwork.api.reply import Reply, json_reply
-from tickwork.api.request_body import Gone
+from tickwork.api.request_body import ClientGone
 from tickwork.api.route import Call
 from tickwork.model.errors import Invalid, Unavailable
 from tickwork.model.execution import ExecutionView
@@ -21,11 +21,11 @@ from tickwork.model.quantities import parse_duration
 
 
 async def unless_gone(receive: Receive, answer: Awaitable[Reply]) -> Reply:
-    answering, leaving = asyncio.ensure_future(answer), asyncio.ensure_future(gone(receive))
+    answering, leaving = asyncio.ensure_future(answer), asyncio.ensure_future(client_gone(receive))
     try:
         await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not answering.done():
-            raise Gone
+            raise ClientGone
         return answering.result()
     finally:
         answering.cancel()
@@ -33,13 +33,13 @@ async def unless_gone(receive: Receive, answer: Awaitable[Reply]) -> Reply:
         await asyncio.gather(answering, leaving, return_exceptions=True)
 
 
-LONGEST_WAIT = 60.0
+MAX_WAIT = 60.0
 
 Wait = Annotated[
     str,
     Meta(
         max_length=64,
-        description=f'how long to wait for the end, up to {LONGEST_WAIT:g} s: "20s"',
+        description=f'how long to wait for the end, up to {MAX_WAIT:g} s: "20s"',
         extra={"kind": "duration"},
     ),
 ]
@@ -64,8 +64,8 @@ def seconds_of(query: WaitQuery) -> float:
         seconds = parse_duration(query.wait or 0).total_seconds()
     except ValueError as error:
         raise Invalid.field("wait", str(error)) from None
-    if seconds > LONGEST_WAIT:
-        raise Invalid.field("wait", f"is {LONGEST_WAIT:g} s at most", "ask again afterwards")
+    if seconds > MAX_WAIT:
+        raise Invalid.field("wait", f"is {MAX_WAIT:g} s at most", "ask again afterwards")
     return seconds
 
 

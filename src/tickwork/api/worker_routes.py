@@ -8,7 +8,7 @@ from tickwork.api.problem import CONFLICT, LEASE_GONE
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.request_query import PageQuery
 from tickwork.api.route import Call, NoQuery, Route, json_content
-from tickwork.api.tsv_reply import TSV, Line, table_reply, wants_table
+from tickwork.api.tsv_reply import TSV, Line, tsv_reply, wants_tsv
 from tickwork.model.access import Scope
 from tickwork.model.ids import parse_worker_id
 from tickwork.model.page import Page
@@ -38,8 +38,8 @@ async def register_worker(call: Call[NoQuery, WorkerRequest]) -> Reply:
     As `text/tab-separated-values`: `worker`, its id, the lease in seconds, and the seconds between heartbeats.
     """
     worker = await call.node.rest_workers.register(call.caller, call.body)
-    if wants_table(call.headers):
-        return table_reply([("worker", worker.id, worker.lease_seconds, worker.heartbeat_seconds)], 201)
+    if wants_tsv(call.headers):
+        return tsv_reply([("worker", worker.id, worker.lease_seconds, worker.heartbeat_seconds)], 201)
     return json_reply(worker, 201)
 
 
@@ -51,7 +51,7 @@ async def heartbeat_worker(call: Call[NoQuery, None]) -> Reply:
     number of the attempt and the reason.
     """
     beat = await call.node.rest_workers.heartbeat(call.caller, call.id(parse_worker_id))
-    return table_reply(_beat_lines(beat)) if wants_table(call.headers) else json_reply(beat)
+    return tsv_reply(_beat_lines(beat)) if wants_tsv(call.headers) else json_reply(beat)
 
 
 async def claim_executions(call: Call[NoQuery, ClaimRequest]) -> Reply:
@@ -63,7 +63,7 @@ async def claim_executions(call: Call[NoQuery, ClaimRequest]) -> Reply:
     attempt, the task, the timeout in seconds, the scheduled time, the deadline and the payload as JSON.
     """
     work = await call.node.rest_workers.claim(call.caller, call.id(parse_worker_id), call.body)
-    return table_reply(_work_lines(work)) if wants_table(call.headers) else json_reply(work)
+    return tsv_reply(_work_lines(work)) if wants_tsv(call.headers) else json_reply(work)
 
 
 async def drain_worker(call: Call[NoQuery, None]) -> Reply:

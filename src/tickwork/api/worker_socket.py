@@ -19,11 +19,11 @@ from tickwork.node import Node
 
 PATH = "/v1/workers/connect"
 _ENDED, _NOT_BINARY, _REFUSED, _FAILED, _TRY_LATER = 1000, 1003, 1008, 1011, 1013
-_LONGEST_REASON = 123  # bytes, by RFC 6455
+_MAX_REASON_BYTES = 123  # bytes, by RFC 6455
 _log = structlog.get_logger("tickwork.gateway")
 
 
-class Connector:
+class WorkerSocketApp:
     """The ASGI app for the WebSockets of workers."""
 
     def __init__(self, node: Node) -> None:
@@ -36,7 +36,7 @@ class Connector:
             caller = await self._admitted(socket)
         except Exception as error:  # noqa: BLE001 (a worker must be answered, and must not stop the server)
             if isinstance(error, Refusal):
-                self._tell_refused(socket, error)
+                self._log_refusal(socket, error)
             await _deny(socket, error)
         else:
             await socket.accept()
@@ -49,7 +49,7 @@ class Connector:
         require(caller, Scope.WORKER)
         return caller
 
-    def _tell_refused(self, socket: WebSocket, error: Refusal) -> None:
+    def _log_refusal(self, socket: WebSocket, error: Refusal) -> None:
         address = socket.client.host if socket.client else None
         if self._refusals.admits(address):
             _log.warning("worker refused", reason=error.detail, address=address)
@@ -98,7 +98,7 @@ class WorkerSocket:
         states = (self._socket.client_state, self._socket.application_state)
         if states == (WebSocketState.CONNECTED, WebSocketState.CONNECTED):
             with suppress(WebSocketDisconnect):
-                await self._socket.close(code, reason.encode()[:_LONGEST_REASON].decode(errors="ignore"))
+                await self._socket.close(code, reason.encode()[:_MAX_REASON_BYTES].decode(errors="ignore"))
 
 
 async def _deny(socket: WebSocket, error: Exception) -> None:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import click
 
 from tickwork.api.asgi_app import build_app
-from tickwork.api.http_server import MOST_CONNECTIONS, Web
+from tickwork.api.http_server import MAX_CONNECTIONS, HttpServer
 from tickwork.cli.database_check import once_there, require_database, wait_option
 from tickwork.cli.find_server import keep_key, make_folder, read_settings
 from tickwork.cli.output import say
@@ -59,9 +59,9 @@ async def working(settings: Settings, stop: Stop) -> AsyncIterator[Node]:
 
 @asynccontextmanager
 async def answering(
-    node: Node, listener: socket.socket, most_connections: int = MOST_CONNECTIONS
+    node: Node, listener: socket.socket, max_connections: int = MAX_CONNECTIONS
 ) -> AsyncIterator[None]:
-    web = Web(build_app(node), most_connections)
+    web = HttpServer(build_app(node), max_connections)
     running = asyncio.create_task(web.serve(sockets=[listener]))
     await web.ready.wait()
     try:
