@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tickwork.api.asgi_app import build_app
-from tickwork.api.http_server import Web
+from tickwork.api.http_server import HttpServer
 from tickwork.client.async_client import AsyncClient
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import Invalid
@@ -50,7 +50,7 @@ class _Served:
     async def _answer_requests(self, opening: AsyncExitStack) -> None:
         listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        web = Web(build_app(self.node.node))
+        web = HttpServer(build_app(self.node.node))
         serving = asyncio.create_task(web.serve(sockets=[listener]))
         await web.ready.wait()
 
