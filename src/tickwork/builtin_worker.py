@@ -8,7 +8,7 @@ from typing import Protocol
 from tickwork.config import Settings
 from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.worker_gateway import Gateway
-from tickwork.execute.runners.http.breaker_gate import GatedRunner
+from tickwork.execute.runners.http.breaker_gate import BreakerGate
 from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.execute.worker import Worker
@@ -18,8 +18,8 @@ from tickwork.model.job import HTTP_TASK
 from tickwork.model.task import direct_task
 
 _SLOTS = 1000  # as many as the runner has connections: ten destinations that hang, before others wait
-_SECRET_KEPT = 60.0
-_DRAIN_WITHIN = 10.0
+_SECRET_LIFETIME = 60.0
+_DRAIN_TIMEOUT = 10.0
 
 
 class SecretStore(Protocol):
@@ -33,12 +33,12 @@ class BuiltInWorker:
         policy = AddressPolicy.of(settings.http_allow, loopback=settings.http_allow_loopback)
         self._gateway = gateway
         self._runner = HttpRunner(policy, Secrets(secrets).of)
-        gated = GatedRunner(self._runner, breakers.admit, breakers.told)
+        gated = BreakerGate(self._runner, breakers.admit, breakers.told)
         self._worker = Worker(
             self, [direct_task(HTTP_TASK, gated)], name="built-in", slots=_SLOTS, log_failures=False
         )  # this process is a server, and logs them as such
         self._running: asyncio.Task[None] | None = None
-        self._attended: set[asyncio.Task[None]] = set()
+        self._connections: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         self._running = asyncio.create_task(self._worker.run(), name="built-in worker")
@@ -48,18 +48,18 @@ class BuiltInWorker:
         self._worker.drain()
         if self._running:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_DRAIN_WITHIN):
+                async with asyncio.timeout(_DRAIN_TIMEOUT):
                     await asyncio.shield(self._running)
             self._worker.stop_now()
             await self._running
-        await asyncio.gather(*self._attended)
+        await asyncio.gather(*self._connections)
         await self._runner.close()
 
     async def connect(self) -> InProcessConnection:
         connection = InProcessConnection()
         attending = asyncio.create_task(self._attend(connection))
-        self._attended.add(attending)
-        attending.add_done_callback(self._attended.discard)
+        self._connections.add(attending)
+        attending.add_done_callback(self._connections.discard)
         return connection
 
     async def _attend(self, connection: InProcessConnection) -> None:
@@ -76,11 +76,11 @@ class Secrets:
 
     def __init__(self, store: SecretStore) -> None:
         self._store = store
-        self._known: dict[int, tuple[float, str]] = {}
+        self._cached: dict[int, tuple[float, str]] = {}
 
     async def of(self, tenant_id: int) -> list[str]:
-        until, secret = self._known.get(tenant_id, (0.0, ""))
+        until, secret = self._cached.get(tenant_id, (0.0, ""))
         if monotonic() >= until:
             secret = await self._store.signing_secret(tenant_id)
-            self._known[tenant_id] = (monotonic() + _SECRET_KEPT, secret)
+            self._cached[tenant_id] = (monotonic() + _SECRET_LIFETIME, secret)
         return [secret]

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Hashable
 
 PERIOD = 10.0  # seconds
-_OF_A_KIND = 5
-_TOGETHER = 30
+_PER_KIND = 5
+_TOTAL = 30
 
 
 class LogRateLimit:
@@ -16,29 +16,29 @@ class LogRateLimit:
 
     def __init__(
         self,
-        tell: Callable[[str], object],
+        write: Callable[[str], object],
         event: str,
         *,
-        of_a_kind: int = _OF_A_KIND,
-        together: int = _TOGETHER,
+        per_kind: int = _PER_KIND,
+        total: int = _TOTAL,
         period: float = PERIOD,
     ) -> None:
-        """`tell` writes the line about those that were left out, which begins with `event`."""
-        self._tell = tell
+        """`write` writes the line about those that were left out, which begins with `event`."""
+        self._write = write
         self._event = event
-        self._of_a_kind = of_a_kind
-        self._together = together
+        self._per_kind = per_kind
+        self._total = total
         self._period = period
         self._kinds: dict[Hashable, int] = {}
         self._admitted = 0
         self._left_out = 0
 
     def admits(self, kind: Hashable = None) -> bool:
-        if self._admitted >= self._together:
+        if self._admitted >= self._total:
             self._left_out += 1
             return False
         of_this_kind = self._kinds.get(kind, 0)
-        if of_this_kind >= self._of_a_kind:
+        if of_this_kind >= self._per_kind:
             self._left_out += 1
             return False
         if not self._admitted:
@@ -50,6 +50,6 @@ class LogRateLimit:
     def end_period(self) -> None:
         """Also when nothing will be told any more."""
         if self._left_out:
-            self._tell(f"{self._event}: and {self._left_out:,} more like it in the last {self._period:g} s")
+            self._write(f"{self._event}: and {self._left_out:,} more like it in the last {self._period:g} s")
         self._kinds.clear()
         self._admitted = self._left_out = 0

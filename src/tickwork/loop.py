@@ -84,7 +84,7 @@ class LoopCondition:
         self._loop = loop
         self._outage = outage
         self._errors = LogRateLimit(
-            _log.error, f"step failed ({loop})", of_a_kind=1, period=_BETWEEN_COMPLAINTS
+            _log.error, f"step failed ({loop})", per_kind=1, period=_BETWEEN_COMPLAINTS
         )
         self._went_well_at = monotonic()
         self._in_a_row = 0

@@ -11,8 +11,8 @@ from support.loopback_target import respond, target
 from support.node_steps import run_due
 from support.waiting import eventually
 from tickwork.config import Settings
-from tickwork.execute.attempt_ending import AttemptFailed, raised, returned_json
-from tickwork.execute.runners.http.breaker_gate import GatedRunner
+from tickwork.execute.attempt_ending import AttemptFailed, ending_of_error, ending_of_json
+from tickwork.execute.runners.http.breaker_gate import BreakerGate
 from tickwork.model.circuit_breaker import FAILURES_IN_A_ROW, LONGEST_PAUSE, PACE, PAUSE, BreakerState
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import ExecutionFilter, ExecutionView
@@ -53,7 +53,7 @@ class HttpNode:
     def __init__(self, node: Node, site: Site, worker: ScriptedWorker) -> None:
         self.node = node
         self.worker = worker
-        self._call = GatedRunner(site, node.breakers.admit, node.breakers.told)
+        self._call = BreakerGate(site, node.breakers.admit, node.breakers.told)
 
     @classmethod
     async def open(cls, settings: Settings, site: Site) -> "HttpNode":
@@ -68,9 +68,9 @@ class HttpNode:
 
     async def do(self, run: Run) -> None:
         try:
-            ending = returned_json(await self._call(run))
+            ending = ending_of_json(await self._call(run))
         except Exception as error:  # noqa: BLE001 (as a slot does)
-            ending = raised(error)
+            ending = ending_of_error(error)
         await self.worker.report(
             run, ending.kind, result=ending.result, failure=ending.failure, reason=ending.reason
         )

@@ -9,7 +9,7 @@ SOON = 0.01
 
 async def test_a_flood_is_summed_up_in_one_line() -> None:
     said: asyncio.Queue[str] = asyncio.Queue()
-    limit = LogRateLimit(said.put_nowait, "attempt failed", of_a_kind=5, period=SOON)
+    limit = LogRateLimit(said.put_nowait, "attempt failed", per_kind=5, period=SOON)
     admitted = sum(limit.admits("ValueError") for _ in range(4_317))
     assert admitted == 5
     assert await said.get() == "attempt failed: and 4,312 more like it in the last 0.01 s"
@@ -17,7 +17,7 @@ async def test_a_flood_is_summed_up_in_one_line() -> None:
 
 
 async def test_one_kind_does_not_hide_another() -> None:
-    limit = LogRateLimit(lambda _: None, "attempt failed", of_a_kind=2, together=3)
+    limit = LogRateLimit(lambda _: None, "attempt failed", per_kind=2, total=3)
     assert [limit.admits("a") for _ in range(3)] == [True, True, False]
     assert limit.admits("b")
     assert not limit.admits("c")  # however many kinds there are, they are few lines together

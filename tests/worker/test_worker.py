@@ -442,7 +442,7 @@ def test_an_address_that_is_none_is_refused_at_once(address):
 
 async def test_tells_between_beats_since_when_something_runs(monkeypatch):
     monkeypatch.setattr(worker_module, "_BEAT", 1_000)
-    monkeypatch.setattr(worker_module, "_BETWEEN_LOOKS_AT_RUNNING", 0.01)
+    monkeypatch.setattr(worker_module, "_LONG_RUNNING_INTERVAL", 0.01)
     app, began = App(), asyncio.Event()
 
     @app.task(name="waits")

@@ -15,8 +15,8 @@ import pytest
 from support import worker_tasks
 from support.worker_server import Bench, Conversation, claim_of, run_of, working
 from tickwork import App, Context
-from tickwork.execute.log.buffer import LINE_COST, UNTOLD
-from tickwork.execute.log.outbox import _WINDOW
+from tickwork.execute.log.buffer import LINE_COST, MAX_UNSENT
+from tickwork.execute.log.outbox import _COLLECT_BELOW
 from tickwork.model.worker_protocol import LogLine, Note, Outcomes, Revoke, Run
 
 Start = Callable[[], Awaitable[Bench]]
@@ -357,7 +357,7 @@ def _check_flood(notes: list[Note], server: Conversation, lines: int) -> None:
     left_out = [line.text for note in notes for line in note.lines if line.text.startswith("… ")]
     told = sum(int(text.split()[1].replace(",", "")) for text in left_out)
     assert len(numbers) + told == lines
-    assert max(server.sizes) < 2 * UNTOLD
+    assert max(server.sizes) < 2 * MAX_UNSENT
 
 
 @pytest.fixture
@@ -390,7 +390,7 @@ async def test_a_flood_that_blocks_the_loop_is_bounded(start):
     bench = await start()
     notes, server = await _flooded(bench, "flood_async", 20_000)
     _check_flood(notes, server, 20_000)
-    assert sum(len(line.text) for note in notes for line in note.lines) < UNTOLD
+    assert sum(len(line.text) for note in notes for line in note.lines) < MAX_UNSENT
 
 
 async def test_others_run_and_are_heard_while_one_floods(start, speech, nowhere):
@@ -414,10 +414,10 @@ async def test_a_server_that_never_stores_is_sent_less(start, speech, nowhere):
     server.note = False
     await server.run(run_of("flood_on"))
     sent = 0
-    while sent < _WINDOW:
+    while sent < _COLLECT_BELOW:
         note = await server.next_note()
         sent += sum(len(line.text) + LINE_COST for line in note.lines)
     speech.go_on.set()
     await server.outcome()
     rest = sum(len(line.text) + LINE_COST for note in server.noted() for line in note.lines)
-    assert rest < 2 * UNTOLD
+    assert rest < 2 * MAX_UNSENT

@@ -201,7 +201,7 @@ async def test_leaves_a_server_that_has_fallen_silent_but_keeps_its_work(monkeyp
     async with working(gate.app, servers=2) as bench:
         first = await bench.connected()
         first.renew = False
-        monkeypatch.setattr(worker_module, "_SILENCE", 0.02)
+        monkeypatch.setattr(worker_module, "_SILENCE_LIMIT", 0.02)
         await first.run(run_of("gate"))
         second = await bench.conversation(server=1)
         hello = await second.expect(Hello)

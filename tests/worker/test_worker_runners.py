@@ -144,7 +144,7 @@ async def test_whatever_a_coroutine_raises_is_only_the_end_of_its_attempt(error)
 
 async def test_a_coroutine_that_blocks_the_worker_is_named_while_it_does(monkeypatch):
     blocked = threading.Event()
-    monkeypatch.setattr(watch_module, "_LOOK", 0.01)
+    monkeypatch.setattr(watch_module, "_INTERVAL", 0.01)
     monkeypatch.setattr(
         watch_module, "_log", SimpleNamespace(warning=lambda *_, where: said.append(where) or blocked.set())
     )
@@ -196,8 +196,8 @@ async def test_a_thread_that_will_not_stop_is_reported_and_keeps_its_slot(short_
         outcome = await server.outcome()
         assert failure_of(outcome) == ("failed", "Timeout")
         assert outcome.failure.message.endswith("its code was told to stop and goes on in the worker")
-        assert bench.worker._holding.credit() == 0
-        assert bench.worker.worn_out.is_set()
+        assert bench.worker._held.credit() == 0
+        assert bench.worker.needs_restart.is_set()
         threads.release.set()
         outcome = await server.outcome()
     assert (outcome.job, outcome.kind) == (2, "completed")
@@ -226,19 +226,19 @@ async def test_a_thread_that_will_not_stop_when_revoked_is_reported_as_cancelled
         outcome = await server.outcome()
         assert outcome.kind == "cancelled"
         assert outcome.reason == "stop it; its code was told to stop and goes on in the worker"
-        assert bench.worker._holding.credit() == 4
-        assert not bench.worker.worn_out.is_set()  # one slot in five
+        assert bench.worker._held.credit() == 4
+        assert not bench.worker.needs_restart.is_set()  # one slot in five
         threads.release.set()
 
 
 async def test_one_that_goes_on_for_minutes_wears_the_worker_out(short_grace, monkeypatch):
-    monkeypatch.setattr(slot_module, "_STUCK_FOR", 0.01)
+    monkeypatch.setattr(slot_module, "_STUCK_TOO_LONG", 0.01)
     threads = Threads()
     async with working(threads.app, slots=100) as bench:
         server = await bench.connected()
         await server.run(run_of("deaf", timeout=0.01))
         await server.outcome()
-        await bench.worker.worn_out.wait()
+        await bench.worker.needs_restart.wait()
         threads.release.set()
 
 
@@ -398,7 +398,7 @@ async def test_an_idle_child_that_died_is_not_used_again(children):
     server = await children.connected()
     await server.run(run_of("where"))
     await server.outcome()
-    (idle,) = children.worker._toolbox._processes._idle
+    (idle,) = children.worker._runners._processes._idle
     idle._process.kill()
     await asyncio.wait({idle._exited})
     await server.run(run_of("where", job=2))

@@ -125,18 +125,18 @@ async def work(
             other.cancel()
     if _failed(declaring):
         declaring.result()
-    return worker.worn_out.is_set() and not stop.asked.is_set()
+    return worker.needs_restart.is_set() and not stop.asked.is_set()
 
 
 async def _leave_when_worn_out(worker: Worker) -> None:
-    await worker.worn_out.wait()
+    await worker.needs_restart.wait()
     _log.warning(
         "tasks that do not stop occupy too many slots; the worker's process is replaced when the others have ended",
         at_the_latest_in_seconds=_GRACE,
     )
     worker.drain()
     await asyncio.sleep(_GRACE)
-    worker.break_off()
+    worker.abort_running()
     await asyncio.sleep(_FAREWELL)
     worker.stop_now()
 

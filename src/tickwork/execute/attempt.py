@@ -26,30 +26,30 @@ class Handler(NamedTuple):
 class Attempt:
     __slots__ = (
         "context",
+        "done",
         "handler",
-        "journal",
+        "has_log",
         "key",
+        "log_outbox",
+        "reported_running",
         "run",
-        "settled",
         "slot",
-        "speaks",
         "started",
         "stopped_as",
-        "told",
     )
 
-    def __init__(self, key: Key, run: Run, handler: Handler, journal: "LogOutbox") -> None:
+    def __init__(self, key: Key, run: Run, handler: Handler, log_outbox: "LogOutbox") -> None:
         self.key = key
         self.run = run
         self.handler = handler
-        self.journal = journal
+        self.log_outbox = log_outbox
         self.started: Micros = 0  # 0: not begun
         self.slot: Slot | None = None  # the slot that waits for it
         self.context: Context | None = None
         self.stopped_as: Ending | None = None  # how it ends, whatever its code still does
-        self.settled = False  # its outcome is written down, or nobody wants it
-        self.told = False  # the server knows that it runs
-        self.speaks = False  # the journal has a page for it
+        self.done = False  # its outcome is written down, or nobody wants it
+        self.reported_running = False  # the server knows that it runs
+        self.has_log = False  # the journal has a page for it
 
     @property
     def execution_id(self) -> str:
@@ -60,13 +60,13 @@ class Attempt:
         return self.context
 
     def log(self, level: str, text: str) -> None:
-        self.journal.log(self, level, text)
+        self.log_outbox.log(self, level, text)
 
     def print(self, stream: str, text: str) -> None:
-        self.journal.print(self, stream, text)
+        self.log_outbox.print(self, stream, text)
 
     def progress(self, fraction: float, message: str | None) -> None:
-        self.journal.progress(self, fraction, message)
+        self.log_outbox.progress(self, fraction, message)
 
     def outcome(self, ending: Ending, finished: Micros) -> Outcome:
         return Outcome(

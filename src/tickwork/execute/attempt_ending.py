@@ -40,7 +40,7 @@ class AttemptPostponed(Exception):
 
 _MESSAGE_LIMIT = 4_000
 _TRACEBACK_LIMIT = 16_000
-_MOST_KINDS = 10
+_MAX_KINDS = 10
 
 
 class Ending(msgspec.Struct, array_like=True, frozen=True):
@@ -51,21 +51,21 @@ class Ending(msgspec.Struct, array_like=True, frozen=True):
     reason: str | None = None
 
 
-_GOES_ON = "its code was told to stop and goes on in the worker"
+_STILL_RUNS = "its code was told to stop and goes on in the worker"
 _COMPLETED = Ending(AttemptOutcome.COMPLETED)
 
 
-def returned_value(value: Any) -> Ending:
+def ending_of_value(value: Any) -> Ending:
     """Completed with a Python value."""
     if value is None:
         return _COMPLETED
     try:
-        return returned_json(encode(value))
+        return ending_of_json(encode(value))
     except (TypeError, ValueError, RecursionError) as error:
         return failed("BadResult", f"the result cannot be written as JSON: {error}", retry=False)
 
 
-def returned_json(result: bytes | None) -> Ending:
+def ending_of_json(result: bytes | None) -> Ending:
     if result is not None and len(result) > RESULT_LIMIT:
         size = f"{len(result)} bytes of JSON; the limit is {RESULT_LIMIT}"
         return failed(
@@ -74,7 +74,7 @@ def returned_json(result: bytes | None) -> Ending:
     return Ending(AttemptOutcome.COMPLETED, result)
 
 
-def raised(error: BaseException) -> Ending:
+def ending_of_error(error: BaseException) -> Ending:
     match error:
         case Snooze():
             return Ending(AttemptOutcome.SNOOZED, snooze=error.seconds)
@@ -99,12 +99,12 @@ def raised(error: BaseException) -> Ending:
 
 def ending_of_call(call: Callable[[], Any]) -> Ending:
     try:
-        return returned_value(call())
+        return ending_of_value(call())
     except BaseException as error:  # noqa: BLE001 (even SystemExit is only the end of this attempt)
-        return raised(error)
+        return ending_of_error(error)
 
 
-def as_it_is(ending: Ending) -> Ending:
+def unchanged(ending: Ending) -> Ending:
     return ending
 
 
@@ -113,28 +113,28 @@ def failed(kind: str, message: str, *, retry: bool = True) -> Ending:
 
 
 def timed_out(seconds: float) -> Ending:
-    told = f"did not end within {seconds:g} s"
-    return Ending(AttemptOutcome.FAILED, failure=Failure(TIMEOUT, told, kinds=["TimeoutError"]))
+    message = f"did not end within {seconds:g} s"
+    return Ending(AttemptOutcome.FAILED, failure=Failure(TIMEOUT, message, kinds=["TimeoutError"]))
 
 
 def cancelled(reason: str) -> Ending:
     return Ending(AttemptOutcome.CANCELLED, reason=reason)
 
 
-def going_on(ending: Ending) -> Ending:
+def still_running(ending: Ending) -> Ending:
     """The same, of code that was told to stop and did not."""
     replace = msgspec.structs.replace
     if ending.failure:
         return replace(
-            ending, failure=replace(ending.failure, message=f"{ending.failure.message}; {_GOES_ON}")
+            ending, failure=replace(ending.failure, message=f"{ending.failure.message}; {_STILL_RUNS}")
         )
-    return replace(ending, reason="; ".join(filter(None, (ending.reason, _GOES_ON))))
+    return replace(ending, reason="; ".join(filter(None, (ending.reason, _STILL_RUNS))))
 
 
 def _kinds(error: BaseException) -> list[str]:
     """The classes of the error, from its own on."""
     classes = (kind for kind in type(error).__mro__ if kind not in (BaseException, object))
-    return [error_name(kind) for kind in islice(classes, _MOST_KINDS)]
+    return [error_name(kind) for kind in islice(classes, _MAX_KINDS)]
 
 
 def _message(error: BaseException) -> str:

@@ -11,7 +11,7 @@ from threading import Event, Thread, get_ident
 
 import structlog
 
-_LOOK = 1.0  # seconds between looks
+_INTERVAL = 1.0  # seconds between looks
 _BLOCKED = 5  # looks without a sign of life; a frozen process makes no looks either
 _SHOWN = 3  # innermost calls
 
@@ -20,29 +20,29 @@ _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worke
 
 class BlockedLoopWatch:
     def __init__(self) -> None:
-        self._signs = 0
+        self._heartbeats = 0
         self._closed = Event()
-        self._sign: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def open(self) -> None:
-        self._give_sign()
+        self._heartbeat()
         Thread(target=self._watch, args=(get_ident(),), name="tickwork watch", daemon=True).start()
 
     def close(self) -> None:
         self._closed.set()
-        if self._sign:
-            self._sign.cancel()
+        if self._timer:
+            self._timer.cancel()
 
-    def _give_sign(self) -> None:
-        self._signs += 1
-        self._sign = asyncio.get_running_loop().call_later(_LOOK, self._give_sign)
+    def _heartbeat(self) -> None:
+        self._heartbeats += 1
+        self._timer = asyncio.get_running_loop().call_later(_INTERVAL, self._heartbeat)
 
     def _watch(self, loop_thread: int) -> None:
-        seen, looks = 0, 0
-        while not self._closed.wait(_LOOK):
-            looks = looks + 1 if self._signs == seen else 0
-            seen = self._signs
-            if looks == _BLOCKED:
+        last_seen, missed = 0, 0
+        while not self._closed.wait(_INTERVAL):
+            missed = missed + 1 if self._heartbeats == last_seen else 0
+            last_seen = self._heartbeats
+            if missed == _BLOCKED:
                 _log.warning(
                     "a task blocks the worker: nothing else runs until it returns, and the lease may run out",
                     where=_innermost_calls(loop_thread),

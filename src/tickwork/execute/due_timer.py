@@ -8,8 +8,8 @@ from tickwork.execute.attempt import Attempt
 from tickwork.execute.clock import DatabaseClock
 from tickwork.model.worker_protocol import Micros
 
-_GRAIN = 0.001  # seconds: what is due one shortly after the other is started together
-_AtOnce = dict[Micros, list[Attempt]]  # in the order they came: many are due at the same instant
+_MIN_DELAY = 0.001  # seconds: what is due one shortly after the other is started together
+_AttemptsAt = dict[Micros, list[Attempt]]  # in the order they came: many are due at the same instant
 
 
 class DueTimer:
@@ -17,15 +17,15 @@ class DueTimer:
         self._clock = clock
         self._start = start
         self._times: list[Micros] = []  # a heap
-        self._at: _AtOnce = {}
+        self._attempts_at: _AttemptsAt = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def put(self, attempt: Attempt) -> None:
         at = attempt.run.not_before
-        if at in self._at:
-            self._at[at].append(attempt)
+        if at in self._attempts_at:
+            self._attempts_at[at].append(attempt)
         else:
-            self._at[at] = [attempt]
+            self._attempts_at[at] = [attempt]
             heappush(self._times, at)
 
     def start_due(self) -> None:
@@ -34,20 +34,20 @@ class DueTimer:
         now = self._clock.now()
         due: list[Attempt] = []
         while self._times and self._times[0] <= now:
-            due += self._at.pop(heappop(self._times))
-        self._set_timer(at_least=_GRAIN if due else 0.0)
+            due += self._attempts_at.pop(heappop(self._times))
+        self._set_timer(min_delay=_MIN_DELAY if due else 0.0)
         if due:
             self._start(due)
 
     def clear(self) -> None:
         self._times.clear()
-        self._at.clear()
+        self._attempts_at.clear()
         self._set_timer()
 
-    def _set_timer(self, at_least: float = 0.0) -> None:
+    def _set_timer(self, min_delay: float = 0.0) -> None:
         if self._timer:
             self._timer.cancel()
             self._timer = None
         if self._times:
             delay = self._clock.seconds_until(self._times[0])
-            self._timer = asyncio.get_running_loop().call_later(max(delay, at_least), self.start_due)
+            self._timer = asyncio.get_running_loop().call_later(max(delay, min_delay), self.start_due)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from tickwork.execute.attempt import Attempt, Handler, Key
-from tickwork.execute.attempt_ending import Ending, as_it_is, cancelled, failed
+from tickwork.execute.attempt_ending import Ending, cancelled, failed, unchanged
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.due_timer import DueTimer
 from tickwork.execute.lease import Lease
@@ -13,7 +13,7 @@ from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Claim, Micros, Notes, Outcomes, Run
 
-_LONG = 1_000_000  # microseconds: an attempt that runs for longer is shown as running
+_LONG_RUNNING = 1_000_000  # microseconds: an attempt that runs for longer is shown as running
 
 _RETURNED = Ending(AttemptOutcome.RETURNED)
 _LOST = Ending(AttemptOutcome.LOST)
@@ -29,24 +29,24 @@ class HeldAttempts:
         lease: Lease,
         *,
         outcome_ready: Callable[[], None],
-        lease_over: Callable[[], None],
-        worn_out: Callable[[], None],
+        lease_expired: Callable[[], None],
+        needs_restart: Callable[[], None],
         failed: Callable[[Attempt, Ending], None] | None = None,
     ) -> None:
-        self._failed = failed
-        self._outbox = UnacknowledgedOutcomes(outcome_ready)
-        self._journal = LogOutbox(clock)
+        self._log_failure = failed
+        self._outcomes = UnacknowledgedOutcomes(outcome_ready)
+        self._logs = LogOutbox(clock)
         self._handlers = handlers
         self._clock = clock
-        self._held: dict[Key, Attempt] = {}
+        self._attempts: dict[Key, Attempt] = {}
         self._slots = Slots(
-            slots, clock, lease, finish=self._settle, lease_over=lease_over, worn_out=worn_out
+            slots, clock, lease, finish=self._finish, lease_expired=lease_expired, needs_restart=needs_restart
         )
-        self._agenda = DueTimer(clock, self._slots.put)
-        self._pace = Throughput(clock.elapsed)
+        self._due_timer = DueTimer(clock, self._slots.put)
+        self._throughput = Throughput(clock.elapsed)
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._attempts)
 
     @property
     def running(self) -> int:
@@ -64,51 +64,51 @@ class HeldAttempts:
         return min((run.not_before for run in self._runs() if run.not_before > now), default=None)
 
     def _runs(self) -> Iterable[Run]:
-        return (attempt.run for attempt in self._held.values())
+        return (attempt.run for attempt in self._attempts.values())
 
     def credit(self) -> int:
         """How many attempts it makes sense to hold."""
-        return self._slots.usable + self._pace.ahead()
+        return self._slots.usable + self._throughput.extra_credit()
 
     def claims(self) -> list[Claim]:
-        return [attempt.claim() for attempt in self._held.values()]
+        return [attempt.claim() for attempt in self._attempts.values()]
 
     def take(self, runs: Iterable[Run]) -> None:
         now = self._clock.now()
         ready = []
         for run in runs:
             key = (run.tenant, run.at, run.job, run.attempt)
-            if key in self._held:
+            if key in self._attempts:
                 continue  # told twice, by two servers
             handler = self._handlers.get(run.task, _UNKNOWN)
-            attempt = self._held[key] = Attempt(key, run, handler, self._journal)
+            attempt = self._attempts[key] = Attempt(key, run, handler, self._logs)
             if run.not_before > now:
-                self._agenda.put(attempt)
+                self._due_timer.put(attempt)
             else:
                 ready.append(attempt)
-        self._agenda.start_due()
+        self._due_timer.start_due()
         self._slots.put(ready)
 
     def start_due(self) -> None:
-        self._agenda.start_due()
+        self._due_timer.start_due()
         self._slots.wake()
 
     def revoke(self, claims: Iterable[Claim], reason: str) -> None:
         for attempt in self._find(claims):
-            self._end(attempt, cancelled(reason))
+            self._stop(attempt, cancelled(reason))
 
-    def acknowledge(self, number: int) -> None:
-        for outcome in self._outbox.acknowledge(number):
-            self._held.pop(key_of(outcome), None)
+    def acknowledge_outcomes(self, number: int) -> None:
+        for outcome in self._outcomes.acknowledge(number):
+            self._attempts.pop(key_of(outcome), None)
 
     def forget(self, claims: Iterable[Claim]) -> None:
         """Stop these and say nothing of them."""
         forgotten = self._find(claims)
         for attempt in forgotten:
             self._abandon(attempt)
-            self._held.pop(attempt.key, None)
+            self._attempts.pop(attempt.key, None)
         if forgotten:
-            self._journal.forget(forgotten)
+            self._logs.forget(forgotten)
 
     def stop_running(self) -> int:
         """Stop what runs, because others may do it soon; how many were told to."""
@@ -118,62 +118,62 @@ class HeldAttempts:
         return len(running)
 
     def forget_all(self) -> None:
-        for attempt in self._held.values():
+        for attempt in self._attempts.values():
             self._abandon(attempt)
-        self._held.clear()
-        self._agenda.clear()
+        self._attempts.clear()
+        self._due_timer.clear()
         self._slots.clear()
-        self._outbox.clear()
-        self._journal.clear()
+        self._outcomes.clear()
+        self._logs.clear()
 
-    def give_back(self) -> None:
+    def return_unstarted(self) -> None:
         """Hand back what was not begun."""
-        self._agenda.clear()
+        self._due_timer.clear()
         self._slots.clear()
-        for attempt in self._held.values():
+        for attempt in self._attempts.values():
             if not attempt.started:
-                self._settle(attempt, _RETURNED)
+                self._finish(attempt, _RETURNED)
 
-    def give_back_surplus(self) -> None:
+    def return_surplus(self) -> None:
         """What waits here for long is better off with others: the pace told the servers too much."""
         surplus = self._slots.surplus()
         for attempt in surplus:
-            self._settle(attempt, _RETURNED)
+            self._finish(attempt, _RETURNED)
         if surplus:
-            self._pace.forget()
+            self._throughput.reset()
 
-    def next_report(self) -> list[Notes | Outcomes]:
+    def next_messages(self) -> list[Notes | Outcomes]:
         """What attempts said comes before how they ended."""
-        report: list[Notes | Outcomes] = [*self._journal.take()]
-        if outcomes := self._outbox.next_batch():
-            self._pace.count(len(outcomes.items))
-            report.append(outcomes)
-        return report
+        messages: list[Notes | Outcomes] = [*self._logs.next_messages()]
+        if outcomes := self._outcomes.next_batch():
+            self._throughput.count(len(outcomes.items))
+            messages.append(outcomes)
+        return messages
 
     @property
-    def has_notes(self) -> bool:
-        return self._journal.has_news
+    def has_logs(self) -> bool:
+        return self._logs.has_unsent
 
-    def noted(self, number: int) -> None:
-        self._journal.acknowledge(number)
+    def acknowledge_logs(self, number: int) -> None:
+        self._logs.acknowledge(number)
 
-    def tell_again(self) -> None:
+    def resend(self) -> None:
         """To a server that may not have heard it: what attempts said, which ended, and which are running."""
-        self._journal.resend()
-        self._outbox.resend(only=self._held)
+        self._logs.resend()
+        self._outcomes.resend(only=self._attempts)
         for attempt in self._slots.running:
-            attempt.told = False
+            attempt.reported_running = False
 
     def newly_long_running(self) -> list[tuple[Claim, Micros]]:
         """Those that the server has not yet been told of."""
-        begun_before = self._clock.now() - _LONG
+        started_before = self._clock.now() - _LONG_RUNNING
         found = [
             attempt
             for attempt in self._slots.running
-            if not attempt.told and not attempt.settled and attempt.started < begun_before
+            if not attempt.reported_running and not attempt.done and attempt.started < started_before
         ]
         for attempt in found:
-            attempt.told = True
+            attempt.reported_running = True
         return [(attempt.claim(), attempt.started) for attempt in found]
 
     async def close(self) -> None:
@@ -182,30 +182,30 @@ class HeldAttempts:
 
     def _find(self, claims: Iterable[Claim]) -> list[Attempt]:
         keys = [(claim.tenant, claim.at, claim.job, claim.attempt) for claim in claims]
-        return [self._held[key] for key in keys if key in self._held]
+        return [self._attempts[key] for key in keys if key in self._attempts]
 
-    def _end(self, attempt: Attempt, ending: Ending) -> None:
+    def _stop(self, attempt: Attempt, ending: Ending) -> None:
         if attempt.started:
             self._slots.stop(attempt, ending)
         else:
-            self._settle(attempt, ending)
+            self._finish(attempt, ending)
 
     def _abandon(self, attempt: Attempt) -> None:
-        attempt.settled = True
+        attempt.done = True
         self._slots.stop(attempt, _UNWANTED)
 
-    def _settle(self, attempt: Attempt, ending: Ending) -> None:
-        if not attempt.settled:
-            attempt.settled = True
-            if attempt.speaks:
-                self._journal.close(attempt)
-            self._outbox.add(attempt.outcome(ending, self._clock.now()))
-            if ending.failure and self._failed:
-                self._failed(attempt, ending)
+    def _finish(self, attempt: Attempt, ending: Ending) -> None:
+        if not attempt.done:
+            attempt.done = True
+            if attempt.has_log:
+                self._logs.close(attempt)
+            self._outcomes.add(attempt.outcome(ending, self._clock.now()))
+            if ending.failure and self._log_failure:
+                self._log_failure(attempt, ending)
 
 
 async def _no_such_task(attempt: Attempt) -> Ending:
     return failed("UnknownTask", f"this worker offers no task {attempt.run.task!r}")
 
 
-_UNKNOWN = Handler(_no_such_task, as_it_is)
+_UNKNOWN = Handler(_no_such_task, unchanged)

@@ -16,7 +16,7 @@ class FailedAttemptLog:
     def __init__(self) -> None:
         self._limit = LogRateLimit(_log.warning, "attempt failed")
 
-    def tell(self, attempt: Attempt, ending: Ending) -> None:
+    def log(self, attempt: Attempt, ending: Ending) -> None:
         failure = ending.failure
         if ending.kind is not AttemptOutcome.FAILED or failure is None:
             return

@@ -9,14 +9,14 @@ from itertools import groupby
 from tickwork.execute.attempt import Attempt
 from tickwork.model.job import PRIORITIES
 
-_LAST = len(PRIORITIES) - 1
-_AHEAD = 100  # of a flow that comes new
+_LOWEST = len(PRIORITIES) - 1
+_FIRST_BURST = 100  # of a flow that comes new
 
 
 class ReadyQueue:
     def __init__(self) -> None:
         self._levels: tuple[OrderedDict[int, deque[Attempt]], ...] = tuple(OrderedDict() for _ in PRIORITIES)
-        self._ahead: dict[
+        self._burst_left: dict[
             int, int
         ] = {}  # how many more each flow that came new may begin before turns are taken
         self._length = 0
@@ -25,11 +25,11 @@ class ReadyQueue:
         return self._length
 
     def extend(self, attempts: Sequence[Attempt]) -> None:
-        for (priority, flow), alike in groupby(attempts, _place):
-            level = self._levels[min(priority, _LAST)]
+        for (priority, flow), alike in groupby(attempts, _priority_and_flow):
+            level = self._levels[min(priority, _LOWEST)]
             waiting = level.get(flow)
             if waiting is None:
-                waiting = self._welcome(level, flow)
+                waiting = self._add_flow(level, flow)
             waiting.extend(alike)
         self._length += len(attempts)
 
@@ -42,7 +42,7 @@ class ReadyQueue:
         self._length -= 1
         if not waiting:
             del level[flow]
-        elif not (self._ahead and self._goes_ahead(flow)) and len(level) > 1:
+        elif not (self._burst_left and self._in_burst(flow)) and len(level) > 1:
             level.move_to_end(flow)
         return attempt
 
@@ -59,27 +59,27 @@ class ReadyQueue:
     def clear(self) -> None:
         for level in self._levels:
             level.clear()
-        self._ahead.clear()
+        self._burst_left.clear()
         self._length = 0
 
-    def _welcome(self, level: OrderedDict[int, deque[Attempt]], flow: int) -> deque[Attempt]:
+    def _add_flow(self, level: OrderedDict[int, deque[Attempt]], flow: int) -> deque[Attempt]:
         """Behind those that came new before it, ahead of all others."""
-        before = [other for other in level if other in self._ahead]
+        bursting = [other for other in level if other in self._burst_left]
         waiting: deque[Attempt] = deque()
         level[flow] = waiting
-        self._ahead[flow] = _AHEAD
-        for other in [flow, *reversed(before)]:
+        self._burst_left[flow] = _FIRST_BURST
+        for other in [flow, *reversed(bursting)]:
             level.move_to_end(other, last=False)
         return waiting
 
-    def _goes_ahead(self, flow: int) -> bool:
-        left = self._ahead.get(flow, 0) - 1
+    def _in_burst(self, flow: int) -> bool:
+        left = self._burst_left.get(flow, 0) - 1
         if left > 0:
-            self._ahead[flow] = left
+            self._burst_left[flow] = left
             return True
-        self._ahead.pop(flow, None)
+        self._burst_left.pop(flow, None)
         return False
 
 
-def _place(attempt: Attempt) -> tuple[int, int]:
+def _priority_and_flow(attempt: Attempt) -> tuple[int, int]:
     return attempt.run.priority, attempt.run.flow

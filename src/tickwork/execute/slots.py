@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import structlog
 
 from tickwork.execute.attempt import Attempt, Slot
-from tickwork.execute.attempt_ending import Ending, cancelled, going_on, raised, timed_out
+from tickwork.execute.attempt_ending import Ending, cancelled, ending_of_error, still_running, timed_out
 from tickwork.execute.clock import DatabaseClock, Elapsed
 from tickwork.execute.lease import Lease
-from tickwork.execute.log.capture import speaking
+from tickwork.execute.log.capture import current_log_sink
 from tickwork.execute.ready_queue import ReadyQueue
 from tickwork.execute.runners.coroutine_runner import remaining_steps
 
-_LOOK_AHEAD = (
+_CREDIT_AHEAD = (
     0.25  # seconds: as long as servers hand over ahead of time, and soon enough for what comes after
 )
 _SAMPLE = 0.1  # seconds: a shorter measurement says little
@@ -34,7 +34,7 @@ class Throughput:
     def count(self, done: int) -> None:
         self._done += done
 
-    def ahead(self) -> int:
+    def extra_credit(self) -> int:
         """How many more than it has slots for the worker will start soon, by its best rate of late."""
         passed = self._elapsed() - self._since
         if passed >= _SAMPLE:
@@ -42,25 +42,25 @@ class Throughput:
             self._rate = max(self._done / passed, faded)
             self._since += passed
             self._done = 0
-        return int(self._rate * _LOOK_AHEAD)
+        return int(self._rate * _CREDIT_AHEAD)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """It was too optimistic: what comes now takes longer."""
         self._rate = 0.0
         self._done = 0
         self._since = self._elapsed()
 
 
-_TURN = 0.005  # seconds a slot may run attempts that never wait before it lets others have the loop
-_AT_ONCE = 64  # slots to wake together
+_YIELD_AFTER = 0.005  # seconds a slot may run attempts that never wait before it lets others have the loop
+_WAKE_BATCH = 64  # slots to wake together
 _GRACE = 2.0  # seconds for code that was told to stop; after that its end is no longer waited for
 _STUCK_SHARE = 4  # one slot in so many held by code that will not stop: the worker is worn out
-_STUCK_FOR = 300.0  # seconds; likewise when any goes on for longer
+_STUCK_TOO_LONG = 300.0  # seconds; likewise when any goes on for longer
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
 
-class _Begun(NamedTuple):
+class _Suspended(NamedTuple):
     work: Coroutine[Any, Any, Any]
     variables: Variables
     awaited: Any
@@ -74,24 +74,24 @@ class Slots:
         lease: Lease,
         *,
         finish: Callable[[Attempt, Ending], None],
-        lease_over: Callable[[], None],
-        worn_out: Callable[[], None],
+        lease_expired: Callable[[], None],
+        needs_restart: Callable[[], None],
     ) -> None:
         self.running: dict[Attempt, None] = {}  # oldest first; only those that have had to wait
         self._count = count
         self._clock = clock
         self._lease = lease
         self._finish = finish
-        self._lease_over = lease_over
-        self._worn_out = worn_out
+        self._lease_expired = lease_expired
+        self._needs_restart = needs_restart
         self._ready = ReadyQueue()
         self._tasks: set[Slot] = set()
-        self._resting: dict[asyncio.Future[None], None] = {}
-        self._coming = 0  # slots that were called and have not begun yet
+        self._idle_slots: dict[asyncio.Future[None], None] = {}
+        self._starting = 0  # slots that were called and have not begun yet
         self._stopping: set[Attempt] = set()
         self._stuck: set[Attempt] = set()  # of these: told to stop, and went on
-        self._put = 0  # since the last beat
-        self._in_line = 0  # at the last beat
+        self._added_since_beat = 0  # since the last beat
+        self._ready_at_beat = 0  # at the last beat
         self._closed = False
 
     @property
@@ -100,24 +100,24 @@ class Slots:
 
     def put(self, attempts: Sequence[Attempt]) -> None:
         self._ready.extend(attempts)
-        self._put += len(attempts)
+        self._added_since_beat += len(attempts)
         self.wake()
 
     def surplus(self) -> list[Attempt]:
         """Asked at every beat. Once some have stood in line since the last one: all those, from the end of the line,
         that by the pace since then would have to stand there for longer still."""
-        begun = self._in_line + self._put - len(self._ready)
-        too_many = len(self._ready) - begun - self.usable if begun < self._in_line else 0
+        suspended = self._ready_at_beat + self._added_since_beat - len(self._ready)
+        too_many = len(self._ready) - suspended - self.usable if suspended < self._ready_at_beat else 0
         taken = [self._ready.pop() for _ in range(too_many)]
-        self._put, self._in_line = 0, len(self._ready)
+        self._added_since_beat, self._ready_at_beat = 0, len(self._ready)
         return taken
 
     def wake(self, at_once: int = 1) -> None:
         """See to it that slots are on their way to what is ready."""
-        for _ in range(min(at_once, len(self._ready)) - self._coming):
-            if not self._wake_one() and not self._make_one():
+        for _ in range(min(at_once, len(self._ready)) - self._starting):
+            if not self._wake_one() and not self._create_one():
                 return
-            self._coming += 1
+            self._starting += 1
 
     def stop(self, attempt: Attempt, ending: Ending) -> None:
         """End a running attempt in this way, whatever its code still does."""
@@ -128,7 +128,7 @@ class Slots:
             attempt.context.cancel()
         attempt.slot.cancel()
         self._stopping.add(attempt)
-        asyncio.get_running_loop().call_later(_GRACE, self._leave_behind, attempt)
+        asyncio.get_running_loop().call_later(_GRACE, self._give_up_waiting, attempt)
 
     def clear(self) -> None:
         """Start none of those that are ready."""
@@ -137,8 +137,8 @@ class Slots:
     async def close(self) -> None:
         self._closed = True
         self.clear()
-        for rest in self._resting:
-            rest.cancel()
+        for wakeup in self._idle_slots:
+            wakeup.cancel()
         for attempt in list(self.running):
             self.stop(attempt, cancelled("the worker was stopped"))
         if self._tasks:
@@ -147,14 +147,14 @@ class Slots:
             slot.cancel()
 
     def _wake_one(self) -> bool:
-        while self._resting:
-            rest, _ = self._resting.popitem()
-            if not rest.done():
-                rest.set_result(None)
+        while self._idle_slots:
+            wakeup, _ = self._idle_slots.popitem()
+            if not wakeup.done():
+                wakeup.set_result(None)
                 return True
         return False
 
-    def _make_one(self) -> bool:
+    def _create_one(self) -> bool:
         if len(self._tasks) >= self._count:
             return False
         slot = asyncio.create_task(self._serve(), name="tickwork slot")
@@ -171,71 +171,71 @@ class Slots:
     async def _serve(self) -> None:
         slot = asyncio.current_task()
         assert slot  # noqa: S101 (for the type checker)
-        self._coming -= 1
+        self._starting -= 1
         while not self._closed:
             if not self._ready:
-                await self._rest()
+                await self._idle()
             elif self._clock.elapsed() > self._lease.deadline:
-                self._lease_over()
-                await self._rest()
+                self._lease_expired()
+                await self._idle()
             else:
-                await self._take_turn(slot)
+                await self._run_ready(slot)
 
-    async def _rest(self) -> None:
-        rest = asyncio.get_running_loop().create_future()
-        self._resting[rest] = None
+    async def _idle(self) -> None:
+        wakeup = asyncio.get_running_loop().create_future()
+        self._idle_slots[wakeup] = None
         try:
-            await rest
+            await wakeup
         finally:
-            if rest.cancelled():
-                self._resting.pop(rest, None)
+            if wakeup.cancelled():
+                self._idle_slots.pop(wakeup, None)
             else:
-                self._coming -= 1
+                self._starting -= 1
 
-    async def _take_turn(self, slot: Slot) -> None:
+    async def _run_ready(self, slot: Slot) -> None:
         """Run what is ready, up to an attempt that has to wait or until others must have the loop."""
         now = self._clock.elapsed()
-        turn_ends = now + _TURN
-        begun = None
-        while self._ready and not begun and now <= turn_ends:
+        yield_at = now + _YIELD_AFTER
+        suspended = None
+        while self._ready and not suspended and now <= yield_at:
             attempt = self._ready.popleft()
-            if not attempt.settled:
-                begun = self._begin(attempt, now)
-                if begun:
-                    await self._see_through(attempt, begun, slot)
+            if not attempt.done:
+                suspended = self._begin(attempt, now)
+                if suspended:
+                    await self._run_to_end(attempt, suspended, slot)
                 if slot.cancelling():
                     await _absorb_cancellation(slot)
             now = self._clock.elapsed()
-        if not begun:
+        if not suspended:
             await asyncio.sleep(0)
 
-    def _begin(self, attempt: Attempt, now: float) -> _Begun | None:
+    def _begin(self, attempt: Attempt, now: float) -> _Suspended | None:
         """Run the attempt up to where it has to wait; many never do."""
         # The clock may have been corrected since the attempt was found to be due.
         attempt.started = max(self._clock.at(now), attempt.run.not_before)
         try:
             work = attempt.handler.begin(attempt)
-            speaking.set(attempt)
+            current_log_sink.set(attempt)
             variables = copy_context()
-            return _Begun(work, variables, variables.run(work.send, None))
+            return _Suspended(work, variables, variables.run(work.send, None))
         except StopIteration as end:
             ending = attempt.handler.conclude(end.value)
         except BaseException as error:  # noqa: BLE001 (even SystemExit is only the end of this attempt)
-            ending = raised(error)
+            ending = ending_of_error(error)
         self._finish(attempt, ending)
         return None
 
-    async def _see_through(self, attempt: Attempt, begun: _Begun, slot: Slot) -> None:
+    async def _run_to_end(self, attempt: Attempt, suspended: _Suspended, slot: Slot) -> None:
         attempt.slot = slot
         self.running[attempt] = None
-        self.wake(_AT_ONCE)
+        self.wake(_WAKE_BATCH)
         timer = asyncio.get_running_loop().call_later(attempt.run.timeout, self._time_out, attempt)
         try:
-            ending = attempt.handler.conclude(await remaining_steps(*begun))
+            ending = attempt.handler.conclude(await remaining_steps(*suspended))
         except GeneratorExit:
             raise  # the loop is gone, and this slot with it
         except BaseException as error:  # noqa: BLE001 (as above)
-            ending = raised(error)
+            ending = ending_of_error(error)
         finally:
             timer.cancel()
             del self.running[attempt]
@@ -246,10 +246,10 @@ class Slots:
     def _time_out(self, attempt: Attempt) -> None:
         self.stop(attempt, timed_out(attempt.run.timeout))
 
-    def _leave_behind(self, attempt: Attempt) -> None:
+    def _give_up_waiting(self, attempt: Attempt) -> None:
         if attempt not in self.running or not attempt.stopped_as or self._closed:
             return
-        self._finish(attempt, going_on(attempt.stopped_as))
+        self._finish(attempt, still_running(attempt.stopped_as))
         _log.warning(
             "a task was told to stop and goes on; its slot stays taken until it ends",
             task=attempt.run.task,
@@ -257,12 +257,12 @@ class Slots:
         )
         self._stuck.add(attempt)
         if len(self._stuck) * _STUCK_SHARE >= self._count:
-            self._worn_out()
-        asyncio.get_running_loop().call_later(_STUCK_FOR, self._lose_patience, attempt)
+            self._needs_restart()
+        asyncio.get_running_loop().call_later(_STUCK_TOO_LONG, self._stuck_too_long, attempt)
 
-    def _lose_patience(self, attempt: Attempt) -> None:
+    def _stuck_too_long(self, attempt: Attempt) -> None:
         if attempt in self._stuck:
-            self._worn_out()
+            self._needs_restart()
 
 
 async def _absorb_cancellation(slot: Slot) -> None:

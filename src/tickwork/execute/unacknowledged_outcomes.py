@@ -11,8 +11,8 @@ _LARGEST_BATCH = 1024 * 1024  # bytes of results and errors
 
 
 class UnacknowledgedOutcomes:
-    def __init__(self, filled: Callable[[], None]) -> None:
-        self._filled = filled
+    def __init__(self, outcome_ready: Callable[[], None]) -> None:
+        self._outcome_ready = outcome_ready
         self._waiting: list[Outcome] = []
         self._size = 0  # bytes of results and errors that wait
         self._sent: dict[int, list[Outcome]] = {}
@@ -20,7 +20,7 @@ class UnacknowledgedOutcomes:
 
     def add(self, outcome: Outcome) -> None:
         if not self._waiting:
-            self._filled()
+            self._outcome_ready()
         self._waiting.append(outcome)
         if outcome.result or outcome.failure:
             self._size += _size(outcome)
@@ -45,7 +45,7 @@ class UnacknowledgedOutcomes:
         self._waiting = [outcome for outcome in unacknowledged if key_of(outcome) in only]
         self._size = sum(map(_size, self._waiting))
         self._sent.clear()
-        self._filled()
+        self._outcome_ready()
 
     def clear(self) -> None:
         self._waiting.clear()
@@ -70,5 +70,5 @@ def _how_many_fit(outcomes: list[Outcome]) -> int:
 def _size(outcome: Outcome) -> int:
     """Of what can be large in it."""
     failure = outcome.failure
-    told = len(failure.message) + len(failure.traceback or "") if failure else 0
-    return len(outcome.result or b"") + told
+    error_size = len(failure.message) + len(failure.traceback or "") if failure else 0
+    return len(outcome.result or b"") + error_size

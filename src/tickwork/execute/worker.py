@@ -19,7 +19,7 @@ from tickwork import __version__
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
 from tickwork.execute.held_attempts import HeldAttempts
 from tickwork.execute.lease import Lease, LeaseLost
-from tickwork.execute.log.outbox import BETWEEN_LOOKS
+from tickwork.execute.log.outbox import COLLECT_INTERVAL
 from tickwork.execute.log_failed_attempts import FailedAttemptLog
 from tickwork.execute.runner_set import RunnerSet
 from tickwork.log_rate_limit import LogRateLimit
@@ -59,13 +59,13 @@ class Link(Protocol):
 SLOTS_DEFAULT = 100
 
 _BEAT = BEAT.total_seconds()
-_SILENCE = 2 * _BEAT + 1  # seconds without a word, after which a server counts as lost
+_SILENCE_LIMIT = 2 * _BEAT + 1  # seconds without a word, after which a server counts as lost
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between tries to connect
-_BETWEEN_REPORTS = 0.002  # seconds in which outcomes gather
-_BETWEEN_LOOKS_AT_RUNNING = 1.0  # seconds
+_REPORT_INTERVAL = 0.002  # seconds in which outcomes gather
+_LONG_RUNNING_INTERVAL = 1.0  # seconds
 _LATE_BEAT = 1.0  # seconds
 _NO_CONNECTION = "no connection to a server; trying again"
-_BETWEEN_COMPLAINTS = 60.0  # seconds, about the same
+_CONNECTION_LOG_PERIOD = 60.0  # seconds, about the same
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
@@ -102,43 +102,43 @@ class Worker:
         ]
         self._clock = DatabaseClock(measure)
         self._lease = Lease()
-        self._toolbox = RunnerSet(tasks, app)
-        self.worn_out = asyncio.Event()  # too much that will not stop: only a new process helps
-        self._alarm = asyncio.Event()  # the guard should look at once
-        self._news = asyncio.Event()  # there is something to report
+        self._runners = RunnerSet(tasks, app)
+        self.needs_restart = asyncio.Event()  # too much that will not stop: only a new process helps
+        self._check_now = asyncio.Event()  # the guard should look at once
+        self._report_due = asyncio.Event()  # there is something to report
         self._failures = FailedAttemptLog()
-        self._unconnected = LogRateLimit(
-            _log.warning, _NO_CONNECTION, of_a_kind=1, period=_BETWEEN_COMPLAINTS
+        self._connection_log_limit = LogRateLimit(
+            _log.warning, _NO_CONNECTION, per_kind=1, period=_CONNECTION_LOG_PERIOD
         )
-        self._holding = HeldAttempts(
+        self._held = HeldAttempts(
             slots,
-            self._toolbox.handlers,
+            self._runners.handlers,
             self._clock,
             self._lease,
-            outcome_ready=self._news.set,
-            lease_over=self._alarm.set,
-            worn_out=self.worn_out.set,
-            failed=self._failures.tell if log_failures else None,
+            outcome_ready=self._report_due.set,
+            lease_expired=self._check_now.set,
+            needs_restart=self.needs_restart.set,
+            failed=self._failures.log if log_failures else None,
         )
-        self._heard = 0.0
-        self._told_credit = 0
-        self._tries = 0
+        self._last_received = 0.0
+        self._sent_credit = 0
+        self._connect_tries = 0
         self._welcomed = False
         self._draining = False
-        self._drain_told = False  # on this connection
-        self._drained = False  # likewise: nothing more will come
+        self._drain_sent = False  # on this connection
+        self._server_drained = False  # likewise: nothing more will come
         self._stopped = False
 
     async def run(self) -> None:
         """Work until drained or stopped."""
-        self._toolbox.open()
+        self._runners.open()
         _log.info("worker started", name=self._name, slots=self._slots, tasks=len(self._offers))
         try:
             while not self._finished:
-                await self._keep_in_touch()
+                await self._run_connection()
         finally:
-            await self._holding.close()
-            await self._toolbox.close()
+            await self._held.close()
+            await self._runners.close()
             self._failures.close()
             _log.info("worker stopped", name=self._name)
 
@@ -146,23 +146,23 @@ class Worker:
         """Take nothing new and hand back what was not begun; `run` ends once the rest is recorded."""
         if not self._draining:
             _log.info(
-                "worker drains: takes nothing new and finishes what it runs", running=self._holding.running
+                "worker drains: takes nothing new and finishes what it runs", running=self._held.running
             )
         self._draining = True
-        self._holding.give_back()
-        self._news.set()
-        self._alarm.set()
+        self._held.return_unstarted()
+        self._report_due.set()
+        self._check_now.set()
 
-    def break_off(self) -> None:
+    def abort_running(self) -> None:
         """Stop what still runs and report it as lost, so that others do it at once."""
-        self._holding.stop_running()
+        self._held.stop_running()
 
     def stop_now(self) -> None:
         """Break off everything; the server finds out by the lease."""
         if not self._finished:
-            _log.warning("worker breaks off what it runs", running=self._holding.running)
+            _log.warning("worker breaks off what it runs", running=self._held.running)
         self._stopped = True
-        self._alarm.set()
+        self._check_now.set()
 
     @property
     def is_connected(self) -> bool:
@@ -172,149 +172,149 @@ class Worker:
     @property
     def is_busy(self) -> bool:
         """It holds something whose time has come and whose end is not recorded yet."""
-        return self._holding.has_due
+        return self._held.has_due
 
     @property
     def next_start(self) -> Micros | None:
         """When the first of what it holds begins, of that whose time has not come."""
-        return self._holding.next_start
+        return self._held.next_start
 
     @property
     def _finished(self) -> bool:
-        return self._stopped or (self._draining and not self._holding)
+        return self._stopped or (self._draining and not self._held)
 
     @property
     def _may_leave(self) -> bool:
         """Finished, and the server that it talks to sends nothing more."""
-        return self._finished and (self._stopped or self._drained or not self._welcomed)
+        return self._finished and (self._stopped or self._server_drained or not self._welcomed)
 
     # One connection, from the first try to its end
 
-    async def _keep_in_touch(self) -> None:
-        self._heard = self._clock.elapsed()
+    async def _run_connection(self) -> None:
+        self._last_received = self._clock.elapsed()
         try:
-            await _until_one_ends(self._guard(), self._talk())
+            await _until_one_ends(self._watch_connection(), self._connect_and_serve())
         except LeaseLost:
-            self._holding.forget_all()  # again: something may have come before the connection was closed
+            self._held.forget_all()  # again: something may have come before the connection was closed
         except OSError as error:
-            self._complain(str(error) or type(error).__name__)
+            self._log_lost_connection(str(error) or type(error).__name__)
         if not self._finished:
-            await self._pause()
+            await self._wait_before_reconnect()
 
-    def _complain(self, error: str) -> None:
-        if self._unconnected.admits(error):
-            _log.warning(_NO_CONNECTION, error=error, holding=len(self._holding))
+    def _log_lost_connection(self, error: str) -> None:
+        if self._connection_log_limit.admits(error):
+            _log.warning(_NO_CONNECTION, error=error, holding=len(self._held))
 
-    async def _guard(self) -> None:
+    async def _watch_connection(self) -> None:
         """Ends when the worker is finished, and else only with an error."""
         while not self._may_leave:
             self._check_lease()
-            silent = self._clock.elapsed() - self._heard
-            if silent > _SILENCE:
+            silent = self._clock.elapsed() - self._last_received
+            if silent > _SILENCE_LIMIT:
                 raise ConnectionError(f"the server has been silent for {silent:.0f} seconds")
-            await self._wait_for_alarm(self._until_lease_ends(_SILENCE - silent))
+            await self._wait_for_check(self._seconds_until_lease_ends(_SILENCE_LIMIT - silent))
 
-    async def _talk(self) -> None:
+    async def _connect_and_serve(self) -> None:
         connection = await self._link.connect()
         try:
-            await self._greet(connection)
+            await self._shake_hands(connection)
             await _until_one_ends(
-                self._listen(connection),
-                self._beat(connection),
-                self._report(connection),
-                self._look_for_notes(),
-                self._look_for_long_running(connection),
+                self._receive_messages(connection),
+                self._send_beats(connection),
+                self._send_reports(connection),
+                self._poll_logs(),
+                self._send_long_running(connection),
             )
         finally:
             self._welcomed = False
             await connection.close()
 
-    async def _greet(self, connection: Connection) -> None:
+    async def _shake_hands(self, connection: Connection) -> None:
         sent = self._clock.elapsed()
         await connection.send(self._hello())
         match await connection.receive():
             case Welcome() as welcome:
-                self._settle_in(welcome, sent)
+                self._accept_welcome(welcome, sent)
             case protocol.Refused(reason):
                 self._lose_lease(reason)
             case answer:
                 raise ConnectionError(f"the server answers a Hello with {type(answer).__name__}")
 
     def _hello(self) -> Hello:
-        self._told_credit = self._credit()
+        self._sent_credit = self._credit()
         return Hello(
             name=self._name,
             host=socket.gethostname(),
             version=__version__,
             slots=self._slots,
-            credit=self._told_credit,
+            credit=self._sent_credit,
             tasks=self._offers,
             queues=self._queues,
             weights=self._weights,
             labels=self._labels,
             resources=self._resources,
             resume=self._lease.token,
-            holding=self._holding.claims(),
+            holding=self._held.claims(),
         )
 
-    def _settle_in(self, welcome: Welcome, sent: float) -> None:
+    def _accept_welcome(self, welcome: Welcome, sent: float) -> None:
         self._lease.grant(welcome.token, sent=sent, seconds=welcome.lease)
         self._clock.learn(sent=sent, database=welcome.now)
-        self._holding.forget(welcome.forget)
-        self._holding.tell_again()
-        self._heard = self._clock.elapsed()
+        self._held.forget(welcome.forget)
+        self._held.resend()
+        self._last_received = self._clock.elapsed()
         self._welcomed = True
-        self._drain_told = self._drained = False
-        self._tries = 0
-        self._holding.start_due()
-        self._news.set()
+        self._drain_sent = self._server_drained = False
+        self._connect_tries = 0
+        self._held.start_due()
+        self._report_due.set()
         _log.info("connected", worker=worker_id(welcome.worker))
 
-    async def _pause(self) -> None:
-        longest = min(_FIRST_PAUSE * 2**self._tries, _LONGEST_PAUSE)
-        self._tries = min(self._tries + 1, 10)
-        await self._wait_for_alarm(self._until_lease_ends(uniform(longest / 2, longest)))  # noqa: S311 (spread)
+    async def _wait_before_reconnect(self) -> None:
+        longest = min(_FIRST_PAUSE * 2**self._connect_tries, _LONGEST_PAUSE)
+        self._connect_tries = min(self._connect_tries + 1, 10)
+        await self._wait_for_check(self._seconds_until_lease_ends(uniform(longest / 2, longest)))  # noqa: S311 (spread)
         self._check_lease()
 
     # What it does while it is connected
 
-    async def _listen(self, connection: Connection) -> None:
+    async def _receive_messages(self, connection: Connection) -> None:
         while True:
             message = await connection.receive()
-            self._heard = self._clock.elapsed()
-            self._hear(message)
+            self._last_received = self._clock.elapsed()
+            self._handle(message)
 
-    def _hear(self, message: protocol.FromServer) -> None:
+    def _handle(self, message: protocol.FromServer) -> None:
         match message:
             case protocol.Runs(runs):
                 self._take(runs)
             case protocol.Ack(number):
-                self._holding.acknowledge(number)
+                self._held.acknowledge_outcomes(number)
                 if self._finished:
-                    self._alarm.set()
+                    self._check_now.set()
             case protocol.Noted(number):
-                self._holding.noted(number)
+                self._held.acknowledge_logs(number)
             case protocol.Renewed(sent, now):
                 self._lease.renew(sent=sent)
                 self._clock.learn(sent=sent, database=now)
-                self._holding.start_due()
+                self._held.start_due()
             case protocol.Revoke(claims, reason):
-                self._holding.revoke(claims, reason)
+                self._held.revoke(claims, reason)
             case protocol.Drain():
                 _log.info("somebody asked for this worker to drain")
                 self.drain()
             case protocol.Drained():
-                self._drained = True
-                self._alarm.set()
+                self._server_drained = True
+                self._check_now.set()
             case protocol.Refused(reason):
                 self._lose_lease(reason)
 
     def _take(self, runs: Iterable[protocol.Run]) -> None:
-        self._holding.take(runs)
+        self._held.take(runs)
         if self._draining:
-            self._holding.give_back()
+            self._held.return_unstarted()
 
-    async def _beat(self, connection: Connection) -> None:
+    async def _send_beats(self, connection: Connection) -> None:
         loop = asyncio.get_running_loop()
         while True:
             due = loop.time() + _BEAT
@@ -324,76 +324,76 @@ class Worker:
                 _log.warning(
                     "something blocked the event loop: a task that never awaits?", seconds=round(late, 1)
                 )
-            self._holding.start_due()
-            self._holding.give_back_surplus()
-            await self._send_beat(connection, self._holding.newly_long_running())
+            self._held.start_due()
+            self._held.return_surplus()
+            await self._send_beat(connection, self._held.newly_long_running())
 
-    async def _look_for_long_running(self, connection: Connection) -> None:
+    async def _send_long_running(self, connection: Connection) -> None:
         """Between beats, so that it is known soon since when they run, also if this worker or they are stopped."""
         while True:
-            await asyncio.sleep(_BETWEEN_LOOKS_AT_RUNNING)
-            if running := self._holding.newly_long_running():
+            await asyncio.sleep(_LONG_RUNNING_INTERVAL)
+            if running := self._held.newly_long_running():
                 await self._send_beat(connection, running)
 
     async def _send_beat(self, connection: Connection, running: list[tuple[Claim, Micros]]) -> None:
-        self._told_credit = self._credit()
-        await connection.send(Beat(sent=self._clock.elapsed(), credit=self._told_credit, running=running))
+        self._sent_credit = self._credit()
+        await connection.send(Beat(sent=self._clock.elapsed(), credit=self._sent_credit, running=running))
 
-    async def _report(self, connection: Connection) -> None:
+    async def _send_reports(self, connection: Connection) -> None:
         while True:
-            await self._news.wait()
-            self._news.clear()
-            if self._draining and not self._drain_told:
+            await self._report_due.wait()
+            self._report_due.clear()
+            if self._draining and not self._drain_sent:
                 await connection.send(Drain())
-                self._drain_told = True
-            await self._send_news(connection)
-            if not self._told_credit / 2 <= self._credit() <= self._told_credit * 2:
-                await self._send_beat(connection, self._holding.newly_long_running())
-            await asyncio.sleep(_BETWEEN_REPORTS)
+                self._drain_sent = True
+            await self._send_pending(connection)
+            if not self._sent_credit / 2 <= self._credit() <= self._sent_credit * 2:
+                await self._send_beat(connection, self._held.newly_long_running())
+            await asyncio.sleep(_REPORT_INTERVAL)
 
-    async def _send_news(self, connection: Connection) -> None:
-        while news := self._holding.next_report():
-            for message in news:
+    async def _send_pending(self, connection: Connection) -> None:
+        while messages := self._held.next_messages():
+            for message in messages:
                 await connection.send(message)
 
-    async def _look_for_notes(self) -> None:
+    async def _poll_logs(self) -> None:
         """Tasks speak from threads too, which cannot set the event, and there is no hurry."""
         while True:
-            await asyncio.sleep(BETWEEN_LOOKS)
-            if self._holding.has_notes:
-                self._news.set()
+            await asyncio.sleep(COLLECT_INTERVAL)
+            if self._held.has_logs:
+                self._report_due.set()
 
     # What time and room are left
 
     def _credit(self) -> int:
-        return 0 if self._draining else self._holding.credit()
+        return 0 if self._draining else self._held.credit()
 
     def _check_lease(self) -> None:
         """Past its lease it runs nothing, because others may. Whether they do is for a server to say: it comes back
         with all that it holds, and either goes on or is refused."""
         if self._lease.ran_out(self._clock.elapsed()):
-            stopped = self._holding.stop_running()
+            stopped = self._held.stop_running()
             if stopped:
                 _log.warning("the lease was not renewed in time; stopped what ran", attempts=stopped)
 
     def _lose_lease(self, reason: str) -> NoReturn:
         """Stop all work first: everything else can wait."""
-        _log.warning("the lease is lost; starting anew", reason=reason, dropped=len(self._holding))
+        _log.warning("the lease is lost; starting anew", reason=reason, dropped=len(self._held))
         self._lease.drop()
-        self._holding.forget_all()
+        self._held.forget_all()
         raise LeaseLost(reason)
 
-    def _until_lease_ends(self, at_most: float) -> float:
+    def _seconds_until_lease_ends(self, at_most: float) -> float:
         now = self._clock.elapsed()
         if self._lease.token is None or self._lease.ran_out(now):
             return at_most
         return min(at_most, self._lease.deadline - now)
 
-    async def _wait_for_alarm(self, at_most: float) -> None:
+    async def _wait_for_check(self, at_most: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(at_most):
-                await self._alarm.wait()
-        self._alarm.clear()
+                await self._check_now.wait()
+        self._check_now.clear()
 
 
 async def _until_one_ends(*duties: Coroutine[Any, Any, None]) -> None:

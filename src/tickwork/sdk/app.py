@@ -24,7 +24,7 @@ from tickwork.sdk.task_decorator import (
     TakesContext,
 )
 from tickwork.sdk.task_options import Errors, with_options
-from tickwork.sdk.task_parameters import definition_error, errors_of_form
+from tickwork.sdk.task_parameters import definition_error, errors_of_shape
 
 if TYPE_CHECKING:
     from tickwork.client.async_client import AsyncClient
@@ -41,7 +41,7 @@ class App:
 
     def __init__(self, client: "Client | None" = None, async_client: "AsyncClient | None" = None) -> None:
         self.tasks: dict[str, Task[..., Any]] = {}
-        self._connections = LazyClients(client, async_client)
+        self._clients = LazyClients(client, async_client)
 
     def __repr__(self) -> str:
         return f"<App of {len(self.tasks)} tasks>"
@@ -126,7 +126,7 @@ class App:
         key is declared too, which workers create when they start."""
 
         def register(function: Callable[..., Any]) -> Task[..., Any]:
-            errors = list(errors_of_form(function))
+            errors = list(errors_of_shape(function))
             request = JobRequest(task=name or default_name(function))
             try:
                 request = with_options(
@@ -152,9 +152,7 @@ class App:
             if errors:
                 raise definition_error(function, errors)
             declared = _declared(request, schedule, timezone, key)
-            task: Task[..., Any] = Task(
-                function, request, self._connections, process=process, declared=declared
-            )
+            task: Task[..., Any] = Task(function, request, self._clients, process=process, declared=declared)
             self.tasks[task.name] = task
             return task
 

@@ -26,43 +26,43 @@ class Handle(Generic[Result]):
     """A job that was submitted. `id` is the job's; `execution_id`, of one that is due once, that of its execution."""
 
     def __init__(
-        self, job_id: str, result_type: Any, connections: LazyClients, execution_id: str | None = None
+        self, job_id: str, result_type: Any, clients: LazyClients, execution_id: str | None = None
     ) -> None:
         self.id = job_id
         self.execution_id = execution_id
         self._result_type = result_type
-        self._connections = connections
+        self._clients = clients
 
     def __repr__(self) -> str:
         return f"<Handle of job {self.id}>"
 
     def status(self) -> ExecutionStatus:
         """Of its latest execution; pending while there is none."""
-        return _latest(self._connections.client.list_executions(job=self.id, limit=1).items)
+        return _latest(self._clients.client.list_executions(job=self.id, limit=1).items)
 
     async def status_async(self) -> ExecutionStatus:
         """As `status`, in async code."""
-        return _latest((await self._connections.async_client.list_executions(job=self.id, limit=1)).items)
+        return _latest((await self._clients.async_client.list_executions(job=self.id, limit=1)).items)
 
     def result(self, timeout: float | None = None) -> Result:
         """What the task returned. Waits for it: TimeoutError after so many seconds, ExecutionFailed if it did
         not complete."""
         return self._result_of(
-            self._connections.client.wait_for_job(self.id, timeout, execution_id=self.execution_id)
+            self._clients.client.wait_for_job(self.id, timeout, execution_id=self.execution_id)
         )
 
     async def result_async(self, timeout: float | None = None) -> Result:  # noqa: ASYNC109 (as `result`)
         """As `result`, in async code."""
-        client = self._connections.async_client
+        client = self._clients.async_client
         return self._result_of(await client.wait_for_job(self.id, timeout, execution_id=self.execution_id))
 
     def cancel(self) -> None:
         """Cancel the job: no further executions. One that runs goes on."""
-        self._connections.client.cancel_job(self.id)
+        self._clients.client.cancel_job(self.id)
 
     async def cancel_async(self) -> None:
         """As `cancel`, in async code."""
-        await self._connections.async_client.cancel_job(self.id)
+        await self._clients.async_client.cancel_job(self.id)
 
     def _result_of(self, execution: ExecutionView) -> Result:
         if execution.status is not ExecutionStatus.COMPLETED:

@@ -45,7 +45,7 @@ class Task(Generic[P, R_co]):
         self,
         function: Callable[..., R_co],
         request: JobRequest,
-        connections: LazyClients,
+        clients: LazyClients,
         *,
         process: bool = False,
         declared: JobRequest | None = None,
@@ -53,7 +53,7 @@ class Task(Generic[P, R_co]):
         self.function = function
         self.request = request
         self.declared = declared
-        self._connections = connections
+        self._clients = clients
         self._process = process
         update_wrapper(self, function)
 
@@ -128,7 +128,7 @@ class Task(Generic[P, R_co]):
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[Any]:
         """Create a job that calls this task with these arguments. The context is given by the worker."""
         request = self.request_for(*args, **kwargs)
-        return self._handle(self._connections.client.create_job(request))
+        return self._handle(self._clients.client.create_job(request))
 
     @overload
     async def submit_async(
@@ -139,7 +139,7 @@ class Task(Generic[P, R_co]):
     async def submit_async(self, *args: P.args, **kwargs: P.kwargs) -> Handle[Any]:
         """As `submit`, in async code."""
         request = self.request_for(*args, **kwargs)
-        return self._handle(await self._connections.async_client.create_job(request))
+        return self._handle(await self._clients.async_client.create_job(request))
 
     @overload
     def step(
@@ -149,7 +149,7 @@ class Task(Generic[P, R_co]):
     def step(self, *args: P.args, **kwargs: P.kwargs) -> Step[R_co]: ...
     def step(self, *args: P.args, **kwargs: P.kwargs) -> Step[Any]:
         """The same as a part of a workflow, which is submitted as a whole."""
-        return Step(self.request_for(*args, **kwargs), self._signature.result, self._connections)
+        return Step(self.request_for(*args, **kwargs), self._signature.result, self._clients)
 
     @overload
     def map(
@@ -213,7 +213,7 @@ class Task(Generic[P, R_co]):
         return changed
 
     def _handle(self, job: JobView) -> Handle[Any]:
-        return Handle(job.id, self._signature.result, self._connections, job.execution_id)
+        return Handle(job.id, self._signature.result, self._clients, job.execution_id)
 
 
 def _holds_context(arguments: tuple[Any, ...]) -> bool:

@@ -47,7 +47,7 @@ def definition_error(function: Callable[..., Any], errors: Iterable[FieldError])
     return Invalid([each._replace(path=f"{name}({each.path})" if each.path else name) for each in errors])
 
 
-def errors_of_form(function: Callable[..., Any]) -> Iterator[FieldError]:
+def errors_of_shape(function: Callable[..., Any]) -> Iterator[FieldError]:
     """What can be said before the names in its annotations are known."""
     if isgeneratorfunction(function) or isasyncgenfunction(function):
         yield FieldError("", "yields, but a task returns once", "return a list instead")
@@ -60,7 +60,7 @@ def errors_of_form(function: Callable[..., Any]) -> Iterator[FieldError]:
 @cache
 def read_signature(function: Callable[..., Any]) -> TaskSignature:
     """Invalid names every parameter that cannot be part of a payload."""
-    if errors := list(errors_of_form(function)):
+    if errors := list(errors_of_shape(function)):
         raise definition_error(function, errors)
     written = signature(function)
     hints = _type_hints(function)

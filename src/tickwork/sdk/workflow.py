@@ -28,7 +28,7 @@ _numbers = count()
 class Step(Generic[Result]):
     """One job of a workflow, which becomes one when the workflow is submitted."""
 
-    def __init__(self, request: JobRequest, result_type: Any, connections: LazyClients) -> None:
+    def __init__(self, request: JobRequest, result_type: Any, clients: LazyClients) -> None:
         self.request = request
         self.name = request.name or request.task or ""
         self.number = next(_numbers)
@@ -36,7 +36,7 @@ class Step(Generic[Result]):
         self.children: list[Step[Any]] = []
         self.job: Handle[Result] | None = None
         self._result_type = result_type
-        self.connections = connections
+        self.clients = clients
 
     def __repr__(self) -> str:
         return f"<Step {self.name}{f' as job {self.job.id}' if self.job else ''}>"
@@ -71,7 +71,7 @@ class Step(Generic[Result]):
 
     def become(self, job_id: str, execution_id: str | None = None) -> None:
         """Note the job that it was submitted as."""
-        self.job = Handle(job_id, self._result_type, self.connections, execution_id)
+        self.job = Handle(job_id, self._result_type, self.clients, execution_id)
 
 
 class Steps(Generic[Result]):
@@ -101,14 +101,14 @@ class Steps(Generic[Result]):
         """Submit them with all that they are linked to, all or none; the handles of these."""
         flow = _flow_of(self.steps)
         if flow:
-            _become(flow, flow[0].connections.client.create_jobs(_requests(flow)))
+            _become(flow, flow[0].clients.client.create_jobs(_requests(flow)))
         return [step.handle for step in self.steps]
 
     async def submit_async(self) -> list[Handle[Result]]:
         """As `submit`, in async code."""
         flow = _flow_of(self.steps)
         if flow:
-            _become(flow, await flow[0].connections.async_client.create_jobs(_requests(flow)))
+            _become(flow, await flow[0].clients.async_client.create_jobs(_requests(flow)))
         return [step.handle for step in self.steps]
 
 

@@ -122,7 +122,7 @@ class Server:
 @contextmanager
 def _found_by(app: App, server: Server) -> Iterator[None]:
     """The App and clients without arguments reach the server, and find what they found before when it is gone."""
-    connections = vars(app._connections)  # noqa: SLF001 (an App is not told where its server is)
+    connections = vars(app._clients)  # noqa: SLF001 (an App is not told where its server is)
     before, environment = dict(connections), dict(os.environ)
     connections.update(client=server.client, async_client=server.async_client)
     os.environ.update(TICKWORK_URL=server.url, TICKWORK_API_KEY=server.api_key)

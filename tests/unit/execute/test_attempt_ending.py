@@ -1,4 +1,4 @@
-from tickwork.execute.attempt_ending import raised, returned_value
+from tickwork.execute.attempt_ending import ending_of_error, ending_of_value
 from tickwork.model.task_context import NoRetry
 
 
@@ -15,11 +15,11 @@ def _error(message: str) -> Exception:
 
 
 def test_nothing_returned_is_no_result():
-    assert returned_value(None).result is None
+    assert ending_of_value(None).result is None
 
 
 def test_a_long_message_is_cut_and_a_long_traceback_keeps_its_end():
-    failure = raised(_error("x" * 100_000 + "the end")).failure
+    failure = ending_of_error(_error("x" * 100_000 + "the end")).failure
     assert failure
     assert len(failure.message) == 4_000
     assert failure.traceback
@@ -28,7 +28,7 @@ def test_a_long_message_is_cut_and_a_long_traceback_keeps_its_end():
 
 
 def test_an_error_that_cannot_be_printed_is_still_reported():
-    failure = raised(Unprintable()).failure
+    failure = ending_of_error(Unprintable()).failure
     assert failure
     assert failure.message == "its message cannot be shown: RuntimeError"
 
@@ -37,7 +37,7 @@ def test_no_retry_keeps_the_cause_in_its_traceback():
     cause = _error("the cause")
     error = NoRetry("give up")
     error.__cause__ = cause
-    failure = raised(error).failure
+    failure = ending_of_error(error).failure
     assert failure
     assert not failure.retry
     assert failure.traceback
@@ -47,6 +47,6 @@ def test_no_retry_keeps_the_cause_in_its_traceback():
 def test_a_value_that_refers_to_itself_is_a_failure():
     endless: list[object] = []
     endless.append(endless)
-    failure = returned_value(endless).failure
+    failure = ending_of_value(endless).failure
     assert failure
     assert failure.type == "BadResult"

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tickwork.execute.attempt_ending import AttemptFailed, AttemptHeld, AttemptPostponed
-from tickwork.execute.runners.http.breaker_gate import GatedRunner
+from tickwork.execute.runners.http.breaker_gate import BreakerGate
 from tickwork.model.destination import Heard, Sign
 from tickwork.model.job import HttpTarget
 from tickwork.model.worker_protocol import Failure, Run
@@ -25,7 +25,7 @@ class Gate:
     def __init__(self, call: Callable[[Run], Awaitable[bytes]], reason: str | None = None) -> None:
         self.told: list[tuple[str, Heard]] = []
         self._reason = reason
-        self.run = GatedRunner(call, self._admit, lambda _, *heard: self.told.append(heard))
+        self.run = BreakerGate(call, self._admit, lambda _, *heard: self.told.append(heard))
 
     async def _admit(self, _run: Run, _destination: str) -> str | None:
         return self._reason

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tickwork.execute.attempt import Attempt, Handler
-from tickwork.execute.attempt_ending import Ending, as_it_is
+from tickwork.execute.attempt_ending import Ending, unchanged
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.held_attempts import HeldAttempts
 from tickwork.execute.lease import Lease
@@ -32,12 +32,12 @@ async def holding() -> AsyncIterator[HeldAttempts]:
     clock.learn(sent=elapsed(), database=1_000_000)
     lease.grant("token", sent=elapsed(), seconds=1_000)
     handlers = {
-        "slow": Handler(never_ends, as_it_is),
+        "slow": Handler(never_ends, unchanged),
         "quick": Handler(ends_at_once, lambda _: _DONE),
     }
     nothing = lambda: None  # noqa: E731 (nobody listens)
     held = HeldAttempts(
-        SLOTS, handlers, clock, lease, outcome_ready=nothing, lease_over=nothing, worn_out=nothing
+        SLOTS, handlers, clock, lease, outcome_ready=nothing, lease_expired=nothing, needs_restart=nothing
     )
     yield held
     await held.close()
@@ -55,9 +55,9 @@ async def until_begun() -> None:
 async def test_what_stands_in_line_from_beat_to_beat_is_handed_back(holding: HeldAttempts) -> None:
     holding.take(runs("slow", 100))
     await until_begun()
-    holding.give_back_surplus()
+    holding.return_surplus()
     assert _returned(holding) == []
-    holding.give_back_surplus()
+    holding.return_surplus()
     returned = _returned(holding)
     assert returned == list(
         range(99, 2 * SLOTS - 1, -1)
@@ -68,15 +68,15 @@ async def test_what_stands_in_line_from_beat_to_beat_is_handed_back(holding: Hel
 async def test_what_moves_along_is_kept(holding: HeldAttempts) -> None:
     for turn in range(3):
         holding.take(runs("quick", 100, first=100 * turn))
-        holding.give_back_surplus()
+        holding.return_surplus()
         await until_begun()
         _returned(holding)
-    holding.give_back_surplus()
+    holding.return_surplus()
     assert _returned(holding) == []
 
 
 def _returned(holding: HeldAttempts) -> list[int]:
     outcomes = [
-        item for report in holding.next_report() if isinstance(report, Outcomes) for item in report.items
+        item for report in holding.next_messages() if isinstance(report, Outcomes) for item in report.items
     ]
     return [outcome.job for outcome in outcomes if outcome.kind is AttemptOutcome.RETURNED]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 import structlog
 
-from tickwork.execute.log.capture import Capture, speaking
+from tickwork.execute.log.capture import Capture, current_log_sink
 from tickwork.log_setup import configure_logs
 
 
@@ -45,11 +45,11 @@ def hearing() -> Iterator[Heard]:
     heard = Heard()
     capture = Capture()
     capture.open()
-    token = speaking.set(heard)
+    token = current_log_sink.set(heard)
     try:
         yield heard
     finally:
-        speaking.reset(token)
+        current_log_sink.reset(token)
         capture.close()
 
 
@@ -67,7 +67,7 @@ def test_prints_are_heard_and_passed_on(capsys):
 
 def test_without_a_speaker_prints_only_pass(capsys):
     with hearing() as heard:
-        speaking.set(None)
+        current_log_sink.set(None)
         print("nobody")  # noqa: T201
         logging.getLogger("library").warning("nobody")
     assert (heard.lines, heard.printed) == ([], [])

@@ -5,21 +5,27 @@ from threading import Thread
 import pytest
 
 from tickwork.execute.attempt import Attempt, Handler
-from tickwork.execute.attempt_ending import as_it_is
+from tickwork.execute.attempt_ending import unchanged
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.log.buffer import LogPage
-from tickwork.execute.log.outbox import _KEPT, _LARGEST_MESSAGE, _WINDOW, BETWEEN_LOOKS, LogOutbox
+from tickwork.execute.log.buffer import LogBatch
+from tickwork.execute.log.outbox import (
+    _COLLECT_BELOW,
+    _LARGEST_MESSAGE,
+    _MAX_PENDING,
+    COLLECT_INTERVAL,
+    LogOutbox,
+)
 from tickwork.model.worker_protocol import LogLine, Note, Notes, Run
 
 
 @pytest.fixture
-def journal(time) -> LogOutbox:
+def log_outbox(time) -> LogOutbox:
     return LogOutbox(DatabaseClock(time))
 
 
-def attempt_of(journal: LogOutbox, job: int = 1) -> Attempt:
+def attempt_of(log_outbox: LogOutbox, job: int = 1) -> Attempt:
     run = Run(1, 5, job, 1, "task", b"{}", 60.0, 0)
-    return Attempt((1, 5, job, 1), run, Handler(lambda _: None, as_it_is), journal)  # type: ignore[arg-type, return-value]
+    return Attempt((1, 5, job, 1), run, Handler(lambda _: None, unchanged), log_outbox)  # type: ignore[arg-type, return-value]
 
 
 def notes_of(messages: list[Notes]) -> list[Note]:
@@ -35,162 +41,162 @@ def fill(attempt: Attempt) -> None:
         attempt.log("info", "x" * 900)
 
 
-def end(journal: LogOutbox, attempt: Attempt) -> None:
-    attempt.settled = True
-    journal.close(attempt)
+def end(log_outbox: LogOutbox, attempt: Attempt) -> None:
+    attempt.done = True
+    log_outbox.close(attempt)
 
 
-def test_an_attempt_that_says_nothing_leaves_nothing(journal):
-    attempt = attempt_of(journal)
-    end(journal, attempt)
-    assert not attempt.speaks
-    assert not journal.has_news
-    assert journal.take() == []
+def test_an_attempt_that_says_nothing_leaves_nothing(log_outbox):
+    attempt = attempt_of(log_outbox)
+    end(log_outbox, attempt)
+    assert not attempt.has_log
+    assert not log_outbox.has_unsent
+    assert log_outbox.next_messages() == []
 
 
-def test_what_running_attempts_say_gathers(journal, time):
-    attempt = attempt_of(journal)
+def test_what_running_attempts_say_gathers(log_outbox, time):
+    attempt = attempt_of(log_outbox)
     attempt.log("info", "a")
-    assert told(journal.take()) == [(1, 0, ["a"])]
+    assert told(log_outbox.next_messages()) == [(1, 0, ["a"])]
     attempt.log("info", "b")
-    assert journal.take() == []
-    assert journal.has_news
+    assert log_outbox.next_messages() == []
+    assert log_outbox.has_unsent
     attempt.log("info", "c")
-    time.now += BETWEEN_LOOKS
-    assert told(journal.take()) == [(1, 1, ["b", "c"])]
+    time.now += COLLECT_INTERVAL
+    assert told(log_outbox.next_messages()) == [(1, 1, ["b", "c"])]
 
 
-def test_the_last_words_of_an_attempt_do_not_wait(journal):
-    attempt = attempt_of(journal)
+def test_the_last_words_of_an_attempt_do_not_wait(log_outbox):
+    attempt = attempt_of(log_outbox)
     attempt.log("info", "a")
-    journal.take()
+    log_outbox.next_messages()
     attempt.print("stdout", "no newline")
     attempt.progress(0.75, "nearly")
-    end(journal, attempt)
-    (note,) = notes_of(journal.take())
+    end(log_outbox, attempt)
+    (note,) = notes_of(log_outbox.next_messages())
     assert (note.first, [line.text for line in note.lines]) == (1, ["no newline"])
     assert (note.fraction, note.message) == (0.75, "nearly")
 
 
-def test_nothing_is_heard_of_an_attempt_that_has_ended(journal):
-    attempt = attempt_of(journal)
+def test_nothing_is_heard_of_an_attempt_that_has_ended(log_outbox):
+    attempt = attempt_of(log_outbox)
     attempt.log("info", "a")
-    end(journal, attempt)
+    end(log_outbox, attempt)
     attempt.log("info", "b")
     attempt.print("stdout", "b\n")
     attempt.progress(0.5, None)
-    journal.copy(attempt, 0, LogPage(0, [LogLine(0, "info", "b")], None, 1))
-    assert told(journal.take()) == [(1, 0, ["a"])]
-    assert not journal.has_news
+    log_outbox.add_batch(attempt, 0, LogBatch(0, [LogLine(0, "info", "b")], None, 1))
+    assert told(log_outbox.next_messages()) == [(1, 0, ["a"])]
+    assert not log_outbox.has_unsent
 
 
-def test_a_first_word_in_the_moment_of_the_end_is_told_too(journal):
-    attempt = attempt_of(journal)
+def test_a_first_word_in_the_moment_of_the_end_is_told_too(log_outbox):
+    attempt = attempt_of(log_outbox)
     attempt.log("info", "a")
-    attempt.settled = True  # as a thread sees it that was a little too late
-    assert told(journal.take()) == [(1, 0, ["a"])]
-    assert not journal.has_news
+    attempt.done = True  # as a thread sees it that was a little too late
+    assert told(log_outbox.next_messages()) == [(1, 0, ["a"])]
+    assert not log_outbox.has_unsent
 
 
-def test_what_is_not_stored_is_told_again_in_order(journal):
-    first, second = attempt_of(journal, 1), attempt_of(journal, 2)
+def test_what_is_not_stored_is_told_again_in_order(log_outbox):
+    first, second = attempt_of(log_outbox, 1), attempt_of(log_outbox, 2)
     first.log("info", "a")
-    (stored,) = journal.take()
-    end(journal, first)
+    (stored,) = log_outbox.next_messages()
+    end(log_outbox, first)
     second.log("info", "b")
-    end(journal, second)
-    lost = journal.take()
-    journal.acknowledge(stored.number)
-    journal.acknowledge(999)
-    third = attempt_of(journal, 3)
+    end(log_outbox, second)
+    lost = log_outbox.next_messages()
+    log_outbox.acknowledge(stored.number)
+    log_outbox.acknowledge(999)
+    third = attempt_of(log_outbox, 3)
     third.log("info", "c")
-    end(journal, third)
-    journal.resend()
-    again = journal.take()
+    end(log_outbox, third)
+    log_outbox.resend()
+    again = log_outbox.next_messages()
     assert told(again) == [*told(lost), (3, 0, ["c"])]
     assert again[0].number > lost[-1].number
     for message in again:
-        journal.acknowledge(message.number)
-    journal.resend()
-    assert journal.take() == []
+        log_outbox.acknowledge(message.number)
+    log_outbox.resend()
+    assert log_outbox.next_messages() == []
 
 
-def test_what_belongs_to_others_now_is_dropped(journal):
-    ours, theirs, running = (attempt_of(journal, job) for job in (1, 2, 3))
+def test_what_belongs_to_others_now_is_dropped(log_outbox):
+    ours, theirs, running = (attempt_of(log_outbox, job) for job in (1, 2, 3))
     for attempt in (ours, theirs):
         attempt.log("info", "sent")
-    journal.take()
+    log_outbox.next_messages()
     for attempt in (ours, theirs, running):
         attempt.log("info", "waiting")
-    end(journal, theirs)
-    journal.forget([theirs, running])
-    journal.resend()
-    end(journal, ours)
-    assert told(journal.take()) == [(1, 0, ["sent"]), (1, 1, ["waiting"])]
-    journal.clear()
-    journal.resend()
-    assert journal.take() == []
+    end(log_outbox, theirs)
+    log_outbox.forget([theirs, running])
+    log_outbox.resend()
+    end(log_outbox, ours)
+    assert told(log_outbox.next_messages()) == [(1, 0, ["sent"]), (1, 1, ["waiting"])]
+    log_outbox.clear()
+    log_outbox.resend()
+    assert log_outbox.next_messages() == []
 
 
-def test_no_message_is_large(journal):
+def test_no_message_is_large(log_outbox):
     for job in range(50):
-        attempt = attempt_of(journal, job)
+        attempt = attempt_of(log_outbox, job)
         fill(attempt)
-        end(journal, attempt)
-    messages = journal.take()
+        end(log_outbox, attempt)
+    messages = log_outbox.next_messages()
     assert len(messages) > 1
     assert {note.job for note in notes_of(messages)} == set(range(50))
     for message in messages:
         assert sum(len(line.text) for note in message.items for line in note.lines) <= _LARGEST_MESSAGE
 
 
-def test_a_server_that_stores_nothing_makes_running_attempts_wait(journal, time):
-    attempt = attempt_of(journal)
+def test_a_server_that_stores_nothing_makes_running_attempts_wait(log_outbox, time):
+    attempt = attempt_of(log_outbox)
     sent = 0
     for _ in range(100):
         fill(attempt)
         time.now += 1.0
-        sent += len(notes_of(journal.take()))
-    assert sent <= _WINDOW // 60_000 + 1
-    end(journal, attempt)
-    assert len(notes_of(journal.take())) == 1
+        sent += len(notes_of(log_outbox.next_messages()))
+    assert sent <= _COLLECT_BELOW // 60_000 + 1
+    end(log_outbox, attempt)
+    assert len(notes_of(log_outbox.next_messages())) == 1
 
 
-def test_a_server_that_stores_nothing_does_not_fill_the_memory(journal):
+def test_a_server_that_stores_nothing_does_not_fill_the_memory(log_outbox):
     """Nor does one that is away: the newest is kept."""
     for job in range(1_000):
-        attempt = attempt_of(journal, job)
+        attempt = attempt_of(log_outbox, job)
         fill(attempt)
-        end(journal, attempt)
+        end(log_outbox, attempt)
         if job % 2:
-            journal.take()
-    journal.resend()
-    kept = notes_of(journal.take())
-    size = sum(len(line.text) for note in kept for line in note.lines)
-    assert _KEPT / 2 < size <= _KEPT
-    assert kept[-1].job == 999
+            log_outbox.next_messages()
+    log_outbox.resend()
+    pending = notes_of(log_outbox.next_messages())
+    size = sum(len(line.text) for note in pending for line in note.lines)
+    assert _MAX_PENDING / 2 < size <= _MAX_PENDING
+    assert pending[-1].job == 999
 
 
-def test_lines_of_a_child_process_keep_their_distance_in_time(journal, time):
+def test_lines_of_a_child_process_keep_their_distance_in_time(log_outbox, time):
     time.now = 100.0
-    attempt = attempt_of(journal)
-    page = LogPage(7, [LogLine(2_000_000, "info", "a"), LogLine(2_900_000, "stderr", "b")], (0.5, "x"), 1)
-    journal.copy(attempt, 3_000_000, page)
-    (note,) = notes_of(journal.take())
+    attempt = attempt_of(log_outbox)
+    batch = LogBatch(7, [LogLine(2_000_000, "info", "a"), LogLine(2_900_000, "stderr", "b")], (0.5, "x"), 1)
+    log_outbox.add_batch(attempt, 3_000_000, batch)
+    (note,) = notes_of(log_outbox.next_messages())
     assert note.lines == [LogLine(99_000_000, "info", "a"), LogLine(99_900_000, "stderr", "b")]
     assert (note.first, note.fraction, note.message) == (0, 0.5, "x")
 
 
-def test_many_threads_can_speak_at_once(journal, time):
-    attempt = attempt_of(journal)
+def test_many_threads_can_speak_at_once(log_outbox, time):
+    attempt = attempt_of(log_outbox)
     threads = [Thread(target=lambda: [attempt.log("info", "x") for _ in range(100)]) for _ in range(8)]
     for thread in threads:
         thread.start()
     found = []
     while any(thread.is_alive() for thread in threads):
-        found += notes_of(journal.take())
+        found += notes_of(log_outbox.next_messages())
         time.now += 1.0
-    end(journal, attempt)
-    found += notes_of(journal.take())
+    end(log_outbox, attempt)
+    found += notes_of(log_outbox.next_messages())
     assert sum(len(note.lines) for note in found) == 800
     assert [note.first for note in found] == [sum(len(n.lines) for n in found[:i]) for i in range(len(found))]

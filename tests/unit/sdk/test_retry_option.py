@@ -3,7 +3,7 @@
 import pytest
 
 from tickwork import App
-from tickwork.execute.attempt_ending import raised, timed_out
+from tickwork.execute.attempt_ending import ending_of_error, timed_out
 from tickwork.model.errors import Invalid
 from tickwork.model.job import JobRequest, RetryRequest
 from tickwork.sdk.task_options import with_options
@@ -43,8 +43,12 @@ def test_what_is_no_error_is_refused_by_name(given):
 
 
 def test_the_worker_tells_all_the_classes_of_an_error():
-    assert raised(Declined("no")).failure.kinds == [f"{__name__}.Declined", "ValueError", "Exception"]
-    assert raised(ConnectionResetError()).failure.kinds == [
+    assert ending_of_error(Declined("no")).failure.kinds == [
+        f"{__name__}.Declined",
+        "ValueError",
+        "Exception",
+    ]
+    assert ending_of_error(ConnectionResetError()).failure.kinds == [
         "ConnectionResetError", "ConnectionError", "OSError", "Exception",
     ]  # fmt: skip
 
@@ -59,4 +63,4 @@ def test_a_tall_family_of_classes_is_cut_off():
     kind = Exception
     for number in range(30):
         kind = type(f"E{number}", (kind,), {})
-    assert len(raised(kind()).failure.kinds) == 10
+    assert len(ending_of_error(kind()).failure.kinds) == 10

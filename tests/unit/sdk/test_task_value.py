@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from tickwork import App, Invalid
-from tickwork.execute.attempt_ending import returned_value
+from tickwork.execute.attempt_ending import ending_of_value
 from tickwork.model import json_codec as codec
 from tickwork.sdk.job_handle import Handle
 
@@ -103,7 +103,7 @@ def test_a_worker_reads_what_was_submitted(value: Any, kind: Any) -> None:
 def test_the_result_comes_back_as_the_type_that_the_function_says(value: Any, kind: Any) -> None:
     class Ended:
         status = "completed"
-        result = msgspec.json.decode(returned_value(value).result or b"")
+        result = msgspec.json.decode(ending_of_value(value).result or b"")
 
     assert codec.convert(Ended.result, kind) == value
     assert Handle("j1", kind, None)._result_type is kind
@@ -161,7 +161,7 @@ def test_what_json_cannot_carry_is_refused_with_the_name_of_the_argument() -> No
 
 
 def test_a_result_that_json_cannot_carry_fails_the_attempt() -> None:
-    ending = returned_value(object())
+    ending = ending_of_value(object())
     assert ending.failure
     assert ending.failure.type == "BadResult"
     assert "JSON cannot carry object" in ending.failure.message

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from tickwork.model.worker_protocol import LogLine, Micros
 
-UNTOLD = 64 * 1024  # bytes of lines that may wait
+MAX_UNSENT = 64 * 1024  # bytes of lines that may wait
 RATE = 256 * 1024  # bytes of lines told in a second, while the attempt runs
 LINE_COST = 64  # bytes: of a line beside its text
-BETWEEN_PROGRESS = 0.5  # seconds
+PROGRESS_INTERVAL = 0.5  # seconds
 LONGEST_LINE = 8 * 1024  # characters
 LONGEST_MESSAGE = 500  # characters
 _HALF = LONGEST_LINE // 2
@@ -21,7 +21,7 @@ _HALF = LONGEST_LINE // 2
 Progress = tuple[float, str | None]  # fraction, message
 
 
-class LogPage(NamedTuple):
+class LogBatch(NamedTuple):
     """Torn off a notebook."""
 
     first: int
@@ -34,7 +34,7 @@ class LogPage(NamedTuple):
 class _Entry(NamedTuple):
     line: LogLine
     size: int
-    stands_for: int  # lines
+    represents: int  # lines
 
 
 class LogBuffer:
@@ -43,86 +43,86 @@ class LogBuffer:
         self._size = 0
         self._next = 0  # number of the next line
         self._left_out = 0
-        self._copied_at = 0
-        self._unfinished: dict[str, _Unfinished] = {}  # by stream
-        self._allowance = float(UNTOLD)
-        self._allowed_at = inf
+        self._last_copied_at = 0
+        self._partial: dict[str, _PartialLine] = {}  # by stream
+        self._allowance = float(MAX_UNSENT)
+        self._refilled_at = inf
         self._progress: Progress | None = None
-        self._progress_told_at = -inf
+        self._progress_sent_at = -inf
 
     @property
     def has_more(self) -> bool:
         return bool(self._lines or self._progress)
 
     def log(self, at: Micros, level: str, text: str) -> None:
-        self.add(LogLine(at, level, _harmless(_cut(text))))
+        self.add(LogLine(at, level, _storable(_cut_middle(text))))
 
     def print(self, at: Micros, stream: str, text: str) -> None:
         """Text as it is printed, in pieces: what is not yet a whole line waits for its end."""
-        unfinished = self._unfinished.get(stream) or self._unfinished.setdefault(stream, _Unfinished())
+        partial = self._partial.get(stream) or self._partial.setdefault(stream, _PartialLine())
         *ends, rest = text.split("\n")
         for end in ends:
-            unfinished.extend(end)
-            self.add(LogLine(at, stream, unfinished.finish()))
+            partial.extend(end)
+            self.add(LogLine(at, stream, partial.finish()))
         if rest:
-            unfinished.extend(rest)
+            partial.extend(rest)
 
-    def copy(self, page: LogPage, ahead: Micros) -> None:
+    def add_batch(self, batch: LogBatch, clock_offset: Micros) -> None:
         """From another notebook, by a clock that is behind. By how much is only as exact as pages are quick, so time
         is kept from going back."""
-        stands_for = page.left_out or 1
-        for line in page.lines:
-            self._copied_at = max(self._copied_at, line.at + ahead)
-            self.add(LogLine(self._copied_at, line.level, line.text), stands_for)
-            stands_for = 1
-        if page.progress:
-            self.progress(*page.progress)
+        represents = batch.left_out or 1
+        for line in batch.lines:
+            self._last_copied_at = max(self._last_copied_at, line.at + clock_offset)
+            self.add(LogLine(self._last_copied_at, line.level, line.text), represents)
+            represents = 1
+        if batch.progress:
+            self.progress(*batch.progress)
 
-    def add(self, line: LogLine, stands_for: int = 1) -> None:
+    def add(self, line: LogLine, represents: int = 1) -> None:
         size = len(line.text.encode()) + LINE_COST
-        self._lines.append(_Entry(line, size, stands_for))
+        self._lines.append(_Entry(line, size, represents))
         self._size += size
         self._next += 1
-        while self._size > UNTOLD:
+        while self._size > MAX_UNSENT:
             oldest = self._lines.popleft()
             self._size -= oldest.size
-            self._left_out += oldest.stands_for
+            self._left_out += oldest.represents
 
     def progress(self, fraction: float, message: str | None) -> None:
-        self._progress = float(fraction), None if message is None else _short(_harmless(str(message)))
+        self._progress = float(fraction), None if message is None else _shorten(_storable(str(message)))
 
-    def tear_off(self, now: float) -> LogPage | None:
+    def take_batch(self, now: float) -> LogBatch | None:
         """What may be told now, while the attempt runs."""
-        self._allow(now)
-        return self._page(self._allowance, self._due_progress(now))
+        self._refill_allowance(now)
+        return self._make_batch(self._allowance, self._due_progress(now))
 
-    def last_page(self, at: Micros) -> LogPage | None:
-        for stream, unfinished in self._unfinished.items():
-            if text := unfinished.finish():
+    def take_rest(self, at: Micros) -> LogBatch | None:
+        for stream, partial in self._partial.items():
+            if text := partial.finish():
                 self.add(LogLine(at, stream, text))
-        return self._page(UNTOLD, self._progress)
+        return self._make_batch(MAX_UNSENT, self._progress)
 
-    def _allow(self, now: float) -> None:
-        passed = max(now - self._allowed_at, 0.0)
-        self._allowance = min(self._allowance + passed * RATE, UNTOLD)
-        self._allowed_at = now
+    def _refill_allowance(self, now: float) -> None:
+        passed = max(now - self._refilled_at, 0.0)
+        self._allowance = min(self._allowance + passed * RATE, MAX_UNSENT)
+        self._refilled_at = now
 
     def _due_progress(self, now: float) -> Progress | None:
-        if not self._progress or now < self._progress_told_at + BETWEEN_PROGRESS:
+        if not self._progress or now < self._progress_sent_at + PROGRESS_INTERVAL:
             return None
         progress, self._progress = self._progress, None
-        self._progress_told_at = now
+        self._progress_sent_at = now
         return progress
 
-    def _page(self, limit: float, progress: Progress | None) -> LogPage | None:
+    def _make_batch(self, limit: float, progress: Progress | None) -> LogBatch | None:
         first = self._next - len(self._lines)
         lines, size = self._take_lines(limit)
         left_out = self._left_out if lines else 0
         if left_out:
             first -= 1
-            lines.insert(0, LogLine(lines[0].at, "warning", _mark(left_out)))
+            lines.insert(0, LogLine(lines[0].at, "warning", _gap_notice(left_out)))
             self._left_out = 0
-        return LogPage(first, lines, progress, size + LINE_COST, left_out) if lines or progress else None
+        return LogBatch(first, lines, progress, size + LINE_COST, left_out) if lines or progress else None
 
     def _take_lines(self, limit: float) -> tuple[list[LogLine], int]:
         lines, size = [], 0
@@ -135,7 +135,7 @@ class LogBuffer:
         return lines, size
 
 
-class _Unfinished:
+class _PartialLine:
     """A line that is being printed. Of a very long one the beginning and the end are kept."""
 
     def __init__(self) -> None:
@@ -145,39 +145,39 @@ class _Unfinished:
     def extend(self, piece: str) -> None:
         self._text += piece
         if len(self._text) > 2 * LONGEST_LINE:
-            self._go_back()
+            self._drop_overwritten()
             self._left_out += max(len(self._text) - LONGEST_LINE, 0)
             self._text = self._text[:_HALF] + self._text[_HALF:][-_HALF:]
 
     def finish(self) -> str:
-        self._go_back()
-        line = _harmless(_cut(self._text.rstrip("\r"), self._left_out))
+        self._drop_overwritten()
+        line = _storable(_cut_middle(self._text.rstrip("\r"), self._left_out))
         self._text, self._left_out = "", 0
         return line
 
-    def _go_back(self) -> None:
+    def _drop_overwritten(self) -> None:
         """To the line's beginning: a bar that grows counts as it was left."""
         start = self._text.rstrip("\r").rfind("\r") + 1
         if start:
             self._text, self._left_out = self._text[start:], 0
 
 
-def _cut(text: str, left_out: int = 0) -> str:
+def _cut_middle(text: str, left_out: int = 0) -> str:
     """Its middle is the least of it: an error begins with what happened and ends with where."""
     left_out += max(len(text) - LONGEST_LINE, 0)
     return f"{text[:_HALF]} … {left_out:,} characters left out … {text[-_HALF:]}" if left_out else text
 
 
-def _short(message: str) -> str:
+def _shorten(message: str) -> str:
     return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"
 
 
-def _mark(left_out: int) -> str:
+def _gap_notice(left_out: int) -> str:
     lines = "1 line" if left_out == 1 else f"{left_out:,} lines"
     return f"… {lines} left out: more than could be sent, which is {RATE // 1024} KiB a second"
 
 
-def _harmless(text: str) -> str:
+def _storable(text: str) -> str:
     """Without NUL and halves of characters, which cannot be sent or stored."""
     if text.isprintable():
         return text

@@ -12,31 +12,31 @@ from tickwork.model.task_context import Listener
 OWN_LOGS = "tickwork"  # ours are about tasks, not by them; and ctx.log is heard before it gets here
 
 
-class Speaker(Listener, Protocol):
+class LogSink(Listener, Protocol):
     """An attempt that is being run."""
 
     def print(self, stream: str, text: str) -> None: ...
 
 
-Find = Callable[[], Speaker | None]
+FindSink = Callable[[], LogSink | None]
 
 # Inherited by all that a task starts, except by threads of its own making.
-speaking: ContextVar[Speaker | None] = ContextVar("tickwork_speaking", default=None)
+current_log_sink: ContextVar[LogSink | None] = ContextVar("tickwork_speaking", default=None)
 
 
 class Capture:
     """Stands in for stdout and stderr and listens to the root logger, while it is open."""
 
-    def __init__(self, find: Find = speaking.get) -> None:
-        self._find = find
-        self._handler = _Handler(find)
-        self._replaced: dict[str, _Overheard] = {}
+    def __init__(self, find_sink: FindSink = current_log_sink.get) -> None:
+        self._find_sink = find_sink
+        self._handler = _Handler(find_sink)
+        self._replaced: dict[str, _CapturedStream] = {}
 
     def open(self) -> None:
-        if isinstance(sys.stdout, _Overheard):
+        if isinstance(sys.stdout, _CapturedStream):
             return  # another worker of this process hears for all of them
         for name in ("stdout", "stderr"):
-            self._replaced[name] = _Overheard(getattr(sys, name), name, self._find)
+            self._replaced[name] = _CapturedStream(getattr(sys, name), name, self._find_sink)
             setattr(sys, name, self._replaced[name])
         logging.getLogger().addHandler(self._handler)
 
@@ -47,18 +47,18 @@ class Capture:
         logging.getLogger().removeHandler(self._handler)
 
 
-class _Overheard:
+class _CapturedStream:
     """A text stream that passes on what is written, and has a speaker's words heard."""
 
-    def __init__(self, stream: TextIO, name: str, find: Find) -> None:
+    def __init__(self, stream: TextIO, name: str, find_sink: FindSink) -> None:
         self.stream = stream
         self._name = name
-        self._find = find
+        self._find_sink = find_sink
 
     def write(self, text: str) -> int:
         written = self.stream.write(text)
-        if speaker := self._find():
-            speaker.print(self._name, text)
+        if sink := self._find_sink():
+            sink.print(self._name, text)
         return written
 
     def writelines(self, lines: Any) -> None:
@@ -70,14 +70,14 @@ class _Overheard:
 
 
 class _Handler(logging.Handler):
-    def __init__(self, find: Find) -> None:
+    def __init__(self, find_sink: FindSink) -> None:
         super().__init__()
-        self._find = find
+        self._find_sink = find_sink
 
     def emit(self, record: logging.LogRecord) -> None:
-        speaker = self._find()
-        if speaker and record.name.partition(".")[0] != OWN_LOGS:
-            speaker.log(record.levelname.lower(), _text_of_record(record))
+        sink = self._find_sink()
+        if sink and record.name.partition(".")[0] != OWN_LOGS:
+            sink.log(record.levelname.lower(), _text_of_record(record))
 
 
 def _text_of_record(record: logging.LogRecord) -> str:

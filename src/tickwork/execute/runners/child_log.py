@@ -12,11 +12,11 @@ import msgspec
 from tickwork.execute.attempt_ending import Ending
 from tickwork.execute.clock import elapsed
 from tickwork.execute.log.buffer import LogBuffer
-from tickwork.execute.runners.child_messages import Ended, FromChild, Said
+from tickwork.execute.runners.child_messages import Ended, FromChild, Logged
 from tickwork.execute.runners.process_runner import LENGTH_BYTES
 from tickwork.model.worker_protocol import Micros
 
-_BETWEEN_PAGES = 0.1  # seconds
+_SEND_INTERVAL = 0.1  # seconds
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -24,59 +24,59 @@ _encode = msgspec.msgpack.Encoder().encode
 class ChildLog:
     def __init__(self, worker: BinaryIO) -> None:
         self._worker = worker
-        self._telling = Lock()  # taken before the other one: pages go out in order
-        self._writing = RLock()  # what is collected as garbage meanwhile may print, too
-        self._book = LogBuffer()
-        self._speaks = False
-        self._news = Event()
-        Thread(target=self._tell, name="tickwork voice", daemon=True).start()
+        self._send_lock = Lock()  # taken before the other one: pages go out in order
+        self._buffer_lock = RLock()  # what is collected as garbage meanwhile may print, too
+        self._buffer = LogBuffer()
+        self._running = False
+        self._unsent = Event()
+        Thread(target=self._send_loop, name="tickwork voice", daemon=True).start()
 
     def begin(self) -> None:
-        self._book = LogBuffer()
-        self._speaks = True
+        self._buffer = LogBuffer()
+        self._running = True
 
     def end(self, ending: Ending) -> None:
-        with self._telling:
-            with self._writing:
-                self._speaks = False
-                page = self._book.last_page(_now())
-            if page:
-                self._send(Said(_now(), page))
+        with self._send_lock:
+            with self._buffer_lock:
+                self._running = False
+                batch = self._buffer.take_rest(_now())
+            if batch:
+                self._send(Logged(_now(), batch))
             self._send(Ended(ending))
 
     def log(self, level: str, text: str) -> None:
-        with self._writing:
-            self._book.log(_now(), level, text)
-        self._tell_soon()
+        with self._buffer_lock:
+            self._buffer.log(_now(), level, text)
+        self._send_soon()
 
     def print(self, stream: str, text: str) -> None:
-        with self._writing:
-            self._book.print(_now(), stream, text)
-        self._tell_soon()
+        with self._buffer_lock:
+            self._buffer.print(_now(), stream, text)
+        self._send_soon()
 
     def progress(self, fraction: float, message: str | None) -> None:
-        with self._writing:
-            self._book.progress(fraction, message)
-        self._tell_soon()
+        with self._buffer_lock:
+            self._buffer.progress(fraction, message)
+        self._send_soon()
 
-    def _tell_soon(self) -> None:
-        if not self._news.is_set():
-            self._news.set()
+    def _send_soon(self) -> None:
+        if not self._unsent.is_set():
+            self._unsent.set()
 
-    def _tell(self) -> None:
-        while self._news.wait():
-            self._news.clear()
-            with self._telling:
-                self._tell_page()
-            time.sleep(_BETWEEN_PAGES)
+    def _send_loop(self) -> None:
+        while self._unsent.wait():
+            self._unsent.clear()
+            with self._send_lock:
+                self._send_batch()
+            time.sleep(_SEND_INTERVAL)
 
-    def _tell_page(self) -> None:
-        with self._writing:
-            page = self._book.tear_off(elapsed()) if self._speaks else None
-            if self._speaks and self._book.has_more:
-                self._news.set()
-        if page:
-            self._send(Said(_now(), page))
+    def _send_batch(self) -> None:
+        with self._buffer_lock:
+            batch = self._buffer.take_batch(elapsed()) if self._running else None
+            if self._running and self._buffer.has_more:
+                self._unsent.set()
+        if batch:
+            self._send(Logged(_now(), batch))
 
     def _send(self, message: FromChild) -> None:
         content = _encode(message)

@@ -35,34 +35,34 @@ class Cancellation:
     """Of the one attempt that a child runs: after it, the child is ended."""
 
     def __init__(self) -> None:
-        self._asked = False
+        self._cancelled = False
         self._stop: Callable[[], object] | None = None
 
-    def ask(self) -> None:
-        self._asked = True
+    def cancel(self) -> None:
+        self._cancelled = True
         if self._stop:
             self._stop()
 
-    def reaches(self, stop: Callable[[], object]) -> None:
+    def on_cancel(self, stop: Callable[[], object]) -> None:
         self._stop = stop
-        if self._asked:
+        if self._cancelled:
             stop()
 
 
 def main(app: str, log_format: LogFormat, log_level: str) -> None:
-    voice = ChildLog(_take_over_stdout())
+    child_log = ChildLog(_take_over_stdout())
     configure_logs(log_format, log_level)
     tasks = load_app(app).definitions
     runs: SimpleQueue[Run | None] = SimpleQueue()
     busy = Event()
     cancellation = Cancellation()
     Thread(target=_read, args=(runs, busy, cancellation), daemon=True).start()
-    Capture(lambda: voice).open()
+    Capture(lambda: child_log).open()
     while run := runs.get():
-        voice.begin()
-        ending = _run(tasks[run.task], run, cancellation, voice)
+        child_log.begin()
+        ending = _run(tasks[run.task], run, cancellation, child_log)
         busy.clear()  # before the answer: after it the next one may come
-        voice.end(ending)
+        child_log.end(ending)
 
 
 def _take_over_stdout() -> BinaryIO:
@@ -77,7 +77,7 @@ def _read(runs: "SimpleQueue[Run | None]", busy: Event, cancellation: Cancellati
     while length := source.read(LENGTH_BYTES):
         message = source.read(int.from_bytes(length))
         if message == CANCEL:
-            cancellation.ask()
+            cancellation.cancel()
         else:
             busy.set()
             runs.put(_decode(message))
@@ -86,13 +86,13 @@ def _read(runs: "SimpleQueue[Run | None]", busy: Event, cancellation: Cancellati
     runs.put(None)
 
 
-def _run(task: TaskDefinition, run: Run, cancellation: Cancellation, voice: ChildLog) -> Ending:
-    return ending_of_call(partial(_call, task, run, cancellation, voice))
+def _run(task: TaskDefinition, run: Run, cancellation: Cancellation, child_log: ChildLog) -> Ending:
+    return ending_of_call(partial(_call, task, run, cancellation, child_log))
 
 
-def _call(task: TaskDefinition, run: Run, cancellation: Cancellation, voice: ChildLog) -> Any:
-    context = context_of(run, voice)
-    cancellation.reaches(context.cancel)
+def _call(task: TaskDefinition, run: Run, cancellation: Cancellation, child_log: ChildLog) -> Any:
+    context = context_of(run, child_log)
+    cancellation.on_cancel(context.cancel)
     result = task.function(**arguments_of(task, run, lambda: context))
     return (
         asyncio.run(_cancellable(result, context, cancellation))
@@ -110,7 +110,7 @@ async def _cancellable(result: Awaitable[Any], context: Context, cancellation: C
         with suppress(RuntimeError):  # the loop is closed: it has ended
             loop.call_soon_threadsafe(task.cancel)
 
-    cancellation.reaches(cancel)
+    cancellation.on_cancel(cancel)
     return await result
 
 

@@ -3,17 +3,17 @@
 import msgspec
 
 from tickwork.execute.attempt_ending import Ending
-from tickwork.execute.log.buffer import LogPage
+from tickwork.execute.log.buffer import LogBatch
 from tickwork.model.worker_protocol import Micros
 
 
-class Said(msgspec.Struct, array_like=True, tag=True, frozen=True):
+class Logged(msgspec.Struct, array_like=True, tag=True, frozen=True):
     now: Micros  # by the child's clock, as the times of the lines
-    page: LogPage
+    batch: LogBatch
 
 
 class Ended(msgspec.Struct, array_like=True, tag=True, frozen=True):
     ending: Ending
 
 
-FromChild = Said | Ended
+FromChild = Logged | Ended

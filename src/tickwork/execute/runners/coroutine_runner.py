@@ -7,7 +7,7 @@ from types import coroutine
 from typing import Any
 
 from tickwork.execute.attempt import Attempt, Handler
-from tickwork.execute.attempt_ending import returned_json, returned_value
+from tickwork.execute.attempt_ending import ending_of_json, ending_of_value
 from tickwork.execute.task_arguments import arguments_of
 from tickwork.model.task import TaskDefinition
 
@@ -34,7 +34,7 @@ def coroutine_handler(task: TaskDefinition) -> Handler:
     def begin(attempt: Attempt) -> Coroutine[Any, Any, Any]:
         return function(**arguments_of(task, attempt.run, attempt.make_context))  # type: ignore[no-any-return]
 
-    return Handler(begin, returned_value)
+    return Handler(begin, ending_of_value)
 
 
 def direct_handler(task: TaskDefinition) -> Handler:
@@ -43,4 +43,4 @@ def direct_handler(task: TaskDefinition) -> Handler:
     def begin(attempt: Attempt) -> Coroutine[Any, Any, bytes | None]:
         return function(attempt.run)  # type: ignore[no-any-return]
 
-    return Handler(begin, returned_json)
+    return Handler(begin, ending_of_json)

@@ -11,8 +11,8 @@ from typing import cast
 import msgspec
 
 from tickwork.execute.attempt import Attempt, Handler
-from tickwork.execute.attempt_ending import Ending, as_it_is, failed
-from tickwork.execute.runners.child_messages import Ended, FromChild, Said
+from tickwork.execute.attempt_ending import Ending, failed, unchanged
+from tickwork.execute.runners.child_messages import Ended, FromChild, Logged
 from tickwork.log_setup import logs_in_use
 from tickwork.model.errors import Invalid
 from tickwork.model.task import TaskDefinition
@@ -21,8 +21,8 @@ LENGTH_BYTES = 4
 CANCEL = b""
 _INPUT, _OUTPUT = 0, 1
 _GRACE = 1.0  # seconds for a task that was told to stop, before its process is killed
-_FAREWELL = 1.0  # seconds for an idle child to leave by itself
-_LAST_WORDS = 0.2  # seconds for what a dead child had written to arrive
+_EXIT_TIMEOUT = 1.0  # seconds for an idle child to leave by itself
+_FINAL_OUTPUT_TIMEOUT = 0.2  # seconds for what a dead child had written to arrive
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode: Callable[[bytes], FromChild] = msgspec.msgpack.Decoder(FromChild).decode
@@ -40,7 +40,7 @@ class ProcessRunner:
                 f"task {task.name} runs in a child process, which must know where to import it",
                 'such as "tasks:app"',
             )
-        return Handler(self._run, as_it_is)
+        return Handler(self._run, unchanged)
 
     async def close(self) -> None:
         await asyncio.gather(*(child.close() for child in self._idle))
@@ -57,7 +57,7 @@ class ProcessRunner:
             await child.stop()
             raise
         if ending is None:
-            return failed("ProcessDied", f"the child process {await child.bury()} before the task ended")
+            return failed("ProcessDied", f"the child process {await child.kill()} before the task ended")
         self._idle.append(child)
         return ending
 
@@ -109,9 +109,9 @@ class _Child(asyncio.SubprocessProtocol):
             self._send(CANCEL)
             await asyncio.wait({self._answer}, timeout=_GRACE)
         finally:
-            await self.bury()
+            await self.kill()
 
-    async def bury(self) -> str:
+    async def kill(self) -> str:
         """Kill it with all it has started, and say how it ended."""
         with suppress(ProcessLookupError):
             if hasattr(os, "killpg"):
@@ -125,8 +125,8 @@ class _Child(asyncio.SubprocessProtocol):
 
     async def close(self) -> None:
         self._input.close()
-        await asyncio.wait({self._exited}, timeout=_FAREWELL)
-        await self.bury()
+        await asyncio.wait({self._exited}, timeout=_EXIT_TIMEOUT)
+        await self.kill()
 
     @property
     def _input(self) -> asyncio.WriteTransport:
@@ -136,10 +136,10 @@ class _Child(asyncio.SubprocessProtocol):
         with suppress(OSError, RuntimeError):  # it is gone, which shows soon enough
             self._input.write(len(message).to_bytes(LENGTH_BYTES) + message)
 
-    def _hear(self, message: bytes) -> None:
+    def _handle(self, message: bytes) -> None:
         match _decode(message):
-            case Said(now, page):
-                self._attempt.journal.copy(self._attempt, now, page)
+            case Logged(now, batch):
+                self._attempt.log_outbox.add_batch(self._attempt, now, batch)
             case Ended(ending) if not self._answer.done():
                 self._answer.set_result(ending)
 
@@ -158,7 +158,7 @@ class _Child(asyncio.SubprocessProtocol):
             end = LENGTH_BYTES + int.from_bytes(self._received[:LENGTH_BYTES])
             if len(self._received) < end:
                 return
-            self._hear(bytes(self._received[LENGTH_BYTES:end]))
+            self._handle(bytes(self._received[LENGTH_BYTES:end]))
             del self._received[:end]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 (that it ended counts)
@@ -171,4 +171,4 @@ class _Child(asyncio.SubprocessProtocol):
         if self._answer.done():
             self._process.close()
         else:
-            asyncio.get_running_loop().call_later(_LAST_WORDS, self._give_up)
+            asyncio.get_running_loop().call_later(_FINAL_OUTPUT_TIMEOUT, self._give_up)

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import NamedTuple
 
 from tickwork.execute.attempt import Attempt, Handler
-from tickwork.execute.attempt_ending import Ending, as_it_is, ending_of_call
+from tickwork.execute.attempt_ending import Ending, ending_of_call, unchanged
 from tickwork.execute.task_arguments import arguments_of
 from tickwork.model.task import TaskDefinition
 
@@ -30,7 +30,7 @@ class ThreadRunner:
         self._busy = 0
 
     def handler(self, task: TaskDefinition) -> Handler:
-        return Handler(partial(self._run, task), as_it_is)
+        return Handler(partial(self._run, task), unchanged)
 
     def close(self) -> None:
         for _ in range(self._threads):

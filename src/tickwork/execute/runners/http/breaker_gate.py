@@ -11,16 +11,16 @@ from tickwork.model.destination import NOTHING, WORKS, Heard, Sign, destination_
 from tickwork.model.worker_protocol import Run
 
 Admit = Callable[[Run, str], Awaitable[str | None]]  # why it must wait, if it must
-Told = Callable[[Run, str, Heard], None]
+Report = Callable[[Run, str, Heard], None]
 
-_NEARLY = 0.9  # of the timeout: what is stopped after that was stopped because of it
+_TIMEOUT_SHARE = 0.9  # of the timeout: what is stopped after that was stopped because of it
 
 
-class GatedRunner:
-    def __init__(self, runner: Callable[[Run], Awaitable[bytes]], admit: Admit, told: Told) -> None:
+class BreakerGate:
+    def __init__(self, runner: Callable[[Run], Awaitable[bytes]], admit: Admit, report: Report) -> None:
         self._run = runner
         self._admit = admit
-        self._told = told
+        self._report = report
 
     async def __call__(self, run: Run) -> bytes:
         began = monotonic()
@@ -36,11 +36,11 @@ class GatedRunner:
             heard = heard_from(error.failure)
             raise
         except asyncio.CancelledError:
-            if monotonic() - began > run.timeout * _NEARLY:
+            if monotonic() - began > run.timeout * _TIMEOUT_SHARE:
                 heard = Heard(Sign.FAILS, f"Timeout: no complete answer within {run.timeout:g} s")
             raise
         finally:
-            self._told(run, destination, heard)
+            self._report(run, destination, heard)
         return result
 
 

@@ -15,42 +15,42 @@ class DestinationFull(Exception):
 
 
 class DestinationLimits:
-    def __init__(self, size: int, patience: float, elapsed: Callable[[], float] = monotonic) -> None:
+    def __init__(self, size: int, max_wait: float, elapsed: Callable[[], float] = monotonic) -> None:
         self._size = size
-        self._patience = patience
+        self._max_wait = max_wait
         self._elapsed = elapsed
-        self._rooms: dict[str, _Room] = {}
+        self._destinations: dict[str, _Destination] = {}
 
     @asynccontextmanager
-    async def enter(self, destination: str) -> AsyncIterator[None]:
-        if destination not in self._rooms:
-            self._rooms[destination] = _Room(self._size, self._elapsed())
-        room = self._rooms[destination]
-        room.users += 1
+    async def slot(self, destination: str) -> AsyncIterator[None]:
+        if destination not in self._destinations:
+            self._destinations[destination] = _Destination(self._size, self._elapsed())
+        limit = self._destinations[destination]
+        limit.users += 1
         try:
-            await self._take_place(room)
+            await self._acquire_slot(limit)
             try:
                 yield
             finally:
-                room.moved = self._elapsed()
-                room.places.release()
+                limit.last_ended = self._elapsed()
+                limit.slots.release()
         finally:
-            room.users -= 1
-            if not room.users:
-                del self._rooms[destination]
+            limit.users -= 1
+            if not limit.users:
+                del self._destinations[destination]
 
-    async def _take_place(self, room: "_Room") -> None:
-        if room.places.locked() and self._elapsed() - room.moved > self._patience:
+    async def _acquire_slot(self, limit: "_Destination") -> None:
+        if limit.slots.locked() and self._elapsed() - limit.last_ended > self._max_wait:
             raise DestinationFull
         try:
-            async with asyncio.timeout(self._patience):
-                await room.places.acquire()
+            async with asyncio.timeout(self._max_wait):
+                await limit.slots.acquire()
         except TimeoutError:
             raise DestinationFull from None
 
 
-class _Room:
+class _Destination:
     def __init__(self, size: int, now: float) -> None:
-        self.places = asyncio.Semaphore(size)
-        self.moved = now  # when a request last ended
+        self.slots = asyncio.Semaphore(size)
+        self.last_ended = now  # when a request last ended
         self.users = 0

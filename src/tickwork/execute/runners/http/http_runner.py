@@ -51,7 +51,7 @@ SecretsOf = Callable[[int], Awaitable[Sequence[str]]]
 # Common servers drop an idle connection after 5 seconds; a request must not cross with that.
 _KEEP_ALIVE = 4.0
 _LONGEST_REASON = 500
-_LONGEST_DETOUR = 6  # as a power of two: seconds after which a destination that was full is tried again
+_MAX_POSTPONE_POWER = 6  # as a power of two: seconds after which a destination that was full is tried again
 
 
 class HttpLimits(NamedTuple):
@@ -60,7 +60,7 @@ class HttpLimits(NamedTuple):
     body_bytes: int = 1024 * 1024
     connections: int = 1000
     connections_per_host: int = 100
-    patience: float = 1.0  # seconds to wait for one of these
+    slot_wait: float = 1.0  # seconds to wait for one of these
 
 
 LIMITS_DEFAULT = HttpLimits()
@@ -82,31 +82,31 @@ class HttpRunner:
         self._now = now
         self._guard = AddressGuard(policy, limits.connect)
         self._session = _open_session(self._guard, limits)
-        self._rooms = DestinationLimits(limits.connections_per_host, limits.patience)
+        self._destination_limits = DestinationLimits(limits.connections_per_host, limits.slot_wait)
 
     async def __call__(self, run: Run) -> bytes:
         call = read_call(run.target or b"")
         try:
-            async with asyncio.timeout(run.timeout), self._rooms.enter(call.destination):
+            async with asyncio.timeout(run.timeout), self._destination_limits.slot(call.destination):
                 return await self._request(call, run)
         except DestinationFull as full:
-            raise self._detour(call, run) from full
+            raise self._postpone(call, run) from full
         except AddressDenied as denied:
             _log.warning("an HTTP job was denied an address", job=job_id(run.job), denied=str(denied))
             raise AttemptFailed(_denied(call.host)) from denied
         except ClientError as error:
-            raise AttemptFailed(_fault(error, call)) from error
+            raise AttemptFailed(_connection_failure(error, call)) from error
         except TimeoutError as error:
-            told = f"{call.host} did not answer completely within {run.timeout:g} s"
-            raise AttemptFailed(Failure(TIMEOUT, told)) from error
+            message = f"{call.host} did not answer completely within {run.timeout:g} s"
+            raise AttemptFailed(Failure(TIMEOUT, message)) from error
 
-    def _detour(self, call: Call, run: Run) -> AttemptPostponed:
-        told = (
+    def _postpone(self, call: Call, run: Run) -> AttemptPostponed:
+        message = (
             f"{self._limits.connections_per_host} requests to {call.destination} are under way and hardly any ends; "
             "this one was not sent and comes again later"
         )
-        longest = 2 ** min(run.attempt, _LONGEST_DETOUR)
-        return AttemptPostponed(uniform(longest / 2, longest), Failure("DestinationBusy", told))  # noqa: S311 (spread)
+        longest = 2 ** min(run.attempt, _MAX_POSTPONE_POWER)
+        return AttemptPostponed(uniform(longest / 2, longest), Failure("DestinationBusy", message))  # noqa: S311 (spread)
 
     async def close(self) -> None:
         await self._session.close()
@@ -119,9 +119,9 @@ class HttpRunner:
         async with self._session.request(
             call.method, call.url, data=content, headers=headers, allow_redirects=False
         ) as response:
-            return await self._judge(response, call.hidden)
+            return await self._read_response(response, call.hidden)
 
-    async def _judge(self, response: ClientResponse, hidden: Sequence[str]) -> bytes:
+    async def _read_response(self, response: ClientResponse, hidden: Sequence[str]) -> bytes:
         if header_bytes(response) > self._limits.header_bytes:
             raise AttemptFailed(too_large(response, f"{self._limits.header_bytes} bytes of headers"))
         if not 200 <= response.status < 300:  # noqa: PLR2004 (2xx is what it is)
@@ -159,7 +159,7 @@ async def _send_once(request: ClientRequest, send: ClientHandlerType) -> ClientR
         raise ClientConnectionError(*error.args) from error
 
 
-_FAULTS: tuple[tuple[type[ClientError], str, str], ...] = (  # the first that fits
+_CONNECTION_FAILURES: tuple[tuple[type[ClientError], str, str], ...] = (  # the first that fits
     (ConnectionTimeoutError, "ConnectTimeout", "{host} did not accept a connection in time"),
     (ClientConnectorDNSError, "DnsError", "{host} could not be looked up: {reason}"),
     (ClientSSLError, "TlsError", "{host} offered no safe connection: {reason}"),
@@ -172,13 +172,18 @@ _FAULTS: tuple[tuple[type[ClientError], str, str], ...] = (  # the first that fi
 
 def _denied(host: str) -> Failure:
     """Where the name leads is for the server's log: names of a private network are not to be looked up through us."""
-    told = f"{host} is not on the public internet: HTTP jobs may call it only if TICKWORK_HTTP_ALLOW names its network"
-    return Failure("AddressDenied", told, retry=False)
+    message = (
+        f"{host} is not on the public internet: "
+        "HTTP jobs may call it only if TICKWORK_HTTP_ALLOW names its network"
+    )
+    return Failure("AddressDenied", message, retry=False)
 
 
-def _fault(error: ClientError, call: Call) -> Failure:
-    kind, words = next((kind, words) for fits, kind, words in _FAULTS if isinstance(error, fits))
-    return Failure(kind, words.format(host=call.host, reason=_reason(error, call.hidden)))
+def _connection_failure(error: ClientError, call: Call) -> Failure:
+    kind, message = next(
+        (kind, message) for fits, kind, message in _CONNECTION_FAILURES if isinstance(error, fits)
+    )
+    return Failure(kind, message.format(host=call.host, reason=_reason(error, call.hidden)))
 
 
 def _reason(error: ClientError, hidden: Sequence[str]) -> str:
@@ -188,5 +193,5 @@ def _reason(error: ClientError, hidden: Sequence[str]) -> str:
         error, ClientConnectorDNSError | ClientSSLError
     ):
         return strerror(cause.errno) if isinstance(cause, OSError) and cause.errno else "no address answered"
-    told = str(getattr(cause, "strerror", None) or getattr(cause, "message", None) or cause)
-    return hide(told, hidden)[:_LONGEST_REASON]
+    message = str(getattr(cause, "strerror", None) or getattr(cause, "message", None) or cause)
+    return hide(message, hidden)[:_LONGEST_REASON]

@@ -21,7 +21,7 @@ SHOWN_BYTES = 4096  # of a body, in a result or a failure
 RETRY_AFTER_MAX = 86_400.0
 
 _PHRASES = {status.value: f" {status.phrase}" for status in HTTPStatus}
-_MAY_ASK_TO_WAIT = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+_HONOURS_RETRY_AFTER = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 
 
 class _Body(NamedTuple):
@@ -98,7 +98,7 @@ def _status_words(status: int) -> str:
 def _retry_after(response: ClientResponse, now: float) -> float:
     """Seconds that the target asks us to wait, given by it as seconds or as a date."""
     asked = response.headers.get("Retry-After", "").strip()
-    if response.status not in _MAY_ASK_TO_WAIT or not asked:
+    if response.status not in _HONOURS_RETRY_AFTER or not asked:
         return 0.0
     seconds = float(asked) if asked.isascii() and asked.isdigit() else _seconds_until(asked, now)
     return min(max(seconds, 0.0), RETRY_AFTER_MAX)
@@ -112,7 +112,7 @@ def _seconds_until(date: str, now: float) -> float:
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now
 
 
-_PROVISIONAL = (
+_MAX_PROVISIONAL = (
     20  # aiohttp would take in any number, and a flood of them leaves little time for other targets
 )
 
@@ -122,16 +122,16 @@ class PromptResponse(ClientResponse):
         protocol = connection.protocol
         if protocol is None:
             return await super().start(connection)
-        read, left = protocol.read, _PROVISIONAL + 1
+        read, left = protocol.read, _MAX_PROVISIONAL + 1
 
-        async def read_few():  # type: ignore[no-untyped-def]  # noqa: ANN202 (as the one it stands for)
+        async def read_limited():  # type: ignore[no-untyped-def]  # noqa: ANN202 (as the one it stands for)
             nonlocal left
             left -= 1
             if left < 0:
-                raise HttpProcessingError(message=f"more than {_PROVISIONAL} provisional answers")
+                raise HttpProcessingError(message=f"more than {_MAX_PROVISIONAL} provisional answers")
             return await read()
 
-        protocol.read = read_few  # type: ignore[method-assign]
+        protocol.read = read_limited  # type: ignore[method-assign]
         try:
             return await super().start(connection)
         finally:
