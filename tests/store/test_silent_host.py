@@ -81,6 +81,23 @@ def counting_port() -> Iterator[tuple[int, Callable[[], int]]]:
         yield listener.getsockname()[1], come
 
 
+async def test_connections_are_opened_one_at_a_time_and_who_waits_fails_with_the_first() -> None:
+    with counting_port() as (port, come):
+        connect = Connector(f"postgresql://x@127.0.0.1:{port}/x?{_BRIEF}")
+        failures = await asyncio.gather(*(connect() for _ in range(8)), return_exceptions=True)
+        assert {str(failure) for failure in failures} == {"no answer within 1 s"}
+        assert come() == 1
+
+
+async def test_a_new_attempt_is_made_after_one_that_failed(wire: Wire, name: str) -> None:
+    connect = Connector(f"postgresql://tickwork@127.0.0.1:{wire.port}/{name}?{_BRIEF}")
+    with wire.blocked(*Way), pytest.raises(ConnectionError):
+        await connect()
+    connection = await connect()
+    assert await connection.fetchval("SELECT 1") == 1
+    await connection.close()
+
+
 async def test_every_host_is_named_with_its_reason_when_none_answers() -> None:
     with silent_port() as silent, deaf_port() as deaf:
         database = Database(f"postgresql://x@127.0.0.1:{silent},127.0.0.1:{deaf},127.0.0.1:1/x?{_BRIEF}")

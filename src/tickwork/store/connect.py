@@ -3,6 +3,7 @@
 Each host has a time of its own to answer, so that a silent one does not use up that of the others.
 """
 
+import asyncio
 import os
 import socket
 from typing import Any, NamedTuple
@@ -70,7 +71,12 @@ class Host(NamedTuple):
 
 
 class Connector:
-    """Tries the hosts one by one, first the one that answered last."""
+    """Tries the hosts one by one, first the one that answered last.
+
+    Opens one connection at a time. A server that is short of processor time would otherwise be asked for more and more
+    sessions, each given up before it is ready, and never let anybody in again. Callers that waited behind an attempt
+    that failed fail with it.
+    """
 
     def __init__(self, url: str) -> None:
         self._url, given = _without_own_options(url)
@@ -79,6 +85,9 @@ class Connector:
         self._hosts: list[Host | None] = [*_hosts(url)] or [None]  # None: as the URL says
         usual = _ANSWER_WITHIN if len(self._hosts) > 1 else _ANSWER_WITHIN_ALONE
         self._answer_within = _seconds(given.get("connect_timeout"), usual)
+        self._attempt = asyncio.Lock()
+        self._failed_attempts = 0
+        self._last_failure: ConnectionError | None = None
 
     @property
     def patience(self) -> float:
@@ -87,6 +96,18 @@ class Connector:
 
     async def __call__(self, *_: object, **options: Any) -> "asyncpg.Connection[asyncpg.Record]":
         """As asyncpg's pool calls it, with all but the URL."""
+        failed_before = self._failed_attempts
+        async with self._attempt:
+            if self._failed_attempts > failed_before:
+                raise ConnectionError(str(self._last_failure)) from self._last_failure
+            try:
+                return await self._connect_to_any(options)
+            except ConnectionError as error:
+                self._failed_attempts += 1
+                self._last_failure = error
+                raise
+
+    async def _connect_to_any(self, options: dict[str, Any]) -> "asyncpg.Connection[asyncpg.Record]":
         failures: dict[str, Exception] = {}
         for host in list(self._hosts):
             try:
