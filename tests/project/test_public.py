@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tickwork
-from tickwork import App, AsyncClient, Client, Context, Invalid, Limit, TickworkError, outbox
+from tickwork import App, AsyncClient, Client, Context, Invalid, Limit, TickworkError, outbox, testing
 from tickwork.client.types import DeadLetterFields, JobFields, JobFilters
 from tickwork.model import errors
 from tickwork.model.dead_letter import DeadLetterFilter
@@ -34,6 +34,15 @@ def test_everything_public_is_described(name: str) -> None:
     assert inspect.isfunction(thing) or "__doc__" in vars(thing)  # its own
     assert (thing.__doc__ or "").strip()
     assert not str(thing.__doc__).startswith(f"{name}("), "made by Python, not written"
+    if inspect.isclass(thing):
+        nameless = [member for member, value in public_members(thing) if not inspect.getdoc(value)]
+        assert nameless == []
+
+
+@pytest.mark.parametrize("name", testing.__all__)
+def test_the_test_kit_is_described(name: str) -> None:
+    thing = getattr(testing, name)
+    assert inspect.getdoc(thing)
     if inspect.isclass(thing):
         nameless = [member for member, value in public_members(thing) if not inspect.getdoc(value)]
         assert nameless == []

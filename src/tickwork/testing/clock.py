@@ -22,6 +22,7 @@ class SettableClock:
         self._url = database_url
 
     async def set(self, at: datetime) -> None:
+        """Set it. From the first time on it stands still."""
         connection = await asyncpg.connect(self._url)
         try:
             async with connection.transaction():
@@ -32,6 +33,7 @@ class SettableClock:
             await connection.close()
 
     async def advance(self, by: timedelta) -> None:
+        """Move it forward."""
         connection = await asyncpg.connect(self._url)
         try:
             await connection.execute("UPDATE tickwork.settable_clock SET at = at + $1", by)

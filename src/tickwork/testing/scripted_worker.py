@@ -37,6 +37,8 @@ _Message = TypeVar("_Message")
 
 
 class ScriptedWorker:
+    """A worker without code: it takes what a node hands out and reports what the test says."""
+
     def __init__(self, node: Node, tasks: Tasks, tenant_id: int | None = 1) -> None:
         """Without a tenant it is a built-in worker, which serves all of them."""
         self._node = node
@@ -94,6 +96,7 @@ class ScriptedWorker:
         await self._node.step("claim")  # the node learns which lanes there are
 
     async def come_back(self, holding: Sequence[Run], **hello: Any) -> "ScriptedWorker":
+        """Connect again on another connection, holding these."""
         await self.leave_silently()
         back = ScriptedWorker(self._node, self._tasks, self._tenant_id)
         claims = [Claim(run.tenant, run.at, run.job, run.attempt) for run in holding]
@@ -122,9 +125,11 @@ class ScriptedWorker:
         return [run for message in await self._take(Runs) for run in message.items]
 
     async def revokes(self) -> list[Revoke]:
+        """What it was told to stop, and not asked for before."""
         return await self._take(Revoke)
 
     async def beat(self, running: Sequence[tuple[Claim, int]] = ()) -> Renewed | Refused:
+        """Send a heartbeat, and the node's answer."""
         await self._connection.send(Beat(sent=monotonic(), credit=self._credit, running=list(running)))
         await self._turn_over()
         await self._node.step("renew")
@@ -132,15 +137,19 @@ class ScriptedWorker:
         return answers[0]
 
     async def complete(self, run: Run, result: bytes | None = None) -> None:
+        """Report that it completed, and wait until that is recorded."""
         await self.report(run, AttemptOutcome.COMPLETED, result=result)
 
     async def fail(self, run: Run, failure: Failure) -> None:
+        """Report that it failed, and wait until that is recorded."""
         await self.report(run, AttemptOutcome.FAILED, failure=failure)
 
     async def report(self, run: Run, kind: AttemptOutcome, **details: Any) -> None:
+        """Report any outcome, and wait until that is recorded."""
         await self._report([_outcome(run, kind, **details)])
 
     async def report_all(self, runs: Sequence[Run], result: bytes | None = None) -> None:
+        """Report that all of these completed, in one message."""
         await self._report([_outcome(run, AttemptOutcome.COMPLETED, result=result) for run in runs])
 
     async def _report(self, outcomes: list[Outcome]) -> None:
@@ -159,11 +168,13 @@ class ScriptedWorker:
             raise AssertionError("the node did not acknowledge the notes")
 
     async def send_notes(self, notes: list[Note]) -> None:
+        """Send log lines and progress, without waiting until they are kept."""
         self._sent += 1
         await self._connection.send(Notes(self._sent, notes))
         await self._turn_over()
 
     async def leave_silently(self) -> None:
+        """Close the connection without a word."""
         await self._connection.close()
         await self._attended
 

@@ -105,6 +105,7 @@ class Server:
         return self.served.node.key
 
     def start(self) -> None:
+        """Open the database and answer requests; entering the server does the same."""
         with ExitStack() as opening:
             self.thread = LoopThread()
             opening.callback(self.thread.close)
@@ -116,6 +117,7 @@ class Server:
             self._stack = opening.pop_all()
 
     def stop(self) -> None:
+        """Break off what runs, and let the App find what it found before."""
         self._stack.close()
 
 

@@ -26,6 +26,7 @@ class TemporaryPostgres:
         self.url = ""  # of the database that is copied: nobody may be connected to it
 
     async def start(self) -> None:
+        """Start PostgreSQL and prepare the database that is copied."""
         self.url = self._postgres.start()
         await self._hurry()
         await upgrade(self.url)
@@ -35,6 +36,7 @@ class TemporaryPostgres:
         await database.close()
 
     def stop(self) -> None:
+        """Stop PostgreSQL and delete all its databases."""
         self._postgres.stop()
         self._folder.cleanup()
 
@@ -45,6 +47,7 @@ class TemporaryPostgres:
         return self._url_of(name)
 
     async def drop_database(self, url: str) -> None:
+        """Delete a database, whoever is connected to it."""
         before, after = self.url.split(f"/{DATABASE}?")
         name = url.removeprefix(f"{before}/").removesuffix(f"?{after}")
         await self._administer(f"DROP DATABASE {name} WITH (FORCE)")
