@@ -99,7 +99,7 @@ async def bench(node: Node, tmp_path: Path) -> AsyncIterator[Bench]:
 async def test_it_is_reported_at_its_timeout_and_its_process_is_replaced_by_a_fresh_one(bench, task):
     ended = await bench.outcome(task, timeout=0.2)
     assert (ended.status, ended.error.type) == ("failed", "Timeout")
-    assert ended.error.message.endswith("its code was told to stop and goes on in the worker")
+    assert ended.error.message.endswith("its code was told to stop but still runs in the worker")
     await bench.until_replaced()
     assert bench.worker.exit_code is None
     assert (await bench.outcome("threads")).result == 1  # its own

@@ -195,7 +195,7 @@ async def test_a_thread_that_will_not_stop_is_reported_and_keeps_its_slot(short_
         await server.run(run_of("deaf", timeout=0.01), run_of("quick", job=2))
         outcome = await server.outcome()
         assert failure_of(outcome) == ("failed", "Timeout")
-        assert outcome.failure.message.endswith("its code was told to stop and goes on in the worker")
+        assert outcome.failure.message.endswith("its code was told to stop but still runs in the worker")
         assert bench.worker._held.credit() == 0
         assert bench.worker.needs_restart.is_set()
         threads.release.set()
@@ -225,7 +225,7 @@ async def test_a_thread_that_will_not_stop_when_revoked_is_reported_as_cancelled
         await server.send(Revoke([claim_of(run)], "stop it"))
         outcome = await server.outcome()
         assert outcome.kind == "cancelled"
-        assert outcome.reason == "stop it; its code was told to stop and goes on in the worker"
+        assert outcome.reason == "stop it; its code was told to stop but still runs in the worker"
         assert bench.worker._held.credit() == 4
         assert not bench.worker.needs_restart.is_set()  # one slot in five
         threads.release.set()

@@ -1,1 +1,1 @@
-"""Claim → outcome: run attempts on time and say what became of them. Never touches the database."""
+"""The worker: runs the attempts that servers hand over and reports their outcomes. Never touches the database."""

@@ -1,4 +1,4 @@
-"""One attempt in the worker's hands."""
+"""One attempt of a worker, from its arrival until its outcome is recorded."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -17,7 +17,7 @@ Key = tuple[int, Micros, int, int]  # tenant, at, job, attempt: as in every mess
 
 
 class Handler(NamedTuple):
-    """How the attempts of one task are run."""
+    """Runs the attempts of one task."""
 
     begin: "Callable[[Attempt], Coroutine[Any, Any, Any]]"
     conclude: Callable[[Any], Ending]  # what the coroutine returned -> how the attempt ended
@@ -43,13 +43,17 @@ class Attempt:
         self.run = run
         self.handler = handler
         self.log_outbox = log_outbox
-        self.started: Micros = 0  # 0: not begun
+        self.started: Micros = 0  # 0: not started
         self.slot: Slot | None = None  # the slot that waits for it
         self.context: Context | None = None
-        self.stopped_as: Ending | None = None  # how it ends, whatever its code still does
-        self.done = False  # its outcome is written down, or nobody wants it
-        self.reported_running = False  # the server knows that it runs
-        self.has_log = False  # the journal has a page for it
+        self.stopped_as: Ending | None = (
+            None  # set when it is stopped: its ending, whatever its code does then
+        )
+        self.done = (
+            False  # its outcome is queued for the server, or is no longer wanted; its code may still run
+        )
+        self.reported_running = False  # a beat has told the server that it runs
+        self.has_log = False  # log_outbox has a buffer for it
 
     @property
     def execution_id(self) -> str:
@@ -73,7 +77,7 @@ class Attempt:
             *self.key,
             ending.kind,
             self.started or finished,
-            max(self.started, finished),  # the database's clock may have been set back meanwhile
+            max(self.started, finished),  # the database's clock may have been set back
             ending.result,
             ending.failure,
             ending.snooze,

@@ -1,4 +1,4 @@
-"""How an attempt ends: what it returned or raised, as a value that can be sent to the server."""
+"""How an attempt ended: what its code returned or raised, as a value that can be sent to the server."""
 
 import traceback
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class AttemptFailed(Exception):
 
 
 class AttemptHeld(Exception):
-    """It was not begun: the circuit breaker of its destination is open."""
+    """The attempt did not start: the circuit breaker of its destination is open."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -30,7 +30,7 @@ class AttemptHeld(Exception):
 
 
 class AttemptPostponed(Exception):
-    """Not tried, for this reason; it uses up no attempt."""
+    """The attempt did not start, for this reason, and does not count."""
 
     def __init__(self, seconds: float, reason: Failure) -> None:
         super().__init__(reason.message)
@@ -51,12 +51,12 @@ class Ending(msgspec.Struct, array_like=True, frozen=True):
     reason: str | None = None
 
 
-_STILL_RUNS = "its code was told to stop and goes on in the worker"
+_STILL_RUNS = "its code was told to stop but still runs in the worker"
 _COMPLETED = Ending(AttemptOutcome.COMPLETED)
 
 
 def ending_of_value(value: Any) -> Ending:
-    """Completed with a Python value."""
+    """Completed with a value that is encoded as JSON."""
     if value is None:
         return _COMPLETED
     try:
@@ -122,7 +122,7 @@ def cancelled(reason: str) -> Ending:
 
 
 def still_running(ending: Ending) -> Ending:
-    """The same, of code that was told to stop and did not."""
+    """The same ending, saying that the code was told to stop and did not."""
     replace = msgspec.structs.replace
     if ending.failure:
         return replace(
@@ -132,7 +132,7 @@ def still_running(ending: Ending) -> Ending:
 
 
 def _kinds(error: BaseException) -> list[str]:
-    """The classes of the error, from its own on."""
+    """The class of the error and its base classes."""
     classes = (kind for kind in type(error).__mro__ if kind not in (BaseException, object))
     return [error_name(kind) for kind in islice(classes, _MAX_KINDS)]
 
@@ -145,7 +145,7 @@ def _message(error: BaseException) -> str:
 
 
 def _trace(error: BaseException) -> str:
-    """From the task's own code on, and the end of it if it is long, as that is where the cause is."""
+    """The traceback without our own frames; if it is long, its end, where the cause is."""
     trace = error.__traceback__
     while trace and trace.tb_next and trace.tb_frame.f_globals.get("__name__", "").startswith(__package__):
         trace = trace.tb_next

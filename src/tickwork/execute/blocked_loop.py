@@ -1,7 +1,7 @@
-"""Sees, from a thread of its own, that a task blocks the event loop, and says where.
+"""Detects from its own thread that a task blocks the event loop, and logs where.
 
-Such a task cannot be stopped, and while it goes on nothing renews the lease: whoever reads the log should learn which
-code it is, even if it never returns.
+Such a task cannot be stopped, and nothing renews the lease until it returns, so the log must name the code even if it
+never returns.
 """
 
 import asyncio
@@ -11,9 +11,9 @@ from threading import Event, Thread, get_ident
 
 import structlog
 
-_INTERVAL = 1.0  # seconds between looks
-_BLOCKED = 5  # looks without a sign of life; a frozen process makes no looks either
-_SHOWN = 3  # innermost calls
+_INTERVAL = 1.0  # seconds between heartbeats of the event loop, and between checks
+_BLOCKED = 5  # checks without a heartbeat; counting checks, not seconds, ignores time in which the process was frozen
+_SHOWN = 3  # innermost calls in the log line
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 

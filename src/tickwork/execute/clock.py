@@ -1,4 +1,4 @@
-"""The clock that measures, and the database's clock as seen from here."""
+"""The worker's monotonic clock, and an estimate of the database's clock."""
 
 import sys
 import time
@@ -9,10 +9,10 @@ from tickwork.model.worker_protocol import Micros
 
 Elapsed = Callable[[], float]
 
-_DRIFT = 100e-6  # how far two clocks may part, in seconds per second
+_DRIFT = 100e-6  # seconds per second that two clocks may drift apart
 
-# Seconds since some moment, never set back and not halted while the machine sleeps: a lease runs out in
-# that time too.
+# Seconds since an arbitrary moment. The clock is never set back, and where the platform allows it also counts the time
+# in which the machine sleeps, because a lease expires in that time too.
 elapsed: Elapsed
 if sys.platform == "linux":
     elapsed = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
@@ -23,11 +23,11 @@ else:
 
 
 class DatabaseClock:
-    """What the database's clock shows at least, so that nothing starts early.
+    """A lower bound of the database's time, so that nothing starts early.
 
-    An answer that carries the database's time T, received at r to a question sent at s, was made in between.
-    So the database is ahead of us by no less than T - r and no more than T - s. The largest of those lower
-    bounds is kept, aged by what clocks may drift; it is the nearer, the shorter the round trip was.
+    A request sent at s whose answer, received at r, carries the database's time T shows that the database is ahead of
+    us by at least T - r and at most T - s. The clock keeps the largest lower bound, reduced by the possible drift since
+    then. A shorter round trip gives a closer bound.
     """
 
     def __init__(self, measure: Elapsed = elapsed) -> None:

@@ -1,4 +1,4 @@
-"""Attempts whose time has not come yet, under one timer."""
+"""Starts attempts when they are due. One timer serves all of them."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,8 +8,8 @@ from tickwork.execute.attempt import Attempt
 from tickwork.execute.clock import DatabaseClock
 from tickwork.model.worker_protocol import Micros
 
-_MIN_DELAY = 0.001  # seconds: what is due one shortly after the other is started together
-_AttemptsAt = dict[Micros, list[Attempt]]  # in the order they came: many are due at the same instant
+_MIN_DELAY = 0.001  # seconds: attempts that are due within this time start together
+_AttemptsAt = dict[Micros, list[Attempt]]  # in order of arrival: many are due at the same instant
 
 
 class DueTimer:
@@ -29,8 +29,8 @@ class DueTimer:
             heappush(self._times, at)
 
     def start_due(self) -> None:
-        """Start all whose time has come and wait for the next. A timer may ring a little early, so the clock
-        is asked each time."""
+        """Start the attempts that are due and set the timer for the next. A timer may fire slightly early, so this
+        compares with the clock."""
         now = self._clock.now()
         due: list[Attempt] = []
         while self._times and self._times[0] <= now:

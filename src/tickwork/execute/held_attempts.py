@@ -1,4 +1,4 @@
-"""What is in the worker's hands: waiting for its time or a slot, running, or ended but not yet recorded."""
+"""All attempts that a worker has: not due yet, ready, running, or ended but not yet recorded by a server."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -13,7 +13,7 @@ from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Claim, Micros, Notes, Outcomes, Run
 
-_LONG_RUNNING = 1_000_000  # microseconds: an attempt that runs for longer is shown as running
+_LONG_RUNNING = 1_000_000  # microseconds: the server is told of attempts that run for longer
 
 _RETURNED = Ending(AttemptOutcome.RETURNED)
 _LOST = Ending(AttemptOutcome.LOST)
@@ -59,7 +59,7 @@ class HeldAttempts:
 
     @property
     def next_start(self) -> Micros | None:
-        """When the first of those begins whose time has not come."""
+        """The earliest start of the attempts that are not due yet."""
         now = self._clock.now()
         return min((run.not_before for run in self._runs() if run.not_before > now), default=None)
 
@@ -67,7 +67,7 @@ class HeldAttempts:
         return (attempt.run for attempt in self._attempts.values())
 
     def credit(self) -> int:
-        """How many attempts it makes sense to hold."""
+        """How many attempts the worker should have at once."""
         return self._slots.usable + self._throughput.extra_credit()
 
     def claims(self) -> list[Claim]:
@@ -79,7 +79,7 @@ class HeldAttempts:
         for run in runs:
             key = (run.tenant, run.at, run.job, run.attempt)
             if key in self._attempts:
-                continue  # told twice, by two servers
+                continue  # two servers sent it
             handler = self._handlers.get(run.task, _UNKNOWN)
             attempt = self._attempts[key] = Attempt(key, run, handler, self._logs)
             if run.not_before > now:
@@ -102,7 +102,7 @@ class HeldAttempts:
             self._attempts.pop(key_of(outcome), None)
 
     def forget(self, claims: Iterable[Claim]) -> None:
-        """Stop these and say nothing of them."""
+        """Stop these and send no outcome: they belong to other workers now."""
         forgotten = self._find(claims)
         for attempt in forgotten:
             self._abandon(attempt)
@@ -111,7 +111,7 @@ class HeldAttempts:
             self._logs.forget(forgotten)
 
     def stop_running(self) -> int:
-        """Stop what runs, because others may do it soon; how many were told to."""
+        """Stop the running attempts, because other workers may start them soon. Returns how many."""
         running = [attempt for attempt in self._slots.running if not attempt.stopped_as]
         for attempt in running:
             self._slots.stop(attempt, _LOST)
@@ -127,7 +127,7 @@ class HeldAttempts:
         self._logs.clear()
 
     def return_unstarted(self) -> None:
-        """Hand back what was not begun."""
+        """Return the attempts that have not started."""
         self._due_timer.clear()
         self._slots.clear()
         for attempt in self._attempts.values():
@@ -135,7 +135,7 @@ class HeldAttempts:
                 self._finish(attempt, _RETURNED)
 
     def return_surplus(self) -> None:
-        """What waits here for long is better off with others: the pace told the servers too much."""
+        """Return attempts that would wait here for long: the measured throughput was too optimistic."""
         surplus = self._slots.surplus()
         for attempt in surplus:
             self._finish(attempt, _RETURNED)
@@ -143,7 +143,7 @@ class HeldAttempts:
             self._throughput.reset()
 
     def next_messages(self) -> list[Notes | Outcomes]:
-        """What attempts said comes before how they ended."""
+        """Log lines come first, so that they are stored before the outcome of their attempt."""
         messages: list[Notes | Outcomes] = [*self._logs.next_messages()]
         if outcomes := self._outcomes.next_batch():
             self._throughput.count(len(outcomes.items))
@@ -158,14 +158,14 @@ class HeldAttempts:
         self._logs.acknowledge(number)
 
     def resend(self) -> None:
-        """To a server that may not have heard it: what attempts said, which ended, and which are running."""
+        """Send everything again that no server has acknowledged: log lines, outcomes, and which attempts run."""
         self._logs.resend()
         self._outcomes.resend(only=self._attempts)
         for attempt in self._slots.running:
             attempt.reported_running = False
 
     def newly_long_running(self) -> list[tuple[Claim, Micros]]:
-        """Those that the server has not yet been told of."""
+        """Long-running attempts that the server does not know of yet, with their start times."""
         started_before = self._clock.now() - _LONG_RUNNING
         found = [
             attempt

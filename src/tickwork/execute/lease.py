@@ -1,4 +1,4 @@
-"""The worker's right to what it holds, which ends by itself."""
+"""The worker's right to run its attempts, which expires unless a server renews it."""
 
 from math import inf
 
@@ -6,12 +6,12 @@ from tickwork.model.worker import MARGIN
 
 
 class LeaseLost(Exception):
-    """Nothing held is ours any more: drop it all and start anew as another worker."""
+    """The worker must drop all its attempts and register as a new worker."""
 
 
 class Lease:
-    """Counts from when the worker sent what the server answered, and ends a margin early: by the time that
-    anybody else may start the same work, ours has stopped."""
+    """Counts from when the worker sent the request that the server answered, and ends a margin early, so that its
+    attempts have stopped before another worker may start them."""
 
     def __init__(self) -> None:
         self.token: str | None = None

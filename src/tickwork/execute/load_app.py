@@ -1,4 +1,4 @@
-"""The user's code, found by its path "module:app"."""
+"""Imports the user's App by its path, "module:app"."""
 
 import sys
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class Application(Protocol):
 
 
 def load_app(path: str) -> Application:
-    """Import it from the current folder or wherever Python finds it. What its code raises is not hidden."""
+    """Import it from the current folder or from sys.path. Errors of the user's own code pass through."""
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
         raise Invalid.field(
@@ -36,7 +36,7 @@ def _import(name: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise  # the module is there; something that it imports is not
+            raise  # the module exists, but something that it imports does not
         hint = f"start in the folder that holds {name.partition('.')[0]}.py"
         raise Invalid.field("app", f"there is no module {name!r} in {here}", hint) from None
 

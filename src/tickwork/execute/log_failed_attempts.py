@@ -1,4 +1,4 @@
-"""A line in the worker's log for each attempt whose code failed, with the traceback."""
+"""Logs attempts that failed, with the traceback, in the worker's own log."""
 
 import structlog
 

@@ -1,6 +1,8 @@
-"""Attempts that are ready, in the order in which they get slots: the more urgent first, those of the same urgency by
-turns of their flows, so that what one of them was handed in plenty does not hold up the others. A flow that comes new
-beside others goes ahead of them with its first few."""
+"""The attempts that wait for a slot, in the order in which they get one: by priority, then round robin over flows.
+
+Round robin keeps a flow with many attempts from delaying the others. A flow that joins while others wait starts with
+a burst: its first attempts go before theirs.
+"""
 
 from collections import OrderedDict, deque
 from collections.abc import Sequence
@@ -10,15 +12,13 @@ from tickwork.execute.attempt import Attempt
 from tickwork.model.job import PRIORITIES
 
 _LOWEST = len(PRIORITIES) - 1
-_FIRST_BURST = 100  # of a flow that comes new
+_FIRST_BURST = 100  # attempts of a new flow that start before round robin applies to it
 
 
 class ReadyQueue:
     def __init__(self) -> None:
         self._levels: tuple[OrderedDict[int, deque[Attempt]], ...] = tuple(OrderedDict() for _ in PRIORITIES)
-        self._burst_left: dict[
-            int, int
-        ] = {}  # how many more each flow that came new may begin before turns are taken
+        self._burst_left: dict[int, int] = {}  # by flow
         self._length = 0
 
     def __len__(self) -> int:
@@ -34,7 +34,7 @@ class ReadyQueue:
         self._length += len(attempts)
 
     def popleft(self) -> Attempt:
-        """Whose turn it is."""
+        """Remove the attempt that starts next."""
         level = next(filter(None, self._levels))
         flow = next(iter(level))
         waiting = level[flow]
@@ -47,7 +47,7 @@ class ReadyQueue:
         return attempt
 
     def pop(self) -> Attempt:
-        """One that would have to wait for long: the last of the flow whose turn is the furthest away."""
+        """Remove an attempt that would wait for long: the last one of the flow that is served last."""
         level = next(filter(None, reversed(self._levels)))
         flow = next(reversed(level))
         attempt = level[flow].pop()
@@ -63,7 +63,7 @@ class ReadyQueue:
         self._length = 0
 
     def _add_flow(self, level: OrderedDict[int, deque[Attempt]], flow: int) -> deque[Attempt]:
-        """Behind those that came new before it, ahead of all others."""
+        """Insert a new flow behind those that are still in their burst and ahead of all others."""
         bursting = [other for other in level if other in self._burst_left]
         waiting: deque[Attempt] = deque()
         level[flow] = waiting

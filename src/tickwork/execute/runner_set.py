@@ -1,4 +1,4 @@
-"""How each task is run, and what the runners share: threads and child processes."""
+"""The handler of each task, and the threads and child processes that the handlers share."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from tickwork.execute.runners.process_runner import ProcessRunner
 from tickwork.execute.runners.thread_runner import ThreadRunner
 from tickwork.model.task import Runner, TaskDefinition
 
-_HERE = (Runner.COROUTINE, Runner.THREAD)  # in this process
+_HERE = (Runner.COROUTINE, Runner.THREAD)  # these run the user's code in this process
 
 
 class RunnerSet:

@@ -18,10 +18,10 @@ from tickwork.execute.ready_queue import ReadyQueue
 from tickwork.execute.runners.coroutine_runner import remaining_steps
 
 _CREDIT_AHEAD = (
-    0.25  # seconds: as long as servers hand over ahead of time, and soon enough for what comes after
+    0.25  # seconds of work to accept beyond the free slots; servers hand over as far ahead of time
 )
-_SAMPLE = 0.1  # seconds: a shorter measurement says little
-_HALF_LIFE = 10.0  # seconds: work comes in bursts, and what was possible in the last one is so in the next
+_SAMPLE = 0.1  # seconds: a shorter sample is too noisy
+_HALF_LIFE = 10.0  # seconds: long enough to remember the rate of one burst until the next
 
 
 class Throughput:
@@ -35,7 +35,7 @@ class Throughput:
         self._done += done
 
     def extra_credit(self) -> int:
-        """How many more than it has slots for the worker will start soon, by its best rate of late."""
+        """How many attempts beyond the free slots the worker will start soon, by its best recent rate."""
         passed = self._elapsed() - self._since
         if passed >= _SAMPLE:
             faded = self._rate * 0.5 ** (passed / _HALF_LIFE)
@@ -45,17 +45,19 @@ class Throughput:
         return int(self._rate * _CREDIT_AHEAD)
 
     def reset(self) -> None:
-        """It was too optimistic: what comes now takes longer."""
+        """Forget the rate: it was too high for the attempts that run now."""
         self._rate = 0.0
         self._done = 0
         self._since = self._elapsed()
 
 
-_YIELD_AFTER = 0.005  # seconds a slot may run attempts that never wait before it lets others have the loop
-_WAKE_BATCH = 64  # slots to wake together
-_GRACE = 2.0  # seconds for code that was told to stop; after that its end is no longer waited for
-_STUCK_SHARE = 4  # one slot in so many held by code that will not stop: the worker is worn out
-_STUCK_TOO_LONG = 300.0  # seconds; likewise when any goes on for longer
+_YIELD_AFTER = (
+    0.005  # seconds that a slot may run attempts that never wait before it yields to the event loop
+)
+_WAKE_BATCH = 64  # slots to wake at once
+_GRACE = 2.0  # seconds for code to stop after it was told to
+_STUCK_SHARE = 4  # the worker needs a restart when code that does not stop takes one slot in this many
+_STUCK_TOO_LONG = 300.0  # seconds; also when any such code runs for longer
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
@@ -77,7 +79,7 @@ class Slots:
         lease_expired: Callable[[], None],
         needs_restart: Callable[[], None],
     ) -> None:
-        self.running: dict[Attempt, None] = {}  # oldest first; only those that have had to wait
+        self.running: dict[Attempt, None] = {}  # oldest first; attempts that never wait are not listed
         self._count = count
         self._clock = clock
         self._lease = lease
@@ -87,11 +89,11 @@ class Slots:
         self._ready = ReadyQueue()
         self._tasks: set[Slot] = set()
         self._idle_slots: dict[asyncio.Future[None], None] = {}
-        self._starting = 0  # slots that were called and have not begun yet
+        self._starting = 0  # slots that were woken or created and do not run yet
         self._stopping: set[Attempt] = set()
-        self._stuck: set[Attempt] = set()  # of these: told to stop, and went on
-        self._added_since_beat = 0  # since the last beat
-        self._ready_at_beat = 0  # at the last beat
+        self._stuck: set[Attempt] = set()  # the part of _stopping that did not stop within the grace period
+        self._added_since_beat = 0
+        self._ready_at_beat = 0
         self._closed = False
 
     @property
@@ -104,8 +106,8 @@ class Slots:
         self.wake()
 
     def surplus(self) -> list[Attempt]:
-        """Asked at every beat. Once some have stood in line since the last one: all those, from the end of the line,
-        that by the pace since then would have to stand there for longer still."""
+        """Remove and return the ready attempts that would wait for longer than until the next beat, judged by how many
+        started since the last one. Called at every beat; empty unless some have waited since then."""
         suspended = self._ready_at_beat + self._added_since_beat - len(self._ready)
         too_many = len(self._ready) - suspended - self.usable if suspended < self._ready_at_beat else 0
         taken = [self._ready.pop() for _ in range(too_many)]
@@ -113,16 +115,16 @@ class Slots:
         return taken
 
     def wake(self, at_once: int = 1) -> None:
-        """See to it that slots are on their way to what is ready."""
+        """Wake idle slots, or create slots, for the attempts that are ready."""
         for _ in range(min(at_once, len(self._ready)) - self._starting):
             if not self._wake_one() and not self._create_one():
                 return
             self._starting += 1
 
     def stop(self, attempt: Attempt, ending: Ending) -> None:
-        """End a running attempt in this way, whatever its code still does."""
+        """Cancel a running attempt. It ends with this ending, whatever its code does then."""
         if attempt.slot is None or attempt not in self.running or attempt.stopped_as is not None:
-            return  # once it has ended, its slot runs something else
+            return  # it has ended: its slot may run another attempt
         attempt.stopped_as = ending
         if attempt.context:
             attempt.context.cancel()
@@ -131,7 +133,7 @@ class Slots:
         asyncio.get_running_loop().call_later(_GRACE, self._give_up_waiting, attempt)
 
     def clear(self) -> None:
-        """Start none of those that are ready."""
+        """Forget the attempts that are ready."""
         self._ready.clear()
 
     async def close(self) -> None:
@@ -163,7 +165,7 @@ class Slots:
         return True
 
     def _replace(self, slot: Slot) -> None:
-        """A task may keep the slot it ran in and cancel it at any time."""
+        """A user's task can cancel the asyncio task of its slot at any time, so a lost slot is replaced."""
         self._tasks.discard(slot)
         if not self._closed:
             self.wake()
@@ -193,7 +195,7 @@ class Slots:
                 self._starting -= 1
 
     async def _run_ready(self, slot: Slot) -> None:
-        """Run what is ready, up to an attempt that has to wait or until others must have the loop."""
+        """Run ready attempts until one of them has to wait, or until it is time to yield to the event loop."""
         now = self._clock.elapsed()
         yield_at = now + _YIELD_AFTER
         suspended = None
@@ -210,7 +212,7 @@ class Slots:
             await asyncio.sleep(0)
 
     def _begin(self, attempt: Attempt, now: float) -> _Suspended | None:
-        """Run the attempt up to where it has to wait; many never do."""
+        """Run the attempt up to its first wait. Many attempts end without one."""
         # The clock may have been corrected since the attempt was found to be due.
         attempt.started = max(self._clock.at(now), attempt.run.not_before)
         try:
@@ -233,7 +235,7 @@ class Slots:
         try:
             ending = attempt.handler.conclude(await remaining_steps(*suspended))
         except GeneratorExit:
-            raise  # the loop is gone, and this slot with it
+            raise  # the event loop is closed
         except BaseException as error:  # noqa: BLE001 (as above)
             ending = ending_of_error(error)
         finally:
@@ -251,7 +253,7 @@ class Slots:
             return
         self._finish(attempt, still_running(attempt.stopped_as))
         _log.warning(
-            "a task was told to stop and goes on; its slot stays taken until it ends",
+            "a task was told to stop but still runs; its slot stays taken until it ends",
             task=attempt.run.task,
             execution=attempt.execution_id,
         )
@@ -266,7 +268,7 @@ class Slots:
 
 
 async def _absorb_cancellation(slot: Slot) -> None:
-    """A cancellation that was meant for one attempt must not hit the next."""
+    """Keep a cancellation that was meant for one attempt from reaching the next."""
     while slot.uncancel():
         pass
     with suppress(asyncio.CancelledError):

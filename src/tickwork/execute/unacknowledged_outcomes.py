@@ -1,4 +1,4 @@
-"""Outcomes on their way to the server: kept until it says that they are recorded."""
+"""Outcomes to send, kept until a server acknowledges that they are recorded."""
 
 from collections.abc import Callable, Container
 from itertools import chain
@@ -14,7 +14,7 @@ class UnacknowledgedOutcomes:
     def __init__(self, outcome_ready: Callable[[], None]) -> None:
         self._outcome_ready = outcome_ready
         self._waiting: list[Outcome] = []
-        self._size = 0  # bytes of results and errors that wait
+        self._size = 0  # bytes of results and errors in _waiting
         self._sent: dict[int, list[Outcome]] = {}
         self._number = 0
 
@@ -40,7 +40,7 @@ class UnacknowledgedOutcomes:
         return self._sent.pop(number, [])
 
     def resend(self, *, only: Container[Key]) -> None:
-        """Send again what no server has acknowledged."""
+        """Queue again what no server has acknowledged, except for attempts that are no longer ours."""
         unacknowledged = chain(*self._sent.values(), self._waiting)
         self._waiting = [outcome for outcome in unacknowledged if key_of(outcome) in only]
         self._size = sum(map(_size, self._waiting))
@@ -58,7 +58,7 @@ def key_of(outcome: Outcome) -> Key:
 
 
 def _how_many_fit(outcomes: list[Outcome]) -> int:
-    """As many as a message may carry, and at least one."""
+    """As many as fit in a message, and at least one."""
     size = 0
     for count, outcome in enumerate(outcomes):
         size += _size(outcome)
@@ -68,7 +68,7 @@ def _how_many_fit(outcomes: list[Outcome]) -> int:
 
 
 def _size(outcome: Outcome) -> int:
-    """Of what can be large in it."""
+    """The bytes of its result and error, the only parts that can be large."""
     failure = outcome.failure
     error_size = len(failure.message) + len(failure.traceback or "") if failure else 0
     return len(outcome.result or b"") + error_size

@@ -1,8 +1,8 @@
-"""A worker: takes attempts from a server, runs them on time and reports what became of them.
+"""A worker receives attempts from a server, runs them on time and reports their outcomes.
 
-It talks to one server at a time. When that is lost, it goes on with what it holds and turns to the next.
-When its lease runs out, it stops what runs; what had ended by then it still reports. When a server refuses
-to renew the lease, it drops everything and starts anew as another worker.
+It is connected to one server at a time. When it loses the connection, it keeps running its attempts and connects to
+the next server. When its lease expires, it stops the running attempts but still reports those that had ended. When a
+server refuses to renew the lease, the worker drops all attempts and registers as a new worker.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ from tickwork.model.worker_protocol import (
 
 
 class Connection(Protocol):
-    """Messages both ways, in order. OSError means that it is lost."""
+    """Sends and receives messages in order. Raises OSError when the connection is lost."""
 
     async def send(self, message: FromWorker, /) -> None: ...
 
@@ -51,7 +51,7 @@ class Connection(Protocol):
 
 
 class Link(Protocol):
-    """Opens connections; each call may lead to another server."""
+    """Opens connections. Each call may connect to a different server."""
 
     async def connect(self) -> Connection: ...
 
@@ -59,13 +59,13 @@ class Link(Protocol):
 SLOTS_DEFAULT = 100
 
 _BEAT = BEAT.total_seconds()
-_SILENCE_LIMIT = 2 * _BEAT + 1  # seconds without a word, after which a server counts as lost
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between tries to connect
-_REPORT_INTERVAL = 0.002  # seconds in which outcomes gather
+_SILENCE_LIMIT = 2 * _BEAT + 1  # seconds without a message after which the connection counts as lost
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between attempts to connect
+_REPORT_INTERVAL = 0.002  # seconds: outcomes that end in this time share a message
 _LONG_RUNNING_INTERVAL = 1.0  # seconds
 _LATE_BEAT = 1.0  # seconds
 _NO_CONNECTION = "no connection to a server; trying again"
-_CONNECTION_LOG_PERIOD = 60.0  # seconds, about the same
+_CONNECTION_LOG_PERIOD = 60.0  # seconds: log the same connection error once in this time
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
@@ -86,9 +86,8 @@ class Worker:
         log_failures: bool = True,
         measure: Elapsed = elapsed,
     ) -> None:
-        """Without `queues` it serves all of them; `weights` are how much of its room each gets beside the others, 1
-        unless said. `app` tells child processes where to import the tasks from:
-        "module:app"."""
+        """`queues`: the queues to serve; all if empty. `weights`: each queue's share of the slots relative to the
+        others, 1 by default. `app`: where child processes import the tasks from, as "module:app"."""
         tasks = list(tasks)
         self._link = link
         self._name = name or f"{socket.gethostname()}-{os.getpid()}"
@@ -103,9 +102,9 @@ class Worker:
         self._clock = DatabaseClock(measure)
         self._lease = Lease()
         self._runners = RunnerSet(tasks, app)
-        self.needs_restart = asyncio.Event()  # too much that will not stop: only a new process helps
-        self._check_now = asyncio.Event()  # the guard should look at once
-        self._report_due = asyncio.Event()  # there is something to report
+        self.needs_restart = asyncio.Event()  # too many tasks do not stop: only a new process helps
+        self._check_now = asyncio.Event()  # wakes _watch_connection
+        self._report_due = asyncio.Event()  # wakes _send_reports
         self._failures = FailedAttemptLog()
         self._connection_log_limit = LogRateLimit(
             _log.warning, _NO_CONNECTION, per_kind=1, period=_CONNECTION_LOG_PERIOD
@@ -125,12 +124,12 @@ class Worker:
         self._connect_tries = 0
         self._welcomed = False
         self._draining = False
-        self._drain_sent = False  # on this connection
-        self._server_drained = False  # likewise: nothing more will come
+        self._drain_sent = False  # the server on this connection knows that we drain
+        self._server_drained = False  # the server on this connection sends no more attempts
         self._stopped = False
 
     async def run(self) -> None:
-        """Work until drained or stopped."""
+        """Run attempts until the worker is drained or stopped."""
         self._runners.open()
         _log.info("worker started", name=self._name, slots=self._slots, tasks=len(self._offers))
         try:
@@ -143,7 +142,7 @@ class Worker:
             _log.info("worker stopped", name=self._name)
 
     def drain(self) -> None:
-        """Take nothing new and hand back what was not begun; `run` ends once the rest is recorded."""
+        """Accept no new attempts and return those that have not started. `run` ends when the rest is recorded."""
         if not self._draining:
             _log.info(
                 "worker drains: takes nothing new and finishes what it runs", running=self._held.running
@@ -154,11 +153,11 @@ class Worker:
         self._check_now.set()
 
     def abort_running(self) -> None:
-        """Stop what still runs and report it as lost, so that others do it at once."""
+        """Stop the running attempts and report them as lost, so that other workers can retry them at once."""
         self._held.stop_running()
 
     def stop_now(self) -> None:
-        """Break off everything; the server finds out by the lease."""
+        """Stop everything without a report. The server notices when the lease expires."""
         if not self._finished:
             _log.warning("worker breaks off what it runs", running=self._held.running)
         self._stopped = True
@@ -166,17 +165,17 @@ class Worker:
 
     @property
     def is_connected(self) -> bool:
-        """A server knows it and its tasks."""
+        """A server has accepted this worker and its tasks."""
         return self._welcomed
 
     @property
     def is_busy(self) -> bool:
-        """It holds something whose time has come and whose end is not recorded yet."""
+        """The worker has attempts that are due and whose outcomes are not recorded yet."""
         return self._held.has_due
 
     @property
     def next_start(self) -> Micros | None:
-        """When the first of what it holds begins, of that whose time has not come."""
+        """The earliest start of the attempts that are not due yet."""
         return self._held.next_start
 
     @property
@@ -185,17 +184,17 @@ class Worker:
 
     @property
     def _may_leave(self) -> bool:
-        """Finished, and the server that it talks to sends nothing more."""
+        """The worker is finished, and the connected server sends no more attempts."""
         return self._finished and (self._stopped or self._server_drained or not self._welcomed)
 
-    # One connection, from the first try to its end
+    # One connection, from connecting to its end
 
     async def _run_connection(self) -> None:
         self._last_received = self._clock.elapsed()
         try:
             await _until_one_ends(self._watch_connection(), self._connect_and_serve())
         except LeaseLost:
-            self._held.forget_all()  # again: something may have come before the connection was closed
+            self._held.forget_all()  # again: attempts may have arrived before the connection was closed
         except OSError as error:
             self._log_lost_connection(str(error) or type(error).__name__)
         if not self._finished:
@@ -206,7 +205,7 @@ class Worker:
             _log.warning(_NO_CONNECTION, error=error, holding=len(self._held))
 
     async def _watch_connection(self) -> None:
-        """Ends when the worker is finished, and else only with an error."""
+        """Return when the worker is finished. Raise when the server is silent for too long."""
         while not self._may_leave:
             self._check_lease()
             silent = self._clock.elapsed() - self._last_received
@@ -276,7 +275,7 @@ class Worker:
         await self._wait_for_check(self._seconds_until_lease_ends(uniform(longest / 2, longest)))  # noqa: S311 (spread)
         self._check_lease()
 
-    # What it does while it is connected
+    # Duties while connected
 
     async def _receive_messages(self, connection: Connection) -> None:
         while True:
@@ -329,7 +328,7 @@ class Worker:
             await self._send_beat(connection, self._held.newly_long_running())
 
     async def _send_long_running(self, connection: Connection) -> None:
-        """Between beats, so that it is known soon since when they run, also if this worker or they are stopped."""
+        """Report them between beats, so that the server knows their start times even if the worker dies soon after."""
         while True:
             await asyncio.sleep(_LONG_RUNNING_INTERVAL)
             if running := self._held.newly_long_running():
@@ -357,28 +356,28 @@ class Worker:
                 await connection.send(message)
 
     async def _poll_logs(self) -> None:
-        """Tasks speak from threads too, which cannot set the event, and there is no hurry."""
+        """Poll, because tasks also log from threads, which cannot set an asyncio event."""
         while True:
             await asyncio.sleep(COLLECT_INTERVAL)
             if self._held.has_logs:
                 self._report_due.set()
 
-    # What time and room are left
+    # Credit and lease
 
     def _credit(self) -> int:
         return 0 if self._draining else self._held.credit()
 
     def _check_lease(self) -> None:
-        """Past its lease it runs nothing, because others may. Whether they do is for a server to say: it comes back
-        with all that it holds, and either goes on or is refused."""
+        """Stop the running attempts when the lease has expired, because other workers may start them now. The worker
+        keeps its attempts: the next server that it connects to decides whether they are still its own."""
         if self._lease.ran_out(self._clock.elapsed()):
             stopped = self._held.stop_running()
             if stopped:
                 _log.warning("the lease was not renewed in time; stopped what ran", attempts=stopped)
 
     def _lose_lease(self, reason: str) -> NoReturn:
-        """Stop all work first: everything else can wait."""
-        _log.warning("the lease is lost; starting anew", reason=reason, dropped=len(self._held))
+        """Drop all attempts at once: other workers may already run them."""
+        _log.warning("the lease is lost; registering as a new worker", reason=reason, dropped=len(self._held))
         self._lease.drop()
         self._held.forget_all()
         raise LeaseLost(reason)

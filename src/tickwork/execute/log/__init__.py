@@ -1,1 +1,1 @@
-"""What attempts print and log, on its way to the server."""
+"""Captures what attempts print and log, and sends it to the server."""

@@ -1,7 +1,7 @@
-"""What one attempt has said and the server has not been told yet.
+"""The log lines and progress of one attempt that are not sent yet.
 
-Bounded: when more is said than can be told, the oldest is left out, and a line says how much. Lines keep their
-numbers, so the gap can be seen. The mark has the number of the last line that it stands for.
+The buffer is bounded: when a task logs faster than lines may be sent, the oldest are dropped, and a notice in their
+place says how many. Lines keep their numbers, so the gap is visible; the notice has the number of the last dropped one.
 """
 
 from collections import deque
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from tickwork.model.worker_protocol import LogLine, Micros
 
-MAX_UNSENT = 64 * 1024  # bytes of lines that may wait
-RATE = 256 * 1024  # bytes of lines told in a second, while the attempt runs
-LINE_COST = 64  # bytes: of a line beside its text
+MAX_UNSENT = 64 * 1024  # bytes of lines in the buffer
+RATE = 256 * 1024  # bytes of lines sent per second while the attempt runs
+LINE_COST = 64  # bytes that a line counts for besides its text
 PROGRESS_INTERVAL = 0.5  # seconds
 LONGEST_LINE = 8 * 1024  # characters
 LONGEST_MESSAGE = 500  # characters
@@ -22,19 +22,17 @@ Progress = tuple[float, str | None]  # fraction, message
 
 
 class LogBatch(NamedTuple):
-    """Torn off a notebook."""
-
     first: int
     lines: list[LogLine]
     progress: Progress | None
     size: int
-    left_out: int = 0  # if any were, the first line says so
+    left_out: int = 0  # lines that were dropped; if any, lines[0] is the notice about them
 
 
 class _Entry(NamedTuple):
     line: LogLine
     size: int
-    represents: int  # lines
+    represents: int  # 1, or for a notice the number of lines that were dropped
 
 
 class LogBuffer:
@@ -58,7 +56,7 @@ class LogBuffer:
         self.add(LogLine(at, level, _storable(_cut_middle(text))))
 
     def print(self, at: Micros, stream: str, text: str) -> None:
-        """Text as it is printed, in pieces: what is not yet a whole line waits for its end."""
+        """Add printed text, which comes in pieces. An incomplete line waits for its end."""
         partial = self._partial.get(stream) or self._partial.setdefault(stream, _PartialLine())
         *ends, rest = text.split("\n")
         for end in ends:
@@ -68,8 +66,8 @@ class LogBuffer:
             partial.extend(rest)
 
     def add_batch(self, batch: LogBatch, clock_offset: Micros) -> None:
-        """From another notebook, by a clock that is behind. By how much is only as exact as pages are quick, so time
-        is kept from going back."""
+        """Add the batch of a child process, whose clock is behind ours by `clock_offset`. The offset varies with how
+        long batches take to arrive, so times are kept from going back."""
         represents = batch.left_out or 1
         for line in batch.lines:
             self._last_copied_at = max(self._last_copied_at, line.at + clock_offset)
@@ -92,7 +90,7 @@ class LogBuffer:
         self._progress = float(fraction), None if message is None else _shorten(_storable(str(message)))
 
     def take_batch(self, now: float) -> LogBatch | None:
-        """What may be told now, while the attempt runs."""
+        """What may be sent now, while the attempt runs."""
         self._refill_allowance(now)
         return self._make_batch(self._allowance, self._due_progress(now))
 
@@ -136,7 +134,7 @@ class LogBuffer:
 
 
 class _PartialLine:
-    """A line that is being printed. Of a very long one the beginning and the end are kept."""
+    """A line that is not complete yet. A very long one keeps only its beginning and its end."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -156,14 +154,14 @@ class _PartialLine:
         return line
 
     def _drop_overwritten(self) -> None:
-        """To the line's beginning: a bar that grows counts as it was left."""
+        """Drop what a carriage return overwrites, so that a progress bar is logged in its last state only."""
         start = self._text.rstrip("\r").rfind("\r") + 1
         if start:
             self._text, self._left_out = self._text[start:], 0
 
 
 def _cut_middle(text: str, left_out: int = 0) -> str:
-    """Its middle is the least of it: an error begins with what happened and ends with where."""
+    """Drop the middle of a long text: an error says at the beginning what happened and at the end where."""
     left_out += max(len(text) - LONGEST_LINE, 0)
     return f"{text[:_HALF]} … {left_out:,} characters left out … {text[-_HALF:]}" if left_out else text
 
@@ -178,7 +176,7 @@ def _gap_notice(left_out: int) -> str:
 
 
 def _storable(text: str) -> str:
-    """Without NUL and halves of characters, which cannot be sent or stored."""
+    """Escape NUL and lone surrogates, which cannot be sent or stored."""
     if text.isprintable():
         return text
     return text.replace("\0", "\\x00").encode(errors="backslashreplace").decode()

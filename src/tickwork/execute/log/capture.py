@@ -1,4 +1,4 @@
-"""What tasks print and log by Python's own means, heard on its way to where it goes."""
+"""Copies what tasks print, and log with the standard library, into the logs of their attempts."""
 
 import logging
 import sys
@@ -9,23 +9,23 @@ from typing import Any, Protocol, TextIO
 from tickwork.model.attempt_log import text_of
 from tickwork.model.task_context import Listener
 
-OWN_LOGS = "tickwork"  # ours are about tasks, not by them; and ctx.log is heard before it gets here
+OWN_LOGS = "tickwork"  # our own log lines are not a task's, and those of ctx.log reach the sink directly
 
 
 class LogSink(Listener, Protocol):
-    """An attempt that is being run."""
+    """Receives the log of the attempt that runs."""
 
     def print(self, stream: str, text: str) -> None: ...
 
 
 FindSink = Callable[[], LogSink | None]
 
-# Inherited by all that a task starts, except by threads of its own making.
-current_log_sink: ContextVar[LogSink | None] = ContextVar("tickwork_speaking", default=None)
+# The sink of the running attempt. asyncio tasks that a task starts inherit it; threads that it starts do not.
+current_log_sink: ContextVar[LogSink | None] = ContextVar("tickwork_log_sink", default=None)
 
 
 class Capture:
-    """Stands in for stdout and stderr and listens to the root logger, while it is open."""
+    """While open, wraps stdout and stderr and adds a handler to the root logger."""
 
     def __init__(self, find_sink: FindSink = current_log_sink.get) -> None:
         self._find_sink = find_sink
@@ -34,7 +34,7 @@ class Capture:
 
     def open(self) -> None:
         if isinstance(sys.stdout, _CapturedStream):
-            return  # another worker of this process hears for all of them
+            return  # another worker of this process captures for all
         for name in ("stdout", "stderr"):
             self._replaced[name] = _CapturedStream(getattr(sys, name), name, self._find_sink)
             setattr(sys, name, self._replaced[name])
@@ -48,7 +48,7 @@ class Capture:
 
 
 class _CapturedStream:
-    """A text stream that passes on what is written, and has a speaker's words heard."""
+    """A text stream that writes to the wrapped one and copies to the sink."""
 
     def __init__(self, stream: TextIO, name: str, find_sink: FindSink) -> None:
         self.stream = stream
@@ -82,12 +82,12 @@ class _Handler(logging.Handler):
 
 def _text_of_record(record: logging.LogRecord) -> str:
     if isinstance(record.msg, dict) and "event" in record.msg:
-        return text_of(record.msg)  # by structlog
+        return text_of(record.msg)  # a structlog event
     return text_of({"event": _message(record), "exc_info": record.exc_info, "stack": record.stack_info})
 
 
 def _message(record: logging.LogRecord) -> object:
     try:
         return record.getMessage()
-    except Exception:  # noqa: BLE001 (arguments that do not fit: the process's own log complains)
+    except Exception:  # noqa: BLE001 (wrong arguments: logging itself reports them)
         return record.msg

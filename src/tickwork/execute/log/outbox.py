@@ -1,6 +1,6 @@
-"""What attempts say, on its way to the server: kept until it says that it is stored, within bounds.
+"""Log lines and progress of all attempts, kept within bounds until the server acknowledges that they are stored.
 
-A task writes from any thread. Nothing is made for an attempt before its first word.
+A task logs from any thread. An attempt gets a buffer only when it logs something.
 """
 
 from collections import deque
@@ -14,10 +14,12 @@ from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.log.buffer import LogBatch, LogBuffer
 from tickwork.model.worker_protocol import Micros, Note, Notes
 
-COLLECT_INTERVAL = 0.2  # seconds in which what running attempts say gathers
+COLLECT_INTERVAL = 0.2  # seconds between collections from the buffers of running attempts
 _LARGEST_MESSAGE = 256 * 1024  # bytes
-_COLLECT_BELOW = 1024 * 1024  # bytes not yet stored, after which running attempts are not looked at
-_MAX_PENDING = 16 * 1024 * 1024  # bytes not yet stored, after which the oldest are let go
+_COLLECT_BELOW = (
+    1024 * 1024
+)  # bytes not yet acknowledged; from here on nothing is collected from running attempts
+_MAX_PENDING = 16 * 1024 * 1024  # bytes not yet acknowledged; above this the oldest are dropped
 
 
 class _Pending(NamedTuple):
@@ -29,11 +31,11 @@ class _Pending(NamedTuple):
 class LogOutbox:
     def __init__(self, clock: DatabaseClock) -> None:
         self._clock = clock
-        self._lock = RLock()  # what is collected as garbage meanwhile may print, too
+        self._lock = RLock()  # reentrant: a destructor that the garbage collector calls here may print
         self._buffers: dict[Attempt, LogBuffer] = {}
         self._waiting: deque[_Pending] = deque()
         self._sent: dict[int, list[_Pending]] = {}
-        self._pending_bytes = 0  # bytes in both
+        self._pending_bytes = 0  # bytes in _waiting and _sent
         self._number = 0
         self._next_collect = 0.0
 
@@ -41,7 +43,7 @@ class LogOutbox:
     def has_unsent(self) -> bool:
         return bool(self._buffers or self._waiting)
 
-    # Said by tasks
+    # Called by tasks, from any thread
 
     def log(self, attempt: Attempt, level: str, text: str) -> None:
         with self._lock:
@@ -59,23 +61,23 @@ class LogOutbox:
                 buffer.progress(fraction, message)
 
     def add_batch(self, attempt: Attempt, now: Micros, batch: LogBatch) -> None:
-        """From the notebook of a child process, whose clock showed `now` when it tore the page off."""
+        """Add what a child process logged. Its clock showed `now` when it sent the batch."""
         with self._lock:
             if buffer := self._buffer_of(attempt):
                 buffer.add_batch(batch, clock_offset=self._clock.now() - now)
 
     def close(self, attempt: Attempt) -> None:
-        """It has ended: all the rest is told, before its outcome."""
+        """Queue the rest of an attempt that has ended, so that it is sent before the outcome."""
         with self._lock:
             attempt.has_log = False
             buffer = self._buffers.pop(attempt, None)
             if buffer and (batch := buffer.take_rest(self._clock.now())):
                 self._queue(attempt, batch)
 
-    # Told to the server
+    # Sent to the server
 
     def next_messages(self) -> list[Notes]:
-        """All that is to be told now; what running attempts say, only now and then."""
+        """What to send now. Running attempts are collected from once per COLLECT_INTERVAL."""
         with self._lock:
             now = self._clock.elapsed()
             if self._buffers and now >= self._next_collect and self._pending_bytes < _COLLECT_BELOW:
@@ -111,7 +113,7 @@ class LogOutbox:
 
     def _buffer_of(self, attempt: Attempt) -> LogBuffer | None:
         if attempt.done:
-            return None  # its code goes on, but nobody waits for it any more
+            return None  # its code still runs, but its outcome is already queued
         if attempt not in self._buffers:
             attempt.has_log = True
             self._buffers[attempt] = LogBuffer()
@@ -120,7 +122,7 @@ class LogOutbox:
     def _collect(self, now: float) -> None:
         for attempt, buffer in list(self._buffers.items()):
             if attempt.done:
-                self.close(attempt)  # its first word came in the moment in which it ended
+                self.close(attempt)  # a thread logged its first line at the moment of the end
             elif batch := buffer.take_batch(now):
                 self._queue(attempt, batch)
 

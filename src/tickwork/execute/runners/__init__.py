@@ -1,1 +1,1 @@
-"""How one attempt is run: one file for each kind of task."""
+"""Runs one attempt: one file for each kind of task."""

@@ -1,6 +1,6 @@
-"""What the attempt in a child process says, told to the worker while it runs.
+"""Sends what the attempt in a child process logs to the worker while it runs.
 
-A thread does the telling: neither a slow worker nor a full pipe holds the task up.
+A thread sends it, so that neither a slow worker nor a full pipe delays the task.
 """
 
 import time
@@ -24,12 +24,12 @@ _encode = msgspec.msgpack.Encoder().encode
 class ChildLog:
     def __init__(self, worker: BinaryIO) -> None:
         self._worker = worker
-        self._send_lock = Lock()  # taken before the other one: pages go out in order
-        self._buffer_lock = RLock()  # what is collected as garbage meanwhile may print, too
+        self._send_lock = Lock()  # acquired before _buffer_lock, so that batches are sent in order
+        self._buffer_lock = RLock()  # reentrant: a destructor that the garbage collector calls here may print
         self._buffer = LogBuffer()
         self._running = False
         self._unsent = Event()
-        Thread(target=self._send_loop, name="tickwork voice", daemon=True).start()
+        Thread(target=self._send_loop, name="tickwork child log", daemon=True).start()
 
     def begin(self) -> None:
         self._buffer = LogBuffer()

@@ -32,7 +32,7 @@ _decode = msgspec.msgpack.Decoder(Run).decode
 
 
 class Cancellation:
-    """Of the one attempt that a child runs: after it, the child is ended."""
+    """Cancels the attempt that the child runs. The worker ends the child after it, so it is never reset."""
 
     def __init__(self) -> None:
         self._cancelled = False
@@ -61,12 +61,12 @@ def main(app: str, log_format: LogFormat, log_level: str) -> None:
     while run := runs.get():
         child_log.begin()
         ending = _run(tasks[run.task], run, cancellation, child_log)
-        busy.clear()  # before the answer: after it the next one may come
+        busy.clear()  # before the answer, because the next run may follow it at once
         child_log.end(ending)
 
 
 def _take_over_stdout() -> BinaryIO:
-    """So that nothing a task prints can get among the answers; it goes to stderr."""
+    """Keep the pipe for our messages and redirect what a task prints to stderr."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return answers
@@ -82,7 +82,7 @@ def _read(runs: "SimpleQueue[Run | None]", busy: Event, cancellation: Cancellati
             busy.set()
             runs.put(_decode(message))
     if busy.is_set():
-        os._exit(1)  # without its worker a task has lost the right to go on
+        os._exit(1)  # the worker is gone, and with it the lease
     runs.put(None)
 
 
@@ -107,7 +107,7 @@ async def _cancellable(result: Awaitable[Any], context: Context, cancellation: C
 
     def cancel() -> None:
         context.cancel()
-        with suppress(RuntimeError):  # the loop is closed: it has ended
+        with suppress(RuntimeError):  # the loop is closed: the task has ended
             loop.call_soon_threadsafe(task.cancel)
 
     cancellation.on_cancel(cancel)

@@ -1,4 +1,4 @@
-"""What a child process tells its worker."""
+"""The messages from a child process to its worker."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from tickwork.model.worker_protocol import Micros
 
 
 class Logged(msgspec.Struct, array_like=True, tag=True, frozen=True):
-    now: Micros  # by the child's clock, as the times of the lines
+    now: Micros  # by the child's clock, like the times of the lines
     batch: LogBatch
 
 

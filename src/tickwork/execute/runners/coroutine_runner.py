@@ -1,4 +1,4 @@
-"""Runs `async def` tasks on the worker's loop, and tasks that read the Run for themselves."""
+"""Runs `async def` tasks, and tasks that take the Run itself, on the worker's event loop."""
 
 from collections.abc import Coroutine, Generator
 from contextvars import Context as Variables
@@ -16,11 +16,11 @@ from tickwork.model.task import TaskDefinition
 def remaining_steps(
     work: Coroutine[Any, Any, Any], variables: Variables, awaited: Any
 ) -> Generator[Any, Any, Any]:
-    """All steps after the first, which ended by awaiting something."""
+    """Run the rest of a coroutine whose first step ended by awaiting something."""
     while True:
         try:
             step = partial(work.send, (yield awaited))
-        except BaseException as error:  # noqa: BLE001 (a cancellation too belongs to the coroutine)
+        except BaseException as error:  # noqa: BLE001 (a cancellation is for the coroutine, too)
             step = partial(work.throw, error)
         try:
             awaited = variables.run(step)

@@ -1,4 +1,4 @@
-"""Runs tasks in child processes, which can be killed. A child lives on for the next attempt."""
+"""Runs tasks in child processes, which can be killed. A child is reused for the next attempt."""
 
 import asyncio
 import os
@@ -21,8 +21,8 @@ LENGTH_BYTES = 4
 CANCEL = b""
 _INPUT, _OUTPUT = 0, 1
 _GRACE = 1.0  # seconds for a task that was told to stop, before its process is killed
-_EXIT_TIMEOUT = 1.0  # seconds for an idle child to leave by itself
-_FINAL_OUTPUT_TIMEOUT = 0.2  # seconds for what a dead child had written to arrive
+_EXIT_TIMEOUT = 1.0  # seconds for an idle child to exit by itself
+_FINAL_OUTPUT_TIMEOUT = 0.2  # seconds for the last output of a dead child to arrive
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode: Callable[[bytes], FromChild] = msgspec.msgpack.Decoder(FromChild).decode
@@ -70,7 +70,7 @@ class ProcessRunner:
 
 
 class _Child(asyncio.SubprocessProtocol):
-    """Its exit counts, not the end of its output: what it has started may keep that open for long."""
+    """Waits for the process to exit, not for the end of its output: its own children may keep the pipe open."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -82,7 +82,7 @@ class _Child(asyncio.SubprocessProtocol):
 
     @classmethod
     async def start(cls, app: str) -> "_Child":
-        """In a session of its own: Ctrl-C is for the worker, which lets running tasks end."""
+        """Start it in its own session, so that Ctrl-C reaches only the worker, which lets running tasks end."""
         _, child = await asyncio.get_running_loop().subprocess_exec(
             cls,
             *(sys.executable, "-m", "tickwork.execute.runners.child_main", app, *logs_in_use()),
@@ -97,14 +97,14 @@ class _Child(asyncio.SubprocessProtocol):
         return not self._exited.done()
 
     async def run(self, attempt: Attempt) -> Ending | None:
-        """None when it died before the task ended."""
+        """Returns None if the process died before the task ended."""
         self._attempt = attempt
         self._answer = asyncio.get_running_loop().create_future()
         self._send(_encode(attempt.run))
-        return await asyncio.shield(self._answer)  # which still comes when this is cancelled
+        return await asyncio.shield(self._answer)  # `stop` waits for the answer after a cancellation
 
     async def stop(self) -> None:
-        """Let the task stop by itself, then kill it with all it has started."""
+        """Ask the task to stop, then kill the process with all its children."""
         try:
             self._send(CANCEL)
             await asyncio.wait({self._answer}, timeout=_GRACE)
@@ -112,7 +112,7 @@ class _Child(asyncio.SubprocessProtocol):
             await self.kill()
 
     async def kill(self) -> str:
-        """Kill it with all it has started, and say how it ended."""
+        """Kill the process with all its children, and describe how it ended."""
         with suppress(ProcessLookupError):
             if hasattr(os, "killpg"):
                 os.killpg(self._process.get_pid(), signal.SIGKILL)
@@ -133,7 +133,7 @@ class _Child(asyncio.SubprocessProtocol):
         return cast("asyncio.WriteTransport", self._process.get_pipe_transport(_INPUT))
 
     def _send(self, message: bytes) -> None:
-        with suppress(OSError, RuntimeError):  # it is gone, which shows soon enough
+        with suppress(OSError, RuntimeError):  # it has died, which process_exited handles
             self._input.write(len(message).to_bytes(LENGTH_BYTES) + message)
 
     def _handle(self, message: bytes) -> None:
@@ -147,7 +147,7 @@ class _Child(asyncio.SubprocessProtocol):
         if not self._answer.done():
             self._answer.set_result(None)
 
-    # Called by the loop
+    # Called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._process = cast("asyncio.SubprocessTransport", transport)
@@ -161,7 +161,7 @@ class _Child(asyncio.SubprocessProtocol):
             self._handle(bytes(self._received[LENGTH_BYTES:end]))
             del self._received[:end]
 
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 (that it ended counts)
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 (the reason does not matter)
         if fd == _OUTPUT:
             self._give_up()
 

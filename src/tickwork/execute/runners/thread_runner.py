@@ -42,7 +42,7 @@ class ThreadRunner:
         try:
             return await asyncio.shield(ended)
         except asyncio.CancelledError:
-            await asyncio.wait({ended})  # a thread cannot be stopped; until it ends, the slot is taken
+            await asyncio.wait({ended})  # a thread cannot be stopped: its slot stays taken until it ends
             raise
 
     def _start(self, run: Callable[[], Ending]) -> asyncio.Future[Ending]:
@@ -57,7 +57,7 @@ class ThreadRunner:
     def _serve(self) -> None:
         while call := self._calls.get():
             ending = call.run()
-            with suppress(RuntimeError):  # the loop is closed: nobody waits for it any more
+            with suppress(RuntimeError):  # the loop is closed
                 call.ended.get_loop().call_soon_threadsafe(self._deliver, call.ended, ending)
 
     def _deliver(self, ended: asyncio.Future[Ending], ending: Ending) -> None:

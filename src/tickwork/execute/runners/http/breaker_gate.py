@@ -1,4 +1,4 @@
-"""Calls a destination only while its circuit breaker lets it, and tells how the call went."""
+"""Calls a destination only if its circuit breaker allows it, and reports the result of the call to the breaker."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,10 +10,10 @@ from tickwork.execute.runners.http.request import read_call
 from tickwork.model.destination import NOTHING, WORKS, Heard, Sign, destination_of, heard_from
 from tickwork.model.worker_protocol import Run
 
-Admit = Callable[[Run, str], Awaitable[str | None]]  # why it must wait, if it must
+Admit = Callable[[Run, str], Awaitable[str | None]]  # the reason to hold the attempt, or None
 Report = Callable[[Run, str, Heard], None]
 
-_TIMEOUT_SHARE = 0.9  # of the timeout: what is stopped after that was stopped because of it
+_TIMEOUT_SHARE = 0.9  # a call that is cancelled after this share of its timeout counts as timed out
 
 
 class BreakerGate:

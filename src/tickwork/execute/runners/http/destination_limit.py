@@ -1,7 +1,7 @@
-"""Room for so many requests at a time to each destination.
+"""Limits the number of concurrent requests to each destination.
 
-A destination that does not answer would else hold every slot until its requests time out, and jobs for others
-would be late. When there is no room left, a request waits its turn for a moment, but not where nothing moves.
+Without a limit, a destination that does not answer would take every slot until its requests time out, and jobs for
+other destinations would be late. At the limit a request waits briefly, unless no request has ended for a while.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from time import monotonic
 
 
 class DestinationFull(Exception):
-    """So many requests are under way, and hardly any ends."""
+    """The destination is at its limit, and its requests do not end soon."""
 
 
 class DestinationLimits:

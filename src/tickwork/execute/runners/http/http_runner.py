@@ -48,27 +48,29 @@ _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
 SecretsOf = Callable[[int], Awaitable[Sequence[str]]]
 
-# Common servers drop an idle connection after 5 seconds; a request must not cross with that.
+# Common servers close an idle connection after 5 seconds; close it before, so that no request is sent into that.
 _KEEP_ALIVE = 4.0
 _LONGEST_REASON = 500
-_MAX_POSTPONE_POWER = 6  # as a power of two: seconds after which a destination that was full is tried again
+_MAX_POSTPONE_POWER = (
+    6  # 2 to this power is the longest delay in seconds before a full destination is tried again
+)
 
 
 class HttpLimits(NamedTuple):
-    connect: float = 5.0  # seconds to look up the name, and seconds to connect with TLS
+    connect: float = 5.0  # seconds for the DNS lookup, and again for connecting with TLS
     header_bytes: int = 64 * 1024
     body_bytes: int = 1024 * 1024
     connections: int = 1000
     connections_per_host: int = 100
-    slot_wait: float = 1.0  # seconds to wait for one of these
+    slot_wait: float = 1.0  # seconds to wait for a slot of a destination that is at its limit
 
 
 LIMITS_DEFAULT = HttpLimits()
 
 
 class HttpRunner:
-    """Make it inside the running loop. `secrets_of` gives a tenant's signing secrets: none, one, or the old
-    and the new one while they are being changed; it is awaited for every attempt, so it should remember."""
+    """Create it inside the running event loop. `secrets_of` returns a tenant's signing secrets: none, one, or the old
+    and the new one during a change. It is awaited for every attempt, so it should cache them."""
 
     def __init__(
         self,
@@ -139,7 +141,7 @@ def _open_session(guard: AddressGuard, limits: HttpLimits) -> ClientSession:
     )
     return ClientSession(
         connector=connector,
-        cookie_jar=DummyCookieJar(),  # what one tenant's target sets must not reach another's
+        cookie_jar=DummyCookieJar(),  # cookies of one tenant's target must not reach another's
         headers={"User-Agent": f"tickwork/{version('tickwork')}", "Accept-Encoding": "identity"},
         timeout=ClientTimeout(total=None, sock_connect=limits.connect),
         auto_decompress=False,
@@ -150,7 +152,7 @@ def _open_session(guard: AddressGuard, limits: HttpLimits) -> ClientSession:
 
 
 async def _send_once(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
-    """aiohttp quietly repeats a GET, PUT or DELETE that lost its connection; an attempt is one request."""
+    """Keep aiohttp from repeating a GET, PUT or DELETE that lost its connection: an attempt is one request."""
     try:
         return await send(request)
     except ClientConnectorError:
@@ -159,7 +161,7 @@ async def _send_once(request: ClientRequest, send: ClientHandlerType) -> ClientR
         raise ClientConnectionError(*error.args) from error
 
 
-_CONNECTION_FAILURES: tuple[tuple[type[ClientError], str, str], ...] = (  # the first that fits
+_CONNECTION_FAILURES: tuple[tuple[type[ClientError], str, str], ...] = (  # the first match counts
     (ConnectionTimeoutError, "ConnectTimeout", "{host} did not accept a connection in time"),
     (ClientConnectorDNSError, "DnsError", "{host} could not be looked up: {reason}"),
     (ClientSSLError, "TlsError", "{host} offered no safe connection: {reason}"),
@@ -171,7 +173,7 @@ _CONNECTION_FAILURES: tuple[tuple[type[ClientError], str, str], ...] = (  # the 
 
 
 def _denied(host: str) -> Failure:
-    """Where the name leads is for the server's log: names of a private network are not to be looked up through us."""
+    """Without the address, which only the server's log has: users must not resolve names of a private network here."""
     message = (
         f"{host} is not on the public internet: "
         "HTTP jobs may call it only if TICKWORK_HTTP_ALLOW names its network"
@@ -187,7 +189,7 @@ def _connection_failure(error: ClientError, call: Call) -> Failure:
 
 
 def _reason(error: ClientError, hidden: Sequence[str]) -> str:
-    """The loop's own words for a connection that failed tell the address."""
+    """The cause, without the address that asyncio puts into its message for a failed connection."""
     cause = error.__cause__ or error
     if isinstance(error, ClientConnectorError) and not isinstance(
         error, ClientConnectorDNSError | ClientSSLError

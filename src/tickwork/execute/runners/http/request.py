@@ -30,7 +30,7 @@ class Call(NamedTuple):
     destination: str
     headers: Mapping[str, str]
     has_content: bool
-    hidden: tuple[str, ...]  # what must not be kept of an answer or an error
+    hidden: tuple[str, ...]  # secrets to remove from responses and errors
 
 
 @lru_cache(maxsize=1024)
@@ -41,7 +41,7 @@ def read_call(target: bytes) -> Call:
         raise _bad_target(str(error)) from error
     if errors := target_errors(read):
         raise _bad_target("; ".join(f"{error.path}: {error.message}" for error in errors))
-    url = URL(read.url, encoded=True)  # as the user wrote it: a signed query breaks when it is quoted anew
+    url = URL(read.url, encoded=True)  # as the user wrote it: quoting it again would break a signed query
     host = url.raw_host or ""
     has_content = read.method not in _WITHOUT_CONTENT
     return Call(

@@ -31,8 +31,8 @@ class _Body(NamedTuple):
 
 
 async def result_of(response: ClientResponse, max_body_bytes: int, hidden: Sequence[str]) -> bytes:
-    """The status and the start of the body, as JSON. The body is read to its end so that the connection can
-    be used again, but no more of it is kept than is shown."""
+    """The status and the start of the body, as JSON. The body is read to its end, so that the connection can be
+    reused, but only the start is kept."""
     body = await _read_body(response, max_body_bytes, hidden)
     if body.size > max_body_bytes:
         raise AttemptFailed(too_large(response, f"{max_body_bytes} bytes of body"))
@@ -60,7 +60,7 @@ def header_bytes(response: ClientResponse) -> int:
 
 
 async def _read_body(response: ClientResponse, limit: int, hidden: Sequence[str]) -> _Body:
-    """Read a little more than the limit; of what is hidden, not even a part is shown."""
+    """Read slightly more than the limit, so that a secret that is cut off at its end is removed, too."""
     longest = max((len(each.encode()) for each in hidden), default=0)
     kept = SHOWN_BYTES + 1 + longest
     start, size = b"", 0
@@ -72,7 +72,7 @@ async def _read_body(response: ClientResponse, limit: int, hidden: Sequence[str]
     for each in hidden:
         start = start.replace(each.encode(), MARK.encode())
     if size > kept and longest:
-        start = start[:-longest]  # it may end with a part of one
+        start = start[:-longest]  # it may end with a part of a secret
     return _Body(start[:SHOWN_BYTES], size > kept or len(start) > SHOWN_BYTES, size)
 
 
@@ -96,7 +96,7 @@ def _status_words(status: int) -> str:
 
 
 def _retry_after(response: ClientResponse, now: float) -> float:
-    """Seconds that the target asks us to wait, given by it as seconds or as a date."""
+    """The seconds that the target asks us to wait; the header has seconds or a date."""
     asked = response.headers.get("Retry-After", "").strip()
     if response.status not in _HONOURS_RETRY_AFTER or not asked:
         return 0.0
@@ -112,9 +112,7 @@ def _seconds_until(date: str, now: float) -> float:
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now
 
 
-_MAX_PROVISIONAL = (
-    20  # aiohttp would take in any number, and a flood of them leaves little time for other targets
-)
+_MAX_PROVISIONAL = 20  # aiohttp accepts any number, and reading a flood of them delays other targets
 
 
 class PromptResponse(ClientResponse):
@@ -124,7 +122,7 @@ class PromptResponse(ClientResponse):
             return await super().start(connection)
         read, left = protocol.read, _MAX_PROVISIONAL + 1
 
-        async def read_limited():  # type: ignore[no-untyped-def]  # noqa: ANN202 (as the one it stands for)
+        async def read_limited():  # type: ignore[no-untyped-def]  # noqa: ANN202 (like the method that it replaces)
             nonlocal left
             left -= 1
             if left < 0:

@@ -1,8 +1,7 @@
 """Which addresses HTTP jobs may call: the public internet, and private networks opened on purpose.
 
-The table is our own, because `ipaddress.is_global` calls several ways into a private network global. It
-holds every block of the IANA special-purpose registries, also the few that are reachable: nobody's service
-lives there.
+The table is our own, because `ipaddress.is_global` counts several addresses that lead into a private network as global.
+It has every block of the IANA special-purpose registries, even the few that are reachable, because no service is there.
 """
 
 import asyncio
@@ -83,7 +82,7 @@ _METADATA = frozenset(
 
 
 class AddressDenied(Exception):
-    """Where a host name or an address leads must not be called."""
+    """HTTP jobs must not call this address."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ class AddressPolicy:
             raise AddressDenied(f"{where} is {reason}; TICKWORK_HTTP_ALLOW does not let HTTP jobs call it")
 
     def _allows(self, address: Address) -> bool:
-        """A wide network does not open a metadata service that happens to lie in it."""
+        """Allowing a network does not allow a metadata service in it: that must be named by itself."""
         if address in _METADATA:
             return ip_network(address) in self.allow
         return any(address in network for network in self.allow)
@@ -135,7 +134,7 @@ def _correction(text: str) -> str:
 
 
 def _meant(address: Address) -> Address:
-    """The IPv4 address behind an IPv6 one that the system or a NAT64 gateway turns into it."""
+    """The IPv4 address that the system or a NAT64 gateway translates an IPv6 address to."""
     if isinstance(address, IPv4Address):
         return address
     if address in _NAT64:
@@ -153,10 +152,12 @@ def _special_use(address: Address) -> str | None:
     return None
 
 
-_LOOK_UPS_AT_ONCE = 32  # each blocks a thread; our own ones, so that slow name servers hold up nothing else
+_LOOK_UPS_AT_ONCE = (
+    32  # each blocks a thread; the pool is our own, so that slow name servers delay nothing else
+)
 _NUMERIC = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
-AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]  # as getaddrinfo gives it
+AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]  # as getaddrinfo returns it
 
 
 class AddressGuard(AbstractResolver):

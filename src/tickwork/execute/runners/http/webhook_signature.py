@@ -1,7 +1,7 @@
 """Standard Webhooks signatures, version v1: HMAC-SHA256 over id, timestamp and body.
 
-Receivers accept a request when any one of its signatures is right, so a secret is changed without a failed
-delivery by signing with the old and the new one for a while.
+Receivers accept a request if any one of its signatures is valid. Signing with the old and the new secret for a while
+changes a secret without a failed delivery.
 """
 
 import hmac
