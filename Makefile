@@ -24,10 +24,10 @@ up: $(VENV)/base ## run Tickwork with its own PostgreSQL; ARGS="tasks:app" adds 
 test: lint types layers unit ## everything that must be green: lint, types, layers, unit
 
 lint: $(VENV)/dev ## ruff: style and format
-	@$(BIN)/ruff check src tests
-	@$(BIN)/ruff format --check src tests
+	@$(BIN)/ruff check src tests docs
+	@$(BIN)/ruff format --check src tests docs
 
-types: $(VENV)/dev ## mypy
+types: $(VENV)/dev ## mypy: src strictly, tests, bench and docs
 	@$(BIN)/mypy
 
 layers: $(VENV)/dev ## import-linter: dependencies between packages point one way

@@ -210,7 +210,8 @@ async def test_what_cannot_be_stored_is_refused_by_name(client: httpx2.AsyncClie
         ({"timeout": "9" * 60}, {"timeout"}),
     ]:
         answer = await client.post(
-            "/v1/jobs", json={"task": "reports.weekly", "payload": {"to": "a"}, **body}
+            "/v1/jobs",
+            json={"task": "reports.weekly", "payload": {"to": "a"}, **body},  # type: ignore[dict-item]
         )
         assert (await bad_fields(answer)).keys() == paths, str(body)[:80]
 
@@ -232,8 +233,8 @@ async def test_times_out_of_this_world(client: httpx2.AsyncClient) -> None:
         "9999-12-31T23:59:59.999999-14:00",
         "1969-01-01T00:00:00Z",
     ):
-        for body in ({"schedule": {"at": at}}, {"schedule": "every 5m", "after": at}):
-            answer = await client.post("/v1/schedules/preview", json=body)
+        for asked in ({"schedule": {"at": at}}, {"schedule": "every 5m", "after": at}):
+            answer = await client.post("/v1/schedules/preview", json=asked)
             assert answer.status_code in (200, 422), (at, answer.text)
 
 
@@ -303,7 +304,7 @@ async def test_cursors_that_no_list_of_this_kind_gave(client: httpx2.AsyncClient
 
 async def test_idempotency_keys_that_are_none(client: httpx2.AsyncClient) -> None:
     for key in ("", " ", "a b", "two words", "tab\tbed", "x" * 256, "ä"):
-        headers = {"idempotency-key": key.encode("latin-1")}
+        headers = {b"idempotency-key": key.encode("latin-1")}
         answer = await client.post("/v1/schedules/preview", json={"schedule": "every 5m"}, headers=headers)
         assert (await bad_fields(answer)).keys() == {"Idempotency-Key"}
 

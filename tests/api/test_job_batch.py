@@ -1,5 +1,7 @@
 """Many jobs in one request: all of them or none."""
 
+from typing import Any
+
 import asyncpg
 import httpx2
 import msgspec
@@ -131,7 +133,7 @@ async def test_a_batch_has_its_limits(client: httpx2.AsyncClient) -> None:
 
 async def test_jobs_that_have_nothing_in_common_are_each_kept_as_sent(client: httpx2.AsyncClient) -> None:
     """Of what is the same in all of them, one value is sent to the database."""
-    jobs = [
+    jobs: list[dict[str, Any]] = [
         {
             "task": "work",
             "payload": {"n": 1},

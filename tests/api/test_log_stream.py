@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
 from datetime import datetime
+from typing import Any
 
 import httpx2
 import pytest
@@ -13,6 +14,7 @@ from tickwork.api import log_routes as logs
 from tickwork.cli.server_command import answering, listen, url_of
 from tickwork.client.async_client import AsyncClient
 from tickwork.config import Settings
+from tickwork.model.access import Scope
 from tickwork.model.attempt_log import BEGINNING, AttemptProgress, LogEntry
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
 from tickwork.model.ids import execution_id, from_micros, parse_key_id
@@ -86,7 +88,7 @@ async def test_a_follower_sees_what_is_stored_then_what_comes_then_the_end(
     run = await start(node, worker)
     await note(worker, run, "stored")
     async with AsyncClient(await serve(node), node.first_key) as client:
-        news = client.follow_execution_logs(name(run))
+        news: Any = client.follow_execution_logs(name(run))
         assert (await anext(news)).text == "stored"
         await note(worker, run, "live", first=1)
         assert (await anext(news)).text == "live"
@@ -104,7 +106,7 @@ async def test_a_follower_sees_what_another_node_records(
     await other.start()
     try:
         async with AsyncClient(await serve(other), node.first_key) as client:
-            news = client.follow_execution_logs(name(run))
+            news: Any = client.follow_execution_logs(name(run))
             waiting = asyncio.create_task(anext(news))
             await eventually(lambda: other._feeds._feeds, within=10, what="following")
             await note(worker, run, "from afar")
@@ -141,7 +143,7 @@ async def test_begins_with_the_last_lines_when_asked_to(
     await note(worker, run, *"abcdef")
     await worker.tell(run, AttemptOutcome.COMPLETED)
     async with AsyncClient(await serve(node), node.first_key) as client:
-        seen = [each async for each in client.follow_execution_logs(name(run), tail=2)]
+        seen: list[Any] = [each async for each in client.follow_execution_logs(name(run), tail=2)]
     assert [entry.text for entry in seen] == ["e", "f"]
 
 
@@ -155,7 +157,7 @@ async def test_a_client_whose_node_stops_goes_on_when_there_is_one_again(
     listener = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     async with AsyncClient(url_of(listener), node.first_key) as client:
-        news = client.follow_execution_logs(name(run))
+        news: Any = client.follow_execution_logs(name(run))
         async with answering(first, listener):
             assert (await anext(news)).text == "before"
         await first.stop()
@@ -172,7 +174,7 @@ async def test_all_followers_of_an_execution_share_one_feed_and_leave_nothing_be
     await note(worker, run, "stored")
     url = await serve(node)
     async with AsyncClient(url, node.first_key) as one, AsyncClient(url, node.first_key) as two:
-        streams = [client.follow_execution_logs(name(run)) for client in (one, two, one)]
+        streams: list[Any] = [client.follow_execution_logs(name(run)) for client in (one, two, one)]
         for stream in streams:
             assert (await anext(stream)).text == "stored"
         (shared,) = node._feeds._feeds.values()
@@ -190,7 +192,7 @@ async def test_nothing_is_told_of_what_others_run(
 ) -> None:
     run = await start(node, worker)
     caller = await node.keys.authenticate(node.first_key)
-    _, foreign = await node.keys.create(caller, "theirs", ["admin"], "other", None)
+    _, foreign = await node.keys.create(caller, "theirs", [Scope.ADMIN], "other", None)
     async with raw(await serve(node), foreign) as client:
         answer = await client.get(f"/v1/executions/{name(run)}/logs", headers={"accept": accept})
     assert answer.status_code == 404
@@ -204,7 +206,7 @@ async def test_a_stream_ends_when_its_key_is_revoked(
     run = await start(node, worker)
     await note(worker, run, "stored")
     caller = await node.keys.authenticate(node.first_key)
-    key, secret = await node.keys.create(caller, "short-lived", ["read"], None, None)
+    key, secret = await node.keys.create(caller, "short-lived", [Scope.READ], None, None)
     path = f"/v1/executions/{name(run)}/logs?follow=true"
     async with raw(await serve(node), secret) as client, client.stream("GET", path) as response:
         told = aiter(events(response))
@@ -250,7 +252,7 @@ async def test_lines_that_are_kept_a_moment_after_the_end_are_shown_before_it(st
     await still_node.jobs.create(TENANT, [JobRequest(task="work")])
     await still_node.step("claim")
     (run,) = await worker.runs()
-    news = still_node.logs.follow(*identity(run), None, BEGINNING)
+    news: Any = still_node.logs.follow(*identity(run), None, BEGINNING)
     first = asyncio.create_task(anext(news))
     await worker.send_notes([note_of(run, "last words")])
     await worker.complete(run)

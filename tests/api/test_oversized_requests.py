@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ class Server:
         host, _, port = cluster.urls[0].removeprefix("http://").partition(":")
         self.address: Address = (host, int(port))
 
-    def growth_by(self, attack) -> tuple[object, int]:
+    def growth_by(self, attack) -> tuple[Any, int]:
         """What the attack was answered, and how much memory the server took for it at the most."""
         oversized_requests.forget_peak(self.pid)
         before = oversized_requests.resident(self.pid)

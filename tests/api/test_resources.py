@@ -139,8 +139,8 @@ async def test_an_execution_can_be_looked_at_and_cancelled(client, job):
 
 
 async def test_workers_and_tasks_are_lists(client, still_node):
-    worker = await ScriptedWorker.connect(still_node, tasks=["report"])
-    worker = worker_id(worker.welcome.worker)
+    connected = await ScriptedWorker.connect(still_node, tasks=["report"])
+    worker = worker_id(connected.welcome.worker)
     assert (await client.get("/v1/workers")).json()["items"][0]["id"] == worker
     assert (await client.get(f"/v1/workers/{worker}")).json()["status"] == "online"
     assert (await client.get("/v1/tasks")).json()["items"][0]["name"] == "report"

@@ -523,8 +523,8 @@ async def test_a_shell_reads_lines_instead_of_json(live_client: httpx2.AsyncClie
     assert payload == '{"text":"tab\\there,\\nline"}'
     await live_client.post(f"/v1/executions/{run}/cancel")
     await live_client.post(f"{path}/drain")
-    beat = await live_client.post(f"{path}/heartbeat", headers=headers)
-    assert [line.split("\t")[:3] for line in beat.text.splitlines()] == [
+    told = await live_client.post(f"{path}/heartbeat", headers=headers)
+    assert [line.split("\t")[:3] for line in told.text.splitlines()] == [
         ["lease", "15"],
         ["drain"],
         ["stop", run, "1"],

@@ -156,9 +156,7 @@ async def test_a_worker_of_another_tenant_gets_nothing_and_can_end_nothing(
     before = await dump(connection)
     at = int(claim["scheduled_for"].timestamp() * 1_000_000)
     theirs = Claim(claim["tenant_id"], at, claim["job_id"], claim["attempt"])
-    outcome = Outcome(
-        *(getattr(theirs, name) for name in theirs.__struct_fields__), AttemptOutcome.COMPLETED, at, at
-    )
+    outcome = Outcome(theirs.tenant, theirs.at, theirs.job, theirs.attempt, AttemptOutcome.COMPLETED, at, at)
     await stranger._connection.send(Outcomes(1, [outcome]))
     await stranger._turn_over()
     await still_node.step("record")

@@ -215,7 +215,7 @@ async def test_more_than_one_question_can_be_about_take_turns(
 async def test_a_wait_with_a_key_is_committed_first_and_waits_again_when_repeated(
     client: httpx2.AsyncClient, still_node: Node, worker: ScriptedWorker
 ) -> None:
-    once = {"headers": {"Idempotency-Key": "k1"}, "json": {"task": "work"}}
+    once: dict[str, Any] = {"headers": {"Idempotency-Key": "k1"}, "json": {"task": "work"}}
     first = asyncio.create_task(client.post("/v1/jobs?wait=60s", **once))
     await until_waiting(still_node)
     first.cancel()  # the answer is lost

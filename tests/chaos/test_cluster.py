@@ -61,9 +61,9 @@ async def test_no_due_time_is_lost_when_a_server_dies_around_it(
     moments = [timedelta(milliseconds=50 * number) for number in range(40)] if long else _A_FEW_MOMENTS
     await processes.start(servers=2, workers=1)
     begin = datetime.fromtimestamp(math.ceil(datetime.now(UTC).timestamp()) + _LEAD, UTC)
-    request = {"task": "quick", "schedule": {"every": "2s", "start": begin.isoformat()}, "overlap": "allow"}
+    schedule = {"every": "2s", "start": begin.isoformat()}
     async with processes.client(1) as client:
-        job = await client.create_job(**request)
+        job = await client.create_job(task="quick", schedule=schedule, overlap="allow")
         for number, moment in enumerate(moments):
             due = begin + timedelta(
                 seconds=2 * math.ceil((datetime.now(UTC) - begin).total_seconds() / 2 + 1)

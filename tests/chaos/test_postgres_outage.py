@@ -5,6 +5,7 @@ import math
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 import asyncpg
 import httpx2
@@ -43,7 +44,7 @@ async def processes(postgres: StoppablePostgres, tmp_path: Path) -> AsyncIterato
 
 @pytest.mark.parametrize("how", ["immediate", "fast"])
 async def test_nothing_is_lost_or_doubled_and_work_goes_on(
-    postgres: StoppablePostgres, processes: Cluster, how: str, long: bool
+    postgres: StoppablePostgres, processes: Cluster, how: Literal["fast", "immediate"], long: bool
 ) -> None:
     away, over = (
         (timedelta(seconds=20), timedelta(seconds=40))

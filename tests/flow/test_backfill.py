@@ -1,7 +1,9 @@
 """Due times of the past are run once each, in order, at the pace asked for, whatever happens to the nodes."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -32,7 +34,7 @@ async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
 
 
 @pytest.fixture
-async def other_node(worker: ScriptedWorker, settings: Settings) -> Node:
+async def other_node(worker: ScriptedWorker, settings: Settings) -> AsyncIterator[Node]:
     node = Node(settings)
     await node.open()
     yield node
@@ -43,7 +45,7 @@ def hours(first: int, last: int) -> list[datetime]:
     return [NOON - number * HOUR for number in range(first, last - 1, -1)]
 
 
-async def start(node: Node, first: int, last: int = 1, **options: object) -> BackfillView:
+async def start(node: Node, first: int, last: int = 1, **options: Any) -> BackfillView:
     """A backfill from so many hours before noon to so many hours before noon."""
     request = BackfillRequest(from_=NOON - first * HOUR, to=NOON - last * HOUR, **options)
     return await node.backfills.start(TENANT, JOB, request)
@@ -62,7 +64,7 @@ async def look(node: Node, backfill: BackfillView) -> BackfillView:
     return same
 
 
-async def executions(node: Node, **wanted: object) -> list[ExecutionView]:
+async def executions(node: Node, **wanted: Any) -> list[ExecutionView]:
     """Oldest first."""
     return (await node.history.list(TENANT, ExecutionFilter(job=JOB, **wanted), 500)).items[::-1]
 
@@ -330,7 +332,7 @@ async def test_goes_on_after_a_node_died_between_two_steps(
     backfill = await start(still_node, 3)
     make = PostgresBackfillStore._make
 
-    async def make_and_die(*arguments: object) -> None:
+    async def make_and_die(*arguments: Any) -> None:
         await make(*arguments)
         raise Unavailable("killed before the commit")
 

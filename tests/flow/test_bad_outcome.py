@@ -8,7 +8,17 @@ import msgspec
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter
 from tickwork.model.ids import parse_execution_id
 from tickwork.model.job import JobRequest
-from tickwork.model.worker_protocol import Beat, Claim, Failure, Hello, Outcome, Outcomes, Run, TaskOffer
+from tickwork.model.worker_protocol import (
+    Beat,
+    Claim,
+    Failure,
+    Hello,
+    Outcome,
+    Outcomes,
+    Renewed,
+    Run,
+    TaskOffer,
+)
 from tickwork.node import Node
 from tickwork.testing.scripted_worker import ScriptedWorker
 
@@ -27,7 +37,7 @@ async def _only_execution(node: Node) -> Any:
     return execution
 
 
-BAD_OUTCOMES = [
+BAD_OUTCOMES: list[tuple[AttemptOutcome, dict[str, Any], str]] = [
     (AttemptOutcome.SNOOZED, {"snooze": 1e300}, "a snooze of 1e+300 s"),
     (AttemptOutcome.SNOOZED, {"snooze": -1.0}, "a snooze of -1.0 s"),
     (
@@ -76,7 +86,7 @@ async def test_outcomes_that_cannot_be_kept_are_failed_attempts_that_say_why_and
         assert (failed.status, failed.reason, failed.result) == ("failed", "not to be retried", None)
         assert failed.error.type in ("BadOutcome", "BadResult")
         assert told in failed.error.message
-    assert (await worker.beat()).now
+    assert isinstance(await worker.beat(), Renewed)
 
 
 async def test_every_result_that_is_json_is_kept_as_it_is(

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -15,7 +16,7 @@ from tickwork.execute.attempt_ending import AttemptFailed, ending_of_error, endi
 from tickwork.execute.runners.http.breaker_gate import BreakerGate
 from tickwork.model.circuit_breaker import FAILURES_IN_A_ROW, LONGEST_PAUSE, PACE, PAUSE, BreakerState
 from tickwork.model.errors import Conflict
-from tickwork.model.execution import ExecutionFilter, ExecutionView
+from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
 from tickwork.model.ids import parse_execution_id, parse_job_id
 from tickwork.model.job import HTTP_TASK, HttpTarget, JobRequest, RetryRequest
 from tickwork.model.worker import LEASE
@@ -85,11 +86,11 @@ class HttpNode:
     async def look(self) -> None:
         await self.node.step("breakers")
 
-    async def add(self, count: int = 1, tenant_id: int = TENANT, **fields: object) -> list[str]:
+    async def add(self, count: int = 1, tenant_id: int = TENANT, **fields: Any) -> list[str]:
         requests = [JobRequest(http=HttpTarget(url=f"{SITE}/hook"), **fields) for _ in range(count)]
         return [job.id for job in await self.node.jobs.create(tenant_id, requests)]
 
-    async def executions(self, **wanted: object) -> list[ExecutionView]:
+    async def executions(self, **wanted: Any) -> list[ExecutionView]:
         """Oldest first."""
         return (await self.node.history.list(TENANT, ExecutionFilter(**wanted), 500)).items[::-1]
 
@@ -393,7 +394,7 @@ async def test_a_held_execution_has_not_ended_for_those_that_come_after_it(
         await one.node.step("release")
         await one.worker.beat()
         for run in await one.take():
-            await one.worker.report(run, "held", reason="circuit breaker open")
+            await one.worker.report(run, AttemptOutcome.HELD, reason="circuit breaker open")
     assert [each.status for each in await one.executions(job=parse_job_id(job))] == expected
 
 
@@ -438,7 +439,7 @@ async def test_a_hold_that_is_written_after_it_closed_is_let_go(
     assert await one.work() == 1
     await pass_time(clock, [one], timedelta(minutes=2))
     assert await one.state() is None
-    await one.worker.report(second, "held", reason="circuit breaker open: …")
+    await one.worker.report(second, AttemptOutcome.HELD, reason="circuit breaker open: …")
     await pass_time(clock, [one], SECOND)
     assert await one.work() == 1
     assert not await one.executions(status="pending")

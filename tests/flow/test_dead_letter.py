@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -14,7 +15,7 @@ from tickwork.model.dead_letter import Choice, DeadLetterFilter, DeadLetterView,
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionView
 from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
-from tickwork.model.job import JobRequest, RetryRequest
+from tickwork.model.job import JobRequest, OnWorkerLost, RetryRequest
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.store.pool import Database
@@ -34,7 +35,7 @@ async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
     return await ScriptedWorker.connect(still_node, ["work", "other"])
 
 
-async def fail(node: Node, worker: ScriptedWorker, count: int = 1, **job: object) -> list[Run]:
+async def fail(node: Node, worker: ScriptedWorker, count: int = 1, **job: Any) -> list[Run]:
     """So many new jobs whose only attempt fails."""
     await node.jobs.create(TENANT, [JobRequest(task="work", retry=ONCE, **job) for _ in range(count)])
     return await fail_again(node, worker)
@@ -52,7 +53,7 @@ async def handed_out(node: Node, worker: ScriptedWorker) -> list[Run]:
     return await worker.runs()
 
 
-async def letters(node: Node, **wanted: object) -> list[DeadLetterView]:
+async def letters(node: Node, **wanted: Any) -> list[DeadLetterView]:
     return (await node.dead_letters.list(TENANT, DeadLetterFilter(**wanted), 500)).items
 
 
@@ -108,7 +109,7 @@ async def test_lost_workers_make_a_dead_letter(
     still_node: Node,
     connection: asyncpg.Connection,
     monkeypatch: pytest.MonkeyPatch,
-    on_worker_lost: str,
+    on_worker_lost: OnWorkerLost,
     workers: int,
 ) -> None:
     monkeypatch.setattr("tickwork.dispatch.rescue._GRACE", 0)

@@ -1,11 +1,12 @@
 """Jobs that run after others: once, together, and whatever becomes of those before them."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from support.node_steps import later, run_due
-from tickwork.model.execution import AttemptOutcome, Blocking, ExecutionFilter, ExecutionView
+from tickwork.model.execution import AttemptOutcome, Blocking, ExecutionFilter, ExecutionStatus, ExecutionView
 from tickwork.model.ids import job_id, parse_execution_id, parse_job_id
 from tickwork.model.job import Dependency, JobRequest
 from tickwork.model.task_context import read_outcomes
@@ -23,7 +24,7 @@ async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
     return await ScriptedWorker.connect(still_node, ["work"], credit=20_000)
 
 
-def after(*parents: str, ref: str | None = None, **fields: object) -> JobRequest:
+def after(*parents: str, ref: str | None = None, **fields: Any) -> JobRequest:
     return JobRequest(task="work", ref=ref, depends_on=list(parents), **fields)
 
 
@@ -85,7 +86,7 @@ async def test_a_failure_blocks_what_comes_after_it_until_the_root_is_retried(
     failed = await the_execution(still_node, b)
     last = await still_node.history.get(TENANT, *parse_execution_id((await the_execution(still_node, d)).id))
     assert last.waiting_for == "dependency"
-    assert last.blocked_by == Blocking(failed.id, failed.job_id, "failed")
+    assert last.blocked_by == Blocking(failed.id, failed.job_id, ExecutionStatus.FAILED)
     await still_node.dead_letters.retry(TENANT, *parse_execution_id(failed.id))
     again = await handed_out(still_node, worker)
     assert again.keys() == {b}
@@ -119,7 +120,7 @@ async def test_any_outcome_is_enough_where_that_is_asked_for(
 
 
 async def test_a_parent_counts_once_however_often_it_ends(still_node: Node, worker: ScriptedWorker) -> None:
-    either = [Dependency("@a", on="any outcome"), Dependency("@b", on="any outcome")]
+    either: list[str | Dependency] = [Dependency("@a", on="any outcome"), Dependency("@b", on="any outcome")]
     made = await still_node.jobs.create_many(
         TENANT, [after(ref="a"), after(ref="b"), JobRequest(task="work", depends_on=either)]
     )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -26,7 +27,7 @@ SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wai
 """
 
 
-def after(*parents: str | Dependency, ref: str | None = None, **fields: object) -> JobRequest:
+def after(*parents: str | Dependency, ref: str | None = None, **fields: Any) -> JobRequest:
     return JobRequest(task="work", ref=ref, depends_on=list(parents), **fields)
 
 

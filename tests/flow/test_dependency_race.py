@@ -105,7 +105,10 @@ async def test_any_outcome_of_parents_that_end_together(nodes: list[Node]) -> No
     workers = [await ScriptedWorker.connect(node, ["work"], credit=200) for node in nodes]
     pairs = []
     for number in range(200):
-        either = [Dependency("@a", on="any outcome"), Dependency("@b", on="any outcome")]
+        either: list[str | Dependency] = [
+            Dependency("@a", on="any outcome"),
+            Dependency("@b", on="any outcome"),
+        ]
         made = await nodes[number % 2].jobs.create_many(
             TENANT,
             [

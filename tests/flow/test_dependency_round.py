@@ -1,6 +1,7 @@
 """Jobs that repeat and run after others that do: once in each of their rounds."""
 
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from support.node_steps import later, run_due
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.errors import Conflict, Invalid
-from tickwork.model.execution import ExecutionFilter
+from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
 from tickwork.model.job import CatchUp, JobRequest
 from tickwork.model.worker_protocol import Failure, Run
@@ -21,7 +22,7 @@ MINUTE = timedelta(minutes=1)
 A, B, CHILD, GRANDCHILD = 1, 2, 3, 4
 
 
-def every_minute(ref: str, **fields: object) -> JobRequest:
+def every_minute(ref: str, **fields: Any) -> JobRequest:
     return JobRequest(task="work", ref=ref, schedule="every 1m", overlap="allow", **fields)
 
 
@@ -251,7 +252,9 @@ async def test_a_failed_round_blocks_only_itself_and_goes_on_when_it_is_retried(
     second = await next_round(still_node, clock, worker)
     await worker.report_all([*second.values()])
     assert {run.at for run in (await handed_out(still_node, worker)).values()} == {second[A].at}
-    failed = (await still_node.history.list(TENANT, ExecutionFilter(job=B, status="failed"), 1)).items[0]
+    failed = (
+        await still_node.history.list(TENANT, ExecutionFilter(job=B, status=ExecutionStatus.FAILED), 1)
+    ).items[0]
     await still_node.dead_letters.retry(TENANT, *parse_execution_id(failed.id))
     await worker.complete((await handed_out(still_node, worker))[B])
     assert {run.at for run in (await handed_out(still_node, worker)).values()} == {first[A].at}

@@ -1,6 +1,7 @@
 """One who floods delays only himself: tenants, keys and queues take turns."""
 
 from collections import Counter
+from typing import Any
 
 import asyncpg
 import pytest
@@ -31,7 +32,7 @@ def _whose(runs: list[Run]) -> Counter[bytes]:
     return Counter(run.payload for run in runs)
 
 
-def _job(who: str, **options: object) -> JobRequest:
+def _job(who: str, **options: Any) -> JobRequest:
     return JobRequest(task="work", payload={"who": who}, **options)
 
 

@@ -4,14 +4,14 @@ import pytest
 
 from support.node_steps import run_due
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
-from tickwork.model.job import JobRequest, RetryRequest
+from tickwork.model.job import JobRequest, OnWorkerLost, RetryRequest
 from tickwork.node import Node
 from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
 
 
-async def given_up(node: Node, on_worker_lost: str) -> ExecutionView:
+async def given_up(node: Node, on_worker_lost: OnWorkerLost) -> ExecutionView:
     worker = await ScriptedWorker.connect(node, ["work"])
     once = JobRequest(task="work", on_worker_lost=on_worker_lost, retry=RetryRequest(max_attempts=1))
     await node.jobs.create(TENANT, [once])
@@ -32,7 +32,7 @@ async def test_is_never_tried_again_when_the_job_says_so(still_node: Node) -> No
 
 
 @pytest.mark.parametrize("on_worker_lost", ["retry", "fail"])
-async def test_is_told_as_lost(still_node: Node, on_worker_lost: str) -> None:
+async def test_is_told_as_lost(still_node: Node, on_worker_lost: OnWorkerLost) -> None:
     execution = await given_up(still_node, on_worker_lost)
     (attempt, *_) = await still_node.history.attempts(TENANT, 1, execution.scheduled_for)
     assert attempt.outcome == AttemptOutcome.LOST

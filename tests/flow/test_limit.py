@@ -1,6 +1,7 @@
 """Limits by key and by queue: how many at once, how many in a time, on all nodes together."""
 
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -18,7 +19,7 @@ TENANT = 1
 THREE = [Limit("customer-42", max_running=3)]
 
 
-async def _submit(node: Node, count: int, limits: list[Limit], **options: object) -> None:
+async def _submit(node: Node, count: int, limits: list[Limit], **options: Any) -> None:
     await node.jobs.create(TENANT, [JobRequest(task="work", limits=limits, **options)] * count)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -33,7 +34,7 @@ async def full(clock: SettableClock, still_node: Node) -> ScriptedWorker:
     return await ScriptedWorker.connect(still_node, ["work"], credit=2)
 
 
-async def _create(node: Node, task: str, limits: list[Limit], **options: object) -> None:
+async def _create(node: Node, task: str, limits: list[Limit], **options: Any) -> None:
     await node.jobs.create(TENANT, [JobRequest(task=task, limits=limits, **options)])
 
 

@@ -1,5 +1,7 @@
 """Jobs go to workers that have what they need, and wait for one otherwise."""
 
+from typing import Any
+
 import pytest
 
 from support.node_steps import run_due
@@ -19,7 +21,7 @@ async def node(clock: SettableClock, still_node: Node) -> Node:
     return still_node
 
 
-async def _submit(node: Node, count: int = 1, **requires: object) -> None:
+async def _submit(node: Node, count: int = 1, **requires: Any) -> None:
     await node.jobs.create(TENANT, [JobRequest(task="work", requires=Requires(**requires))] * count)
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -89,9 +90,9 @@ async def test_a_flood_over_ever_new_keys_delays_only_itself(
     assert counts == {b'{"who":"flood"}': 18, b'{"who":"quiet"}': 18}
 
 
-def _of(who: str, **options: object) -> JobRequest:
+def _of(who: str, **options: Any) -> JobRequest:
     return JobRequest(task="work", payload={"who": who}, **options)
 
 
-def _call(**options: object) -> JobRequest:
+def _call(**options: Any) -> JobRequest:
     return JobRequest(http=HttpTarget("http://127.0.0.1:9/"), **options)

@@ -8,9 +8,9 @@ import pytest
 
 from support.node_steps import later, run_due
 from tickwork.config import Settings
-from tickwork.model.execution import ExecutionFilter
+from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.job import JobRequest
-from tickwork.model.overlap import QUEUE_LIMIT
+from tickwork.model.overlap import QUEUE_LIMIT, Overlap
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
@@ -20,7 +20,9 @@ MINUTE = timedelta(minutes=1)
 
 
 async def statuses(node: Node) -> list[str]:
-    return [each.status for each in (await node.history.list(TENANT, ExecutionFilter(), 500)).items][::-1]
+    return [str(each.status) for each in (await node.history.list(TENANT, ExecutionFilter(), 500)).items][
+        ::-1
+    ]
 
 
 async def test_queue_runs_them_one_after_the_other_in_order(
@@ -31,7 +33,9 @@ async def test_queue_runs_them_one_after_the_other_in_order(
         await later(clock, worker, MINUTE)
         await run_due(still_node)
     (run,) = await worker.runs()
-    waiting = (await still_node.history.list(TENANT, ExecutionFilter(status="pending"), 10)).items
+    waiting = (
+        await still_node.history.list(TENANT, ExecutionFilter(status=ExecutionStatus.PENDING), 10)
+    ).items
     assert [each.waiting_for for each in waiting] == ["limit"] * 3
     began = [run.at]
     for _ in range(3):
@@ -121,7 +125,7 @@ async def three_nodes(settings: Settings, clock: SettableClock) -> AsyncIterator
     ],
 )
 async def test_a_job_that_takes_four_periods_on_three_nodes(
-    three_nodes: list[Node], clock: SettableClock, overlap: str, expected: list[str]
+    three_nodes: list[Node], clock: SettableClock, overlap: Overlap, expected: list[str]
 ) -> None:
     """Eight due times; each run that is let be is completed four periods after it began."""
     workers = [await ScriptedWorker.connect(node, ["work"]) for node in three_nodes]

@@ -7,6 +7,7 @@ import pytest
 
 from support.node_steps import later, run_due
 from tickwork.model.job import JobRequest
+from tickwork.model.overlap import Overlap
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
@@ -58,7 +59,7 @@ async def test_who_comes_late_to_a_due_time_that_was_fired_ahead_overlaps_no_mor
     clock: SettableClock,
     worker: ScriptedWorker,
     connection: asyncpg.Connection,
-    overlap: str,
+    overlap: Overlap,
     act: str,
 ) -> None:
     requests = [JobRequest(task="work", schedule="every 1m", overlap=each) for each in (overlap, "allow")]

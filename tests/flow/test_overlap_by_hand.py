@@ -7,6 +7,7 @@ import pytest
 from support.node_steps import later, run_due
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.job import JobRequest
+from tickwork.model.overlap import Overlap
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
@@ -17,7 +18,7 @@ MINUTE = timedelta(minutes=1)
 
 
 async def scheduled_and_by_hand(
-    node: Node, clock: SettableClock, worker: ScriptedWorker, overlap: str
+    node: Node, clock: SettableClock, worker: ScriptedWorker, overlap: Overlap
 ) -> tuple[Run, Run]:
     await node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m", overlap=overlap)])
     await later(clock, worker, MINUTE)
@@ -36,7 +37,9 @@ async def next_due(node: Node, clock: SettableClock, worker: ScriptedWorker) -> 
 
 
 async def statuses(node: Node) -> list[str]:
-    return [each.status for each in (await node.history.list(TENANT, ExecutionFilter(), 500)).items][::-1]
+    return [str(each.status) for each in (await node.history.list(TENANT, ExecutionFilter(), 500)).items][
+        ::-1
+    ]
 
 
 async def test_skip_still_sees_the_scheduled_one_after_the_other_has_ended(

@@ -9,6 +9,7 @@ from support.node_steps import later, run_due
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.ids import parse_execution_id, parse_job_id
 from tickwork.model.job import JobRequest
+from tickwork.model.overlap import Overlap
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
@@ -32,7 +33,7 @@ class Steps:
         self.worker = worker
         self.connection = connection
 
-    async def create(self, overlap: str) -> None:
+    async def create(self, overlap: Overlap) -> None:
         request = JobRequest(task="work", schedule="every 1m", overlap=overlap)
         (job,) = await self.node.jobs.create(TENANT, [request])
         self.job = parse_job_id(job.id)
@@ -171,7 +172,7 @@ async def test_a_job_that_replaces_from_now_on_ends_all_that_had_queued_up(steps
 
 @pytest.mark.parametrize(("overlap", "next_one"), [("skip", "skipped"), ("queue", "pending")])
 async def test_what_overlapped_until_an_edit_is_in_the_way_after_it(
-    steps: Steps, overlap: str, next_one: str
+    steps: Steps, overlap: Overlap, next_one: str
 ) -> None:
     await steps.create("allow")
     await steps.create("allow")

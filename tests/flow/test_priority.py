@@ -1,6 +1,7 @@
 """The more urgent go first when workers are short, and nobody waits for ever."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ async def narrow(clock: SettableClock, still_node: Node) -> ScriptedWorker:
     return await ScriptedWorker.connect(still_node, ["work"], credit=1)
 
 
-async def _submit(node: Node, *priorities: Priority) -> None:
+async def _submit(node: Node, *priorities: Any) -> None:
     await node.jobs.create(TENANT, [JobRequest(task="work", priority=each) for each in priorities])
 
 
@@ -139,7 +140,7 @@ async def test_of_what_is_fired_together_the_more_urgent_gets_the_room(
     still_node: Node, clock: SettableClock
 ) -> None:
     worker = await ScriptedWorker.connect(still_node, ["a", "b"], credit=3)
-    every = {"schedule": "every 1m", "overlap": "allow"}
+    every: dict[str, Any] = {"schedule": "every 1m", "overlap": "allow"}
     jobs = [JobRequest(task="a", priority="low", **every)] * 5
     await still_node.jobs.create(TENANT, [*jobs, *[JobRequest(task="b", priority="high", **every)] * 2])
     await later(clock, worker, timedelta(minutes=1))

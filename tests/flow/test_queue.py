@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from support.node_steps import later, run_due
 from tickwork.config import Settings
 from tickwork.model.errors import QueueFull
-from tickwork.model.execution import ExecutionFilter, ExecutionView
+from tickwork.model.execution import ExecutionFilter, ExecutionStatus, ExecutionView
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobRequest
 from tickwork.model.queue import QueueSettings
@@ -22,7 +23,7 @@ TENANT = 1
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
-async def submit(node: Node, count: int = 1, queue: str = "mail", **fields: object) -> None:
+async def submit(node: Node, count: int = 1, queue: str = "mail", **fields: Any) -> None:
     await node.jobs.create(TENANT, [JobRequest(task="work", queue=queue, **fields)] * count)
 
 
@@ -196,4 +197,8 @@ async def test_a_due_time_that_a_worker_takes_at_once_needs_no_room(
         await run_due(still_node)
     statuses = [each.status for each in await executions(still_node)]
     assert len(await worker.runs()) == 2
-    assert (statuses.count("running"), statuses.count("pending"), statuses.count("skipped")) == (2, 1, 5)
+    assert (
+        statuses.count(ExecutionStatus.RUNNING),
+        statuses.count(ExecutionStatus.PENDING),
+        statuses.count(ExecutionStatus.SKIPPED),
+    ) == (2, 1, 5)

@@ -9,7 +9,7 @@ from support.node_steps import later, run_due
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.job import JobRequest
-from tickwork.model.overlap import QUEUE_LIMIT
+from tickwork.model.overlap import QUEUE_LIMIT, Overlap
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
@@ -29,7 +29,9 @@ async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
 
 
 async def statuses(node: Node) -> list[str]:
-    return [each.status for each in (await node.history.list(TENANT, ExecutionFilter(), 500)).items][::-1]
+    return [str(each.status) for each in (await node.history.list(TENANT, ExecutionFilter(), 500)).items][
+        ::-1
+    ]
 
 
 async def test_allow_runs_beside_it(still_node: Node, worker: ScriptedWorker) -> None:
@@ -87,7 +89,7 @@ async def test_replace_cancels_it_and_tells_its_worker(still_node: Node, worker:
 
 @pytest.mark.parametrize("overlap", ["skip", "queue", "replace"])
 async def test_nothing_is_in_the_way_of_a_job_that_is_idle(
-    still_node: Node, worker: ScriptedWorker, overlap: str
+    still_node: Node, worker: ScriptedWorker, overlap: Overlap
 ) -> None:
     await worker.report_all(await worker.runs())
     await still_node.runs.run(TENANT, JOB, overlap)

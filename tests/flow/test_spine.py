@@ -7,7 +7,7 @@ import msgspec
 
 from support.node_steps import later, run_due
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
-from tickwork.model.job import JobRequest, JobStatus
+from tickwork.model.job import JobRequest, JobStatus, RetryRequest
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
@@ -87,7 +87,7 @@ async def test_coalesces_missed_due_times_and_keeps_count_of_them(
 async def test_retries_a_failure_after_its_backoff_and_then_gives_up(
     still_node: Node, clock: SettableClock, worker: ScriptedWorker
 ) -> None:
-    request = JobRequest(task="work", retry={"max_attempts": 2, "initial": "10s", "jitter": 0})
+    request = JobRequest(task="work", retry=RetryRequest(max_attempts=2, initial="10s", jitter=0))
     await still_node.jobs.create(TENANT, [_converted(request)])
     await still_node.step("claim")
     (run,) = await worker.runs()

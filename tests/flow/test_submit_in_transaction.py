@@ -67,7 +67,7 @@ class Place:
     async def relay_that_dies(self, at: str, *, requests: int = 1) -> None:
         with pytest.raises((Crash, asyncpg.InterfaceError)):
             async with connected(self.database_url) as connection:
-                await Relay(self.database_url, Dying(self.client, connection, at, requests)).forward(
+                await Relay(self.database_url, Dying(self.client, connection, at, requests)).forward(  # type: ignore[arg-type]
                     connection
                 )
 
@@ -178,9 +178,9 @@ async def test_cannot_be_seen_before_the_commit(place: Place) -> None:
 
 async def test_arguments_are_checked_before_anything_is_written(place: Place) -> None:
     with pytest.raises(Invalid, match=r"payload\.number"):
-        await work.submit_in_async(place.own, number="seven")
+        await work.submit_in_async(place.own, number="seven")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        await work.submit_in_async(place.own, nummer=7)
+        await work.submit_in_async(place.own, nummer=7)  # type: ignore[call-arg]
     assert await place.left() == 0
 
 

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
     return await ScriptedWorker.connect(still_node, ["work"], name="box-1")
 
 
-async def submit(node: Node, **fields: object) -> None:
+async def submit(node: Node, **fields: Any) -> None:
     await node.jobs.create(TENANT, [JobRequest(**{"task": "work", **fields})])
 
 

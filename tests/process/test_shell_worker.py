@@ -5,6 +5,7 @@ import signal
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import psutil
@@ -128,14 +129,14 @@ async def its_worker(client: AsyncClient) -> WorkerView:
     return await eventually(look, within=SOON, what="the registration of the worker")
 
 
-async def run(client: AsyncClient, task: str, **fields: object) -> ExecutionView:
+async def run(client: AsyncClient, task: str, **fields: Any) -> ExecutionView:
     """The execution of a new job, once it has ended."""
     await its_worker(client)
     job = await client.create_job(task=task, **fields)
     return await client.wait_for_job(job.id, 60)
 
 
-async def begun(client: AsyncClient, folder: Path, task: str = "patient", **fields: object) -> ExecutionView:
+async def begun(client: AsyncClient, folder: Path, task: str = "patient", **fields: Any) -> ExecutionView:
     """The execution of a new job, once its command runs."""
     await its_worker(client)
     job = await client.create_job(task=task, **fields)

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,7 @@ class Bench:
         self.worker = worker
         self.folder = folder
 
-    async def outcome(self, task: str, **job: object) -> ExecutionView:
+    async def outcome(self, task: str, **job: Any) -> ExecutionView:
         created = await self.client.create_job(task=task, retry=ONE_TRY, **job)
         return await self.client.wait_for_job(created.id, timeout=30)
 

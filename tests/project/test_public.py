@@ -62,7 +62,7 @@ def test_the_fields_that_type_checkers_know_are_those_of_a_job() -> None:
     assert set(JobFields.__annotations__) == set(JobRequest.__struct_fields__)
     assert set(JobFilters.__annotations__) == {*JobFilter._fields, "limit"}
     assert set(DeadLetterFields.__annotations__) == set(DeadLetterFilter._fields)
-    assert list(JobStatusName.__args__) == list(JobStatus)
+    assert list(JobStatusName.__args__) == list(JobStatus)  # type: ignore[attr-defined]
 
 
 def test_an_error_says_what_would_be_right() -> None:
@@ -81,11 +81,11 @@ def test_all_that_is_wrong_with_a_task_is_said_at_once_with_the_name_of_its_func
     app = App()
     app.task(add)
     with pytest.raises(Invalid) as refused:
-        app.task(
+        app.task(  # type: ignore[call-overload]
             retries=-1,
-            priority="hihg",  # type: ignore[arg-type]
+            priority="hihg",
             timeout="soon",
-            retry_on=[3],  # type: ignore[list-item]
+            retry_on=[3],
             limits=[Limit("api")],
             key="weekly",
         )(add)
@@ -100,7 +100,7 @@ def test_all_that_is_wrong_with_a_task_is_said_at_once_with_the_name_of_its_func
 def test_all_that_is_wrong_with_any_task_is_said_when_the_worker_starts() -> None:
     def one(place: object, thread: threading.Thread) -> None: ...
 
-    def two(price: "Missing", tax: "Missing") -> None: ...  # noqa: F821 (that is what is wrong)
+    def two(price: "Missing", tax: "Missing") -> None: ...  # type: ignore[name-defined]  # noqa: F821 (that is what is wrong)
 
     def three(day: str) -> None: ...
 
@@ -163,7 +163,7 @@ def test_things_tell_what_they_are_and_no_secret() -> None:
     assert repr(task.map(range(7))) == f"<Steps {', '.join(['tasks.add'] * 5)} and 2 more>"
     step.become("j7")
     assert repr(step) == "<Step tasks.add as job j7>"
-    assert repr(Handle("j7", int, None)) == "<Handle of job j7>"  # type: ignore[arg-type]
+    assert repr(Handle("j7", int, None)) == "<Handle of job j7>"
     assert repr(Context(execution_id="e1-1")) == "<Context of execution e1-1, attempt 1>"
     for kind in (Client, AsyncClient):
         shown = repr(kind("http://ann:word@127.0.0.1:8080", "tw_secret"))

@@ -38,7 +38,9 @@ moments = st.integers(978_307_200, 2_082_758_400).map(lambda second: datetime.fr
 @example(cron="*/20 * * * *", zone="Australia/Lord_Howe", start=datetime(2026, 4, 4, 12, tzinfo=UTC))
 @example(cron="0 0 * * *", zone="America/Santiago", start=datetime(2026, 9, 5, 12, tzinfo=UTC))
 def test_the_same_times_as_cronsim(cron: str, zone: str, start: datetime) -> None:
-    timing = parse_schedule(cron, zone, now=start).timing
+    understood = parse_schedule(cron, zone, now=start)
+    assert isinstance(understood, Recurring)
+    timing = understood.timing
     theirs = CronSim(cron, start.replace(microsecond=0).astimezone(ZoneInfo(zone)))
     due, until = start.replace(microsecond=0), start + timedelta(days=400)
     for _ in range(STEPS):

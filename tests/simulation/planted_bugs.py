@@ -117,7 +117,7 @@ BUGS = [
     Bug(
         "work starts when it arrives, not when it is due",
         "I4",
-        _in_code(member, "Run", lambda *fields: Run(*fields[:7], 0, *fields[8:])),
+        _in_code(member, "Run", lambda *fields: Run(*fields[:7], 0, *fields[8:])),  # type: ignore[call-arg]
     ),
     Bug(
         "a round starts from the beginning with every chunk",

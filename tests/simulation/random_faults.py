@@ -1,6 +1,6 @@
 """What goes wrong, at random."""
 
-from simulation.simulated_database import Planned
+from simulation.simulated_database import Fault, Planned
 from simulation.simulated_worker import TASKS, SimulatedWorker
 from simulation.simulated_world import Server, SimulatedWorld
 from tickwork.loop import LoopName
@@ -97,7 +97,8 @@ class RandomFaults:
 
     async def _lose_something(self) -> None:
         """A statement, a commit, or the answer to a commit."""
-        fault = self._world.random.choice(("lose statement", "lose commit", "lose answer", "lose answer"))
+        faults: tuple[Fault, ...] = ("lose statement", "lose commit", "lose answer", "lose answer")
+        fault = self._world.random.choice(faults)
         await self._spoil(
             Planned(fault, self._world.random.randint(1, 7) if fault == "lose statement" else 0)
         )

@@ -10,7 +10,7 @@ from simulation.simulated_database import Planned
 from simulation.simulated_worker import TASKS
 from simulation.simulated_world import BEGIN, TENANT, Server, SimulatedWorld
 from support.observed_history import Key, Operation
-from tickwork.api.idempotency_key import KEY_HEADER, fingerprint, once
+from tickwork.api.idempotency_key import KEY_HEADER, fingerprint, run_once
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call
 from tickwork.model.access import Caller, Scope
@@ -44,9 +44,9 @@ class Client:
     async def fill(self, server: Server, task: str, places: int) -> None:
         """As much of a task as workers have places for, one under a limit that is then used up, and what falls due
         soon: more of it under that limit, beside another task."""
-        now = {"task": task, "schedule": {"at": self._world.now.isoformat()}, "payload": {}}
-        soon = {"schedule": {"every": "5s", **_WINDOW}, "payload": {}}
-        used_up = {"limits": [{"key": f"full {self._requests}", "max_running": 1}]}
+        now: dict[str, Any] = {"task": task, "schedule": {"at": self._world.now.isoformat()}, "payload": {}}
+        soon: dict[str, Any] = {"schedule": {"every": "5s", **_WINDOW}, "payload": {}}
+        used_up: dict[str, Any] = {"limits": [{"key": f"full {self._requests}", "max_running": 1}]}
         (other,) = {*TASKS} - {task}
         chosen = [{**now, **used_up}, *[{**now, "limits": []}] * (places - 1)]
         chosen += [{"task": task, **soon, **used_up}, {"task": other, **soon}]
@@ -128,7 +128,7 @@ class Client:
             return json_reply((await server.node.runs.run(TENANT, job)).id)
 
         mark = fingerprint("POST", f"/jobs/{job}/run", b"", b"")
-        answer, reply = await self._ask(server, once(call, mark, act), planned)
+        answer, reply = await self._ask(server, run_once(call, mark, act), planned)
         execution = Key(*parse_execution_id(msgspec.json.decode(reply.body))) if reply else None
         if answer == "unknown":
             self._unanswered.append((job, key))

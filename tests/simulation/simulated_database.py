@@ -161,7 +161,7 @@ class SimulatedDatabase(Database):
         """Likewise."""
 
     @asynccontextmanager
-    async def _acquire(self) -> AsyncIterator[SimulatedConnection]:
+    async def _acquire(self) -> AsyncIterator[SimulatedConnection]:  # type: ignore[override]
         self._access.check()
         real = await self._access.lines.take()
         try:

@@ -210,7 +210,7 @@ async def test_something_else_than_a_connection_is_named(own: asyncpg.Connection
     with pytest.raises(TypeError, match="name ends in _async"):
         once(attempt(1), own, print)
     with pytest.raises(TypeError, match=r"builtins\.str is no connection of asyncpg"):
-        await once_async(attempt(1), "postgresql://", add)
+        await once_async(attempt(1), "postgresql://", add)  # type: ignore[misc]
 
 
 async def test_installing_again_or_at_the_same_time_changes_nothing(

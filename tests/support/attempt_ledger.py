@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -74,7 +74,8 @@ class Ledger:
                 runs.append(Run(line.task, attempt, line.pid, at))
             else:
                 place = latest[attempt, line.pid]
-                runs[place] = runs[place]._replace(**{f"{line.event}_at": at}, outcome=line.outcome)
+                ended: dict[str, Any] = {f"{line.event}_at": at, "outcome": line.outcome}
+                runs[place] = runs[place]._replace(**ended)
         return runs
 
     def completed(self) -> int:

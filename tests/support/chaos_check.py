@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import accumulate, groupby, pairwise
+from typing import Any
 
 import asyncpg
 
@@ -66,7 +67,7 @@ class ChaosCheck:
             *self._unforeseen(),
         ]
 
-    def figures(self) -> dict[str, object]:
+    def figures(self) -> dict[str, Any]:
         """How much was looked at, and what it took."""
         observed = self.observed
         return {
@@ -154,7 +155,7 @@ def _operations(asked: Sequence[Asked], changes: Sequence[Change]) -> Iterator[O
         )
 
 
-def _about(asked: Asked) -> dict[str, object]:
+def _about(asked: Asked) -> dict[str, Any]:
     match asked.kind:
         case "create":
             return {"keys": (asked.subject,), "job": parse_job_id(asked.made) if asked.made else None}

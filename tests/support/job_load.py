@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from tickwork.client.types import JobFields
 from tickwork.model.ids import parse_job_id
+from tickwork.model.job import JobRequest
 
 _SECOND = timedelta(seconds=1)
 _STEPS = (2, 3, 5)  # seconds between the due times of recurring jobs
@@ -47,8 +49,8 @@ class Load:
         ]
 
     @property
-    def requests(self) -> list[dict[str, Any]]:
-        return [planned.request for planned in self.planned]
+    def requests(self) -> list[JobRequest | JobFields]:
+        return [cast("JobFields", planned.request) for planned in self.planned]
 
     @property
     def executions(self) -> int:

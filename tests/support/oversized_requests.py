@@ -15,6 +15,8 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from statistics import median
 
@@ -170,7 +172,7 @@ def _probe(address: Address, key: str, done: Callable[[], bool]) -> list[float]:
     return took
 
 
-def _attack(address: Address, key: str, name: str, ready: object, go: object) -> None:
+def _attack(address: Address, key: str, name: str, ready: Event, go: Event) -> None:
     act = _attacks(address, key)[name]
     ready.set()
     go.wait()
@@ -178,6 +180,10 @@ def _attack(address: Address, key: str, name: str, ready: object, go: object) ->
         print(f"  {name}: {act()!r}")  # noqa: T201
     except OSError as error:
         print(f"  {name}: {error!r}")  # noqa: T201
+
+
+def _has_ended(process: multiprocessing.Process) -> bool:
+    return not process.is_alive()
 
 
 def main(place: str, key: str, pid: str, other_key: str, wanted: str = "") -> None:
@@ -193,7 +199,7 @@ def main(place: str, key: str, pid: str, other_key: str, wanted: str = "") -> No
         before = resident(process)
         go.set()
         began = time.perf_counter()
-        took = _probe(address, other_key, lambda of=attacker: not of.is_alive())
+        took = _probe(address, other_key, partial(_has_ended, attacker))
         lasted, grown = time.perf_counter() - began, peak(process) - before
         print(  # noqa: T201
             f"{name:30} {lasted:6.1f} s  grown by {grown / MEGABYTE:6.0f} MB  others: {len(took)} requests, "

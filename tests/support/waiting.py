@@ -4,7 +4,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 import pytest
 
@@ -13,9 +13,11 @@ Found = TypeVar("Found")
 _PAUSE = 0.02
 
 
-async def eventually(
-    look: Callable[[], Found | Awaitable[Found]], *, within: float, what: str = "it"
-) -> Found:
+@overload
+async def eventually(look: Callable[[], Awaitable[Found]], *, within: float, what: str = ...) -> Found: ...
+@overload
+async def eventually(look: Callable[[], Found], *, within: float, what: str = ...) -> Found: ...
+async def eventually(look: Callable[[], Any], *, within: float, what: str = "it") -> Any:
     """The first answer that is true of looking again and again."""
     deadline = monotonic() + within
     while True:

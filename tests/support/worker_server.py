@@ -83,9 +83,10 @@ class Conversation:
 
     async def listen(self) -> None:
         try:
-            async for text in self.socket:
-                self.sizes.append(len(text))
-                await self._hear(_decode(text))
+            async for message in self.socket:
+                assert isinstance(message, bytes)
+                self.sizes.append(len(message))
+                await self._hear(_decode(message))
         finally:
             self.closed.set()
 

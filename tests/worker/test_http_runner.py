@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from base64 import b64encode
+from typing import Any
 
 import msgspec
 import pytest
@@ -25,7 +26,7 @@ MEBIBYTE = 1024 * 1024
 
 
 def run_of(
-    url: str, *, method: str = "POST", timeout: float = IN_TIME, attempt: int = 1, **headers: str
+    url: str, *, method: str = "POST", timeout: float = IN_TIME, attempt: int = 1, **headers: Any
 ) -> Run:
     call = msgspec.json.encode({"url": url, "method": method, "headers": headers})
     return Run(1, AT, 77, attempt, "http", b'{"to":"a@b.c"}', timeout, AT, call)
@@ -61,7 +62,7 @@ async def failure(runner: HttpRunner, run: Run) -> Failure:
 async def test_sends_the_payload_with_everything_that_was_promised(make_runner):
     async with target(respond()) as served:
         await make_runner(secrets=SECRETS)(
-            run_of(served.url("/hook?a=%2F%7e"), attempt=3, **{"X-Own": "mine"})
+            run_of(served.url("/hook?a=%2F%7e"), attempt=3, **{"X-Own": "mine"})  # type: ignore[arg-type]
         )
     (request,) = served.requests
     assert request.line == "POST /hook?a=%2F%7e HTTP/1.1"
@@ -263,7 +264,7 @@ async def test_stops_reading_endless_headers(runner, piece):
 
 
 async def test_refuses_headers_of_more_than_64_kib_together(runner):
-    many = {f"x{number}": "y" * 7000 for number in range(10)}
+    many: dict[str, Any] = {f"x{number}": "y" * 7000 for number in range(10)}
     async with target(respond(**many)) as served:
         told = await failure(runner, run_of(served.url()))
     assert told == Failure("ResponseTooLarge", "127.0.0.1 answered with more than 65536 bytes of headers")
@@ -329,7 +330,7 @@ async def test_keeps_no_cookies(runner):
 
 async def test_a_target_that_got_past_the_front_door_is_refused_all_the_same(runner):
     async with target(respond()) as served:
-        forged = await failure(runner, run_of(served.url(), **{"Webhook-Id": "forged", "X-A": "b\r\nc: d"}))
+        forged = await failure(runner, run_of(served.url(), **{"Webhook-Id": "forged", "X-A": "b\r\nc: d"}))  # type: ignore[arg-type]
         missing = await failure(runner, msgspec.structs.replace(run_of(served.url()), target=None))
     assert (forged.type, forged.retry, missing.type, missing.retry) == (
         "BadTarget",

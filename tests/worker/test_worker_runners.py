@@ -77,7 +77,7 @@ def coroutines() -> tuple[App, asyncio.Event]:
                 assert ctx.cancelled
 
     @app.task(name="polite")
-    async def polite() -> str:
+    async def polite() -> str:  # type: ignore[return]
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:

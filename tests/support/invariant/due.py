@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -161,7 +161,7 @@ def _moves_on(move: RuleMove) -> bool:
     return after > before
 
 
-def _place(row: dict[str, object]) -> tuple[object, ...]:
+def _place(row: dict[str, Any]) -> tuple[Any, ...]:
     """Where a rule stands, so that later is greater."""
     return (
         instant(row["last_at"]) or _LONG_AGO,

@@ -1,6 +1,7 @@
 """What a scenario tells: one line for people, one for programs, the median of several runs."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from tickwork.bench.result import Figure, curve, median_of
 
 
 def figure(value: float = 51_200, **fields) -> Figure:
-    given = {
+    given: dict[str, Any] = {
         "scenario": "s", "value": value, "unit": "executions/s", "goal": 50_000, "met": True,
         "held_equal": "", "series": {},
     }  # fmt: skip

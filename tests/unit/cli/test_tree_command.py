@@ -1,6 +1,7 @@
 """`tickwork job tree`: jobs that depend on each other, drawn."""
 
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -35,7 +36,7 @@ def job(
     )
 
 
-PENDING = {"status": ExecutionStatus.PENDING, "waiting_for": WaitingFor.DEPENDENCY}
+PENDING: dict[str, Any] = {"status": ExecutionStatus.PENDING, "waiting_for": WaitingFor.DEPENDENCY}
 DIAMOND = JobGraph(
     [
         job(4, "report", 2, 3, **PENDING),

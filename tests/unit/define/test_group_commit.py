@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ class Store:
         self.gate.set()
         self.failure: Exception | None = None
 
-    async def create(self, tenant_id: int, requests: Sequence[JobRequest]) -> list[str]:
+    async def create(self, tenant_id: int, requests: Sequence[JobRequest]) -> Any:
         names = [request.name for request in requests]
         self.batches.append((tenant_id, names))
         await self.gate.wait()
@@ -42,13 +43,13 @@ def store() -> Store:
 def ask(store: Store) -> Ask:
     gatherer = Gatherer(store.create)
 
-    def ask(name: str, tenant_id: int = _TENANT) -> "asyncio.Task[str]":
+    def ask(name: str, tenant_id: int = _TENANT) -> "asyncio.Task[Any]":
         return asyncio.create_task(gatherer.create(tenant_id, JobRequest(name=name, task="work")))
 
     return ask
 
 
-async def _first_under_way(store: Store, ask: Ask) -> "asyncio.Task[str]":
+async def _first_under_way(store: Store, ask: Ask) -> "asyncio.Task[Any]":
     store.gate.clear()
     first = ask("first")
     while not store.batches:  # noqa: ASYNC110 (it begins in this loop's next turns)

@@ -45,4 +45,4 @@ async def test_many_runs_of_many_schedules_are_counted_beside_the_event_loop(job
             < timedelta(seconds=60 + number)
         )
         assert isinstance(spec.schedule, Recurring)
-        assert (spec.schedule.timing.walked_in is not threading.main_thread()) is beside
+        assert (spec.schedule.timing.walked_in is not threading.main_thread()) is beside  # type: ignore[attr-defined]

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from tickwork.store.port.dispatch import Gate, Lane
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def _gate(used_until: datetime = NOW, now: datetime = NOW, **settings: object) -> Gate:
+def _gate(used_until: datetime = NOW, now: datetime = NOW, **settings: Any) -> Gate:
     common = {"paused": False, "max_running": None, "rate": None}
     return Gate(1, (1, "queue", "mail"), **{**common, **settings}, used_until=used_until, now=now)
 

@@ -7,9 +7,9 @@ class Unprintable(Exception):
         raise RuntimeError
 
 
-def _error(message: str) -> Exception:
+def _error(message: str) -> Exception:  # type: ignore[return]
     try:
-        {}[message]
+        {}[message]  # type: ignore[index]
     except LookupError as error:
         return error
 

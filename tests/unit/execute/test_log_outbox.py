@@ -25,7 +25,7 @@ def log_outbox(time) -> LogOutbox:
 
 def attempt_of(log_outbox: LogOutbox, job: int = 1) -> Attempt:
     run = Run(1, 5, job, 1, "task", b"{}", 60.0, 0)
-    return Attempt((1, 5, job, 1), run, Handler(lambda _: None, unchanged), log_outbox)  # type: ignore[arg-type, return-value]
+    return Attempt((1, 5, job, 1), run, Handler(lambda _: None, unchanged), log_outbox)
 
 
 def notes_of(messages: list[Notes]) -> list[Note]:

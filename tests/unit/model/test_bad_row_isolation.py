@@ -53,7 +53,7 @@ async def test_a_database_that_is_away_or_broken_is_nobodys_fault() -> None:
         await Isolation("test").each(range(10), desk.do, desk.put_aside)
     assert desk.aside == []
     missing_table, bad_data = RuntimeError(), RuntimeError()
-    missing_table.sqlstate, bad_data.sqlstate = "42P01", "22P02"
+    missing_table.sqlstate, bad_data.sqlstate = "42P01", "22P02"  # type: ignore[attr-defined]
     assert [is_of_a_row(error) for error in (missing_table, bad_data)] == [False, True]
 
 

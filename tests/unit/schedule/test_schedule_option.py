@@ -20,9 +20,9 @@ def test_start_and_end_bound_any_schedule() -> None:
 def test_max_runs_and_jitter_are_kept_for_the_job() -> None:
     read = timing({"every": "5m", "max_runs": 3, "jitter": "1m30s"})
     assert read.canonical == {"every": 300, "max_runs": 3, "jitter": 90}
-    assert (read.max_runs, read.jitter) == (3, timedelta(seconds=90))  # type: ignore[attr-defined]
+    assert (read.max_runs, read.jitter) == (3, timedelta(seconds=90))
     plain = timing("every 5m")
-    assert (plain.max_runs, plain.jitter) == (None, timedelta(0))  # type: ignore[attr-defined]
+    assert (plain.max_runs, plain.jitter) == (None, timedelta(0))
 
 
 def test_weekends_and_dates_are_left_out() -> None:

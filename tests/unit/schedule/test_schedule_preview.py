@@ -7,7 +7,8 @@ import pytest
 from support.call_count import calls
 from support.schedule_reading import NOW
 from tickwork.model.errors import Invalid
-from tickwork.schedule.preview import Preview, preview
+from tickwork.model.schedule import Preview
+from tickwork.schedule.preview import preview
 
 
 def test_shows_the_times_by_the_clocks_of_the_schedule_and_of_the_viewer() -> None:

@@ -57,17 +57,21 @@ class RecordedClient:
         self.cancelled.append(job_id)
 
 
+def recorded_client(execution: Execution | None = None) -> Any:
+    return RecordedClient(execution)
+
+
 class AsyncRecordedClient(RecordedClient):
-    async def create_job(self, request: JobRequest) -> Job:
+    async def create_job(self, request: JobRequest) -> Job:  # type: ignore[override]
         return super().create_job(request)
 
-    async def list_executions(self, **_: Any) -> Page:
+    async def list_executions(self, **_: Any) -> Page:  # type: ignore[override]
         return super().list_executions()
 
-    async def wait_for_job(self, *_: Any, **__: Any) -> Execution | None:
+    async def wait_for_job(self, *_: Any, **__: Any) -> Execution | None:  # type: ignore[override]
         return super().wait_for_job()
 
-    async def cancel_job(self, job_id: str) -> None:
+    async def cancel_job(self, job_id: str) -> None:  # type: ignore[override]
         super().cancel_job(job_id)
 
 
@@ -80,7 +84,7 @@ def test_a_task_is_still_the_plain_function():
     app = App()
     task = app.task(add)
     assert task(1, b=2) == 3
-    assert (task.__name__, task.__doc__) == ("add", "Adds.")
+    assert (task.__name__, task.__doc__) == ("add", "Adds.")  # type: ignore[attr-defined]
 
     @app.task(name="later")
     async def later() -> int:
@@ -125,7 +129,7 @@ def test_a_generator_is_no_task():
 
 
 def test_submit_sends_the_arguments_by_name_with_the_tasks_options():
-    client = RecordedClient()
+    client: Any = RecordedClient()
     task = App(client).task(name="add", retries=2, timeout="1m", queue="math", priority="high", tags=["x"])(
         add
     )
@@ -138,7 +142,7 @@ def test_submit_sends_the_arguments_by_name_with_the_tasks_options():
 
 
 async def test_submit_async_does_the_same():
-    client = AsyncRecordedClient(Execution(result=3))
+    client: Any = AsyncRecordedClient(Execution(result=3))
     handle = await App(async_client=client).task(add).submit_async(1, 2)
     assert await handle.result_async(timeout=1) == 3
     assert await handle.status_async() == "completed"
@@ -147,21 +151,21 @@ async def test_submit_async_does_the_same():
 
 
 def test_submit_refuses_arguments_that_do_not_fit():
-    client = RecordedClient()
+    client: Any = RecordedClient()
     task = App(client).task(add)
     with pytest.raises(
         Invalid, match=r'payload\.a: must be a whole number; got "1" \(write the number without quotes\)'
     ):
-        task.submit("1")
+        task.submit("1")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="'a'"):
-        task.submit()
+        task.submit()  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="'c'"):
-        task.submit(1, c=2)
+        task.submit(1, c=2)  # type: ignore[call-arg]
     assert client.requests == []
 
 
 def test_the_context_is_not_asked_for_at_submit():
-    client = RecordedClient()
+    client: Any = RecordedClient()
 
     def report(to: str, *, ctx: Context) -> None: ...
 
@@ -170,7 +174,7 @@ def test_the_context_is_not_asked_for_at_submit():
 
 
 def test_at_and_on_say_when():
-    client = RecordedClient()
+    client: Any = RecordedClient()
     task = App(client).task(add)
     when = datetime(2030, 1, 1, 9, tzinfo=UTC)
     task.at(when).submit(1)
@@ -188,7 +192,7 @@ def test_a_time_without_a_zone_is_refused():
 
 
 def test_options_change_one_submission_only():
-    client = RecordedClient()
+    client: Any = RecordedClient()
     task = App(client).task(retries=0)(add)
     task.options(retries=5, name="urgent", priority="critical").submit(1)
     task.submit(1)
@@ -214,14 +218,14 @@ def test_wrong_options_are_refused_where_they_are_written(options, field):
 
 
 def test_a_handle_knows_how_it_went():
-    waiting = App(RecordedClient()).task(add).submit(1)
+    waiting = App(recorded_client()).task(add).submit(1)
     assert waiting.status() == "pending"
-    done = App(RecordedClient(Execution(result=2))).task(add).submit(1)
+    done = App(recorded_client(Execution(result=2))).task(add).submit(1)
     assert (done.status(), done.result(timeout=1)) == ("completed", 2)
 
 
 def test_a_result_that_never_came_is_an_error_that_says_why():
-    client = RecordedClient(Execution(status=ExecutionStatus.CANCELLED, reason="the job was cancelled"))
+    client: Any = RecordedClient(Execution(status=ExecutionStatus.CANCELLED, reason="the job was cancelled"))
     handle = App(client).task(add).submit(1)
     with pytest.raises(ExecutionFailed, match=r"ended as cancelled \(the job was cancelled\)"):
         handle.result()

@@ -62,5 +62,5 @@ def test_a_timeout_is_chosen_by_python_s_name_for_it_too():
 def test_a_tall_family_of_classes_is_cut_off():
     kind = Exception
     for number in range(30):
-        kind = type(f"E{number}", (kind,), {})
+        kind = type(f"E{number}", (kind,), {})  # type: ignore[assignment]
     assert len(ending_of_error(kind()).failure.kinds) == 10

@@ -115,7 +115,7 @@ def test_parameters_without_a_name_are_refused():
 
 
 def test_a_type_that_json_cannot_carry_is_refused():
-    def f(place: object, thread: type(pytest)) -> None: ...
+    def f(place: object, thread: type(pytest)) -> None: ...  # type: ignore[valid-type]
 
     with pytest.raises(Invalid, match=r"f\(place\): JSON cannot carry object") as refused:
         read_signature(f)

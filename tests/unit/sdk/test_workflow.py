@@ -19,7 +19,7 @@ class RecordedClient:
 
 
 class AsyncRecordedClient(RecordedClient):
-    async def create_jobs(self, jobs: list[JobRequest]) -> list[CreatedJob]:
+    async def create_jobs(self, jobs: list[JobRequest]) -> list[CreatedJob]:  # type: ignore[override]
         return super().create_jobs(jobs)
 
 
@@ -99,7 +99,7 @@ def test_a_wrong_argument_is_refused_when_the_step_is_built():
     with pytest.raises(TypeError):
         extract.step(dya="monday")  # type: ignore[call-arg]
     with pytest.raises(Invalid, match="day"):
-        extract.map([5])
+        extract.map([5])  # type: ignore[list-item]
 
 
 def test_a_circle_is_refused_when_it_is_closed():

@@ -1,6 +1,7 @@
 """What an execution is said to wait for, given all the facts."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -46,11 +47,11 @@ RATE = LimitInForce(
 )
 
 
-def why(**facts: object) -> Why:
+def why(**facts: Any) -> Why:
     return explain(WAITING._replace(**facts))
 
 
-def only_cause(**facts: object) -> Cause:
+def only_cause(**facts: Any) -> Cause:
     (cause,) = why(**facts).causes
     return cause
 
