@@ -17,7 +17,7 @@ from tickwork.model.errors import Unavailable
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.task import direct_task
 
-_SLOTS = 1000  # as many as the runner has connections: ten destinations that hang, before others wait
+_SLOTS = 1000  # as many as the runner has connections: enough for ten hanging destinations
 _SECRET_LIFETIME = 60.0
 _DRAIN_TIMEOUT = 10.0
 
@@ -36,7 +36,7 @@ class BuiltInWorker:
         gated = BreakerGate(self._runner, breakers.admit, breakers.told)
         self._worker = Worker(
             self, [direct_task(HTTP_TASK, gated)], name="built-in", slots=_SLOTS, log_failures=False
-        )  # this process is a server, and logs them as such
+        )  # the server in this process already logs them
         self._running: asyncio.Task[None] | None = None
         self._connections: set[asyncio.Task[None]] = set()
 
@@ -44,7 +44,7 @@ class BuiltInWorker:
         self._running = asyncio.create_task(self._worker.run(), name="built-in worker")
 
     async def stop(self) -> None:
-        """Finish what runs, if it does not take long; another node does the rest."""
+        """Wait briefly for the running attempts. Another node retries the rest."""
         self._worker.drain()
         if self._running:
             with suppress(TimeoutError):
@@ -63,7 +63,7 @@ class BuiltInWorker:
         return connection
 
     async def _attend(self, connection: InProcessConnection) -> None:
-        """However it ends, the worker is told, so that it tries again at once and not after a long silence."""
+        """Close the worker's end however this ends, so that the worker reconnects at once."""
         try:
             with suppress(Unavailable):
                 await self._gateway.attend(None, connection.server_end)
@@ -72,7 +72,7 @@ class BuiltInWorker:
 
 
 class Secrets:
-    """Signing secrets of tenants, remembered for a while."""
+    """Caches the signing secrets of tenants."""
 
     def __init__(self, store: SecretStore) -> None:
         self._store = store

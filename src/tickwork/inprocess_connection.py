@@ -1,4 +1,4 @@
-"""The connection between the gateway and a worker in the same process: what a WebSocket is for all others."""
+"""Connects the gateway to a worker in the same process. Other workers connect by WebSocket."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from tickwork.model.worker_protocol import FromServer, FromWorker
 
 
 class InProcessConnection:
-    """One connection seen from both ends: messages for the worker, bytes for the gateway."""
+    """Both ends of one connection. The worker's end has messages, the gateway's end has bytes."""
 
     def __init__(self) -> None:
         self._to_server: asyncio.Queue[bytes | None] = asyncio.Queue()

@@ -1,4 +1,4 @@
-"""A few lines of a kind say what is wrong; fifty thousand of them hide it, and cost time."""
+"""Limits how many similar lines are logged: thousands of them would hide the cause, and cost time."""
 
 import asyncio
 from collections.abc import Callable, Hashable
@@ -9,9 +9,10 @@ _TOTAL = 30
 
 
 class LogRateLimit:
-    """Admits some lines in every period, few of each kind. At its end it tells how many more there were.
+    """Admits a limited number of lines per period, and per kind of line. At the end of the period it logs how many were
+    left out.
 
-    What is not admitted costs a comparison: ask before you put a line together.
+    A line that is not admitted costs only a comparison: call `admits` before you format the line.
     """
 
     def __init__(
@@ -23,7 +24,7 @@ class LogRateLimit:
         total: int = _TOTAL,
         period: float = PERIOD,
     ) -> None:
-        """`write` writes the line about those that were left out, which begins with `event`."""
+        """`write` logs the line about those that were left out, which begins with `event`."""
         self._write = write
         self._event = event
         self._per_kind = per_kind
@@ -48,7 +49,7 @@ class LogRateLimit:
         return True
 
     def end_period(self) -> None:
-        """Also when nothing will be told any more."""
+        """Log what was left out. Call it also before the program ends."""
         if self._left_out:
             self._write(f"{self._event}: and {self._left_out:,} more like it in the last {self._period:g} s")
         self._kinds.clear()

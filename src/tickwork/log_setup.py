@@ -1,4 +1,4 @@
-"""Logs on stderr: for eyes on a terminal, else JSON lines. No locals in tracebacks: they hold secrets."""
+"""Logs to stderr: readable on a terminal, else JSON lines. Tracebacks have no local variables, which may be secret."""
 
 import logging
 import sys
@@ -19,12 +19,12 @@ _SHARED: list[Any] = [
     structlog.processors.StackInfoRenderer(),
 ]
 _in_use: tuple[LogFormat, str] = ("auto", "info")
-_FALSE_ALARM = "ASGI callable returned without completing handshake."  # uvicorn, of workers that are refused
+_FALSE_ALARM = "ASGI callable returned without completing handshake."  # uvicorn, for refused workers
 _QUIET = ("asyncio", "httpx2", "httpcore2", "uvicorn", "websockets")
 
 
 def configure_logs(log_format: LogFormat, level: str) -> None:
-    """Send our own logs and those of the libraries the same way."""
+    """Format our own logs and those of libraries in the same way."""
     global _in_use  # noqa: PLW0603 (logging is global, too)
     _in_use = (log_format, level)
     structlog.configure(
@@ -54,17 +54,17 @@ def _wants_console(log_format: LogFormat) -> bool:
 
 
 def _formatter(*, console: bool) -> logging.Formatter:
-    render = _for_eyes() if console else _for_machines()
+    render = _console_renderer() if console else _json_renderer()
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=_SHARED,
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
     )
 
 
-def _for_eyes() -> list[Any]:
+def _console_renderer() -> list[Any]:
     return [
         structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
-        _harmless,
+        _escape_control_characters,
         structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(),
             pad_event_to=0,
@@ -74,12 +74,14 @@ def _for_eyes() -> list[Any]:
     ]
 
 
-def _harmless(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Errors and names are others' words: what would steer the terminal is shown, not done."""
+def _escape_control_characters(
+    _logger: Any, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """Escape control characters: errors and names come from others and must not control the terminal."""
     return {name: printable(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
-def _for_machines() -> list[Any]:
+def _json_renderer() -> list[Any]:
     return [
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
         structlog.processors.format_exc_info,

@@ -1,1 +1,1 @@
-"""The Python SDK's way to a server: sync and async clients for the REST API, and the worker's connection."""
+"""How Python programs reach a server: sync and async clients for the REST API, and the worker's connection."""

@@ -47,8 +47,8 @@ def _follows(
 
 
 class AsyncClient:
-    """A Tickwork server. Without arguments, the one of TICKWORK_URL and TICKWORK_API_KEY, else the one that
-    `tickwork up` runs in this folder. Belongs to one event loop."""
+    """A client of a Tickwork server. Without arguments, of the server that TICKWORK_URL and TICKWORK_API_KEY name, or
+    else of the one that `tickwork up` runs in this folder. Use it in one event loop only."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class AsyncClient:
     get_signing_secret = _sends(build_requests.get_signing_secret)
 
     async def iter_jobs(self, **filters: Unpack[JobFilters]) -> AsyncIterator[JobView]:
-        """Every job that the filters of list_jobs let through, page by page."""
+        """Every job that matches the filters of list_jobs, fetched page by page."""
         cursor: str | None = None
         while True:
             page = await self.list_jobs(**filters, cursor=cursor)
@@ -141,8 +141,8 @@ class AsyncClient:
     async def follow_execution_logs(
         self, execution_id: str, *, attempt: int | None = None, tail: int | None = None
     ) -> AsyncIterator[LogEntry | AttemptProgress]:
-        """What the execution logged, from its beginning or its last lines on, then what it logs and how far it comes,
-        until it has ended. A connection that is lost is made again where it was."""
+        """Yield the log of the execution, from its beginning or from its last `tail` lines, then new lines and progress
+        until it ends. After a lost connection it continues where it was."""
         describe = build_requests.execution_logs(execution_id, attempt=attempt, tail=tail)
         following = Following(describe, self._retries)
         while not following.ended:

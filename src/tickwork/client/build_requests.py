@@ -1,4 +1,4 @@
-"""Every request of the REST API as a plain value, written once for the sync and the async client."""
+"""Builds every request of the REST API as a plain value, for the sync and the async client alike."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -42,12 +42,12 @@ Fields = Mapping[str, Any]
 
 class Call(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True):
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-    path: tuple[str, ...]  # under /v1, each part as it is meant: quoting is for the transport
+    path: tuple[str, ...]  # below /v1, not quoted
     answer: type[Answer]
     query: dict[str, str] = {}
     headers: dict[str, str] = {}
     body: bytes | None = None
-    repeatable: bool = True  # sending it again after a lost answer gives the same answer
+    repeatable: bool = True  # safe to send again after a lost answer
     waits: float = 0.0  # seconds that the server was asked to wait before it answers
 
 
@@ -55,14 +55,14 @@ def create_job(
     request: JobRequest | None = None, *, wait: float | None = None, **fields: Unpack[JobFields]
 ) -> Call[JobView]:
     """Create a job from a JobRequest or from its fields: task="report", payload={…}, schedule="0 9 * * *". With `wait`,
-    up to 60 seconds, the answer to one that is due once comes when its execution has ended, or that time is over."""
+    up to 60 seconds, the server answers when the execution of a one-time job has ended, or after that time."""
     if request is not None and fields:
         raise TypeError("give a JobRequest or its fields, not both")
     return _waiting(wait, _post("jobs", answer=JobView, body=fields if request is None else request))
 
 
 def create_job_batch(body: bytes, *, idempotency_key: str | None = None) -> Call[Page[CreatedJob]]:
-    """Create the jobs of one JSON array, all or none. Sent again under the same key, it takes effect once."""
+    """Create the jobs of one JSON array, all or none. Requests with the same key take effect once."""
     headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
     return Call(method="POST", path=("jobs", "batch"), answer=Page[CreatedJob], headers=headers, body=body)
 
@@ -87,12 +87,12 @@ def list_jobs(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[Page[JobView]]:
-    """The jobs that all of these let through, newest first; `q` is a part of the name, key or task."""
+    """The jobs that match all filters, newest first. `q` matches a part of the name, key or task."""
     return _get("jobs", answer=Page[JobView], query=locals())
 
 
 def edit_job(job_id: str, patch: Fields, *, if_match: int | None = None) -> Call[JobView]:
-    """Change the fields in `patch`; None removes one. With `if_match`, only if that is still its version."""
+    """Change the fields in `patch`; None removes a field. With `if_match`, only if the job still has that version."""
     return Call(
         method="PATCH",
         path=("jobs", job_id),
@@ -104,13 +104,13 @@ def edit_job(job_id: str, patch: Fields, *, if_match: int | None = None) -> Call
 
 
 def cancel_job(job_id: str) -> Call[JobView]:
-    """No further executions of this job."""
+    """Cancel the job: it has no further executions."""
     return Call(method="DELETE", path=("jobs", job_id), answer=JobView)
 
 
 def run_job(job_id: str, *, overlap: Overlap | None = None, wait: float | None = None) -> Call[ExecutionView]:
-    """Run the job now, whatever its schedule: beside an execution that has not ended, unless `overlap` says else. With
-    `wait`, up to 60 seconds, the answer comes when it has ended, or that time is over."""
+    """Run the job now, whatever its schedule, even if another execution has not ended, unless `overlap` says otherwise.
+    With `wait`, up to 60 seconds, the server answers when it has ended, or after that time."""
     body = None if overlap is None else {"overlap": overlap}
     return _waiting(wait, _post("jobs", job_id, "run", answer=ExecutionView, body=body))
 
@@ -121,12 +121,12 @@ def retry_job(job_id: str) -> Call[ExecutionView]:
 
 
 def pause_job(job_id: str) -> Call[JobView]:
-    """Hold the job: nothing of it starts until it is resumed."""
+    """Pause the job: nothing of it starts until it is resumed."""
     return _post("jobs", job_id, "pause", answer=JobView)
 
 
 def resume_job(job_id: str) -> Call[JobView]:
-    """Let a job that was held go on."""
+    """Resume a paused job."""
     return _post("jobs", job_id, "resume", answer=JobView)
 
 
@@ -139,7 +139,7 @@ def backfill_job(
     max_active: int = 1,
     policy: Policy = "missing",
 ) -> Call[BackfillView]:
-    """Run the job for its due times from the one instant to the other, both included."""
+    """Run the job for its due times between `from_` and `to`, both included."""
     body = BackfillRequest(from_=from_, to=to, order=order, max_active=max_active, policy=policy)
     return _post("jobs", job_id, "backfill", answer=BackfillView, body=body)
 
@@ -155,18 +155,18 @@ def plan_backfill(
 def list_backfills(
     job_id: str, *, limit: int | None = None, cursor: str | None = None
 ) -> Call[Page[BackfillView]]:
-    """Newest first."""
+    """The backfills of a job, newest first."""
     query = {"limit": limit, "cursor": cursor}
     return _get("jobs", job_id, "backfills", answer=Page[BackfillView], query=query)
 
 
 def get_backfill(backfill_id: str) -> Call[BackfillView]:
-    """The backfill, and how far it has come."""
+    """The backfill and its progress."""
     return _get("backfills", backfill_id, answer=BackfillView)
 
 
 def cancel_backfill(backfill_id: str) -> Call[BackfillView]:
-    """Nothing more of it starts; what runs goes on."""
+    """Cancel the backfill: it starts nothing more. What is running continues."""
     return _post("backfills", backfill_id, "cancel", answer=BackfillView)
 
 
@@ -183,12 +183,12 @@ def preview(
 
 
 def get_graph(job_id: str) -> Call[JobGraph]:
-    """The jobs that depend on each other around a job, and how they stand."""
+    """The jobs that this one depends on and that depend on it, with their status."""
     return _get("jobs", job_id, "graph", answer=JobGraph)
 
 
 def list_missed(job_id: str) -> Call[Page[MissedView]]:
-    """Ranges of due times that a job missed, latest first."""
+    """The ranges of due times that a job missed, latest first."""
     return _get("jobs", job_id, "missed", answer=Page[MissedView])
 
 
@@ -204,17 +204,17 @@ def list_executions(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[Page[ExecutionView]]:
-    """Newest first."""
+    """The executions that match all filters, newest first."""
     return _get("executions", answer=Page[ExecutionView], query=locals())
 
 
 def get_execution(execution_id: str, *, wait: float | None = None) -> Call[ExecutionView]:
-    """The execution as it is now; with `wait`, up to 60 seconds, when it has ended or that time is over."""
+    """The execution as it is now. With `wait`, up to 60 seconds, it answers at the end or after that time."""
     return _waiting(wait, _get("executions", execution_id, answer=ExecutionView))
 
 
 def list_attempts(execution_id: str) -> Call[Page[AttemptView]]:
-    """The tries at an execution, first to last."""
+    """The attempts of an execution, oldest first."""
     return _get("executions", execution_id, "attempts", answer=Page[AttemptView])
 
 
@@ -226,7 +226,7 @@ def execution_logs(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[Page[LogEntry]]:
-    """What the execution printed and logged, oldest first: all of it, of one attempt, or the last lines only."""
+    """What the execution printed and logged, oldest first: everything, one attempt, or only the last lines."""
     query = {"attempt": attempt, "tail": tail, "limit": limit, "cursor": cursor}
     return _get("executions", execution_id, "logs", answer=Page[LogEntry], query=query)
 
@@ -237,12 +237,12 @@ def explain_execution(execution_id: str) -> Call[Why]:
 
 
 def cancel_execution(execution_id: str) -> Call[ExecutionView]:
-    """Cancel an execution: one that waits never starts, one that runs is told to stop."""
+    """Cancel an execution: one that waits never starts, and one that runs is stopped."""
     return _post("executions", execution_id, "cancel", answer=ExecutionView)
 
 
 def retry_execution(execution_id: str) -> Call[ExecutionView]:
-    """Run an execution again that failed or was cancelled: the same one, with new attempts."""
+    """Run a failed or cancelled execution again: the same execution, with new attempts."""
     return _post("executions", execution_id, "retry", answer=ExecutionView)
 
 
@@ -257,7 +257,7 @@ def list_dead_letters(
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[Page[DeadLetterView]]:
-    """The latest failure first; `since` and `until` bound when they failed."""
+    """The dead letters that match all filters, latest failure first. `since` and `until` bound the time of failure."""
     return _get("dead-letters", answer=Page[DeadLetterView], query=locals())
 
 
@@ -268,7 +268,7 @@ def redrive_some(
     max: int,  # noqa: A002 (its name in the API)
     start_at: datetime | None,
 ) -> Call[Redriven]:
-    """Run dead letters again, as many as one request may."""
+    """Redrive dead letters, as many as one request allows."""
     return _post("dead-letters", "redrive", answer=Redriven, body=_given(locals()))
 
 
@@ -277,56 +277,56 @@ def discard_dead_letters(
     *,
     filter: DeadLetterFields | None = None,  # noqa: A002 (its name in the API)
 ) -> Call[Discarded]:
-    """Set dead letters aside: those with these ids, or all that the filter lets through ({} is every one)."""
+    """Discard dead letters: those with these ids, or all that match the filter ({} matches all)."""
     return _post("dead-letters", "discard", answer=Discarded, body=_given(locals()))
 
 
 def list_breakers() -> Call[Page[BreakerView]]:
-    """The circuit breakers of destinations that have failed of late."""
+    """The circuit breakers of destinations that failed recently."""
     return _get("breakers", answer=Page[BreakerView])
 
 
 def reset_breaker(destination: str) -> Call[BreakerView]:
-    """Close the circuit breaker of a destination by hand: what waits for it is let go."""
+    """Close the circuit breaker of a destination: the executions that it holds may start."""
     return _post("breakers", "reset", answer=BreakerView, body={"destination": destination})
 
 
 def list_queues(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[QueueView]]:
-    """By name."""
+    """The queues, by name."""
     return _get("queues", answer=Page[QueueView], query={"limit": limit, "cursor": cursor})
 
 
 def get_queue(name: str) -> Call[QueueView]:
-    """The queue, its limits and what waits in it."""
+    """The queue with its limits and its backlog."""
     return _get("queues", name, answer=QueueView)
 
 
 def set_queue(
     name: str, *, max_running: int | None = None, rate: str | None = None, max_backlog: int | None = None
 ) -> Call[QueueView]:
-    """Set the limits of a queue, all of them: what is not named is not limited."""
+    """Replace the limits of a queue. A limit that is not given is removed."""
     settings = QueueSettings(max_running=max_running, rate=rate, max_backlog=max_backlog)
     body = msgspec.json.encode(settings)
     return Call(method="PUT", path=("queues", name), answer=QueueView, body=body)
 
 
 def pause_queue(name: str) -> Call[QueueView]:
-    """Nothing more of it starts, but what workers hold goes on."""
+    """Pause a queue: nothing more of it starts, but what workers already have continues."""
     return _post("queues", name, "pause", answer=QueueView)
 
 
 def resume_queue(name: str) -> Call[QueueView]:
-    """Let a queue that was held go on."""
+    """Resume a paused queue."""
     return _post("queues", name, "resume", answer=QueueView)
 
 
 def list_workers(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[WorkerView]]:
-    """The workers of late, those that are gone included."""
+    """The workers, including those that left recently."""
     return _get("workers", answer=Page[WorkerView], query=locals())
 
 
 def get_worker(worker_id: str) -> Call[WorkerView]:
-    """The worker, and what it holds."""
+    """The worker and the executions that it has."""
     return _get("workers", worker_id, answer=WorkerView)
 
 
@@ -342,7 +342,7 @@ def create_key(
     tenant: str | None = None,
     expires_at: datetime | None = None,
 ) -> Call[NewKey]:
-    """The answer holds the secret; it cannot be asked for again."""
+    """Create an API key. Only this answer contains its secret."""
     return _post("keys", answer=NewKey, body=_given(locals()), repeatable=False)
 
 
@@ -352,12 +352,12 @@ def list_keys() -> Call[Page[KeyView]]:
 
 
 def revoke_key(key_id: str) -> Call[KeyView]:
-    """End an API key."""
+    """Revoke an API key."""
     return Call(method="DELETE", path=("keys", key_id), answer=KeyView)
 
 
 def get_signing_secret() -> Call[SigningSecret]:
-    """What signs the HTTP calls made for your tenant."""
+    """The secret that signs the HTTP calls of your tenant's jobs."""
     return _get("signing-secret", answer=SigningSecret)
 
 

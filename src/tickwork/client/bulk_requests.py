@@ -14,12 +14,12 @@ from tickwork.model.quantities import parse_rate
 
 LARGEST_BATCH = 10_000
 _LARGEST_BODY = 32_000_000
-_MOST_VALUES = 250_000  # as the server counts them: commas and opening brackets
+_MOST_VALUES = 250_000  # the server counts commas and opening brackets
 
 
 def create_jobs(jobs: Iterable[JobRequest | JobFields]) -> Steps[list[CreatedJob]]:
-    """Create many jobs, up to 10,000 in a request. Each request is all or nothing: when one fails, those
-    before it stand, and the error names the job by its place in the failed one."""
+    """Create many jobs, up to 10,000 per request. Each request is all or nothing: if one fails, the jobs of those
+    before it exist, and the error names the job by its position in the failed request."""
     created: list[CreatedJob] = []
     for body in _bodies(map(msgspec.json.encode, jobs)):
         page = yield call.create_job_batch(body)
@@ -28,7 +28,7 @@ def create_jobs(jobs: Iterable[JobRequest | JobFields]) -> Steps[list[CreatedJob
 
 
 def _bodies(encoded: Iterable[bytes]) -> Iterator[bytes]:
-    """JSON arrays within the limits."""
+    """Split the jobs into JSON arrays within the server's limits."""
     items: list[bytes] = []
     size = values = 0
     for item in encoded:
@@ -43,7 +43,7 @@ def _bodies(encoded: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _values(item: bytes) -> int:
-    """At least as many as the server counts: those in texts count here, too, and the comma behind it."""
+    """An upper bound of the server's count: this also counts the characters inside strings."""
     return item.count(b",") + item.count(b"{") + item.count(b"[") + 1
 
 
@@ -59,8 +59,8 @@ def redrive_dead_letters(
     max: int | None = None,  # noqa: A002 (its name in the API)
     start_at: datetime | None = None,
 ) -> Steps[Redriven]:
-    """Run dead letters again: those with these ids, or all that the filter lets through ({} is every one). With a
-    rate such as "100/1m" they become ready one after the other. What was redriven before an error stays so."""
+    """Redrive dead letters: those with these ids, or all that match the filter ({} matches all). With a rate such as
+    "100/1m" they become ready one after the other. An error does not undo what was redriven before it."""
     done: Redriven | None = None
     while True:
         asked = CHUNK if max is None else min(CHUNK, max - (done.redriven if done else 0))
@@ -69,11 +69,11 @@ def redrive_dead_letters(
         if ids is not None or part.redriven < asked or done.redriven == max:
             return done
         start_at = _next_start(part.last_at, rate)
-        filter = {**(filter or {}), "until": part.as_of}  # noqa: A001 (what fails again is not redriven again)
+        filter = {**(filter or {}), "until": part.as_of}  # noqa: A001 (what fails again in the meantime is left alone)
 
 
 def _together(done: Redriven | None, part: Redriven) -> Redriven:
-    """Those that are refused are so every time."""
+    """Add the counts. `not_found` and `refused` are complete in every answer."""
     if done is None:
         return part
     return Redriven(

@@ -1,7 +1,7 @@
 """One call until it is answered: what to send, when to send it again, and what the answer means.
 
-No I/O here: `exchange` is a generator that yields what it wants done (send this, wait so long) and is given
-the outcome, so that the sync and the async client share all of it.
+No I/O here: `exchange` is a generator that yields what to do next (send a request, wait) and receives the result, so
+that the sync and the async client share it.
 """
 
 from collections.abc import Generator
@@ -45,7 +45,7 @@ _SIMPLE_ERRORS: dict[int, type[TickworkError]] = {
 }
 _OWN_TYPES: dict[str, type[TickworkError]] = {"queue-full": QueueFull, "stale-attempt": StaleAttempt}
 _BUSY = frozenset({429, 502, 503, 504})
-_IN_FLIGHT = 409  # with Retry-After: the first sending of this very request is still being worked on
+_IN_FLIGHT = 409  # with Retry-After: the server still works on an earlier copy of this request
 
 
 class Pause(NamedTuple):
@@ -89,7 +89,7 @@ def sending_of(call: Call[Any]) -> Sending:
 
 
 def _timeout(call: Call[Any]) -> Any:
-    """An answer that is to take a while may take that much longer than others."""
+    """A call that asks the server to wait gets that much more time."""
     if not call.waits:
         return httpx2.USE_CLIENT_DEFAULT
     return httpx2.Timeout(call.waits + TIMEOUT_DEFAULT, connect=CONNECT_TIMEOUT)
@@ -134,7 +134,7 @@ def answer_of(call: Call[Answer], reply: Reply) -> Answer:
         return msgspec.json.decode(reply.content, type=call.answer)
     except msgspec.MsgspecError as error:
         raise TickworkError(
-            f"{_server(reply.request)} answered something else than Tickwork would: {error}"
+            f"{_server(reply.request)} does not answer like a Tickwork server: {error}"
         ) from None
 
 

@@ -1,6 +1,6 @@
-"""Following a log by server-sent events, whatever becomes of the connection: each line once, and none left out.
+"""Follows a log by server-sent events across lost connections: every line once, and none is missing.
 
-No I/O here either: `Following` says what to send, makes news of the bytes that come, and says when to try again.
+No I/O here: `Following` says what to send, parses the bytes that arrive, and says when to try again.
 """
 
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ from tickwork.client.http_exchange import (
 from tickwork.model.attempt_log import AttemptProgress, LogEntry
 from tickwork.model.errors import Unavailable
 
-FOLLOW_TIMEOUT = httpx2.Timeout(45.0, connect=5.0)  # a server that lives says so every 15 seconds
-_PATIENCE = 15  # tries in a row after a stream that was lost: about a minute
+FOLLOW_TIMEOUT = httpx2.Timeout(45.0, connect=5.0)  # the server sends a keep-alive every 15 seconds
+_PATIENCE = 15  # consecutive tries after a lost stream: about a minute
 
 
 class Following:
@@ -58,7 +58,7 @@ class Following:
                     self.ended = True
 
     def pause_after(self, reply: Reply) -> float:
-        """How long to wait until the next try; raises what went wrong when another is useless."""
+        """Seconds until the next try. Raises the error if another try is useless."""
         if not isinstance(reply, httpx2.Response) or not reply.is_success:
             if self._failures >= self._most or not is_worth_repeating(self._call, reply):
                 answer_of(self._call, reply)

@@ -1,4 +1,4 @@
-"""What a worker says over plain REST, as requests. Each may be sent again when its answer was lost."""
+"""Builds the requests of a REST worker. Each is safe to send again after a lost answer."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ def register_worker(
     labels: Mapping[str, str] | None = None,
     resources: Mapping[str, str | float] | None = None,
 ) -> Call[RegisteredWorker]:
-    """Come in as a worker that speaks plain REST."""
+    """Register a REST worker."""
     request = WorkerRequest(
         name=name,
         tasks=list(tasks),
@@ -48,23 +48,23 @@ def register_worker(
 
 
 def heartbeat_worker(worker_id: str) -> Call[Heartbeat]:
-    """Renew the lease of a worker; LeaseGone when it must register again."""
+    """Renew the lease of a worker. Raises LeaseGone if it must register again."""
     return _post("workers", worker_id, "heartbeat", answer=Heartbeat)
 
 
 def claim_executions(worker_id: str, *, max: int = 1, wait: float = 0.0) -> Call[ClaimedWork]:  # noqa: A002 (its name in the API)
-    """What the worker holds and has not begun, or else up to `max` of what waits. `wait` is in seconds, and less than
-    the timeout of the client."""
+    """The executions that the worker has and has not started, or else up to `max` new ones. `wait` is in seconds and
+    must be less than the client's timeout."""
     return _post("workers", worker_id, "claim", answer=ClaimedWork, body=ClaimRequest(max, wait))
 
 
 def drain_worker(worker_id: str) -> Call[WorkerView]:
-    """Let a worker of any kind take nothing new: it finishes what it holds and leaves."""
+    """Drain a worker of any kind: it accepts nothing new, finishes what it has and leaves."""
     return _post("workers", worker_id, "drain", answer=WorkerView)
 
 
 def start_execution(execution_id: str, attempt: int) -> Call[ReportedAttempt]:
-    """Say that an attempt has begun; StaleAttempt when it is not, or no longer, this worker's."""
+    """Report that an attempt has started. Raises StaleAttempt if it does not belong to this worker."""
     return _report(execution_id, "start", StartReport(attempt))
 
 
@@ -77,7 +77,7 @@ def report_progress(
     log: Sequence[str | LogText] = (),
     first_line: int = 0,
 ) -> Call[ReportedAttempt]:
-    """Say how far an attempt has come, and what it logged: lines numbered within the attempt from `first_line` on."""
+    """Report the progress and log lines of an attempt. `first_line` is the number of the first line in the attempt."""
     report = ProgressReport(
         attempt=attempt, fraction=fraction, message=message, log=list(log), first_line=first_line
     )
@@ -85,7 +85,7 @@ def report_progress(
 
 
 def complete_execution(execution_id: str, attempt: int, result: Any = None) -> Call[ReportedAttempt]:
-    """Say that an attempt is done, and what it returned."""
+    """Report that an attempt completed, with its result."""
     return _report(execution_id, "complete", CompleteReport(attempt, result))
 
 
@@ -99,7 +99,7 @@ def fail_execution(
     retry: bool = True,
     retry_after: str | float = 0.0,
 ) -> Call[ReportedAttempt]:
-    """Say that an attempt failed, and why; without `retry`, trying again is useless."""
+    """Report that an attempt failed, and why. `retry=False` means that a retry is useless."""
     error = ErrorReport(type, message, traceback)
     report = FailReport(attempt=attempt, error=error, retry=retry, retry_after=retry_after)
     return _report(execution_id, "fail", report)

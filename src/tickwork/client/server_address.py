@@ -1,4 +1,4 @@
-"""Where the server is: given, in the environment, or in the data folder of `tickwork up`; how clients connect to it."""
+"""Finds the server: from arguments, the environment, or the data folder of `tickwork up`. And how clients connect."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -53,7 +53,7 @@ def _checked(address: Address) -> Address:
 
 
 def _local_server(data_dir: Path, api_key: str | None) -> Address:
-    """From the data folder here or in a folder above."""
+    """Read the data folder in this folder or the nearest parent that has one."""
     here = Path.cwd()
     for folder in (here, *here.parents):
         server = _read_server(folder / data_dir / SERVER_FILE)
@@ -72,7 +72,7 @@ def _read_server(file: Path) -> LocalServer | None:
 
 
 def _is_ours(file: Path) -> bool:
-    """Else whoever may write to a folder above could have our jobs sent to a server of their own."""
+    """Otherwise anyone who can write to a parent folder could redirect our jobs to their own server."""
     return os.name == "nt" or file.stat().st_uid in (os.geteuid(), 0)
 
 
@@ -94,13 +94,14 @@ def connection_options(address: Address, timeout: float) -> dict[str, Any]:
         "base_url": url,
         "headers": {"Authorization": f"Bearer {address.key}"},
         "timeout": httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT),
-        "trust_env": not is_loopback(url.host),  # no proxy leads back to this machine
-        "verify": url.scheme == "https",  # reading the certificates takes longer than a request
+        "trust_env": not is_loopback(url.host),  # a proxy cannot reach this machine's loopback
+        "verify": url.scheme
+        == "https",  # without TLS, loading the certificates would cost more than a request
     }
 
 
 def shown_url(url: httpx2.URL) -> str:
-    """Without a name and a password that it may hold."""
+    """The URL without user name and password."""
     return str(url.copy_with(username=None, password=None)).rstrip("/")
 
 

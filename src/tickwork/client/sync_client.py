@@ -126,7 +126,7 @@ class Client:
     get_signing_secret = _sends(build_requests.get_signing_secret)
 
     def iter_jobs(self, **filters: Unpack[JobFilters]) -> Iterator[JobView]:
-        """Every job that the filters of list_jobs let through, page by page."""
+        """Every job that matches the filters of list_jobs, fetched page by page."""
         cursor: str | None = None
         while True:
             page = self.list_jobs(**filters, cursor=cursor)
@@ -138,8 +138,8 @@ class Client:
     def follow_execution_logs(
         self, execution_id: str, *, attempt: int | None = None, tail: int | None = None
     ) -> Iterator[LogEntry | AttemptProgress]:
-        """What the execution logged, from its beginning or its last lines on, then what it logs and how far it comes,
-        until it has ended. A connection that is lost is made again where it was."""
+        """Yield the log of the execution, from its beginning or from its last `tail` lines, then new lines and progress
+        until it ends. After a lost connection it continues where it was."""
         describe = build_requests.execution_logs(execution_id, attempt=attempt, tail=tail)
         following = Following(describe, self._retries)
         while not following.ended:

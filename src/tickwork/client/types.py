@@ -1,4 +1,4 @@
-"""Types of what the clients take by name and of responses that exist nowhere else."""
+"""Types of the clients' keyword arguments, and of responses that only the clients use."""
 
 from datetime import datetime
 from typing import Any, TypedDict
@@ -24,7 +24,7 @@ from tickwork.model.placement import FairShare, Limit, Requires
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """An error as RFC 9457 tells it."""
+    """An error in the format of RFC 9457."""
 
     type: str = ""
     title: str = ""
@@ -38,13 +38,13 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class NewKey(KeyView, frozen=True, kw_only=True):
-    """A key just made: the only time that its secret is told."""
+    """A new API key, with its secret, which is never shown again."""
 
     secret: str
 
 
 class JobFields(TypedDict, total=False):
-    """The fields of a job; objects as dicts, too."""
+    """The fields of a job. Objects may be given as dicts."""
 
     name: str
     key: str
@@ -70,7 +70,7 @@ class JobFields(TypedDict, total=False):
 
 
 class JobFilters(TypedDict, total=False):
-    """The filters of list_jobs, but for its place in the list."""
+    """The filters of list_jobs, without the cursor."""
 
     status: JobStatus | JobStatusName | None
     task: str | None
@@ -86,7 +86,7 @@ class JobFilters(TypedDict, total=False):
 
 
 class DeadLetterFields(TypedDict, total=False):
-    """Which dead letters are meant."""
+    """A filter of dead letters."""
 
     task: str
     queue: str

@@ -1,4 +1,4 @@
-"""Waiting for something to end: the server answers when an execution has, and is asked again until then."""
+"""Waits for executions, jobs and backfills to end, by long polling."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
@@ -12,14 +12,14 @@ from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionStatus, ExecutionView
 from tickwork.model.job import JobStatus, JobView
 
-_TURN = 20.0  # seconds that one request waits
+_LONG_POLL = 20.0  # seconds that the server may wait before it answers
 _GROWING = (0.05, 0.05, 0.1, 0.1, 0.2, 0.2, 0.5, 0.5)
 _STEADY = 1.0
 _SET_ASIDE = (ExecutionStatus.SKIPPED, ExecutionStatus.CANCELLED)
 
 
 def wait_for_execution(execution_id: str, timeout: float | None = None) -> Steps[ExecutionView]:
-    """The execution once it has ended. TimeoutError after so many seconds."""
+    """Return the execution when it has ended. Raises TimeoutError after `timeout` seconds."""
     execution = yield from _until_ended(execution_id, _deadline(timeout))
     if execution.status.ended:
         return execution
@@ -29,8 +29,8 @@ def wait_for_execution(execution_id: str, timeout: float | None = None) -> Steps
 def wait_for_job(
     job_id: str, timeout: float | None = None, *, execution_id: str | None = None
 ) -> Steps[ExecutionView]:
-    """The newest execution of the job once it has ended. TimeoutError after so many seconds. `execution_id`: that of a
-    job that is due once, which saves looking for it."""
+    """Return the newest execution of the job when it has ended. Raises TimeoutError after `timeout` seconds. The
+    `execution_id` of a one-time job saves a request."""
     ends = _deadline(timeout)
     if execution_id and (found := (yield from _its_execution(execution_id, ends))):
         return found
@@ -42,7 +42,7 @@ def wait_for_job(
         if newest and newest[0].status.ended:
             return newest[0]
         if not newest:
-            if over:  # and was so before this look, so nothing can have begun in between
+            if over:  # the job was over before this request, so no execution can follow
                 raise Conflict(f"job {job_id} ended without an execution")
             job: JobView = yield call.get_job(job_id)
             over = job.status not in (JobStatus.ACTIVE, JobStatus.PAUSED)
@@ -53,7 +53,7 @@ def wait_for_job(
 def wait_for_backfill(
     backfill_id: str, timeout: float | None = None, seen: Callable[[BackfillView], object] | None = None
 ) -> Steps[BackfillView]:
-    """The backfill once it has ended; each look at it is shown to `seen`. TimeoutError after so many seconds."""
+    """Return the backfill when it has ended. Calls `seen` with every state. Raises TimeoutError after `timeout` s."""
     for pause in _pauses(_deadline(timeout)):
         backfill: BackfillView = yield call.get_backfill(backfill_id)
         if seen:
@@ -65,7 +65,7 @@ def wait_for_backfill(
 
 
 def _its_execution(execution_id: str, ends: float) -> Steps[ExecutionView | None]:
-    """None when there is none yet, or when it was set aside for another: the job may have been given another time."""
+    """None if it does not exist yet, or was skipped or cancelled because the job has a new due time."""
     try:
         execution = yield from _until_ended(execution_id, ends)
     except NotFound:
@@ -74,14 +74,14 @@ def _its_execution(execution_id: str, ends: float) -> Steps[ExecutionView | None
 
 
 def _until_ended(execution_id: str, ends: float) -> Steps[ExecutionView]:
-    """The execution once it has ended, or as it is when the time is over."""
+    """The execution when it has ended, or as it is at the deadline."""
     for pause in _pauses(ends):
         began = monotonic()
-        turn = min(_TURN, max(ends - began, 0.0))
+        turn = min(_LONG_POLL, max(ends - began, 0.0))
         execution: ExecutionView = yield call.get_execution(execution_id, wait=turn)
         if execution.status.ended:
             return execution
-        if monotonic() - began < turn / 2:  # no room to wait there, or the server is about to stop
+        if monotonic() - began < turn / 2:  # the server has too many waiting requests, or is stopping
             yield pause
     return execution
 
@@ -91,7 +91,7 @@ def _deadline(timeout: float | None) -> float:
 
 
 def _pauses(ends: float) -> Iterator[Pause]:
-    """Pauses until the time is over, with a last look at the very end."""
+    """Pauses until the deadline, with a last request right at the end."""
     for seconds in chain(_GROWING, repeat(_STEADY)):
         left = ends - monotonic()
         yield Pause(min(seconds, max(left, 0)))

@@ -25,12 +25,12 @@ _decode: Callable[[bytes], FromServer] = msgspec.msgpack.Decoder(FromServer).dec
 
 
 def own_order(servers: Sequence[str], worker: str | None) -> list[str]:
-    """Workers that were given the same servers begin with different ones, and leave a dead one for different ones."""
+    """A random order per worker, so that workers spread over the servers, also when one of them fails."""
     return Random(worker).sample(servers, len(servers))  # noqa: S311 (spread, not secrecy)
 
 
 class WebSocketLink:
-    """Goes from one server to the next each time it connects. Beats take the place of pings."""
+    """Connects to the next server each time. Pings are off, because the protocol has its own beats."""
 
     def __init__(self, servers: Sequence[str], key: str) -> None:
         self._urls = cycle([_socket_url(server) for server in servers])
@@ -58,7 +58,7 @@ class WebSocketLink:
             raise ConnectionError(f"{url} answers with status {status}") from None
         except InvalidHandshake as error:
             raise ConnectionError(f"{url} does not speak WebSocket: {error}") from None
-        except (OSError, ConnectionClosed) as error:  # closed: lost in the middle of the handshake
+        except (OSError, ConnectionClosed) as error:  # closed: the connection was lost during the handshake
             raise ConnectionError(f"{url} cannot be reached: {error}") from error
         return WebSocketConnection(socket)
 
@@ -79,7 +79,7 @@ class WebSocketConnection:
         except ConnectionClosed as closed:
             raise ConnectionError(f"the connection was lost: {closed}") from None
         except msgspec.DecodeError as error:
-            raise ConnectionError(f"the server said something unknown: {error}") from None
+            raise ConnectionError(f"the server sent an unknown message: {error}") from None
 
     async def close(self) -> None:
         await self._socket.close()

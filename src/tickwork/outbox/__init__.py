@@ -1,4 +1,4 @@
-"""For code that writes to a PostgreSQL of its own: its effects once, and its jobs if and only if it commits."""
+"""For code with its own PostgreSQL: effects exactly once, and jobs that exist if and only if it commits."""
 
 from tickwork.outbox.exactly_once import once, once_async
 

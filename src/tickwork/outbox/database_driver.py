@@ -1,6 +1,6 @@
-"""The user's own connection, whichever library it comes from: one value from one statement, and a transaction.
+"""One interface to the user's database connection, whichever library it comes from.
 
-Statements are written with {} where a value goes. Values are text, cast in the statement: whatever codecs the user
+Statements have {} as the placeholder. Values are text and are cast in the statement, so that the codecs that the user
 has set for JSON or UUIDs do not matter.
 """
 
@@ -32,7 +32,7 @@ def driver_of(connection: Any) -> Driver:
         case "psycopg2", _:
             return _Psycopg2(connection)
     raise TypeError(
-        f"{_kind(connection)} is no connection of psycopg, psycopg2 or SQLAlchemy; for one of async code, "
+        f"{_kind(connection)} is no connection of psycopg, psycopg2 or SQLAlchemy; for an async one, "
         "call the function whose name ends in _async"
     )
 
@@ -46,13 +46,13 @@ def async_driver_of(connection: Any) -> AsyncDriver:
         case "psycopg", True:
             return _AsyncPsycopg(connection)
     raise TypeError(
-        f"{_kind(connection)} is no connection of asyncpg, nor an async one of psycopg or SQLAlchemy; for one of "
-        "ordinary code, call the function whose name does not end in _async"
+        f"{_kind(connection)} is no connection of asyncpg, nor an async one of psycopg or SQLAlchemy; for a "
+        "sync one, call the function whose name does not end in _async"
     )
 
 
 def _library(connection: Any) -> str | None:
-    """By its class or one that it derives from, so that nothing has to be imported."""
+    """Find the library by the modules of the class and its bases, so that nothing has to be imported."""
     roots = (kind.__module__.partition(".")[0] for kind in type(connection).__mro__)
     return next((root for root in roots if root in ("asyncpg", "psycopg", "psycopg2", "sqlalchemy")), None)
 
@@ -88,7 +88,7 @@ class _PsycopgState:
         return bool(self._connection.info.transaction_status)  # 0 is idle
 
     def _cursor(self) -> Any:
-        """With plain rows, whatever the connection was told to make of them."""
+        """A cursor with plain rows, whatever row factory the connection has."""
         from psycopg.rows import tuple_row  # noqa: PLC0415 (there, if the user has it)
 
         return self._connection.cursor(row_factory=tuple_row)
@@ -122,7 +122,7 @@ class _Psycopg2:
         return bool(self._connection.info.transaction_status)  # 0 is idle
 
     def transaction(self) -> AbstractContextManager[Any]:
-        return self._connection  # type: ignore[no-any-return]  # as a context, it commits or rolls back
+        return self._connection  # type: ignore[no-any-return]  # as a context manager it commits or rolls back
 
     def value(self, statement: str, *values: str) -> Any:
         from psycopg2.extensions import cursor as plain_cursor  # noqa: PLC0415 (there, if the user has it)

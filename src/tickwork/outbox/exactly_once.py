@@ -1,8 +1,8 @@
-"""An execution's effect on the user's own PostgreSQL, committed together with the note that it is done.
+"""Commits an execution's effect on the user's PostgreSQL together with a row that says that it is done.
 
-The note has the execution's id as its key. Whichever attempt comes later finds it, and is given the result instead of
-doing the work again. One that comes while an earlier one is still at work waits for its commit or rollback, because
-the note is written before the work begins.
+The row's primary key is the execution's id. A later attempt finds the row and gets its result instead of doing the work
+again. An attempt that starts while an earlier one is still working waits for its commit or rollback, because the row
+is inserted before the work begins.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,8 +19,8 @@ from tickwork.outbox.database_driver import AsyncDriver, Driver, async_driver_of
 P = ParamSpec("P")
 Connection = TypeVar("Connection")
 
-# PostgreSQL refuses this outside of a transaction. On a connection that commits each statement by itself, the note
-# would stand before there is an effect.
+# PostgreSQL refuses this outside of a transaction. On a connection in autocommit mode, the row would be committed
+# before the effect.
 _REQUIRE_TRANSACTION = "LOCK TABLE tickwork_outbox.done IN ROW EXCLUSIVE MODE"
 _BEGIN = """
 INSERT INTO tickwork_outbox.done (execution_id) VALUES (CAST({} AS text))
@@ -41,8 +41,8 @@ def once(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> Any:
-    """Call work(connection, …) in a transaction of its own, once for the execution: however many attempts there
-    are, one of them commits. Gives back what that one returned, as JSON carries it."""
+    """Call work(connection, …) in its own transaction, once per execution: of all attempts, exactly one commits.
+    Returns what `work` returned in that attempt, decoded from JSON."""
     driver = driver_of(connection)
     _check(ctx, driver)
     with driver.transaction():
@@ -78,7 +78,7 @@ async def once_async(
 def _check(ctx: Context, driver: Driver | AsyncDriver) -> None:
     if ctx in _used:
         raise NoRetry(
-            "once was called before in this attempt: an execution has one transaction, so put all into it"
+            "once was already called in this attempt: an execution has one transaction, so do all work in it"
         )
     if driver.in_transaction():
         raise NoRetry(
@@ -87,7 +87,7 @@ def _check(ctx: Context, driver: Driver | AsyncDriver) -> None:
 
 
 def _encoded(result: object) -> str:
-    """What cannot be the result of an execution must fail before the effect is committed."""
+    """An invalid result must fail before the effect is committed."""
     try:
         text = encode(result)
     except (TypeError, ValueError, RecursionError) as error:

@@ -1,8 +1,8 @@
 """Creates the jobs that committed transactions have left in the outbox, each exactly once.
 
-A batch is put together and committed before it is sent, so whoever finds it later sends the very same request under
-the very same Idempotency-Key: if the first sending was accepted, the server repeats its answer. The server refuses a
-batch as a whole; then it is cut in two, until the job that is at fault stands alone and is set aside.
+A batch is committed before it is sent, so that any relay that sends it again sends the same request under the same
+Idempotency-Key: if the first request was accepted, the server repeats its answer. If the server refuses a batch, it is
+split in two until the invalid job is alone and is set aside.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ from tickwork.outbox import tables as statement
 from tickwork.outbox.tables import Connection, check
 
 _LARGEST_BATCH = 200
-_POLL = 1.0  # seconds, for what no notification told of
+_POLL = 1.0  # seconds, in case a notification is lost
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _CONNECT_WITHIN = 5.0
 _ANSWER_WITHIN = 30.0
-_FROZEN = "90s"  # longer than any answer takes
+_FROZEN = "90s"  # longer than any request takes
 _REMEMBERED = timedelta(hours=20)  # a server forgets an Idempotency-Key after 24
 _AWAY = (
     Unavailable,
@@ -36,7 +36,7 @@ _AWAY = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.IdleInTransactionSessionTimeoutError,
-    asyncpg.ReadOnlySQLTransactionError,  # a primary that was demoted
+    asyncpg.ReadOnlySQLTransactionError,  # the primary was demoted
 )
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.outbox")
@@ -58,7 +58,7 @@ class _Job(NamedTuple):
 
     @property
     def given_key(self) -> str:
-        """For one that has none of its own."""
+        """The key of a job that has none of its own."""
         return f"outbox:{self.id}"
 
 
@@ -66,10 +66,10 @@ class Relay:
     def __init__(self, url: str, client: AsyncClient) -> None:
         self._url = url
         self._client = client
-        self._pause = _FIRST_PAUSE  # grows until it gets through
+        self._pause = _FIRST_PAUSE  # grows until the connection works
 
     async def run(self) -> None:
-        """Until it is cancelled, or told that it may not."""
+        """Run until cancelled, or until an error that no retry can fix."""
         while True:
             try:
                 async with connected(self._url) as connection:
@@ -90,7 +90,7 @@ class Relay:
                 await asyncio.wait_for(written.wait(), _POLL)
 
     async def forward(self, connection: Connection) -> None:
-        """Until nothing is left that could be sent."""
+        """Send batches until no job is left that may be sent."""
         while await self._settle_oldest_batch(connection) or await _put_batch_together(connection):
             self._pause = _FIRST_PAUSE
 
@@ -118,8 +118,9 @@ class Relay:
             await connection.execute(statement.DELETE_JOBS, _positions(jobs))
 
     async def _start_over(self, connection: Connection, batch: _Batch, jobs: Sequence[_Job]) -> None:
-        """The server may have accepted this batch and forgotten so. By the keys that we gave it still knows the jobs,
-        unless they were cancelled. A user's own key tells nothing: somebody must look."""
+        """The server may have accepted this batch and since forgotten its Idempotency-Key. It still knows jobs by the
+        keys that we gave them, unless they were cancelled. A job with the user's own key may have been created by
+        somebody else, so a person must decide."""
         unsure = [job for job in jobs if job.key is not None]
         created = [job for job in jobs if job.key is None and await self._was_cancelled(job)]
         others = [job for job in jobs if job not in unsure and job not in created]
@@ -131,7 +132,7 @@ class Relay:
         await connection.execute(statement.PUT_BACK, _positions(others))
 
     async def _was_cancelled(self, job: _Job) -> bool:
-        """A cancelled job gives its key free, so it would be created anew."""
+        """Cancelling a job frees its key, so sending it again would create another."""
         found = await self._client.list_jobs(q=job.given_key, status="cancelled", limit=1)
         return bool(found.items)
 
@@ -188,7 +189,7 @@ def _body(jobs: Sequence[_Job]) -> bytes:
 
 
 def _request(job: _Job) -> bytes:
-    """As it was written, with a key by which the server knows it again."""
+    """The request as written, with a key by which the server recognizes the job."""
     if job.key is not None:
         return job.request.encode()
     fields: dict[str, Any] = _fields.decode(job.request)

@@ -1,4 +1,4 @@
-"""A job written in the user's own transaction. The relay creates it once that is committed."""
+"""Writes a job request in the user's transaction. The relay creates the job after the commit."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ INSERT INTO tickwork_outbox.job (request) VALUES (CAST(CAST({} AS text) AS json)
 
 
 def write(connection: Any, request: JobRequest) -> str:
-    """The id of the row; a job without a key of its own gets the key outbox:ID."""
+    """Returns the id of the row. A job without a key gets the key outbox:ID."""
     return str(driver_of(connection).value(_WRITE, _text(request)))
 
 

@@ -7,8 +7,8 @@ import asyncpg
 
 from tickwork.model.errors import WrongSchema
 
-# Locks the jobs that may be sent next, oldest first. Of those with the same key only the oldest may: they arrive in
-# the order in which they were written, however many relays there are.
+# Locks the jobs that may be sent next, oldest first. Of jobs with the same key only the oldest may be sent, so that
+# they arrive in the order in which they were written, however many relays there are.
 TAKE_WAITING = """
 SELECT position FROM tickwork_outbox.job AS job
 WHERE batch IS NULL AND refused_at IS NULL AND NOT EXISTS (
@@ -20,16 +20,16 @@ LIMIT $1
 FOR UPDATE OF job SKIP LOCKED
 """
 
-# Puts jobs together into a new batch.
+# Puts jobs into a new batch.
 PUT_TOGETHER = """
 WITH made AS (INSERT INTO tickwork_outbox.batch DEFAULT VALUES RETURNING number)
 UPDATE tickwork_outbox.job SET batch = made.number FROM made WHERE position = ANY($1::bigint[])
 """
 
-# Lets PostgreSQL end this transaction if the relay is frozen in it: its batch is for others then.
+# Lets PostgreSQL end this transaction if the relay hangs in it, so that another relay can send the batch.
 END_WHEN_IDLE = "SELECT set_config('idle_in_transaction_session_timeout', $1, true)"
 
-# Locks the oldest batch that no other relay is at work on.
+# Locks the oldest batch that no other relay has locked.
 TAKE_BATCH = """
 SELECT number, id::text, begun_at, begun_at < now() - $1::interval AS is_old FROM tickwork_outbox.batch
 ORDER BY number
@@ -42,10 +42,10 @@ BATCH_JOBS = """
 SELECT position, id::text, key, request::text FROM tickwork_outbox.job WHERE batch = $1 ORDER BY position
 """
 
-# Forgets jobs that were created.
+# Deletes jobs that were created.
 DELETE_JOBS = "DELETE FROM tickwork_outbox.job WHERE position = ANY($1::bigint[])"
 
-# Lets jobs wait for a new batch.
+# Takes jobs out of their batch, to wait for a new one.
 PUT_BACK = "UPDATE tickwork_outbox.job SET batch = NULL WHERE position = ANY($1::bigint[])"
 
 # Sets jobs aside, with the reason.
@@ -53,10 +53,10 @@ REFUSE = """
 UPDATE tickwork_outbox.job SET batch = NULL, refused_at = now(), error = $2 WHERE position = ANY($1::bigint[])
 """
 
-# Forgets a batch that has no jobs any more.
+# Deletes a batch that has no jobs left.
 DELETE_BATCH = "DELETE FROM tickwork_outbox.batch WHERE number = $1"
 
-# What is in the outbox: what was set aside first, then by age.
+# Lists the outbox: refused jobs first, then by age.
 LIST = """
 SELECT id::text, request ->> 'task' AS task, request #>> '{http,url}' AS url, key, written_at, error,
     CASE WHEN refused_at IS NOT NULL THEN 'refused' WHEN batch IS NOT NULL THEN 'sending' ELSE 'waiting' END AS status
@@ -65,7 +65,7 @@ ORDER BY refused_at IS NULL, position
 LIMIT $1
 """
 
-# Lets jobs that were set aside be sent again: these, or all if none is named.
+# Sends refused jobs again: these, or all if the list is empty.
 RETRY = """
 WITH again AS (
     UPDATE tickwork_outbox.job SET refused_at = NULL, error = NULL
@@ -75,7 +75,7 @@ WITH again AS (
 SELECT count(*) FROM again
 """
 
-# Drops jobs that were set aside.
+# Deletes refused jobs.
 DISCARD = """
 WITH gone AS (
     DELETE FROM tickwork_outbox.job WHERE refused_at IS NOT NULL AND id = ANY($1::uuid[]) RETURNING id
@@ -83,7 +83,7 @@ WITH gone AS (
 SELECT count(*) FROM gone
 """
 
-# Forgets what was done this long ago.
+# Deletes the rows of executions that were done longer ago than this.
 PRUNE = """
 WITH gone AS (DELETE FROM tickwork_outbox.done WHERE done_at < now() - $1::interval RETURNING execution_id)
 SELECT count(*) FROM gone

@@ -1,1 +1,1 @@
-"""What a user's program imports: the app, its tasks, workflows, handles of submitted jobs."""
+"""What a user's program imports: App, tasks, workflows, and handles of submitted jobs."""

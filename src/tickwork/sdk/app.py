@@ -36,8 +36,8 @@ R = TypeVar("R")
 
 
 class App:
-    """The tasks of a program. Without clients, jobs go to the server that TICKWORK_URL names or that `tickwork up`
-    runs here."""
+    """The tasks of a program. Without clients, jobs go to the server that TICKWORK_URL names, or to the one that
+    `tickwork up` runs in this folder."""
 
     def __init__(self, client: "Client | None" = None, async_client: "AsyncClient | None" = None) -> None:
         self.tasks: dict[str, Task[..., Any]] = {}
@@ -48,7 +48,7 @@ class App:
 
     @property
     def definitions(self) -> Mapping[str, TaskDefinition]:
-        """What a worker needs to run the tasks, by their names. Invalid names all that is wrong with any of them."""
+        """What a worker needs to run the tasks, by task name. Raises Invalid with every error of every task."""
         definitions: dict[str, TaskDefinition] = {}
         errors: list[FieldError] = []
         for name, task in self.tasks.items():
@@ -122,8 +122,8 @@ class App:
         timezone: str | None = None,
         key: str | None = None,
     ) -> Any:
-        """Make a function a task: `@app.task` or `@app.task(retries=3, …)`. With a schedule, a job of that
-        key is declared too, which workers create when they start."""
+        """Make a function a task: `@app.task` or `@app.task(retries=3, …)`. With a schedule, workers also create a
+        recurring job for it when they start, under `key`."""
 
         def register(function: Callable[..., Any]) -> Task[..., Any]:
             errors = list(errors_of_shape(function))
@@ -160,7 +160,7 @@ class App:
 
 
 def default_name(function: Callable[..., Any]) -> str:
-    """module.function, also when the module is run as a script."""
+    """module.function, with the module's real name even if it runs as a script."""
     module = function.__module__
     if module == "__main__":
         module = Path(getattr(sys.modules["__main__"], "__file__", None) or "main").stem
@@ -182,8 +182,8 @@ def _declared(
 
 
 def declared_jobs(app: App) -> list[JobRequest]:
-    """To be created when a worker starts. Each has a key, so however many workers do it, it stays one job. Invalid
-    names every task that cannot be run so."""
+    """The recurring jobs that a worker creates when it starts. Each has a key, so that many workers create one job.
+    Raises Invalid with every task that cannot run without arguments."""
     jobs: list[JobRequest] = []
     errors: list[FieldError] = []
     for task in app.tasks.values():

@@ -1,4 +1,4 @@
-"""A submitted job, to be asked how it went."""
+"""The handle of a submitted job: its status and its result."""
 
 from typing import Any, Generic, TypeVar
 
@@ -23,7 +23,7 @@ class ExecutionFailed(TickworkError):
 
 
 class Handle(Generic[Result]):
-    """A job that was submitted. `id` is the job's; `execution_id`, of one that is due once, that of its execution."""
+    """A submitted job. `id` is the id of the job; `execution_id` is that of its execution if the job is due once."""
 
     def __init__(
         self, job_id: str, result_type: Any, clients: LazyClients, execution_id: str | None = None
@@ -37,7 +37,7 @@ class Handle(Generic[Result]):
         return f"<Handle of job {self.id}>"
 
     def status(self) -> ExecutionStatus:
-        """Of its latest execution; pending while there is none."""
+        """The status of its latest execution; pending while there is none."""
         return _latest(self._clients.client.list_executions(job=self.id, limit=1).items)
 
     async def status_async(self) -> ExecutionStatus:
@@ -45,8 +45,8 @@ class Handle(Generic[Result]):
         return _latest((await self._clients.async_client.list_executions(job=self.id, limit=1)).items)
 
     def result(self, timeout: float | None = None) -> Result:
-        """What the task returned. Waits for it: TimeoutError after so many seconds, ExecutionFailed if it did
-        not complete."""
+        """Wait for the end and return what the task returned. Raises TimeoutError after `timeout` seconds, and
+        ExecutionFailed if the execution did not complete."""
         return self._result_of(
             self._clients.client.wait_for_job(self.id, timeout, execution_id=self.execution_id)
         )
@@ -57,7 +57,7 @@ class Handle(Generic[Result]):
         return self._result_of(await client.wait_for_job(self.id, timeout, execution_id=self.execution_id))
 
     def cancel(self) -> None:
-        """Cancel the job: no further executions. One that runs goes on."""
+        """Cancel the job: it has no further executions. One that is running continues."""
         self._clients.client.cancel_job(self.id)
 
     async def cancel_async(self) -> None:

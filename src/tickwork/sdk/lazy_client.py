@@ -1,4 +1,4 @@
-"""The clients that submit jobs, made when they are first needed."""
+"""The clients that submit jobs, created when they are first used."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ class LazyClients:
 
     @cached_property
     def client(self) -> "Client":
-        from tickwork.client.sync_client import Client  # noqa: PLC0415 (a worker needs none)
+        from tickwork.client.sync_client import Client  # noqa: PLC0415 (a worker does not need it)
 
         return Client()
 

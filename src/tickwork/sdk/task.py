@@ -33,13 +33,13 @@ Schedule = str | dict[str, Any]
 
 
 class _TakesOne(Protocol[Item_contra, R_co]):
-    """A task that can be given one argument and no more."""
+    """A task that can be called with exactly one argument."""
 
     def __call__(self, item: Item_contra, /) -> R_co: ...
 
 
 class Task(Generic[P, R_co]):
-    """Called, it is the plain function. Submitted, it becomes a job with these options."""
+    """A function that can also be submitted as a job. Calling it calls the plain function."""
 
     def __init__(
         self,
@@ -62,19 +62,19 @@ class Task(Generic[P, R_co]):
 
     @property
     def name(self) -> str:
-        """The name under which workers offer it and jobs call it."""
+        """The name by which workers offer the task and jobs refer to it."""
         return self.request.task or ""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Call the plain function, here and now. One that needs a context and is given none gets a new one."""
+        """Call the plain function. If it requires a context and the call gives none, it gets a new one."""
         read = self._signature
-        if not read.needs_context or read.context_parameter in kwargs or _holds_context(args):
+        if not read.needs_context or read.context_parameter in kwargs or _has_context(args):
             return self.function(*args, **kwargs)
         arguments = _by_name(read.arguments.bind(*args, **kwargs))
         return self.function(**{read.context_parameter or "": Context()}, **arguments)
 
     def at(self, when: datetime) -> "Task[P, R_co]":
-        """The same task, to be submitted for that moment."""
+        """The same task, to be submitted for that time."""
         if when.tzinfo is None:
             raise Invalid.field("when", "has no time zone", "such as datetime.now(UTC) + timedelta(hours=1)")
         return self._changed(schedule={"at": when.isoformat()})
@@ -82,7 +82,7 @@ class Task(Generic[P, R_co]):
     def on(
         self, schedule: Schedule, *, timezone: str | None = None, key: str | None = None
     ) -> "Task[P, R_co]":
-        """The same task, to be submitted with a schedule: cron, an interval, words, or an object."""
+        """The same task, to be submitted with a schedule: cron, an interval, English, or an object."""
         return self._changed(schedule=schedule, timezone=timezone, key=key)
 
     def options(
@@ -126,7 +126,7 @@ class Task(Generic[P, R_co]):
     @overload
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[R_co]: ...
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Handle[Any]:
-        """Create a job that calls this task with these arguments. The context is given by the worker."""
+        """Create a job that calls this task with these arguments. The worker supplies the context."""
         request = self.request_for(*args, **kwargs)
         return self._handle(self._clients.client.create_job(request))
 
@@ -148,7 +148,7 @@ class Task(Generic[P, R_co]):
     @overload
     def step(self, *args: P.args, **kwargs: P.kwargs) -> Step[R_co]: ...
     def step(self, *args: P.args, **kwargs: P.kwargs) -> Step[Any]:
-        """The same as a part of a workflow, which is submitted as a whole."""
+        """A step of a workflow that calls this task with these arguments. Submit the workflow as a whole."""
         return Step(self.request_for(*args, **kwargs), self._signature.result, self._clients)
 
     @overload
@@ -158,13 +158,13 @@ class Task(Generic[P, R_co]):
     @overload
     def map(self: "_TakesOne[Item, Awaited]", items: Iterable[Item]) -> Steps[Awaited]: ...
     def map(self: Any, items: Iterable[Any]) -> Steps[Any]:
-        """A step for each item, which is its only argument."""
+        """One step per item. The item is the step's only argument."""
         step: Callable[..., Step[Any]] = self.step
         return Steps(step(item) for item in items)
 
     def submit_in(self, connection: Any, /, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Submit it in the transaction that is open on this connection to your own PostgreSQL: the job appears if
-        and only if that commits. The id of its row in the outbox."""
+        """Submit it in the open transaction of this connection to your own PostgreSQL: the job is created if and only
+        if that transaction commits. Returns the id of the job's row in the outbox."""
         return write(connection, self.request_for(*args, **kwargs))
 
     async def submit_in_async(self, connection: Any, /, *args: P.args, **kwargs: P.kwargs) -> str:
@@ -172,8 +172,8 @@ class Task(Generic[P, R_co]):
         return await write_async(connection, self.request_for(*args, **kwargs))
 
     def request_for(self, *args: P.args, **kwargs: P.kwargs) -> JobRequest:
-        """The job as it will be submitted. The arguments are read as the worker will read them: TypeError or
-        Invalid if they do not fit."""
+        """The job request that `submit` sends. Checks the arguments as the worker will: raises TypeError or Invalid
+        if they do not fit the parameters."""
         arguments = _by_name(self._signature.arguments.bind(*args, **kwargs))
         payload = {name: _as_json(name, value) for name, value in arguments.items()}
         try:
@@ -184,7 +184,7 @@ class Task(Generic[P, R_co]):
 
     @cached_property
     def definition(self) -> TaskDefinition:
-        """What a worker needs to run it."""
+        """What a worker needs to run the task."""
         return TaskDefinition(
             name=self.name,
             function=self.function,
@@ -198,7 +198,7 @@ class Task(Generic[P, R_co]):
 
     @property
     def _signature(self) -> TaskSignature:
-        """Read late, as its annotations may name what the module defines further down."""
+        """Read on first use, because annotations may name what the module defines further down."""
         return read_signature(self.function)
 
     @property
@@ -216,7 +216,7 @@ class Task(Generic[P, R_co]):
         return Handle(job.id, self._signature.result, self._clients, job.execution_id)
 
 
-def _holds_context(arguments: tuple[Any, ...]) -> bool:
+def _has_context(arguments: tuple[Any, ...]) -> bool:
     return any(isinstance(each, Context) for each in arguments)
 
 

@@ -1,8 +1,8 @@
-"""What type checkers are told of `@app.task`: which functions it takes, and what it makes of their parameters.
+"""The types of `@app.task` for type checkers: which functions it accepts, and which parameters the task has.
 
-The worker gives the context, so whoever submits must not. Of a function whose first parameter is the context, the
-others are known by `Concatenate`. No type can say "all parameters but this one" of a context that comes later, so the
-arguments of such a task are checked when it is submitted, and not by type checkers.
+The worker supplies the context, so the caller of `submit` must not. If the context is the first parameter,
+`Concatenate` gives the types of the others. If it comes later, no type can express "all parameters except this one",
+so the arguments of such a task are checked when it is submitted, and not by type checkers.
 """
 
 from collections.abc import Callable
@@ -17,12 +17,12 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Anything:
-    """No function takes this by name: one that does takes anything, so its first parameter need not be a context."""
+    """No function names this type. One that accepts it accepts anything, not only a context."""
 
 
 class TakesContext(Protocol[R_co]):
-    """As pyright reads it, any function with a context by name. mypy takes the others below, by how many arguments
-    must come before the context."""
+    """For pyright, any function with a parameter `ctx: Context`. mypy needs the protocols below, one for each number of
+    required arguments before the context."""
 
     def __call__(self, *args: Any, ctx: Context, **kwargs: Any) -> R_co: ...
 
@@ -52,7 +52,7 @@ class After5(Protocol[R_co]):
 
 
 class Decorator(Protocol):
-    """`@app.task(…)`, which is `@app.task` with options. App.task has the same overloads, in the same order."""
+    """The result of `@app.task(…)` with options. App.task has the same overloads, in the same order."""
 
     @overload
     def __call__(self, function: Callable[Concatenate[Anything, P], R], /) -> Task[..., R]: ...

@@ -1,4 +1,4 @@
-"""The options of a task: how its jobs are to be run."""
+"""The options of a task, checked and applied to its job request."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,10 +11,15 @@ from tickwork.model.placement import errors_of_terms
 from tickwork.model.retry_policy import error_name
 from tickwork.model.validation import faults
 
-Errors = type[BaseException] | str | Sequence[type[BaseException] | str]  # as after `except`, or by name
+Errors = (
+    type[BaseException] | str | Sequence[type[BaseException] | str]
+)  # classes as after `except`, or their names
 
 _MOST_RETRIES = 99
-_OPTIONS = {"retry.only_on": "retry_on", "retry.never_on": "never_retry_on"}  # by their names in a job
+_OPTIONS = {
+    "retry.only_on": "retry_on",
+    "retry.never_on": "never_retry_on",
+}  # the option for each field of a job
 _TERMS = ("requires", "limits")
 
 
@@ -26,7 +31,7 @@ def with_options(
     never_retry_on: Errors | None = None,
     **given: Any,
 ) -> JobRequest:
-    """The request with what was given, which is anything but None. Invalid names all that is wrong with it."""
+    """The request with the options that are not None. Raises Invalid with everything that is wrong."""
     errors: list[FieldError] = []
     retry = {
         "max_attempts": _attempts(retries, errors),
@@ -73,7 +78,7 @@ def _name(option: str, error: object, errors: list[FieldError]) -> str | None:
         hint = "give classes such as ValueError, or their names"
         errors.append(FieldError(option, f"{error!r} is no error", hint))
         return None
-    # The worker knows the module of a script that is being run by its real name.
+    # A worker imports the script by its module name, so its classes are not in __main__ there.
     return error.__qualname__ if error.__module__ == "__main__" else error_name(error)
 
 

@@ -1,4 +1,4 @@
-"""A function's parameters as the payload of its jobs: how to read it, and its JSON Schema."""
+"""Reads a function's signature: the decoder and the JSON Schema of the payload that its jobs have."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
@@ -28,11 +28,11 @@ class TaskSignature(NamedTuple):
     payload: type[msgspec.Struct]
     schema: dict[str, Any]
     context_parameter: str | None
-    needs_context: bool  # it has no default
-    result: Any  # the type that the function says it returns
+    needs_context: bool  # the context parameter has no default
+    result: Any  # the annotated return type
 
     def errors_of(self, payload: dict[str, Any]) -> list[FieldError]:
-        """Every argument that does not fit."""
+        """An error for each argument that does not fit its parameter."""
         known = {name: value for name, value in payload.items() if name in self.payload.__struct_fields__}
         return list(faults(known, self.payload, "payload"))
 
@@ -42,13 +42,13 @@ def full_name(function: Callable[..., Any]) -> str:
 
 
 def definition_error(function: Callable[..., Any], errors: Iterable[FieldError]) -> Invalid:
-    """All that is wrong with a task, each with the name of its function."""
+    """Everything that is wrong with a task, each error with the name of the function."""
     name = full_name(function)
     return Invalid([each._replace(path=f"{name}({each.path})" if each.path else name) for each in errors])
 
 
 def errors_of_shape(function: Callable[..., Any]) -> Iterator[FieldError]:
-    """What can be said before the names in its annotations are known."""
+    """Errors that can be found without resolving the annotations."""
     if isgeneratorfunction(function) or isasyncgenfunction(function):
         yield FieldError("", "yields, but a task returns once", "return a list instead")
     for parameter in signature(function).parameters.values():
@@ -59,7 +59,7 @@ def errors_of_shape(function: Callable[..., Any]) -> Iterator[FieldError]:
 
 @cache
 def read_signature(function: Callable[..., Any]) -> TaskSignature:
-    """Invalid names every parameter that cannot be part of a payload."""
+    """Raises Invalid with every parameter that cannot be part of a payload."""
     if errors := list(errors_of_shape(function)):
         raise definition_error(function, errors)
     written = signature(function)
@@ -96,7 +96,7 @@ def _missing_names(function: Callable[..., Any]) -> Iterator[FieldError]:
             get_type_hints(SimpleNamespace(__annotations__={name: annotation}), function.__globals__)
         except NameError as error:
             hint = "import it at the top of the module, outside of TYPE_CHECKING"
-            yield FieldError(name, f"is annotated with a name that is not there: {error}", hint)
+            yield FieldError(name, f"is annotated with an undefined name: {error}", hint)
 
 
 def _errors_of_types(payload: type[msgspec.Struct]) -> Iterator[FieldError]:
@@ -147,7 +147,7 @@ def _strict_decode(payload: type[msgspec.Struct]) -> Decode:
 
 
 def _lenient_decode(payload: type[msgspec.Struct]) -> Decode:
-    """For **kwargs: everything that is no parameter of its own is passed on as it is."""
+    """For **kwargs: values without a parameter are passed on unchanged."""
     own = _strict_decode(payload)
     read = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -158,7 +158,7 @@ def _lenient_decode(payload: type[msgspec.Struct]) -> Decode:
 
 
 def _schema(payload: type[msgspec.Struct]) -> dict[str, Any]:
-    """With the object itself at the top, and nothing but the types it is made of under $defs."""
+    """The schema with the payload object at the top level and only the types that it uses under $defs."""
     schema = codec.schema(payload)
     parts = schema["$defs"]
     top: dict[str, Any] = parts.pop(schema["$ref"].removeprefix("#/$defs/"))

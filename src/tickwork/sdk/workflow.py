@@ -1,4 +1,4 @@
-"""Tasks as steps that run after each other: built first, submitted as a whole.
+"""Workflows: steps that run after each other, built first and then submitted as a whole.
 
 extracted = extract.step(day="monday")
 extracted.then(gather(clean.step(), enrich.step())).then(report.step())
@@ -20,13 +20,13 @@ Result = TypeVar("Result")
 Next = TypeVar("Next", bound="Step[Any] | Steps[Any]")
 On = Literal["success", "any outcome"]
 
-_MOST_STEPS = 10_000  # created by one request, so that it is all or none
+_MOST_STEPS = 10_000  # one request creates them, so that all are created or none
 _MOST_SHOWN = 5
 _numbers = count()
 
 
 class Step(Generic[Result]):
-    """One job of a workflow, which becomes one when the workflow is submitted."""
+    """A step of a workflow. It becomes a job when the workflow is submitted."""
 
     def __init__(self, request: JobRequest, result_type: Any, clients: LazyClients) -> None:
         self.request = request
@@ -42,11 +42,11 @@ class Step(Generic[Result]):
         return f"<Step {self.name}{f' as job {self.job.id}' if self.job else ''}>"
 
     def then(self, following: Next, *, on: On = "success") -> Next:
-        """That runs after this; it gives what follows, to go on from there."""
+        """Run `following` after this step. Returns `following`, to chain further calls."""
         return Steps([self]).then(following, on=on)
 
     def submit(self) -> Handle[Result]:
-        """Submit it with all that it is linked to, all or none."""
+        """Submit the whole workflow of this step: all its jobs are created, or none."""
         return Steps([self]).submit()[0]
 
     async def submit_async(self) -> Handle[Result]:
@@ -55,13 +55,13 @@ class Step(Generic[Result]):
 
     @property
     def handle(self) -> Handle[Result]:
-        """The job that it became."""
+        """The handle of its job."""
         if self.job is None:
             raise Invalid.field(self.name, "has not been submitted", "submit any step of its workflow first")
         return self.job
 
     def follow(self, parent: "Step[Any]", on: On) -> None:
-        """Let this run after the parent: what `then` does for each of both sides."""
+        """Run this step after the parent. `then` calls it for each pair of steps."""
         if parent in _reached([self], lambda step: step.children):
             raise Invalid.field(
                 self.name, f"{parent.name} runs after it, so it cannot run after {parent.name}"
@@ -70,12 +70,12 @@ class Step(Generic[Result]):
         parent.children.append(self)
 
     def become(self, job_id: str, execution_id: str | None = None) -> None:
-        """Note the job that it was submitted as."""
+        """Remember the job that was created for this step."""
         self.job = Handle(job_id, self._result_type, self.clients, execution_id)
 
 
 class Steps(Generic[Result]):
-    """Steps side by side."""
+    """Steps that run in parallel."""
 
     def __init__(self, steps: Iterable[Step[Result]]) -> None:
         self.steps = list(steps)
@@ -87,7 +87,7 @@ class Steps(Generic[Result]):
         return iter(self.steps)
 
     def then(self, following: Next, *, on: On = "success") -> Next:
-        """That runs after all of these."""
+        """Run `following` after all of these. Returns `following`, to chain further calls."""
         for step in gather(following):
             for parent in self.steps:
                 step.follow(parent, on)
@@ -98,7 +98,7 @@ class Steps(Generic[Result]):
         return f" and {others} more" if others > 0 else ""
 
     def submit(self) -> list[Handle[Result]]:
-        """Submit them with all that they are linked to, all or none; the handles of these."""
+        """Submit their whole workflow, all or none. Returns the handles of these steps."""
         flow = _flow_of(self.steps)
         if flow:
             _become(flow, flow[0].clients.client.create_jobs(_requests(flow)))
@@ -113,12 +113,12 @@ class Steps(Generic[Result]):
 
 
 def gather(*steps: Step[Result] | Steps[Result]) -> Steps[Result]:
-    """Side by side, so that something can run after all of them."""
+    """Combine steps that run in parallel, so that another step can run after all of them."""
     return Steps(each for some in steps for each in (some if isinstance(some, Steps) else [some]))
 
 
 def _flow_of(starts: Iterable[Step[Any]]) -> list[Step[Any]]:
-    """All that is linked to these, in the order in which it was built."""
+    """All steps of the workflow that these belong to, in the order in which they were created."""
     linked = _reached(starts, lambda step: [*step.parents, *step.children])
     flow = sorted(linked, key=lambda step: step.number)
     if len(flow) > _MOST_STEPS:

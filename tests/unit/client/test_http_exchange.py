@@ -176,7 +176,7 @@ def test_keeps_every_bad_field(server, client):
 
 def test_an_answer_of_something_else_is_no_crash(server, client):
     server.will_answer(b"<html>hello</html>")
-    with pytest.raises(TickworkError, match="something else than Tickwork"):
+    with pytest.raises(TickworkError, match="does not answer like a Tickwork server"):
         client.get_job("j5")
 
 
