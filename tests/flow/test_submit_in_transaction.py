@@ -308,7 +308,7 @@ class Frozen:
 async def test_what_a_frozen_relay_holds_is_sent_by_another(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relay_module, "_FROZEN", "500ms")
+    monkeypatch.setattr(relay_module, "_IDLE_TIMEOUT", "500ms")
     await place.write({}, {"key": "mine"})
     frozen = asyncio.create_task(place.relay(Frozen()))
     await eventually(lambda: _is_held(place), within=10, what="the frozen one to hold it")

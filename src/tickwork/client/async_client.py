@@ -10,7 +10,7 @@ import httpx2
 
 from tickwork.client import build_requests, bulk_requests, rest_worker_requests, wait_for_execution
 from tickwork.client.build_requests import Answer, Call
-from tickwork.client.http_exchange import RETRIES_DEFAULT, Pause, Reply, Sending, Steps, exchange
+from tickwork.client.http_exchange import RETRIES_DEFAULT, HttpRequest, Pause, Reply, Steps, exchange
 from tickwork.client.log_follow import Following
 from tickwork.client.server_address import (
     TIMEOUT_DEFAULT,
@@ -30,17 +30,17 @@ Result = TypeVar("Result")
 
 def _sends(describe: Callable[P, Call[Answer]]) -> "Callable[Concatenate[AsyncClient, P], Awaitable[Answer]]":
     async def method(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> Answer:
-        return await self._follow(exchange(describe(*args, **kwargs), self._retries))
+        return await self._run_steps(exchange(describe(*args, **kwargs), self._retries))
 
     take_signature(method, describe)
     return method
 
 
-def _follows(
+def _runs_steps(
     describe: Callable[P, Steps[Result]],
 ) -> "Callable[Concatenate[AsyncClient, P], Awaitable[Result]]":
     async def method(self: "AsyncClient", /, *args: P.args, **kwargs: P.kwargs) -> Result:
-        return await self._follow(describe(*args, **kwargs))
+        return await self._run_steps(describe(*args, **kwargs))
 
     take_signature(method, describe)
     return method
@@ -65,7 +65,7 @@ class AsyncClient:
         return f"<{type(self).__name__} of {shown_url(self._http.base_url)}>"
 
     create_job = _sends(build_requests.create_job)
-    create_jobs = _follows(bulk_requests.create_jobs)
+    create_jobs = _runs_steps(bulk_requests.create_jobs)
     create_job_batch = _sends(build_requests.create_job_batch)
     get_job = _sends(build_requests.get_job)
     list_jobs = _sends(build_requests.list_jobs)
@@ -75,7 +75,7 @@ class AsyncClient:
     retry_job = _sends(build_requests.retry_job)
     pause_job = _sends(build_requests.pause_job)
     resume_job = _sends(build_requests.resume_job)
-    wait_for_job = _follows(wait_for_execution.wait_for_job)
+    wait_for_job = _runs_steps(wait_for_execution.wait_for_job)
     preview = _sends(build_requests.preview)
 
     backfill_job = _sends(build_requests.backfill_job)
@@ -83,7 +83,7 @@ class AsyncClient:
     list_backfills = _sends(build_requests.list_backfills)
     get_backfill = _sends(build_requests.get_backfill)
     cancel_backfill = _sends(build_requests.cancel_backfill)
-    wait_for_backfill = _follows(wait_for_execution.wait_for_backfill)
+    wait_for_backfill = _runs_steps(wait_for_execution.wait_for_backfill)
 
     list_executions = _sends(build_requests.list_executions)
     get_graph = _sends(build_requests.get_graph)
@@ -94,10 +94,10 @@ class AsyncClient:
     cancel_execution = _sends(build_requests.cancel_execution)
     retry_execution = _sends(build_requests.retry_execution)
     execution_logs = _sends(build_requests.execution_logs)
-    wait_for_execution = _follows(wait_for_execution.wait_for_execution)
+    wait_for_execution = _runs_steps(wait_for_execution.wait_for_execution)
 
     list_dead_letters = _sends(build_requests.list_dead_letters)
-    redrive_dead_letters = _follows(bulk_requests.redrive_dead_letters)
+    redrive_dead_letters = _runs_steps(bulk_requests.redrive_dead_letters)
     discard_dead_letters = _sends(build_requests.discard_dead_letters)
 
     list_breakers = _sends(build_requests.list_breakers)
@@ -146,9 +146,9 @@ class AsyncClient:
         describe = build_requests.execution_logs(execution_id, attempt=attempt, tail=tail)
         following = Following(describe, self._retries)
         while not following.ended:
-            sending = following.sending()._asdict()
+            request = following.request()._asdict()
             try:
-                async with self._http.stream(**sending) as response:
+                async with self._http.stream(**request) as response:
                     reply: Reply = response
                     if response.is_success:
                         async for received in response.aiter_bytes():
@@ -173,29 +173,29 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
-    async def _follow(self, steps: Steps[Result]) -> Result:
-        go_on: Callable[[], Any] = partial(steps.send, None)
+    async def _run_steps(self, steps: Steps[Result]) -> Result:
+        resume: Callable[[], Any] = partial(steps.send, None)
         while True:
             try:
-                step = go_on()
+                step = resume()
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
             try:
-                go_on = partial(steps.send, await self._do(step))
+                resume = partial(steps.send, await self._do(step))
             except TickworkError as error:
-                go_on = partial(steps.throw, error)
+                resume = partial(steps.throw, error)
 
-    async def _do(self, step: Pause | Sending | Call[Any]) -> Any:
+    async def _do(self, step: Pause | HttpRequest | Call[Any]) -> Any:
         match step:
             case Pause(seconds):
                 return await asyncio.sleep(seconds)
-            case Sending():
+            case HttpRequest():
                 return await self._send(step)
             case Call():
-                return await self._follow(exchange(step, self._retries))
+                return await self._run_steps(exchange(step, self._retries))
 
-    async def _send(self, sending: Sending) -> Reply:
+    async def _send(self, request: HttpRequest) -> Reply:
         try:
-            return await self._http.request(**sending._asdict())
+            return await self._http.request(**request._asdict())
         except httpx2.TransportError as error:
             return error

@@ -368,8 +368,8 @@ def _waiting(seconds: float | None, call: Call[Answer]) -> Call[Answer]:
 
 
 def _get(*path: str, answer: type[Answer], query: Fields | None = None) -> Call[Answer]:
-    words = {name: _word(value) for name, value in _given(query or {}).items()}
-    return Call(method="GET", path=path, answer=answer, query=words)
+    texts = {name: _query_text(value) for name, value in _given(query or {}).items()}
+    return Call(method="GET", path=path, answer=answer, query=texts)
 
 
 def _post(*path: str, answer: type[Answer], body: object = None, repeatable: bool = True) -> Call[Answer]:
@@ -381,5 +381,5 @@ def _given(fields: Fields) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _word(value: object) -> str:
+def _query_text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)

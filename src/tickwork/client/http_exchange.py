@@ -52,7 +52,7 @@ class Pause(NamedTuple):
     seconds: float
 
 
-class Sending(NamedTuple):
+class HttpRequest(NamedTuple):
     """The arguments of httpx2's request()."""
 
     method: str
@@ -63,21 +63,21 @@ class Sending(NamedTuple):
     timeout: Any = httpx2.USE_CLIENT_DEFAULT
 
 
-Steps = Generator[Pause | Sending | Call[Any], Any, Result]
+Steps = Generator[Pause | HttpRequest | Call[Any], Any, Result]
 
 
 def exchange(call: Call[Answer], retries: int) -> Steps[Answer]:
-    sending = sending_of(call)
-    reply: Reply = yield sending
+    request = request_of(call)
+    reply: Reply = yield request
     for number in range(retries):
-        if not is_worth_repeating(call, reply):
+        if not is_worth_retrying(call, reply):
             break
         yield Pause(pause_before(number, reply))
-        reply = yield sending
+        reply = yield request
     return answer_of(call, reply)
 
 
-def sending_of(call: Call[Any]) -> Sending:
+def request_of(call: Call[Any]) -> HttpRequest:
     headers = {"Accept": "application/json", **call.headers}
     if call.method == "POST":
         headers.setdefault("Idempotency-Key", uuid4().hex)
@@ -85,7 +85,7 @@ def sending_of(call: Call[Any]) -> Sending:
         headers["Content-Type"] = (
             "application/merge-patch+json" if call.method == "PATCH" else "application/json"
         )
-    return Sending(call.method, _path(call), call.query, headers, call.body, _timeout(call))
+    return HttpRequest(call.method, _path(call), call.query, headers, call.body, _timeout(call))
 
 
 def _timeout(call: Call[Any]) -> Any:
@@ -99,7 +99,7 @@ def _path(call: Call[Any]) -> str:
     return "/v1/" + "/".join(quote(part, safe="") for part in call.path)
 
 
-def is_worth_repeating(call: Call[Any], reply: Reply) -> bool:
+def is_worth_retrying(call: Call[Any], reply: Reply) -> bool:
     if isinstance(reply, httpx2.ConnectError | httpx2.ConnectTimeout):
         return True  # nothing was sent
     if not call.repeatable:

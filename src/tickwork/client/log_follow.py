@@ -11,39 +11,39 @@ import msgspec
 
 from tickwork.client.build_requests import Call
 from tickwork.client.http_exchange import (
+    HttpRequest,
     Reply,
-    Sending,
     answer_of,
-    is_worth_repeating,
+    is_worth_retrying,
     pause_before,
-    sending_of,
+    request_of,
 )
 from tickwork.model.attempt_log import AttemptProgress, LogEntry
 from tickwork.model.errors import Unavailable
 
 FOLLOW_TIMEOUT = httpx2.Timeout(45.0, connect=5.0)  # the server sends a keep-alive every 15 seconds
-_PATIENCE = 15  # consecutive tries after a lost stream: about a minute
+_MAX_FAILURES = 15  # consecutive tries after a lost stream: about a minute
 
 
 class Following:
     def __init__(self, call: Call[Any], retries: int) -> None:
         self._call = call
-        self._most = retries
+        self._max_failures = retries
         self._failures = 0
         self._last_id: str | None = None
         self._unread = b""
         self.ended = False
 
-    def sending(self) -> Sending:
+    def request(self) -> HttpRequest:
         self._unread = b""
         query, headers = self._call.query | {"follow": "true"}, {"Accept": "text/event-stream"}
         if self._last_id is not None:
             headers["Last-Event-ID"] = self._last_id
-        sending = sending_of(msgspec.structs.replace(self._call, query=query, headers=headers))
-        return sending._replace(timeout=FOLLOW_TIMEOUT)
+        request = request_of(msgspec.structs.replace(self._call, query=query, headers=headers))
+        return request._replace(timeout=FOLLOW_TIMEOUT)
 
     def read(self, received: bytes) -> Iterator[LogEntry | AttemptProgress]:
-        self._most = _PATIENCE
+        self._max_failures = _MAX_FAILURES
         *events, self._unread = (self._unread + received).split(b"\n\n")
         for event in events:
             self._failures = 0 if not event.startswith(b"retry") else self._failures
@@ -60,9 +60,9 @@ class Following:
     def pause_after(self, reply: Reply) -> float:
         """Seconds until the next try. Raises the error if another try is useless."""
         if not isinstance(reply, httpx2.Response) or not reply.is_success:
-            if self._failures >= self._most or not is_worth_repeating(self._call, reply):
+            if self._failures >= self._max_failures or not is_worth_retrying(self._call, reply):
                 answer_of(self._call, reply)
-        elif self._failures >= self._most:
+        elif self._failures >= self._max_failures:
             raise Unavailable("the server ends the stream again and again")
         self._failures += 1
         return pause_before(self._failures - 1, reply)

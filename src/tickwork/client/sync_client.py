@@ -10,7 +10,7 @@ import httpx2
 
 from tickwork.client import build_requests, bulk_requests, rest_worker_requests, wait_for_execution
 from tickwork.client.build_requests import Answer, Call
-from tickwork.client.http_exchange import RETRIES_DEFAULT, Pause, Reply, Sending, Steps, exchange
+from tickwork.client.http_exchange import RETRIES_DEFAULT, HttpRequest, Pause, Reply, Steps, exchange
 from tickwork.client.log_follow import Following
 from tickwork.client.server_address import (
     TIMEOUT_DEFAULT,
@@ -30,15 +30,15 @@ Result = TypeVar("Result")
 
 def _sends(describe: Callable[P, Call[Answer]]) -> "Callable[Concatenate[Client, P], Answer]":
     def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> Answer:
-        return self._follow(exchange(describe(*args, **kwargs), self._retries))
+        return self._run_steps(exchange(describe(*args, **kwargs), self._retries))
 
     take_signature(method, describe)
     return method
 
 
-def _follows(describe: Callable[P, Steps[Result]]) -> "Callable[Concatenate[Client, P], Result]":
+def _runs_steps(describe: Callable[P, Steps[Result]]) -> "Callable[Concatenate[Client, P], Result]":
     def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> Result:
-        return self._follow(describe(*args, **kwargs))
+        return self._run_steps(describe(*args, **kwargs))
 
     take_signature(method, describe)
     return method
@@ -63,7 +63,7 @@ class Client:
         return f"<{type(self).__name__} of {shown_url(self._http.base_url)}>"
 
     create_job = _sends(build_requests.create_job)
-    create_jobs = _follows(bulk_requests.create_jobs)
+    create_jobs = _runs_steps(bulk_requests.create_jobs)
     create_job_batch = _sends(build_requests.create_job_batch)
     get_job = _sends(build_requests.get_job)
     list_jobs = _sends(build_requests.list_jobs)
@@ -73,7 +73,7 @@ class Client:
     retry_job = _sends(build_requests.retry_job)
     pause_job = _sends(build_requests.pause_job)
     resume_job = _sends(build_requests.resume_job)
-    wait_for_job = _follows(wait_for_execution.wait_for_job)
+    wait_for_job = _runs_steps(wait_for_execution.wait_for_job)
     preview = _sends(build_requests.preview)
 
     backfill_job = _sends(build_requests.backfill_job)
@@ -81,7 +81,7 @@ class Client:
     list_backfills = _sends(build_requests.list_backfills)
     get_backfill = _sends(build_requests.get_backfill)
     cancel_backfill = _sends(build_requests.cancel_backfill)
-    wait_for_backfill = _follows(wait_for_execution.wait_for_backfill)
+    wait_for_backfill = _runs_steps(wait_for_execution.wait_for_backfill)
 
     list_executions = _sends(build_requests.list_executions)
     get_graph = _sends(build_requests.get_graph)
@@ -92,10 +92,10 @@ class Client:
     cancel_execution = _sends(build_requests.cancel_execution)
     retry_execution = _sends(build_requests.retry_execution)
     execution_logs = _sends(build_requests.execution_logs)
-    wait_for_execution = _follows(wait_for_execution.wait_for_execution)
+    wait_for_execution = _runs_steps(wait_for_execution.wait_for_execution)
 
     list_dead_letters = _sends(build_requests.list_dead_letters)
-    redrive_dead_letters = _follows(bulk_requests.redrive_dead_letters)
+    redrive_dead_letters = _runs_steps(bulk_requests.redrive_dead_letters)
     discard_dead_letters = _sends(build_requests.discard_dead_letters)
 
     list_breakers = _sends(build_requests.list_breakers)
@@ -144,7 +144,7 @@ class Client:
         following = Following(describe, self._retries)
         while not following.ended:
             try:
-                with self._http.stream(**following.sending()._asdict()) as response:
+                with self._http.stream(**following.request()._asdict()) as response:
                     reply: Reply = response
                     if response.is_success:
                         for received in response.iter_bytes():
@@ -168,29 +168,29 @@ class Client:
     ) -> None:
         self.close()
 
-    def _follow(self, steps: Steps[Result]) -> Result:
-        go_on: Callable[[], Any] = partial(steps.send, None)
+    def _run_steps(self, steps: Steps[Result]) -> Result:
+        resume: Callable[[], Any] = partial(steps.send, None)
         while True:
             try:
-                step = go_on()
+                step = resume()
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
             try:
-                go_on = partial(steps.send, self._do(step))
+                resume = partial(steps.send, self._do(step))
             except TickworkError as error:
-                go_on = partial(steps.throw, error)
+                resume = partial(steps.throw, error)
 
-    def _do(self, step: Pause | Sending | Call[Any]) -> Any:
+    def _do(self, step: Pause | HttpRequest | Call[Any]) -> Any:
         match step:
             case Pause(seconds):
                 return time.sleep(seconds)
-            case Sending():
+            case HttpRequest():
                 return self._send(step)
             case Call():
-                return self._follow(exchange(step, self._retries))
+                return self._run_steps(exchange(step, self._retries))
 
-    def _send(self, sending: Sending) -> Reply:
+    def _send(self, request: HttpRequest) -> Reply:
         try:
-            return self._http.request(**sending._asdict())
+            return self._http.request(**request._asdict())
         except httpx2.TransportError as error:
             return error

@@ -76,8 +76,8 @@ class _Asyncpg:
         return self._connection.transaction()  # type: ignore[no-any-return]
 
     async def value(self, statement: str, *values: str) -> Any:
-        marks = (f"${number}" for number in count(1))
-        return await self._connection.fetchval(_marked(statement, marks), *values)
+        placeholders = (f"${number}" for number in count(1))
+        return await self._connection.fetchval(_with_placeholders(statement, placeholders), *values)
 
 
 class _PsycopgState:
@@ -163,20 +163,20 @@ class _AsyncSqlAlchemy(_SqlAlchemyState):
 
 
 def _percent(statement: str) -> str:
-    return _marked(statement, iter(lambda: "%s", None))
+    return _with_placeholders(statement, iter(lambda: "%s", None))
 
 
 def _named(statement: str, values: tuple[str, ...]) -> tuple[Any, dict[str, str]]:
     from sqlalchemy import text  # noqa: PLC0415 (there, if the user has it)
 
     names = [f"value{number}" for number in range(len(values))]
-    named = _marked(statement, (f":{name}" for name in names))
+    named = _with_placeholders(statement, (f":{name}" for name in names))
     return text(named), dict(zip(names, values, strict=True))
 
 
-def _marked(statement: str, marks: Iterator[str]) -> str:
+def _with_placeholders(statement: str, placeholders: Iterator[str]) -> str:
     first, *rest = statement.split("{}")
-    return first + "".join(next(marks) + part for part in rest)
+    return first + "".join(next(placeholders) + part for part in rest)
 
 
 def _first(row: tuple[Any, ...] | None) -> Any:

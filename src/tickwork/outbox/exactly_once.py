@@ -52,7 +52,7 @@ def once(
             driver.value(_FINISH, result, ctx.execution_id)
         else:
             result = driver.value(_RECORDED, ctx.execution_id)
-    return _settled(ctx, result)
+    return _mark_used(ctx, result)
 
 
 async def once_async(
@@ -72,7 +72,7 @@ async def once_async(
             await driver.value(_FINISH, result, ctx.execution_id)
         else:
             result = await driver.value(_RECORDED, ctx.execution_id)
-    return _settled(ctx, result)
+    return _mark_used(ctx, result)
 
 
 def _check(ctx: Context, driver: Driver | AsyncDriver) -> None:
@@ -97,6 +97,6 @@ def _encoded(result: object) -> str:
     return text.decode()
 
 
-def _settled(ctx: Context, result: str) -> Any:
+def _mark_used(ctx: Context, result: str) -> Any:
     _used.add(ctx)
     return msgspec.json.decode(result)

@@ -25,9 +25,9 @@ _POLL = 1.0  # seconds, in case a notification is lost
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _CONNECT_WITHIN = 5.0
 _ANSWER_WITHIN = 30.0
-_FROZEN = "90s"  # longer than any request takes
-_REMEMBERED = timedelta(hours=20)  # a server forgets an Idempotency-Key after 24
-_AWAY = (
+_IDLE_TIMEOUT = "90s"  # longer than any request takes
+_RETRY_WINDOW = timedelta(hours=20)  # a server forgets an Idempotency-Key after 24
+_TEMPORARY_ERRORS = (
     Unavailable,
     OSError,
     TimeoutError,
@@ -75,7 +75,7 @@ class Relay:
                 async with connected(self._url) as connection:
                     await check(connection)
                     await self._serve(connection)
-            except _AWAY as error:
+            except _TEMPORARY_ERRORS as error:
                 _log.warning("the outbox waits", error=str(error) or type(error).__name__)
             await asyncio.sleep(self._pause)
             self._pause = min(self._pause * 2, _LONGEST_PAUSE)
@@ -91,13 +91,13 @@ class Relay:
 
     async def forward(self, connection: Connection) -> None:
         """Send batches until no job is left that may be sent."""
-        while await self._settle_oldest_batch(connection) or await _put_batch_together(connection):
+        while await self._send_oldest_batch(connection) or await _create_batch(connection):
             self._pause = _FIRST_PAUSE
 
-    async def _settle_oldest_batch(self, connection: Connection) -> bool:
+    async def _send_oldest_batch(self, connection: Connection) -> bool:
         async with connection.transaction(isolation="read_committed"):
-            await connection.execute(statement.END_WHEN_IDLE, _FROZEN)
-            row = await connection.fetchrow(statement.TAKE_BATCH, _REMEMBERED)
+            await connection.execute(statement.END_WHEN_IDLE, _IDLE_TIMEOUT)
+            row = await connection.fetchrow(statement.TAKE_BATCH, _RETRY_WINDOW)
             if row is None:
                 return False
             batch = _Batch(*row)
@@ -113,7 +113,7 @@ class Relay:
         try:
             await self._client.create_job_batch(_body(jobs), idempotency_key=batch.id)
         except (Invalid, Conflict) as error:
-            await _narrow_down(connection, jobs, error)
+            await _split(connection, jobs, error)
         else:
             await connection.execute(statement.DELETE_JOBS, _positions(jobs))
 
@@ -152,20 +152,20 @@ async def connected(url: str) -> AsyncIterator[Connection]:
         connection.terminate()
 
 
-async def _put_batch_together(connection: Connection) -> bool:
+async def _create_batch(connection: Connection) -> bool:
     async with connection.transaction(isolation="read_committed"):
         rows = await connection.fetch(statement.TAKE_WAITING, _LARGEST_BATCH)
         if rows:
-            await connection.execute(statement.PUT_TOGETHER, [row["position"] for row in rows])
+            await connection.execute(statement.CREATE_BATCH, [row["position"] for row in rows])
     return bool(rows)
 
 
-async def _narrow_down(connection: Connection, jobs: Sequence[_Job], error: TickworkError) -> None:
+async def _split(connection: Connection, jobs: Sequence[_Job], error: TickworkError) -> None:
     if len(jobs) == 1:
         return await _set_aside(connection, jobs, _reason(error))
     middle = len(jobs) // 2
     for half in (jobs[:middle], jobs[middle:]):
-        await connection.execute(statement.PUT_TOGETHER, _positions(half))
+        await connection.execute(statement.CREATE_BATCH, _positions(half))
     return None
 
 

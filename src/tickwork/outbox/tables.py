@@ -21,7 +21,7 @@ FOR UPDATE OF job SKIP LOCKED
 """
 
 # Puts jobs into a new batch.
-PUT_TOGETHER = """
+CREATE_BATCH = """
 WITH made AS (INSERT INTO tickwork_outbox.batch DEFAULT VALUES RETURNING number)
 UPDATE tickwork_outbox.job SET batch = made.number FROM made WHERE position = ANY($1::bigint[])
 """

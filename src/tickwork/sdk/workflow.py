@@ -62,7 +62,7 @@ class Step(Generic[Result]):
 
     def follow(self, parent: "Step[Any]", on: On) -> None:
         """Run this step after the parent. `then` calls it for each pair of steps."""
-        if parent in _reached([self], lambda step: step.children):
+        if parent in _reachable([self], lambda step: step.children):
             raise Invalid.field(
                 self.name, f"{parent.name} runs after it, so it cannot run after {parent.name}"
             )
@@ -99,16 +99,16 @@ class Steps(Generic[Result]):
 
     def submit(self) -> list[Handle[Result]]:
         """Submit their whole workflow, all or none. Returns the handles of these steps."""
-        flow = _flow_of(self.steps)
-        if flow:
-            _become(flow, flow[0].clients.client.create_jobs(_requests(flow)))
+        steps = _whole_workflow(self.steps)
+        if steps:
+            _become(steps, steps[0].clients.client.create_jobs(_requests(steps)))
         return [step.handle for step in self.steps]
 
     async def submit_async(self) -> list[Handle[Result]]:
         """As `submit`, in async code."""
-        flow = _flow_of(self.steps)
-        if flow:
-            _become(flow, await flow[0].clients.async_client.create_jobs(_requests(flow)))
+        steps = _whole_workflow(self.steps)
+        if steps:
+            _become(steps, await steps[0].clients.async_client.create_jobs(_requests(steps)))
         return [step.handle for step in self.steps]
 
 
@@ -117,45 +117,45 @@ def gather(*steps: Step[Result] | Steps[Result]) -> Steps[Result]:
     return Steps(each for some in steps for each in (some if isinstance(some, Steps) else [some]))
 
 
-def _flow_of(starts: Iterable[Step[Any]]) -> list[Step[Any]]:
+def _whole_workflow(starts: Iterable[Step[Any]]) -> list[Step[Any]]:
     """All steps of the workflow that these belong to, in the order in which they were created."""
-    linked = _reached(starts, lambda step: [*step.parents, *step.children])
-    flow = sorted(linked, key=lambda step: step.number)
-    if len(flow) > _MOST_STEPS:
-        raise Invalid.field("", f"a workflow has {_MOST_STEPS:,} steps at most, not {len(flow):,}")
-    for step in flow:
+    linked = _reachable(starts, lambda step: [*step.parents, *step.children])
+    steps = sorted(linked, key=lambda step: step.number)
+    if len(steps) > _MOST_STEPS:
+        raise Invalid.field("", f"a workflow has {_MOST_STEPS:,} steps at most, not {len(steps):,}")
+    for step in steps:
         if step.job:
             raise Invalid.field(step.name, f"has been submitted already, as job {step.job.id}")
-    return flow
+    return steps
 
 
-def _reached(
-    starts: Iterable[Step[Any]], near: Callable[[Step[Any]], Iterable[Step[Any]]]
+def _reachable(
+    starts: Iterable[Step[Any]], neighbours: Callable[[Step[Any]], Iterable[Step[Any]]]
 ) -> Iterator[Step[Any]]:
     waiting = list(starts)
     seen = set(waiting)
     while waiting:
         step = waiting.pop()
         yield step
-        new = set(near(step)) - seen
+        new = set(neighbours(step)) - seen
         seen |= new
         waiting += new
 
 
-def _become(flow: Sequence[Step[Any]], created: Sequence[CreatedJob]) -> None:
-    for step, job in zip(flow, created, strict=True):
+def _become(steps: Sequence[Step[Any]], created: Sequence[CreatedJob]) -> None:
+    for step, job in zip(steps, created, strict=True):
         step.become(job.id, job.execution_id)
 
 
-def _requests(flow: Sequence[Step[Any]]) -> list[JobRequest]:
-    refs = {step: f"step{place}" for place, step in enumerate(flow)}
+def _requests(steps: Sequence[Step[Any]]) -> list[JobRequest]:
+    refs = {step: f"step{place}" for place, step in enumerate(steps)}
     return [
         msgspec.structs.replace(
             step.request,
             ref=refs[step],
             depends_on=[_dependency(f"@{refs[parent]}", on) for parent, on in step.parents.items()],
         )
-        for step in flow
+        for step in steps
     ]
 
 
