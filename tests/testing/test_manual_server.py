@@ -129,7 +129,7 @@ def test_clients_without_arguments_find_it_only_while_it_runs(new_database: str)
     with ManualServer(new_database, app) as server, Client() as client:
         assert client.list_jobs().items == server.client.list_jobs().items
     assert dict(os.environ) == before
-    assert "client" not in vars(app._connections)
+    assert "client" not in vars(app._clients)
 
 
 def test_time_does_not_go_back(server: ManualServer) -> None:

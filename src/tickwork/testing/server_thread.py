@@ -124,15 +124,15 @@ class Server:
 @contextmanager
 def _found_by(app: App, server: Server) -> Iterator[None]:
     """The App and clients without arguments reach the server, and find what they found before when it is gone."""
-    connections = vars(app._clients)  # noqa: SLF001 (an App is not told where its server is)
-    before, environment = dict(connections), dict(os.environ)
-    connections.update(client=server.client, async_client=server.async_client)
+    clients = vars(app._clients)  # noqa: SLF001 (an App is not told where its server is)
+    before, environment = dict(clients), dict(os.environ)
+    clients.update(client=server.client, async_client=server.async_client)
     os.environ.update(TICKWORK_URL=server.url, TICKWORK_API_KEY=server.api_key)
     try:
         yield
     finally:
-        connections.clear()
-        connections.update(before)
+        clients.clear()
+        clients.update(before)
         for name in ("TICKWORK_URL", "TICKWORK_API_KEY"):
             os.environ.pop(name)
             os.environ.update({name: environment[name]} if name in environment else {})
