@@ -231,7 +231,7 @@ async def test_a_thread_that_will_not_stop_when_revoked_is_reported_as_cancelled
         threads.release.set()
 
 
-async def test_one_that_goes_on_for_minutes_wears_the_worker_out(short_grace, monkeypatch):
+async def test_code_that_does_not_stop_for_minutes_makes_the_worker_need_a_restart(short_grace, monkeypatch):
     monkeypatch.setattr(slot_module, "_STUCK_TOO_LONG", 0.01)
     threads = Threads()
     async with working(threads.app, slots=100) as bench:

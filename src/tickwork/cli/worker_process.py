@@ -97,7 +97,7 @@ class ChildWorker:
         happened.cancel()
 
 
-_GRACE = 300.0  # seconds that a worn-out worker gives to its running attempts
+_GRACE = 300.0  # seconds for the running attempts of a worker that needs a restart
 _FAREWELL = 10.0  # seconds to report aborted attempts
 _PAUSES = (0.1, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # seconds between attempts to create declared jobs
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
@@ -114,7 +114,7 @@ async def work(
     others = [
         declaring,
         asyncio.create_task(_obey(stop, worker)),
-        asyncio.create_task(_leave_when_worn_out(worker)),
+        asyncio.create_task(_leave_when_restart_is_needed(worker)),
     ]
     if until_stdin_ends:
         others.append(asyncio.create_task(_stop_when_stdin_ends(stop)))
@@ -128,7 +128,7 @@ async def work(
     return worker.needs_restart.is_set() and not stop.asked.is_set()
 
 
-async def _leave_when_worn_out(worker: Worker) -> None:
+async def _leave_when_restart_is_needed(worker: Worker) -> None:
     await worker.needs_restart.wait()
     _log.warning(
         "tasks that do not stop occupy too many slots; the worker's process is replaced when the others have ended",

@@ -16,7 +16,7 @@ def started() -> list[str]:
 
 
 @pytest.fixture
-def agenda(time: WorkerClock, started: list[str]) -> DueTimer:
+def due_timer(time: WorkerClock, started: list[str]) -> DueTimer:
     return DueTimer(DatabaseClock(time), lambda due: started.extend(str(each) for each in due))
 
 
@@ -30,36 +30,36 @@ def _attempt(name: str, at: int) -> Any:
 
 
 async def test_none_is_started_before_its_time(
-    agenda: DueTimer, time: WorkerClock, started: list[str]
+    due_timer: DueTimer, time: WorkerClock, started: list[str]
 ) -> None:
-    agenda.put(_attempt("later", 2_000_000))
-    agenda.put(_attempt("sooner", 1_000_000))
-    agenda.start_due()
+    due_timer.put(_attempt("later", 2_000_000))
+    due_timer.put(_attempt("sooner", 1_000_000))
+    due_timer.start_due()
     assert started == []
     time.now = 1.0
-    agenda.start_due()
+    due_timer.start_due()
     assert started == ["sooner"]
     time.now = 2.0
-    agenda.start_due()
+    due_timer.start_due()
     assert started == ["sooner", "later"]
 
 
 async def test_those_of_one_instant_keep_their_order_and_the_earlier_go_first(
-    agenda: DueTimer, time: WorkerClock, started: list[str]
+    due_timer: DueTimer, time: WorkerClock, started: list[str]
 ) -> None:
     for name, at in [("c", 2), ("a", 1), ("d", 2), ("b", 1), ("e", 2)]:
-        agenda.put(_attempt(name, at))
+        due_timer.put(_attempt(name, at))
     time.now = 1.0
-    agenda.start_due()
+    due_timer.start_due()
     assert started == ["a", "b", "c", "d", "e"]
 
 
 async def test_nothing_is_left_once_it_was_cleared(
-    agenda: DueTimer, time: WorkerClock, started: list[str]
+    due_timer: DueTimer, time: WorkerClock, started: list[str]
 ) -> None:
-    agenda.put(_attempt("a", 1))
-    agenda.clear()
-    agenda.put(_attempt("b", 1))
+    due_timer.put(_attempt("a", 1))
+    due_timer.clear()
+    due_timer.put(_attempt("b", 1))
     time.now = 1.0
-    agenda.start_due()
+    due_timer.start_due()
     assert started == ["b"]

@@ -26,7 +26,7 @@ async def ends_at_once(_: Attempt) -> None:
 
 
 @pytest.fixture
-async def holding() -> AsyncIterator[HeldAttempts]:
+async def held() -> AsyncIterator[HeldAttempts]:
     elapsed = asyncio.get_running_loop().time
     clock, lease = DatabaseClock(elapsed), Lease()
     clock.learn(sent=elapsed(), database=1_000_000)
@@ -52,31 +52,31 @@ async def until_begun() -> None:
         await asyncio.sleep(0)
 
 
-async def test_what_stands_in_line_from_beat_to_beat_is_handed_back(holding: HeldAttempts) -> None:
-    holding.take(runs("slow", 100))
+async def test_attempts_that_wait_from_beat_to_beat_are_returned(held: HeldAttempts) -> None:
+    held.take(runs("slow", 100))
     await until_begun()
-    holding.return_surplus()
-    assert _returned(holding) == []
-    holding.return_surplus()
-    returned = _returned(holding)
+    held.return_surplus()
+    assert _returned(held) == []
+    held.return_surplus()
+    returned = _returned(held)
     assert returned == list(
         range(99, 2 * SLOTS - 1, -1)
     )  # those that came last, and not those that run or are next
-    assert holding.credit() == SLOTS
+    assert held.credit() == SLOTS
 
 
-async def test_what_moves_along_is_kept(holding: HeldAttempts) -> None:
+async def test_attempts_that_start_soon_are_kept(held: HeldAttempts) -> None:
     for turn in range(3):
-        holding.take(runs("quick", 100, first=100 * turn))
-        holding.return_surplus()
+        held.take(runs("quick", 100, first=100 * turn))
+        held.return_surplus()
         await until_begun()
-        _returned(holding)
-    holding.return_surplus()
-    assert _returned(holding) == []
+        _returned(held)
+    held.return_surplus()
+    assert _returned(held) == []
 
 
-def _returned(holding: HeldAttempts) -> list[int]:
+def _returned(held: HeldAttempts) -> list[int]:
     outcomes = [
-        item for report in holding.next_messages() if isinstance(report, Outcomes) for item in report.items
+        item for message in held.next_messages() if isinstance(message, Outcomes) for item in message.items
     ]
     return [outcome.job for outcome in outcomes if outcome.kind is AttemptOutcome.RETURNED]

@@ -60,7 +60,7 @@ def test_the_oldest_lines_are_left_out_and_a_line_says_how_many():
     assert batch.first == 10_000 - kept - 1  # the mark stands where the last of those was
 
 
-def test_one_line_left_out_is_told_as_one():
+def test_the_notice_counts_one_line_as_one():
     buffer = LogBuffer()
     for _ in range(MAX_UNSENT // LONGEST_LINE):
         buffer.log(0, "info", "x" * LONGEST_LINE)
@@ -72,13 +72,13 @@ def test_one_line_left_out_is_told_as_one():
 
 def test_lines_go_out_no_faster_than_the_rate_and_the_newest_remain():
     buffer = LogBuffer()
-    seconds, told = 20, 0
+    seconds, sent = 20, 0
     for step in range(seconds * 10):
         for number in range(1_000):
             buffer.log(step, "info", f"{number:>36}")
         batch = buffer.take_batch(step / 10)
-        told += batch.size - LINE_COST if batch else 0
-    assert RATE * (seconds - 1) <= told <= RATE * seconds + MAX_UNSENT
+        sent += batch.size - LINE_COST if batch else 0
+    assert RATE * (seconds - 1) <= sent <= RATE * seconds + MAX_UNSENT
     rest = buffer.take_rest(0)
     assert rest
     assert rest.lines[-1].text.strip() == "999"
@@ -86,11 +86,11 @@ def test_lines_go_out_no_faster_than_the_rate_and_the_newest_remain():
 
 def test_what_is_held_back_by_the_rate_comes_later():
     buffer = LogBuffer()
-    for told in (7, 0):
+    for sent in (7, 0):
         for _ in range(7):
             buffer.log(0, "info", "x" * LONGEST_LINE)
         batch = buffer.take_batch(0.0)
-        assert len(batch.lines if batch else []) == told
+        assert len(batch.lines if batch else []) == sent
     assert buffer.has_more
     batch = buffer.take_batch(FAR)
     assert batch
@@ -122,9 +122,9 @@ def test_a_mark_that_is_copied_and_left_out_counts_for_all_it_stands_for():
     batch = buffer.take_rest(0)
     assert batch
     assert batch.lines[-1].at == 49 + 7
-    told = sum(line.text.startswith("x") for line in batch.lines)
+    sent = sum(line.text.startswith("x") for line in batch.lines)
     marks = [int(line.text.split()[1].replace(",", "")) for line in batch.lines if line.text.startswith("…")]
-    assert told + sum(marks) == lines
+    assert sent + sum(marks) == lines
 
 
 def test_lines_that_are_copied_do_not_go_back_in_time():
@@ -205,7 +205,7 @@ def test_a_bar_that_grows_counts_as_it_was_left():
 # Progress
 
 
-def test_only_the_newest_progress_is_told():
+def test_only_the_newest_progress_is_sent():
     buffer = LogBuffer()
     for number in range(100):
         buffer.progress(number / 100, f"step {number}")
@@ -214,14 +214,14 @@ def test_only_the_newest_progress_is_told():
     assert buffer.take_batch(FAR) is None
 
 
-def test_progress_is_told_twice_a_second_at_most_and_at_the_end():
+def test_progress_is_sent_twice_a_second_at_most_and_at_the_end():
     buffer = LogBuffer()
-    told = []
+    sent = []
     for step in range(100):
         buffer.progress(step / 100, None)
         if batch := buffer.take_batch(step / 10):
-            told.append(batch.progress)
-    assert len(told) <= 100 / 10 / PROGRESS_INTERVAL + 1
+            sent.append(batch.progress)
+    assert len(sent) <= 100 / 10 / PROGRESS_INTERVAL + 1
     buffer.progress(1, "done")
     last = buffer.take_rest(0)
     assert last

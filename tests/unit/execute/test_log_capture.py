@@ -1,4 +1,4 @@
-"""Prints and log records of whoever speaks."""
+"""Prints and log records of tasks reach the log sink of the attempt that runs."""
 
 import io
 import logging
@@ -13,7 +13,7 @@ from tickwork.execute.log.capture import Capture, current_log_sink
 from tickwork.log_setup import configure_logs
 
 
-class Heard:
+class RecordingSink:
     def __init__(self) -> None:
         self.lines: list[tuple[str, str]] = []
         self.printed: list[tuple[str, str]] = []
@@ -40,25 +40,25 @@ def logs():
 
 
 @contextmanager
-def hearing() -> Iterator[Heard]:
+def recording() -> Iterator[RecordingSink]:
     """Opened by the test itself: pytest replaces the streams after fixtures have run."""
-    heard = Heard()
+    sink = RecordingSink()
     capture = Capture()
     capture.open()
-    token = current_log_sink.set(heard)
+    token = current_log_sink.set(sink)
     try:
-        yield heard
+        yield sink
     finally:
         current_log_sink.reset(token)
         capture.close()
 
 
 def test_prints_are_heard_and_passed_on(capsys):
-    with hearing() as heard:
+    with recording() as sink:
         print("a", "b")  # noqa: T201
         sys.stdout.writelines(["c", "d"])
         print("e", file=sys.stderr)  # noqa: T201
-    assert heard.printed == [
+    assert sink.printed == [
         *(("stdout", text) for text in ("a", " ", "b", "\n", "c", "d")),
         *(("stderr", text) for text in ("e", "\n")),
     ]
@@ -66,30 +66,30 @@ def test_prints_are_heard_and_passed_on(capsys):
 
 
 def test_without_a_speaker_prints_only_pass(capsys):
-    with hearing() as heard:
+    with recording() as sink:
         current_log_sink.set(None)
         print("nobody")  # noqa: T201
         logging.getLogger("library").warning("nobody")
-    assert (heard.lines, heard.printed) == ([], [])
+    assert (sink.lines, sink.printed) == ([], [])
     assert capsys.readouterr().out == "nobody\n"
 
 
 def test_a_stream_is_still_what_it_was():
-    with hearing():
+    with recording():
         assert sys.stdout.encoding.lower() == "utf-8"
         assert not sys.stdout.isatty()
         sys.stdout.flush()
 
 
 def test_what_is_not_text_is_refused_as_ever():
-    with hearing() as heard, pytest.raises(TypeError):
+    with recording() as sink, pytest.raises(TypeError):
         sys.stdout.write(b"bytes")  # type: ignore[arg-type]
-    assert heard.printed == []
+    assert sink.printed == []
 
 
 def test_streams_and_logger_are_given_back():
     out, err, handlers = sys.stdout, sys.stderr, list(logging.getLogger().handlers)
-    with hearing():
+    with recording():
         assert sys.stdout is not out
     assert (sys.stdout, sys.stderr, logging.getLogger().handlers) == (out, err, handlers)
 
@@ -97,33 +97,33 @@ def test_streams_and_logger_are_given_back():
 def test_a_stream_that_somebody_else_replaced_is_left_alone(monkeypatch):
     theirs = io.StringIO()
     monkeypatch.setattr(sys, "stdout", sys.stdout)  # given back after the test
-    with hearing():
+    with recording():
         sys.stdout = theirs
     assert sys.stdout is theirs
 
 
 def test_two_workers_hear_everything_once(logs):
-    with hearing() as heard:
+    with recording() as sink:
         second = Capture()
         second.open()
         sys.stdout.write("once")
         logging.getLogger("library").warning("once")
         second.close()
         sys.stdout.write("still")
-    assert heard.printed == [("stdout", "once"), ("stdout", "still")]
-    assert heard.lines == [("warning", "once")]
+    assert sink.printed == [("stdout", "once"), ("stdout", "still")]
+    assert sink.lines == [("warning", "once")]
 
 
 def test_log_records_are_heard_with_their_error(logs):
     logger = logging.getLogger("library")
-    with hearing() as heard:
+    with recording() as sink:
         logger.info("%s of %d", "one", 2)
         logger.debug("below the level of the worker's log")
         try:
             int("no number")
         except ValueError:
             logger.exception("failed")
-    (first, second) = heard.lines
+    (first, second) = sink.lines
     assert first == ("info", "one of 2")
     assert second[0] == "error"
     assert second[1].startswith("failed\nTraceback (most recent call last):\n")
@@ -132,20 +132,20 @@ def test_log_records_are_heard_with_their_error(logs):
 
 def test_a_record_whose_arguments_do_not_fit_is_heard_as_it_was_written(logs, monkeypatch):
     monkeypatch.setattr(logging, "raiseExceptions", False)
-    with hearing() as heard:
+    with recording() as sink:
         logging.getLogger("library").warning("%d of", "one")
-    assert heard.lines == [("warning", "%d of")]
+    assert sink.lines == [("warning", "%d of")]
 
 
 def test_events_of_structlog_are_heard_as_text(logs):
-    with hearing() as heard:
+    with recording() as sink:
         structlog.get_logger("shop").info("sold", price=3, to="Ada Lovelace")
-    assert heard.lines == [("info", "sold price=3 to='Ada Lovelace'")]
+    assert sink.lines == [("info", "sold price=3 to='Ada Lovelace'")]
 
 
 def test_our_own_logs_are_not_the_tasks():
-    with hearing() as heard:
+    with recording() as sink:
         logging.getLogger("tickwork.worker").warning("about a task")
         logging.getLogger("tickwork").warning("about a task")
         logging.getLogger("tickworks").warning("by a task")
-    assert heard.lines == [("warning", "by a task")]
+    assert sink.lines == [("warning", "by a task")]

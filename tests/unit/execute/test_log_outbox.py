@@ -1,4 +1,4 @@
-"""What all attempts of a worker say, until it is stored: batches, repeats and bounds."""
+"""The unsent and unacknowledged log lines of all attempts: batches, resending and bounds."""
 
 from threading import Thread
 
@@ -32,7 +32,7 @@ def notes_of(messages: list[Notes]) -> list[Note]:
     return [note for message in messages for note in message.items]
 
 
-def told(messages: list[Notes]) -> list[tuple[int, int, list[str]]]:
+def sent_lines(messages: list[Notes]) -> list[tuple[int, int, list[str]]]:
     return [(note.job, note.first, [line.text for line in note.lines]) for note in notes_of(messages)]
 
 
@@ -46,7 +46,7 @@ def end(log_outbox: LogOutbox, attempt: Attempt) -> None:
     log_outbox.close(attempt)
 
 
-def test_an_attempt_that_says_nothing_leaves_nothing(log_outbox):
+def test_an_attempt_that_logs_nothing_leaves_nothing(log_outbox):
     attempt = attempt_of(log_outbox)
     end(log_outbox, attempt)
     assert not attempt.has_log
@@ -54,19 +54,19 @@ def test_an_attempt_that_says_nothing_leaves_nothing(log_outbox):
     assert log_outbox.next_messages() == []
 
 
-def test_what_running_attempts_say_gathers(log_outbox, time):
+def test_lines_of_running_attempts_are_collected_at_intervals(log_outbox, time):
     attempt = attempt_of(log_outbox)
     attempt.log("info", "a")
-    assert told(log_outbox.next_messages()) == [(1, 0, ["a"])]
+    assert sent_lines(log_outbox.next_messages()) == [(1, 0, ["a"])]
     attempt.log("info", "b")
     assert log_outbox.next_messages() == []
     assert log_outbox.has_unsent
     attempt.log("info", "c")
     time.now += COLLECT_INTERVAL
-    assert told(log_outbox.next_messages()) == [(1, 1, ["b", "c"])]
+    assert sent_lines(log_outbox.next_messages()) == [(1, 1, ["b", "c"])]
 
 
-def test_the_last_words_of_an_attempt_do_not_wait(log_outbox):
+def test_the_last_lines_of_an_attempt_do_not_wait(log_outbox):
     attempt = attempt_of(log_outbox)
     attempt.log("info", "a")
     log_outbox.next_messages()
@@ -78,7 +78,7 @@ def test_the_last_words_of_an_attempt_do_not_wait(log_outbox):
     assert (note.fraction, note.message) == (0.75, "nearly")
 
 
-def test_nothing_is_heard_of_an_attempt_that_has_ended(log_outbox):
+def test_nothing_is_logged_for_an_attempt_that_has_ended(log_outbox):
     attempt = attempt_of(log_outbox)
     attempt.log("info", "a")
     end(log_outbox, attempt)
@@ -86,19 +86,19 @@ def test_nothing_is_heard_of_an_attempt_that_has_ended(log_outbox):
     attempt.print("stdout", "b\n")
     attempt.progress(0.5, None)
     log_outbox.add_batch(attempt, 0, LogBatch(0, [LogLine(0, "info", "b")], None, 1))
-    assert told(log_outbox.next_messages()) == [(1, 0, ["a"])]
+    assert sent_lines(log_outbox.next_messages()) == [(1, 0, ["a"])]
     assert not log_outbox.has_unsent
 
 
-def test_a_first_word_in_the_moment_of_the_end_is_told_too(log_outbox):
+def test_a_first_line_at_the_moment_of_the_end_is_sent(log_outbox):
     attempt = attempt_of(log_outbox)
     attempt.log("info", "a")
     attempt.done = True  # as a thread sees it that was a little too late
-    assert told(log_outbox.next_messages()) == [(1, 0, ["a"])]
+    assert sent_lines(log_outbox.next_messages()) == [(1, 0, ["a"])]
     assert not log_outbox.has_unsent
 
 
-def test_what_is_not_stored_is_told_again_in_order(log_outbox):
+def test_lines_that_are_not_stored_are_resent_in_order(log_outbox):
     first, second = attempt_of(log_outbox, 1), attempt_of(log_outbox, 2)
     first.log("info", "a")
     (stored,) = log_outbox.next_messages()
@@ -113,7 +113,7 @@ def test_what_is_not_stored_is_told_again_in_order(log_outbox):
     end(log_outbox, third)
     log_outbox.resend()
     again = log_outbox.next_messages()
-    assert told(again) == [*told(lost), (3, 0, ["c"])]
+    assert sent_lines(again) == [*sent_lines(lost), (3, 0, ["c"])]
     assert again[0].number > lost[-1].number
     for message in again:
         log_outbox.acknowledge(message.number)
@@ -132,7 +132,7 @@ def test_what_belongs_to_others_now_is_dropped(log_outbox):
     log_outbox.forget([theirs, running])
     log_outbox.resend()
     end(log_outbox, ours)
-    assert told(log_outbox.next_messages()) == [(1, 0, ["sent"]), (1, 1, ["waiting"])]
+    assert sent_lines(log_outbox.next_messages()) == [(1, 0, ["sent"]), (1, 1, ["waiting"])]
     log_outbox.clear()
     log_outbox.resend()
     assert log_outbox.next_messages() == []
@@ -187,7 +187,7 @@ def test_lines_of_a_child_process_keep_their_distance_in_time(log_outbox, time):
     assert (note.first, note.fraction, note.message) == (0, 0.5, "x")
 
 
-def test_many_threads_can_speak_at_once(log_outbox, time):
+def test_many_threads_can_log_at_once(log_outbox, time):
     attempt = attempt_of(log_outbox)
     threads = [Thread(target=lambda: [attempt.log("info", "x") for _ in range(100)]) for _ in range(8)]
     for thread in threads:
