@@ -6,17 +6,17 @@ import httpx2
 import pytest
 
 from api.conftest import MakeTenant
-from tickwork.model.circuit_breaker import BreakerKey, counted, tally_of
-from tickwork.model.destination import Heard, Sign
+from tickwork.model.circuit_breaker import BreakerKey, count_calls, tally_of
+from tickwork.model.destination import CallResult, CallVerdict
 from tickwork.node import Node
 
 SITE = "https://api.example.com"
-DOWN = Heard(Sign.FAILS, "ConnectError: api.example.com could not be connected to: refused")
+DOWN = CallResult(CallVerdict.FAILS, "ConnectError: api.example.com could not be connected to: refused")
 
 
 async def fail(node: Node, times: int = 5, tenant_id: int = 1, destination: str = SITE) -> None:
     key = BreakerKey(tenant_id, destination)
-    await node.breakers._store.change({key: partial(counted, tally=tally_of([DOWN] * times))}, make=[key])
+    await node.breakers._store.change({key: partial(count_calls, tally=tally_of([DOWN] * times))}, make=[key])
 
 
 async def test_shows_what_fails_open_ones_first(client: httpx2.AsyncClient, still_node: Node) -> None:

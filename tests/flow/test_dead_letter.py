@@ -11,7 +11,7 @@ from support.node_steps import later, run_due
 from tickwork.config import Settings
 from tickwork.model import dead_letter
 from tickwork.model.backfill import BackfillRequest
-from tickwork.model.dead_letter import Choice, DeadLetterFilter, DeadLetterView, Pace
+from tickwork.model.dead_letter import DeadLetterChoice, DeadLetterFilter, DeadLetterView, RedrivePace
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionView
 from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
@@ -27,7 +27,7 @@ TENANT = 1
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 ONCE = RetryRequest(max_attempts=1)
 BROKEN = Failure("ValueError", "no", "Traceback …")
-ALL = Choice()
+ALL = DeadLetterChoice()
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ async def test_what_is_discarded_and_redriven_at_once_is_one_of_the_two(
     runs = await fail(still_node, worker, count=20)
     other = Node(settings)
     await other.open()
-    keys = Choice([key(run) for run in runs])
+    keys = DeadLetterChoice([key(run) for run in runs])
     redriven, discarded = await asyncio.gather(
         still_node.dead_letters.redrive(TENANT, keys), other.dead_letters.discard(TENANT, keys)
     )
@@ -266,8 +266,8 @@ async def test_a_rate_spreads_them_out_in_the_order_they_failed(
     for _ in range(5):
         runs += await fail(still_node, worker)
         await later(clock, worker, SECOND)
-    now = (await still_node.dead_letters.redrive(TENANT, Choice([]))).as_of
-    done = await still_node.dead_letters.redrive(TENANT, ALL, Pace(interval=MINUTE, most=4))
+    now = (await still_node.dead_letters.redrive(TENANT, DeadLetterChoice([]))).as_of
+    done = await still_node.dead_letters.redrive(TENANT, ALL, RedrivePace(interval=MINUTE, most=4))
     assert (done.redriven, done.last_at) == (4, now + 3 * MINUTE)
     due = [(await look(still_node, run)).due_at for run in runs]
     assert due[:4] == [now + number * MINUTE for number in range(4)]
@@ -284,7 +284,9 @@ async def test_what_fails_again_meanwhile_is_not_redriven_again(
     as_of = (await still_node.dead_letters.redrive(TENANT, ALL)).as_of
     await later(clock, worker, SECOND)
     await fail_again(still_node, worker)
-    done = await still_node.dead_letters.redrive(TENANT, Choice(None, DeadLetterFilter(until=as_of)))
+    done = await still_node.dead_letters.redrive(
+        TENANT, DeadLetterChoice(None, DeadLetterFilter(until=as_of))
+    )
     assert done.redriven == 0
     assert (await look(still_node, run)).status == "failed"
 

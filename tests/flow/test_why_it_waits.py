@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from support.node_steps import later, run_due
-from tickwork.model.circuit_breaker import BreakerKey, counted, tally_of
-from tickwork.model.destination import Heard, Sign, destination_of
+from tickwork.model.circuit_breaker import BreakerKey, count_calls, tally_of
+from tickwork.model.destination import CallResult, CallVerdict, destination_of
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
 from tickwork.model.ids import parse_execution_id
@@ -116,9 +116,9 @@ async def test_breaker_names_the_destination_and_the_next_try(clock: SettableClo
     await run_due(still_node)
     (run,) = await worker.runs()
     key = BreakerKey(TENANT, destination_of(target.url))
-    down = Heard(Sign.FAILS, "Http503: out of order")
+    down = CallResult(CallVerdict.FAILS, "Http503: out of order")
     ((_, opened),) = await still_node.breakers._store.change(
-        {key: partial(counted, tally=tally_of([down] * 5))}, make=[key]
+        {key: partial(count_calls, tally=tally_of([down] * 5))}, make=[key]
     )
     await worker.report(run, AttemptOutcome.HELD, reason="circuit breaker open")
     cause = await only_cause(still_node)
@@ -159,7 +159,7 @@ async def test_rate_tells_when_its_turn_comes_and_keeps_its_word(
     assert len(await worker.runs()) == 1
     reasons = await why(still_node)
     assert [cause.kind for cause in reasons.causes] == ["rate"]
-    assert "1 is ahead of it in its line" in reasons.summary
+    assert "1 is ahead of it in the backlog" in reasons.summary
     started = []
     for early in (10 * SECOND, timedelta(milliseconds=1), timedelta(0)):
         await clock.set(reasons.expected_start - early)

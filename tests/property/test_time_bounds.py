@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.call_count import MOST_CALLS, calls
 from tickwork.model.errors import Invalid
-from tickwork.model.schedule import MOST_RUNS, Recurring, count_between, last_of
+from tickwork.model.schedule import MOST_RUNS, Recurring, count_between, nth_due_time
 from tickwork.schedule.due.time_zone import zone_named
 from tickwork.schedule.excluded_days import load_calendars
 from tickwork.schedule.parse import parse_schedule, understand
@@ -164,7 +164,7 @@ def test_runs_are_counted_with_little_work_for_each(schedule: str | dict[str, An
     assert isinstance(understood, Recurring)
     timing = understood.timing
     most = MOST_CALLS + 60 * MOST_RUNS
-    calls(lambda: last_of.__wrapped__(timing, NOW, 1_000_000_000), most)
+    calls(lambda: nth_due_time.__wrapped__(timing, NOW, 1_000_000_000), most)
     calls(lambda: count_between(timing, NOW, datetime(9999, 1, 1, tzinfo=UTC)), most)
 
 

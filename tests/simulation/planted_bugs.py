@@ -54,16 +54,16 @@ def _in_code(owner: Any, name: str, changed: Any) -> Plant:
 
 
 def _again_under_the_same_number(patch: pytest.MonkeyPatch) -> None:
-    again = lifecycle._again
+    again = lifecycle._pending_again
     patch.setattr(
         lifecycle,
-        "_again",
+        "_pending_again",
         lambda held, *args, **kwargs: again(held, *args, **kwargs)._replace(attempt=held.attempt),
     )
 
 
-def _returned_as_failure(held: lifecycle.Held) -> lifecycle.Verdict:
-    return lifecycle._again(held, max(held.now, held.key.scheduled_for), failures=held.failures + 1)
+def _returned_as_failure(held: lifecycle.LockedExecution) -> lifecycle.Transition:
+    return lifecycle._pending_again(held, max(held.now, held.key.scheduled_for), failures=held.failures + 1)
 
 
 async def _answered_before_written(runs: Runs, tenant_id: int, job: int, overlap: str = "allow") -> Any:
@@ -182,7 +182,7 @@ BUGS = [
     Bug(
         "an attempt that a draining worker returns counts as a failure",
         "I15",
-        _in_code(lifecycle, "returned", _returned_as_failure),
+        _in_code(lifecycle, "after_return", _returned_as_failure),
     ),
     Bug(
         "an execution that kills workers is never quarantined", "I15", _in_code(lifecycle, "MAX_LOSSES", 1000)

@@ -15,20 +15,20 @@ from tickwork.model.circuit_breaker import (
     Breaker,
     BreakerKey,
     BreakerState,
-    closed,
-    counted,
-    probed,
+    close_breaker,
+    count_calls,
+    start_probe,
     tally_of,
 )
-from tickwork.model.destination import WORKS, Heard, Sign
+from tickwork.model.destination import WORKS, CallResult, CallVerdict
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
-from tickwork.model.execution_lifecycle import FOREVER, Verdict
+from tickwork.model.execution_lifecycle import FOREVER, Transition
 from tickwork.store.attempt_ending import PostgresSettling
 from tickwork.store.circuit_breaker_store import PostgresBreakerStore
 from tickwork.store.pool import Database
 
 KEY = BreakerKey(1, "https://api.example.com")
-DOWN = Heard(Sign.FAILS, "ConnectError: refused")
+DOWN = CallResult(CallVerdict.FAILS, "ConnectError: refused")
 MINUTE = timedelta(minutes=1)
 
 
@@ -46,7 +46,7 @@ def store(database: Database) -> PostgresBreakerStore:
 
 
 async def fail(store: PostgresBreakerStore, times: int = 1, key: BreakerKey = KEY) -> None:
-    await store.change({key: partial(counted, tally=tally_of([DOWN] * times))}, make=[key])
+    await store.change({key: partial(count_calls, tally=tally_of([DOWN] * times))}, make=[key])
 
 
 async def only(store: PostgresBreakerStore) -> Breaker:
@@ -58,14 +58,14 @@ async def test_what_is_written_is_what_is_read(store: PostgresBreakerStore) -> N
     await fail(store, 5)
     breaker = await only(store)
     assert (breaker.key, breaker.state, breaker.failures_in_a_row) == (KEY, BreakerState.OPEN, 5)
-    ((before, after),) = await store.change({KEY: closed})
+    ((before, after),) = await store.change({KEY: close_breaker})
     assert before._replace(now=after.now) == breaker._replace(now=after.now)
     assert (await only(store))._replace(now=after.now) == after
 
 
 async def test_no_failure_is_lost_when_many_nodes_count_at_once(store: PostgresBreakerStore) -> None:
     others = [BreakerKey(1, f"https://{letter}.example.com") for letter in "abcd"]
-    down = partial(counted, tally=tally_of([DOWN, WORKS, WORKS]))
+    down = partial(count_calls, tally=tally_of([DOWN, WORKS, WORKS]))
     await asyncio.gather(
         *(store.change(dict.fromkeys([KEY, *others], down), make=[KEY, *others]) for _ in range(8)),
         *(
@@ -78,7 +78,7 @@ async def test_no_failure_is_lost_when_many_nodes_count_at_once(store: PostgresB
 
 
 async def test_a_success_alone_makes_no_row(store: PostgresBreakerStore) -> None:
-    assert await store.change({KEY: partial(counted, tally=tally_of([WORKS]))}) == []
+    assert await store.change({KEY: partial(count_calls, tally=tally_of([WORKS]))}) == []
     assert await store.read() == []
 
 
@@ -87,7 +87,9 @@ async def test_of_many_that_want_to_be_the_probe_one_is(
 ) -> None:
     await fail(store, 5)
     await connection.execute("UPDATE tickwork.breaker SET probe_at = tickwork.clock()")
-    asked = await asyncio.gather(*(store.change({KEY: partial(probed, within=MINUTE)}) for _ in range(20)))
+    asked = await asyncio.gather(
+        *(store.change({KEY: partial(start_probe, within=MINUTE)}) for _ in range(20))
+    )
     assert sum(after.probe != before.probe for ((before, after),) in asked) == 1
 
 
@@ -164,7 +166,7 @@ async def waiting_execution(connection: asyncpg.Connection) -> ExecutionKey:
 
 
 async def hold(database: Database, key: ExecutionKey) -> None:
-    verdict = Verdict(
+    verdict = Transition(
         key, ExecutionStatus.PENDING, FOREVER, attempt=2, failures=0, losses=0, held_by=KEY.destination
     )
     async with database.transaction() as session:

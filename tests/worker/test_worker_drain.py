@@ -25,9 +25,9 @@ async def test_hands_back_what_it_has_not_begun_and_finishes_the_rest(monkeypatc
     steady = Steady()
     async with working(steady.app, slots=1) as bench:
         server = await bench.connected()
-        running, in_line = run_of("steady"), run_of("steady", job=2)
+        running, ahead_in_words = run_of("steady"), run_of("steady", job=2)
         early = run_of("steady", job=3, not_before=START + 10**15)
-        await server.run(running, in_line, early)
+        await server.run(running, ahead_in_words, early)
         await steady.began.wait()
         bench.worker.drain()
         await server.expect(Drain)

@@ -222,13 +222,13 @@ async def test_a_waiting_attempt_that_is_revoked_never_starts():
     gate = Gate()
     async with working(gate.app, slots=1) as bench:
         server = await bench.connected()
-        in_line, early = (
+        ahead_in_words, early = (
             run_of("quick", job=2),
             run_of("quick", job=3, not_before=bench.clock.database + 20_000),
         )
-        await server.run(run_of("gate"), in_line, early)
+        await server.run(run_of("gate"), ahead_in_words, early)
         await gate.began.wait()
-        await server.send(Revoke([claim_of(in_line), claim_of(early)], "the job was paused"))
+        await server.send(Revoke([claim_of(ahead_in_words), claim_of(early)], "the job was paused"))
         outcomes = await server.outcomes(2)
         gate.open.set()
         assert (await server.outcome()).job == 1

@@ -12,12 +12,12 @@ from tickwork.api.route import Call, Route, json_content
 from tickwork.model.access import Scope
 from tickwork.model.dead_letter import (
     CHUNK,
-    Choice,
+    DeadLetterChoice,
     DeadLetterFilter,
     DeadLetterView,
     Discarded,
-    Pace,
     Redriven,
+    RedrivePace,
 )
 from tickwork.model.errors import BadId, FieldError, Invalid
 from tickwork.model.execution import ExecutionKey
@@ -87,12 +87,12 @@ async def discard_dead_letters(call: Call[None, DiscardRequest]) -> Reply:
     return json_reply(await call.node.dead_letters.discard(call.tenant_id, choice))
 
 
-async def _choice(call: Call[Any, Any], request: DiscardRequest) -> Choice:
+async def _choice(call: Call[Any, Any], request: DiscardRequest) -> DeadLetterChoice:
     if (request.ids is None) == (request.filter is None):
         raise Invalid.field("ids", "give either ids or a filter", 'for all of them: {"filter": {}}')
     if request.filter is not None:
-        return Choice(None, await _filter(call, request.filter))
-    return Choice(_keys(call.tenant_id, request.ids or []))
+        return DeadLetterChoice(None, await _filter(call, request.filter))
+    return DeadLetterChoice(_keys(call.tenant_id, request.ids or []))
 
 
 def _keys(tenant_id: int, ids: list[str]) -> list[ExecutionKey]:
@@ -115,13 +115,13 @@ async def _filter(call: Call[Any, Any], given: DeadLetterCondition) -> DeadLette
     return DeadLetterFilter(given.task, given.queue, job, given.error, given.since, given.until)
 
 
-def _pace(request: RedriveRequest) -> Pace:
+def _pace(request: RedriveRequest) -> RedrivePace:
     if request.start_at and request.start_at > datetime.now(UTC) + _LATEST_START:
         raise Invalid.field("start_at", "is more than a year ahead")
     if request.rate is None:
-        return Pace(request.start_at, most=request.max)
+        return RedrivePace(request.start_at, most=request.max)
     try:
-        return Pace(request.start_at, parse_rate(request.rate).interval, request.max)
+        return RedrivePace(request.start_at, parse_rate(request.rate).interval, request.max)
     except ValueError as error:
         raise Invalid.field("rate", str(error)) from None
 

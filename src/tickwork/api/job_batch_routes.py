@@ -16,8 +16,8 @@ from tickwork.api.route import Call, Content, NoQuery, Route
 from tickwork.model.access import Scope
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.job import CreatedJob, JobRequest
-from tickwork.model.json_limits import DEEPEST, UNREADABLE
-from tickwork.model.validation import refuse_any
+from tickwork.model.json_limits import JSON_ERRORS, MAX_DEPTH
+from tickwork.model.validation import raise_if_any
 
 MAX_BATCH_BYTES = 32 * MEBIBYTE
 MAX_JOBS = 10_000
@@ -59,10 +59,10 @@ async def create_job_batch(call: Call[NoQuery, list[JobRequest]]) -> Reply:
 def read_batch(raw: RawBody, media: str) -> list[JobRequest]:
     """The batch is checked against its limits first. Then it is decoded group by group, so that no single step takes
     long. A group with a mistake is decoded job by job, which takes three times as long but names the bad fields."""
-    storable = is_storable(raw, DEEPEST if media == NDJSON else DEEPEST + 1, MAX_VALUES)
+    storable = is_storable(raw, MAX_DEPTH if media == NDJSON else MAX_DEPTH + 1, MAX_VALUES)
     texts = None if media == NDJSON else _elements(raw)
     if texts and storable and len(raw) <= _MAX_BYTES_AT_ONCE and _are_bounded(texts):
-        with suppress(*UNREADABLE):
+        with suppress(*JSON_ERRORS):
             return _requests.decode(raw)
     pieces = _lines(raw) if texts is None else _pieces(texts)
     if not pieces:
@@ -70,13 +70,13 @@ def read_batch(raw: RawBody, media: str) -> list[JobRequest]:
     if len(pieces) > MAX_JOBS:
         raise Invalid.field("", f"{_TOO_MANY}, not {len(pieces):,}", "send several batches")
     requests: list[JobRequest] = []
-    refuse_any(chain.from_iterable(_read_into(requests, group, storable) for group in _groups(pieces)))
+    raise_if_any(chain.from_iterable(_read_into(requests, group, storable) for group in _groups(pieces)))
     return requests
 
 
 def _read_into(requests: list[JobRequest], group: Sequence[_Piece], storable: bool) -> Iterator[FieldError]:
     if storable and len(group) > 1:
-        with suppress(*UNREADABLE):
+        with suppress(*JSON_ERRORS):
             decoded = _requests.decode(b"[" + b",".join([piece.text for piece in group]) + b"]")
             if len(decoded) == len(group):  # a line with two objects is a mistake
                 requests += decoded
@@ -118,7 +118,7 @@ def _elements(raw: RawBody) -> list[msgspec.Raw]:
         return _array.decode(raw)
     except msgspec.ValidationError:
         raise Invalid.field("", "must be a list of jobs", f"one object per line is {NDJSON}") from None
-    except UNREADABLE as error:
+    except JSON_ERRORS as error:
         raise broken_json(raw, error) from None
 
 

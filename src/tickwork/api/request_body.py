@@ -17,16 +17,16 @@ from tickwork.api.problem import BROKEN_BODY, TOO_LARGE, WRONG_MEDIA, Refusal
 from tickwork.api.request_headers import RawHeaders
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.json_limits import (
-    ALL_ONE_KIND,
-    DEEPEST,
+    BRACKETS_TO_BRACES,
     ESCAPED_NUL,
+    JSON_ERRORS,
+    MAX_DEPTH,
     NUL,
-    UNREADABLE,
-    holds_nul,
+    contains_nul,
     is_deeper,
     pairs_nest_deeper,
 )
-from tickwork.model.validation import faults, refuse_any
+from tickwork.model.validation import raise_if_any, type_errors
 
 _SLICE = 64 * 1024
 _GLANCE = 1024 * 1024
@@ -60,7 +60,7 @@ def _seems_harmless(text: RawBody, max_values: int, max_depth: int) -> bool:
     """A quick check of short texts that counts quoted text, too."""
     if len(text) > _GLANCE:
         return False
-    structure = text.translate(ALL_ONE_KIND, _NO_STRUCTURE)
+    structure = text.translate(BRACKETS_TO_BRACES, _NO_STRUCTURE)
     return len(structure) <= max_values and not pairs_nest_deeper(structure.translate(None, b","), max_depth)
 
 
@@ -69,7 +69,7 @@ def _structure(text: RawBody) -> Iterator[bytes]:
     in_quotes = False
     for piece in _slices(text):
         parts = piece.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
-        yield b"".join(parts[in_quotes::2]).translate(ALL_ONE_KIND, _NO_STRUCTURE)
+        yield b"".join(parts[in_quotes::2]).translate(BRACKETS_TO_BRACES, _NO_STRUCTURE)
         in_quotes ^= len(parts) % 2 == 0
 
 
@@ -143,22 +143,22 @@ def check_media(headers: RawHeaders, allowed: Collection[str]) -> None:
 
 def decode(body: RawBody, decoder: msgspec.json.Decoder[Body], line: int = 1) -> Body:
     """The body as the decoder's struct. `line` is where it starts in what the client sent."""
-    storable = is_storable(body, DEEPEST, MAX_VALUES)
+    storable = is_storable(body, MAX_DEPTH, MAX_VALUES)
     try:
         value = decoder.decode(body)
-    except UNREADABLE as error:
+    except JSON_ERRORS as error:
         loose = decode_any(body, line)
-        refuse_any(chain(_unstorable(loose), faults(loose, decoder.type)))
+        raise_if_any(chain(_unstorable(loose), type_errors(loose, decoder.type)))
         raise Invalid.field("", str(error)) from None
     if not storable:
-        refuse_any(_unstorable(decode_any(body, line)))
+        raise_if_any(_unstorable(decode_any(body, line)))
     return value
 
 
 def decode_any(body: RawBody, line: int = 1) -> Any:
     try:
         return msgspec.json.decode(body)
-    except UNREADABLE as error:
+    except JSON_ERRORS as error:
         raise broken_json(body, error, line) from None
 
 
@@ -176,7 +176,7 @@ def _mistake(body: RawBody, error: Exception) -> tuple[str, int]:
     if not body.strip():
         return "the body is empty; send JSON", 0
     if isinstance(error, RecursionError):
-        return f"nested deeper than {DEEPEST} levels", 0
+        return f"nested deeper than {MAX_DEPTH} levels", 0
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8", _first_byte_that_is_not_utf8(body)
     if match := _BYTE.match(str(error)):
@@ -206,9 +206,9 @@ def _unstorable(value: object) -> Iterator[FieldError]:
     """What JSON allows but is not stored: PostgreSQL has no NUL in text, and depth is limited."""
     fields = value.items() if isinstance(value, dict) else [("", value)]
     for name, item in fields:
-        if is_deeper(item, DEEPEST - 1):
-            yield FieldError(name, f"nested deeper than {DEEPEST} levels")
-        elif NUL in name or holds_nul(item):
+        if is_deeper(item, MAX_DEPTH - 1):
+            yield FieldError(name, f"nested deeper than {MAX_DEPTH} levels")
+        elif NUL in name or contains_nul(item):
             yield FieldError(
                 name.replace(NUL, "\\u0000"), "holds the character NUL (\\u0000)", "leave it out"
             )

@@ -10,7 +10,7 @@ from msgspec import Meta, inspect, structs
 
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.ids import KEY_PREFIX, LONGEST_KEY
-from tickwork.model.validation import faults, refuse_any
+from tickwork.model.validation import raise_if_any, type_errors
 
 Query = TypeVar("Query", bound=msgspec.Struct)
 
@@ -43,7 +43,7 @@ def parse_query(raw: bytes, struct: type[Query]) -> Query:
     try:
         return msgspec.convert(values, struct)
     except msgspec.ValidationError as error:
-        refuse_any(faults(values, struct))
+        raise_if_any(type_errors(values, struct))
         raise Invalid.field("", str(error)) from None
 
 
@@ -57,8 +57,10 @@ def _values(raw: bytes) -> dict[str, Any]:
             "query", "cannot be read", f"at most {_MAX_PARAMETERS} parameters in UTF-8"
         ) from None
     values = dict(pairs)
-    refuse_any(_doubled(pairs, values))
-    refuse_any(FieldError(name, "holds the character NUL") for name, value in pairs if "\x00" in name + value)
+    raise_if_any(_doubled(pairs, values))
+    raise_if_any(
+        FieldError(name, "holds the character NUL") for name, value in pairs if "\x00" in name + value
+    )
     return values
 
 

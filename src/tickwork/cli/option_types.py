@@ -10,7 +10,7 @@ import msgspec
 
 from tickwork.model.ids import KEY_PREFIX
 from tickwork.model.quantities import parse_duration
-from tickwork.model.rest_worker import LEAST_WEIGHT, MOST_WEIGHT, amounts
+from tickwork.model.rest_worker import LEAST_WEIGHT, MOST_WEIGHT, resource_amounts
 
 _ANY = ":any"
 
@@ -83,7 +83,7 @@ def resource(text: str) -> tuple[str, float]:
             f"{text!r} is not a resource; write NAME=AMOUNT, such as cpu=4 or memory=8Gi"
         )
     try:
-        return name, amounts({name: amount})[name]
+        return name, resource_amounts({name: amount})[name]
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.http_secret_mark import mark_errors, may_refer
+from tickwork.model.http_secret_mark import mark_errors, may_keep_stored_secrets
 from tickwork.model.http_target import target_errors
 from tickwork.model.job import (
     HTTP_TASK,
@@ -17,12 +17,12 @@ from tickwork.model.job import (
     SHORTEST_TIMEOUT,
     JobRequest,
     JobSpec,
-    running,
+    run_settings,
 )
-from tickwork.model.placement import errors_of_terms, terms_of
+from tickwork.model.placement import placement_errors, placement_of
 from tickwork.model.quantities import parse_duration
 from tickwork.model.schedule import Once, Schedule
-from tickwork.model.task import NO_DEFAULTS, TaskDefaults, filled
+from tickwork.model.task import NO_DEFAULTS, TaskDefaults, with_task_defaults
 from tickwork.schedule.parse import parse_schedule
 
 _LONGEST_PAYLOAD = 512 * 1024
@@ -59,7 +59,7 @@ class Compiler:
         alike = msgspec.structs.replace(request, payload=UNSET, depends_on=[], ref=None)
         if request.task and self._last and self._last[0] == alike:
             return _with_its_own(self._last[1], request)
-        spec = _compile(filled(request, defaults), self._parse_schedule)
+        spec = _compile(with_task_defaults(request, defaults), self._parse_schedule)
         self._last = alike, spec
         return spec
 
@@ -77,10 +77,10 @@ def _with_its_own(spec: JobSpec, request: JobRequest) -> JobSpec:
 
 
 def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
-    errors = [*_errors_of_handler(request), *errors_of_terms(request.requires, request.limits)]
+    errors = [*_errors_of_handler(request), *placement_errors(request.requires, request.limits)]
     schedule = _schedule(request, parse, errors)
     payload = _payload(request, errors)
-    run = running(request)
+    run = run_settings(request)
     timeout = _seconds("timeout", run.timeout, errors, least=SHORTEST_TIMEOUT, most=LONGEST_TIMEOUT)
     _check_durations(request, errors)
     if errors:
@@ -89,7 +89,7 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
         request=request,
         task=request.task or HTTP_TASK,
         queue=run.queue,
-        terms=terms_of(request.requires, request.limits, request.fair_share).text(),
+        placement=placement_of(request.requires, request.limits, request.fair_share).text(),
         priority=PRIORITIES.index(run.priority),
         payload=payload,
         target=msgspec.json.encode(request.http) if request.http else None,
@@ -111,7 +111,7 @@ def _errors_of_handler(request: JobRequest) -> Iterator[FieldError]:
         )
     if request.http:
         yield from target_errors(request.http)
-        if not may_refer(request):
+        if not may_keep_stored_secrets(request):
             yield from mark_errors(request.http)
         if request.http.method in _WITHOUT_BODY and request.payload not in (UNSET, None):
             yield FieldError(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from tickwork.model.errors import BadId, FieldError, Invalid
-from tickwork.model.ids import is_key, job_id, job_key, parse_job_id
+from tickwork.model.ids import is_job_key, job_id, job_key, parse_job_id
 from tickwork.model.job import CatchUp, Dependency, JobRequest, JobSpec, JobStatus, Parent
 from tickwork.model.schedule import Recurring
 from tickwork.schedule.timing import timing_from_text
@@ -41,7 +41,7 @@ def named_jobs(requests: Sequence[JobRequest]) -> set[int]:
 def named_keys(requests: Sequence[JobRequest]) -> set[str]:
     """The keys of jobs that some of the request depends on."""
     entries = (job_key(_name(entry)) for request in requests for entry in request.depends_on)
-    return {key for key in entries if key is not None and is_key(key)}
+    return {key for key in entries if key is not None and is_job_key(key)}
 
 
 class Dependencies:

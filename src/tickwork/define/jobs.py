@@ -15,8 +15,8 @@ from tickwork.define.group_commit import Gatherer
 from tickwork.define.payload_check import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.event import JobChanged, Publish, WorkArrived
-from tickwork.model.http_secret_mark import unmarked
-from tickwork.model.ids import KEY_PREFIX, execution_id, is_key, job_id
+from tickwork.model.http_secret_mark import with_stored_secrets
+from tickwork.model.ids import KEY_PREFIX, execution_id, is_job_key, job_id
 from tickwork.model.job import (
     BUILT_IN,
     HTTP_TASK,
@@ -32,7 +32,7 @@ from tickwork.model.job import (
 )
 from tickwork.model.page import Page
 from tickwork.model.retry_policy import RetryPolicy
-from tickwork.model.schedule import KINDS, Once, Recurring, described_once
+from tickwork.model.schedule import KINDS, Once, Recurring, describe_once
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults
 from tickwork.model.validation import MOST_ERRORS
 from tickwork.store.port.define import DefineStore, KnownTask, Made
@@ -100,7 +100,7 @@ class Jobs:
 
     async def find(self, tenant_id: int, key: str) -> int:
         """The job that has this key; one that was cancelled has it no more."""
-        found = await self._store.find_keys(tenant_id, {key}) if is_key(key) else {}
+        found = await self._store.find_keys(tenant_id, {key}) if is_job_key(key) else {}
         if key not in found:
             raise NotFound("job", f"{KEY_PREFIX}{key}")
         return found[key]
@@ -226,7 +226,7 @@ def _view(spec: JobSpec, made: Made) -> JobView | None:
     if isinstance(spec.schedule, Recurring):
         schedule, words = spec.schedule.timing.canonical, spec.schedule.timing.words
     else:
-        schedule, words = described_once(made.scheduled_for or made.created_at)
+        schedule, words = describe_once(made.scheduled_for or made.created_at)
     return job_view(
         spec.request,
         spec.payload,
@@ -308,7 +308,7 @@ def _unmarked(request: JobRequest, document: dict[str, Any], patch: dict[str, An
         return request
     stored = msgspec.convert(document["http"], HttpTarget) if document.get("http") else None
     given = (patch["http"].get("headers") or {}) if patch["http"] else {}
-    return msgspec.structs.replace(request, http=unmarked(request.http, stored, given))
+    return msgspec.structs.replace(request, http=with_stored_secrets(request.http, stored, given))
 
 
 def _merge(document: Any, patch: Any) -> Any:

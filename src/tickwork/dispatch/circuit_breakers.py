@@ -16,20 +16,20 @@ from typing import NamedTuple
 import structlog
 from prometheus_client import Counter, Gauge
 
-from tickwork.model.bad_row_isolation import Isolation
+from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.circuit_breaker import (
     Breaker,
     BreakerKey,
     BreakerState,
     BreakerView,
-    closed,
-    concluded,
-    counted,
-    probed,
+    close_breaker,
+    count_calls,
+    end_probe,
     reason_to_wait,
+    start_probe,
     tally_of,
 )
-from tickwork.model.destination import Heard, Sign, destination_of
+from tickwork.model.destination import CallResult, CallVerdict, destination_of
 from tickwork.model.errors import Conflict, Invalid, Unavailable
 from tickwork.model.event import BreakerClosed, BreakerOpened, Publish
 from tickwork.model.http_target import target_errors
@@ -64,10 +64,10 @@ class Breakers:
         self._wake = wake
         self._publish = publish
         self._known: dict[BreakerKey, _Known] = {}
-        self._heard: defaultdict[BreakerKey, list[Heard]] = defaultdict(list)
+        self._heard: defaultdict[BreakerKey, list[CallResult]] = defaultdict(list)
         self._probes: dict[_RunKey, _Probe] = {}
-        self._concluded: dict[_Probe, Heard] = {}
-        self._isolation = Isolation("breakers")
+        self._concluded: dict[_Probe, CallResult] = {}
+        self._isolation = BadRowIsolation("breakers")
 
     # What the HTTP runner asks and tells
 
@@ -80,15 +80,15 @@ class Breakers:
             return reason_to_wait(known.breaker)
         return await self._admit_as_probe(run, known.breaker)
 
-    def told(self, run: Run, destination: str, heard: Heard) -> None:
+    def told(self, run: Run, destination: str, heard: CallResult) -> None:
         """How the call of an admitted run went."""
         key = BreakerKey(run.tenant, destination)
-        if heard.sign is Sign.WORKS and key not in self._known and not self._probes:
+        if heard.verdict is CallVerdict.WORKS and key not in self._known and not self._probes:
             return
         probe = self._probes.pop(_key_of(run), None)
         if probe:
             self._concluded[probe] = heard
-        elif heard.sign is not Sign.NOTHING:
+        elif heard.verdict is not CallVerdict.UNKNOWN:
             self._heard[key].append(heard)
         if probe or heard.bad:
             self._wake.breakers()
@@ -96,9 +96,9 @@ class Breakers:
     async def _admit_as_probe(self, run: Run, breaker: Breaker) -> str | None:
         within = timedelta(seconds=run.timeout) + LEASE
         began = monotonic()
-        self._learn(probed(breaker._replace(now=breaker.probe_at or breaker.now), within), began)
+        self._learn(start_probe(breaker._replace(now=breaker.probe_at or breaker.now), within), began)
         try:
-            changes = await self._store.change({breaker.key: partial(probed, within=within)})
+            changes = await self._store.change({breaker.key: partial(start_probe, within=within)})
         except Unavailable:
             return reason_to_wait(breaker)
         if not changes:
@@ -131,14 +131,14 @@ class Breakers:
     async def _conclude(self) -> None:
         if self._concluded:
             said = [*self._concluded.items()]
-            await self._isolation.each(said, self._conclude_all, _forget)
+            await self._isolation.run_batch(said, self._conclude_all, _forget)
             for probe, _ in said:
                 del self._concluded[probe]
 
-    async def _conclude_all(self, said: Sequence[tuple[_Probe, Heard]]) -> None:
+    async def _conclude_all(self, said: Sequence[tuple[_Probe, CallResult]]) -> None:
         self._report(
             await self._store.change(
-                {probe.key: partial(concluded, probe=probe.number, heard=heard) for probe, heard in said}
+                {probe.key: partial(end_probe, probe=probe.number, result=result) for probe, result in said}
             )
         )
 
@@ -148,7 +148,7 @@ class Breakers:
             tallies = {key: tally_of(heard) for key, heard in self._heard.items()}
             self._heard.clear()
             decisions: dict[BreakerKey, Decide] = {
-                key: partial(counted, tally=tally) for key, tally in tallies.items()
+                key: partial(count_calls, tally=tally) for key, tally in tallies.items()
             }
             failed = [key for key, tally in tallies.items() if tally.last_bad]
             self._report(await self._store.change(decisions, make=failed))
@@ -179,7 +179,7 @@ class Breakers:
     async def reset(self, tenant_id: int, destination: str) -> BreakerView:
         """Close it by hand: what it holds is let go, and calls count anew."""
         key = BreakerKey(tenant_id, _checked(destination))
-        changes = await self._store.change({key: closed})
+        changes = await self._store.change({key: close_breaker})
         if not changes:
             raise Conflict(f"there is nothing to reset: {key.destination} has not failed of late")
         self._report(changes)
@@ -187,7 +187,7 @@ class Breakers:
         return view
 
 
-async def _forget(_: tuple[_Probe, Heard], __: Exception) -> None:
+async def _forget(_: tuple[_Probe, CallResult], __: Exception) -> None:
     """The probe counts as lost, and there is another one."""
 
 

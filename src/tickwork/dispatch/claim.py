@@ -10,7 +10,7 @@ from tickwork.dispatch.claim_order import Order
 from tickwork.dispatch.connected_workers import Behind, Roster
 from tickwork.dispatch.limits import Gates, lock_gates
 from tickwork.dispatch.send_to_worker import Handout
-from tickwork.model.bad_row_isolation import Isolation, is_of_a_row, reason_of
+from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.store.port.dispatch import Claiming, DispatchStore, Handing, Line, Works
 
 _CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
@@ -24,7 +24,7 @@ class Claimer:
         self._roster = roster
         self._lead = lead
         self._order = Order(roster)
-        self._isolation = Isolation("claim")
+        self._isolation = BadRowIsolation("claim")
         self.something_is_held_back = False  # by a limit, which may be free as soon as something ends
         self.something_may_be_left = True  # for want of room
 
@@ -37,7 +37,7 @@ class Claimer:
         try:
             return await self._claim_from(None)
         except Exception as error:
-            if not is_of_a_row(error):
+            if not is_row_error(error):
                 raise
             await self._claim_each()
             return False
@@ -46,13 +46,13 @@ class Claimer:
         """Something that waits cannot be handed out: of each line one is, and what fails ends with the reason."""
         async with self._store.claiming() as claiming:
             waiting = await claiming.waiting(self._lead)
-        await self._isolation.alone(waiting, self._claim_one, self._set_aside)
+        await self._isolation.run_each(waiting, self._claim_one, self._set_aside)
 
     async def _claim_one(self, line: Line) -> None:
         await self._claim_from(line)
 
     async def _set_aside(self, line: Line, error: Exception) -> None:
-        await self._store.set_aside_first(line, self._lead, f"cannot be handed out: {reason_of(error)}")
+        await self._store.set_aside_first(line, self._lead, f"cannot be handed out: {error_text(error)}")
 
     async def _claim_from(self, only: Line | None) -> bool:
         handout: Handout | None = None

@@ -164,12 +164,12 @@ class _Rooms:
         self.places = min(sum(space.places for space in self._spaces.values()), _MOST)
 
     def fits(self, line: Line) -> bool:
-        needs = self._roster.lanes[line.lane].terms.resources
+        needs = self._roster.lanes[line.lane].placement.resources
         return any(self._spaces[member].fits(needs) for member in self._roster.serving(line.lane))
 
     def take(self, line: Line, count: int) -> int:
         """How many of so many find a place."""
-        needs = self._roster.lanes[line.lane].terms.resources
+        needs = self._roster.lanes[line.lane].placement.resources
         taken = 0
         for member in self._roster.serving(line.lane):
             space = self._spaces[member]
@@ -182,4 +182,4 @@ class _Rooms:
 
 
 def _weight(lane: Lane, members: Sequence[Member]) -> float:
-    return lane.terms.weight * max((member.weight(lane.queue) for member in members), default=1.0)
+    return lane.placement.weight * max((member.weight(lane.queue) for member in members), default=1.0)

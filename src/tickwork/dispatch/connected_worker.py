@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 
-from tickwork.model.placement import is_satisfied
+from tickwork.model.placement import labels_match
 from tickwork.model.worker_protocol import FromServer, Hello, Key, Outcome, Run, Runs
 from tickwork.store.port.dispatch import Lane, Seat, Works
 
@@ -84,8 +84,8 @@ class Member:
             self.tenant_id in (None, lane.tenant_id)
             and lane.task in self._tasks
             and (not self._queues or lane.queue in self._queues)
-            and is_satisfied(lane.terms.labels, self._labels)
-            and all(self._resources.get(name, 0.0) >= need for name, need in lane.terms.resources.items())
+            and labels_match(lane.placement.labels, self._labels)
+            and all(self._resources.get(name, 0.0) >= need for name, need in lane.placement.resources.items())
         )
 
     @property
@@ -179,5 +179,5 @@ class Member:
                 self._use_lane(lane, sign)
 
     def _use_lane(self, lane: int, count: int) -> None:
-        for name, amount in self._lanes[lane].terms.resources.items():
+        for name, amount in self._lanes[lane].placement.resources.items():
             self._used[name] += count * amount

@@ -73,7 +73,7 @@ class Roster:
             if not open_ones:
                 continue
             begin = 0
-            for member, count in _shares(len(open_ones), members, lane.terms.resources):
+            for member, count in _shares(len(open_ones), members, lane.placement.resources):
                 share = open_ones[begin : begin + count]
                 member.reserve(number, count)
                 chosen[member].append(share)
@@ -87,7 +87,7 @@ class Roster:
     def _add(self, lane: Lane) -> None:
         self.lanes[lane.id] = lane
         self.flows[lane.id] = self._first_of_flow.setdefault(
-            (lane.tenant_id, lane.queue, lane.terms.flow), lane.id
+            (lane.tenant_id, lane.queue, lane.placement.flow), lane.id
         )
         self._match_lane(lane)
 

@@ -115,14 +115,14 @@ async def lock_gates(handing: Handing, wanted: Sequence[tuple[Lane, int]], most:
 def gate_names(lane: Lane) -> Collection[GateName]:
     return [
         (lane.tenant_id, "queue", lane.queue),
-        *[(lane.tenant_id, "key", limit.key) for limit in lane.terms.limits],
+        *[(lane.tenant_id, "key", limit.key) for limit in lane.placement.limits],
     ]
 
 
 def _bounds(lane: Lane, gates: Mapping[GateName, Gate]) -> Iterator[_Bound]:
     if queue := gates.get((lane.tenant_id, "queue", lane.queue)):
         yield _Bound(queue, queue.max_running, queue.rate)
-    for limit in lane.terms.limits:
+    for limit in lane.placement.limits:
         rate = parse_rate(limit.rate) if limit.rate else None
         yield _Bound(gates[lane.tenant_id, "key", limit.key], limit.max_running, rate)
 

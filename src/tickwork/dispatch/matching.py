@@ -2,30 +2,30 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tickwork.model.placement import SIZES, is_satisfied
+from tickwork.model.placement import SIZES, labels_match
 from tickwork.model.quantities import format_size
-from tickwork.model.why_waiting import NAMED, Cause, Facts, LiveWorker
+from tickwork.model.why_waiting import MOST_NAMED, Cause, LiveWorker, WaitingFacts
 
 _NEVER = "it could never run with the workers that are connected"
 
 
-def unfit_workers(facts: Facts) -> Iterator[Cause]:
+def unfit_workers(facts: WaitingFacts) -> Iterator[Cause]:
     """What those lack that come nearest to what it needs; nothing when some lack nothing."""
     staying = [worker for worker in facts.workers if not worker.draining]
     offering = [worker for worker in staying if worker.offers_task]
     serving = [worker for worker in offering if _serves(worker, facts.queue)]
-    labelled = [worker for worker in serving if is_satisfied(facts.terms.labels, worker.labels)]
+    labelled = [worker for worker in serving if labels_match(facts.placement.labels, worker.labels)]
     if not offering:
         yield _no_task(facts)
     elif not serving:
         yield _unserved(facts, offering)
     elif not labelled:
         yield _label(facts, serving)
-    elif not any(_has(worker.resources, facts.terms.resources) for worker in labelled):
+    elif not any(_has(worker.resources, facts.placement.resources) for worker in labelled):
         yield _resource(facts, labelled)
 
 
-def busy_workers(facts: Facts) -> Iterator[Cause]:
+def busy_workers(facts: WaitingFacts) -> Iterator[Cause]:
     """All that could run it are full, or what it needs is in use."""
     able = [worker for worker in facts.workers if _is_able(worker, facts)]
     if not able:
@@ -33,15 +33,15 @@ def busy_workers(facts: Facts) -> Iterator[Cause]:
     slots, held = sum(worker.slots for worker in able), sum(worker.holding for worker in able)
     if all(worker.holding >= worker.slots for worker in able):
         message = f"{_all_of(able)} full: {held} executions in {slots} slots"
-    elif not any(_has(_free(worker), facts.terms.resources) for worker in able):
-        message = f"no worker has {_amounts(facts.terms.resources)} free just now"
+    elif not any(_has(_free(worker), facts.placement.resources) for worker in able):
+        message = f"no worker has {_amounts(facts.placement.resources)} free just now"
     else:
         return
-    told = "; ".join(filter(None, [message, facts.in_line]))
+    told = "; ".join(filter(None, [message, facts.ahead_in_words]))
     yield Cause(kind="busy", message=told, count=facts.ahead, max=slots, workers=_ids(able))
 
 
-def _no_task(facts: Facts) -> Cause:
+def _no_task(facts: WaitingFacts) -> Cause:
     if any(worker.offers_task for worker in facts.workers):
         message = f"the only workers that offer the task {facts.task} are draining"
     elif facts.workers:
@@ -51,14 +51,14 @@ def _no_task(facts: Facts) -> Cause:
     return Cause(kind="no_task", message=message, name=facts.task)
 
 
-def _unserved(facts: Facts, offering: Sequence[LiveWorker]) -> Cause:
+def _unserved(facts: WaitingFacts, offering: Sequence[LiveWorker]) -> Cause:
     nearest = f"{offering[0].name} serves only {', '.join(offering[0].queues)}"
     message = f"no live worker serves the queue {facts.queue}: {_NEVER}; {nearest}"
     return Cause(kind="no_worker", message=message, name=facts.queue, workers=_ids(offering))
 
 
-def _label(facts: Facts, serving: Sequence[LiveWorker]) -> Cause:
-    wanted = facts.terms.labels
+def _label(facts: WaitingFacts, serving: Sequence[LiveWorker]) -> Cause:
+    wanted = facts.placement.labels
     nearest = max(serving, key=lambda worker: _agreeing(wanted, worker.labels))
     lacking = {name: value for name, value in wanted.items() if nearest.labels.get(name) != value}
     has = {name: nearest.labels[name] for name in lacking if name in nearest.labels}
@@ -67,8 +67,8 @@ def _label(facts: Facts, serving: Sequence[LiveWorker]) -> Cause:
     return Cause(kind="label", message=message, name=_pairs(lacking), workers=[nearest.id])
 
 
-def _resource(facts: Facts, labelled: Sequence[LiveWorker]) -> Cause:
-    needs = facts.terms.resources
+def _resource(facts: WaitingFacts, labelled: Sequence[LiveWorker]) -> Cause:
+    needs = facts.placement.resources
     for name, need in needs.items():
         largest = max(labelled, key=lambda worker: worker.resources.get(name, 0.0))
         if largest.resources.get(name, 0.0) < need:
@@ -89,13 +89,13 @@ def _too_small(name: str, need: float, largest: LiveWorker) -> Cause:
     )
 
 
-def _is_able(worker: LiveWorker, facts: Facts) -> bool:
+def _is_able(worker: LiveWorker, facts: WaitingFacts) -> bool:
     return (
         worker.offers_task
         and not worker.draining
         and _serves(worker, facts.queue)
-        and is_satisfied(facts.terms.labels, worker.labels)
-        and _has(worker.resources, facts.terms.resources)
+        and labels_match(facts.placement.labels, worker.labels)
+        and _has(worker.resources, facts.placement.resources)
     )
 
 
@@ -122,7 +122,7 @@ def _all_of(workers: Sequence[LiveWorker]) -> str:
 
 
 def _ids(workers: Sequence[LiveWorker]) -> list[str]:
-    return [worker.id for worker in workers[:NAMED]]
+    return [worker.id for worker in workers[:MOST_NAMED]]
 
 
 def _pairs(labels: Mapping[str, str]) -> str:

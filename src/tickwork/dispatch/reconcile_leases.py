@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tickwork.dispatch.connected_worker import Member
 from tickwork.dispatch.connected_workers import Roster
-from tickwork.model.bad_row_isolation import Isolation
+from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.worker_protocol import Claim
 from tickwork.store.port.dispatch import DispatchStore, HeldWorks
 
@@ -15,13 +15,13 @@ class Reconciler:
     def __init__(self, store: DispatchStore, roster: Roster) -> None:
         self._store = store
         self._roster = roster
-        self._isolation = Isolation("reconcile")
+        self._isolation = BadRowIsolation("reconcile")
 
     async def reconcile(self) -> bool:
         """A lease stays in doubt until the database has answered. Others are not looked at: of those, what is not in
         the worker's hands has ended, even if that was recorded only after the database looked."""
         doubtful = [member for member in self._roster if member.doubtful]
-        await self._isolation.alone(doubtful, self._look_after, _send_away)
+        await self._isolation.run_each(doubtful, self._look_after, _send_away)
         return False
 
     async def _look_after(self, member: Member) -> None:

@@ -9,10 +9,10 @@ import structlog
 from prometheus_client import Counter
 
 from tickwork.log_rate_limit import LogRateLimit
-from tickwork.model.bad_row_isolation import is_of_a_row, reason_of
+from tickwork.model.bad_row_isolation import error_text, is_row_error
 from tickwork.model.event import Publish, WorkerLost
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.execution_lifecycle import Held, Verdict, lost, unreadable
+from tickwork.model.execution_lifecycle import LockedExecution, Transition, after_loss, after_unreadable_job
 from tickwork.model.ids import execution_id, job_id, worker_id
 from tickwork.model.job import JobRequest
 from tickwork.store.port.dispatch import DispatchStore, Rescuing
@@ -43,7 +43,7 @@ class Rescuer:
                     return False
                 taken = await _take(rescuing)
         except Exception as error:
-            if is_of_a_row(error):
+            if is_row_error(error):
                 await self._take_each()
                 return False
             self._reachable_since = None
@@ -60,7 +60,7 @@ class Rescuer:
                 async with self._store.rescuing() as rescuing:
                     taken = await _take(rescuing, worker)
             except Exception as error:
-                if not is_of_a_row(error):
+                if not is_row_error(error):
                     raise
                 failed.append(error)
             else:
@@ -86,7 +86,7 @@ class Rescuer:
 
 
 class _Taken(NamedTuple):
-    rescued: list[tuple[Held, Verdict]]
+    rescued: list[tuple[LockedExecution, Transition]]
     ended: dict[int, str]  # the names of the workers of which nothing is left to take
 
 
@@ -100,24 +100,24 @@ async def _take(rescuing: Rescuing, only: int | None = None) -> _Taken | None:
     return _Taken(list(zip(held, verdicts, strict=True)), await rescuing.end(dead))
 
 
-def _verdict(held: Held) -> Verdict:
+def _verdict(held: LockedExecution) -> Transition:
     try:
         job = msgspec.json.decode(held.definition, type=JobRequest)
     except (TypeError, ValueError) as error:
-        return unreadable(held, reason_of(error))
-    return lost(held, may_retry=job.on_worker_lost == "retry")
+        return after_unreadable_job(held, error_text(error))
+    return after_loss(held, may_retry=job.on_worker_lost == "retry")
 
 
-def _note(held: Held) -> AttemptNote:
+def _note(held: LockedExecution) -> AttemptNote:
     return AttemptNote(held.key, held.attempt, AttemptOutcome.LOST, held.worker_id, held.started_at, held.now)
 
 
-def _event(verdict: Verdict) -> str:
+def _event(verdict: Transition) -> str:
     then = "dead letter" if verdict.ready_at is None else "it is handed to another worker"
     return f"execution rescued from a lost worker; {then}"
 
 
-def _about(held: Held, verdict: Verdict) -> dict[str, object]:
+def _about(held: LockedExecution, verdict: Transition) -> dict[str, object]:
     about: dict[str, object] = {
         "execution": execution_id(held.key.job_id, held.key.scheduled_for),
         "job": job_id(held.key.job_id),

@@ -21,7 +21,7 @@ from tickwork.model.access import Caller
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.ids import execution_id, from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
-from tickwork.model.json_limits import readable
+from tickwork.model.json_limits import raw_json
 from tickwork.model.rest_worker import (
     ClaimedExecution,
     ClaimedWork,
@@ -32,8 +32,8 @@ from tickwork.model.rest_worker import (
     StopRequest,
     TaskRequest,
     WorkerRequest,
-    amounts,
-    errors_of_worker,
+    resource_amounts,
+    worker_errors,
 )
 from tickwork.model.task_context import read_outcomes
 from tickwork.model.worker import BEAT, LEASE
@@ -66,7 +66,7 @@ class RestWorkers:
         self._closed = False
 
     async def register(self, caller: Caller, request: WorkerRequest) -> RegisteredWorker:
-        errors = [*errors_of_worker(request), *_reserved_names(request)]
+        errors = [*worker_errors(request), *_reserved_names(request)]
         if errors:
             raise Invalid(errors)
         unknown_to_all = secrets.token_bytes(32)  # nobody comes back by a token
@@ -131,7 +131,7 @@ class RestWorkers:
         while True:
             count = len(runs)
             served, more = await self._turn(caller, worker, most, runs)
-            broken = [run for run in runs[count:] if readable(run.payload) is None]
+            broken = [run for run in runs[count:] if raw_json(run.payload) is None]
             for run in broken:
                 await self._dispatch.set_aside(execution_key(run), "its payload is not valid JSON")
                 runs.remove(run)
@@ -221,7 +221,7 @@ def _hello(request: WorkerRequest) -> Hello:
         queues=request.queues,
         weights=request.weights,
         labels=request.labels,
-        resources=amounts(request.resources),
+        resources=resource_amounts(request.resources),
     )
 
 

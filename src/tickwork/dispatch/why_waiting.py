@@ -8,13 +8,13 @@ from tickwork.model.execution import ExecutionStatus
 from tickwork.model.quantities import format_duration
 from tickwork.model.why_waiting import (
     AHEAD_LIMIT,
-    NAMED,
-    BrokenDestination,
+    MOST_NAMED,
     Cause,
     CauseKind,
-    Facts,
+    FailingDestination,
     LimitInForce,
     OtherExecution,
+    WaitingFacts,
     Why,
 )
 from tickwork.store.port.dispatch import WhyStore
@@ -47,7 +47,7 @@ class Reasons:
         return explain(await self._store.facts(tenant_id, job, scheduled_for))
 
 
-def explain(facts: Facts) -> Why:
+def explain(facts: WaitingFacts) -> Why:
     causes = [*_causes(facts)] or [*_in_turn(facts)]
     start, reason = _expected_start(facts, causes)
     return Why(
@@ -59,7 +59,7 @@ def explain(facts: Facts) -> Why:
     )
 
 
-def _causes(facts: Facts) -> Iterator[Cause]:
+def _causes(facts: WaitingFacts) -> Iterator[Cause]:
     if facts.status.ended:
         yield _ended(facts)
     elif facts.status is ExecutionStatus.RUNNING:
@@ -76,9 +76,11 @@ def _causes(facts: Facts) -> Iterator[Cause]:
             yield from busy_workers(facts)
 
 
-def _in_turn(facts: Facts) -> Iterator[Cause]:
+def _in_turn(facts: WaitingFacts) -> Iterator[Cause]:
     if facts.ahead:
-        yield Cause(kind="busy", message=f"{facts.in_line}, and it waits for its turn", count=facts.ahead)
+        yield Cause(
+            kind="busy", message=f"{facts.ahead_in_words}, and it waits for its turn", count=facts.ahead
+        )
 
 
 def _sentence(causes: Sequence[Cause]) -> str:
@@ -88,7 +90,7 @@ def _sentence(causes: Sequence[Cause]) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _expected_start(facts: Facts, causes: Sequence[Cause]) -> tuple[datetime | None, str | None]:
+def _expected_start(facts: WaitingFacts, causes: Sequence[Cause]) -> tuple[datetime | None, str | None]:
     """When the last of what holds it is over, if all of that ends by itself."""
     if facts.status is not ExecutionStatus.PENDING:
         return None, "it has ended" if facts.status.ended else "it has started"
@@ -101,18 +103,18 @@ def _expected_start(facts: Facts, causes: Sequence[Cause]) -> tuple[datetime | N
 # What it is, when it does not wait
 
 
-def _ended(facts: Facts) -> Cause:
+def _ended(facts: WaitingFacts) -> Cause:
     when = f" at {_clock(facts.finished_at)}" if facts.finished_at else ""
     why = f": {facts.reason}" if facts.reason else ""
     return Cause(kind="ended", message=f"it {_ended_as(facts.status)}{when}{why}", at=facts.finished_at)
 
 
-def _running(facts: Facts) -> Cause:
+def _running(facts: WaitingFacts) -> Cause:
     since = f" since {_clock(facts.started_at)}" if facts.started_at else ""
     return Cause(kind="running", message=f"it is in the hands of worker {facts.worker}{since}")
 
 
-def _handed_ahead(facts: Facts) -> Cause:
+def _handed_ahead(facts: WaitingFacts) -> Cause:
     message = f"worker {facts.worker} has it and starts it {_when(facts.due_at, facts.now)}"
     return Cause(kind="due", message=message, at=facts.due_at)
 
@@ -120,7 +122,7 @@ def _handed_ahead(facts: Facts) -> Cause:
 # What it waits for before it may be handed out
 
 
-def _held(facts: Facts) -> Iterator[Cause]:
+def _held(facts: WaitingFacts) -> Iterator[Cause]:
     if facts.is_suspended and facts.job_paused:
         yield Cause(kind="paused", message=f"its job {facts.job} is paused", name=facts.job)
     if facts.parents:
@@ -140,7 +142,7 @@ def _dependent(parents: Sequence[OtherExecution], roots: Sequence[OtherExecution
         message = f"it depends on execution {parents[0].id}, which has not completed ({parents[0].status})"
     else:
         message = f"it depends on {len(parents):,} executions that have not completed"
-    named = [each.id for each in (roots or parents)[:NAMED]]
+    named = [each.id for each in (roots or parents)[:MOST_NAMED]]
     return Cause(kind="dependency", message=message, count=len(parents), executions=named)
 
 
@@ -151,7 +153,7 @@ def _overlapping(blocker: OtherExecution) -> Cause:
     return Cause(kind="overlap", message=message, executions=[blocker.id])
 
 
-def _broken(broken: BrokenDestination, now: datetime) -> Cause:
+def _broken(broken: FailingDestination, now: datetime) -> Cause:
     trying = f"tried again {_when(broken.probe_at, now)}" if broken.probe_at else "being tried just now"
     failed = f"{broken.destination} {broken.reason or 'fails'}"
     error = f" ({broken.last_error})" if broken.last_error else ""
@@ -159,12 +161,12 @@ def _broken(broken: BrokenDestination, now: datetime) -> Cause:
     return Cause(kind="breaker", message=message, name=broken.destination, at=broken.probe_at)
 
 
-def _queue_paused(facts: Facts) -> Iterator[Cause]:
+def _queue_paused(facts: WaitingFacts) -> Iterator[Cause]:
     if facts.queue_paused:
         yield Cause(kind="queue_paused", message=f"queue {facts.queue} is paused", name=facts.queue)
 
 
-def _not_due(facts: Facts) -> Iterator[Cause]:
+def _not_due(facts: WaitingFacts) -> Iterator[Cause]:
     if facts.due_at <= facts.now:
         return
     when = _when(facts.due_at, facts.now)
@@ -177,7 +179,7 @@ def _not_due(facts: Facts) -> Iterator[Cause]:
 # What is used up just now
 
 
-def _used_up(facts: Facts) -> Iterator[Cause]:
+def _used_up(facts: WaitingFacts) -> Iterator[Cause]:
     for limit in facts.limits:
         if limit.max_running is not None and limit.running >= limit.max_running:
             yield _limit(facts, limit, limit.max_running)
@@ -186,12 +188,12 @@ def _used_up(facts: Facts) -> Iterator[Cause]:
             yield _rate(facts, limit, next_start)
 
 
-def _limit(facts: Facts, limit: LimitInForce, most: int) -> Cause:
+def _limit(facts: WaitingFacts, limit: LimitInForce, most: int) -> Cause:
     runs = "runs" if limit.running == 1 else "run"
     under = f"{limit.running} {runs} under {_whose(limit)}, and at most {most} may"
     return Cause(
         kind="limit",
-        message="; ".join(filter(None, [under, facts.in_line])),
+        message="; ".join(filter(None, [under, facts.ahead_in_words])),
         name=limit.name,
         count=limit.running,
         max=most,
@@ -199,14 +201,14 @@ def _limit(facts: Facts, limit: LimitInForce, most: int) -> Cause:
     )
 
 
-def _rate(facts: Facts, limit: LimitInForce, next_start: datetime) -> Cause:
+def _rate(facts: WaitingFacts, limit: LimitInForce, next_start: datetime) -> Cause:
     assert limit.rate is not None  # noqa: S101 (what has none is never used up)
     turn = next_start + facts.ahead * limit.rate.interval
     used_up = (
         f"the rate of {_whose(limit)}, {limit.rate.amount} in {format_duration(limit.rate.per)}, is used up"
     )
     coming = f"its turn comes {_when(turn, facts.now)}"
-    message = f"{used_up}: {facts.in_line}, and {coming}" if facts.ahead else f"{used_up}: {coming}"
+    message = f"{used_up}: {facts.ahead_in_words}, and {coming}" if facts.ahead else f"{used_up}: {coming}"
     at = turn if facts.ahead <= AHEAD_LIMIT else None
     return Cause(kind="rate", message=message, name=limit.name, count=facts.ahead, at=at)
 

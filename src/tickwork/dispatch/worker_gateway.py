@@ -18,11 +18,11 @@ from tickwork.dispatch.lease_renewal import Renewer
 from tickwork.dispatch.reconcile_leases import compare
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.access import Caller
-from tickwork.model.attempt_outcome import LATEST, bounded_note, checked, makes_sense
+from tickwork.model.attempt_outcome import LATEST_TIME, is_valid_note, recordable_outcome, truncate_note
 from tickwork.model.errors import Unavailable
 from tickwork.model.ids import from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
-from tickwork.model.json_limits import json_fault
+from tickwork.model.json_limits import json_error
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import (
     LEASE_RAN_OUT,
@@ -254,7 +254,7 @@ class Gateway:
             )
         self._recorder.submit(
             member.seat.worker_id,
-            [checked(outcome, now) for outcome in ours],
+            [recordable_outcome(outcome, now) for outcome in ours],
             leases,
             recorded=lambda: member.send(Ack(message.number)),
         )
@@ -262,7 +262,9 @@ class Gateway:
 
     def _take_notes(self, member: Member, message: Notes) -> None:
         """Like outcomes. One that makes no sense is passed over: it is not worth a connection."""
-        ours = [bounded_note(note) for note in message.items if _in_hand(member, note) and makes_sense(note)]
+        ours = [
+            truncate_note(note) for note in message.items if _in_hand(member, note) and is_valid_note(note)
+        ]
         self._notekeeper.submit(member.seat.worker_id, ours, noted=lambda: member.send(Noted(message.number)))
 
     def _take_beat(self, member: Member, message: Beat) -> None:
@@ -272,7 +274,7 @@ class Gateway:
         started = [
             (Claimed(execution_key(claim), member.seat.worker_id, claim.attempt), from_micros(at))
             for claim, at in message.running
-            if _in_hand(member, claim) and 0 < at < LATEST
+            if _in_hand(member, claim) and 0 < at < LATEST_TIME
         ]
         if started:
             self._recorder.submit_started(started)
@@ -374,7 +376,7 @@ def _objection(tenant_id: int | None, hello: Hello) -> str | None:
     """What was not bounded when it was decoded: what goes into columns that hold no NUL, and names that are taken."""
     for part in _OFFERED:
         try:
-            fault = json_fault(msgspec.json.encode(getattr(hello, part)), _LARGEST_OFFER)
+            fault = json_error(msgspec.json.encode(getattr(hello, part)), _LARGEST_OFFER)
         except (TypeError, ValueError) as error:  # MessagePack knows kinds of values that JSON does not
             fault = f"cannot be written as JSON: {error}"
         if fault:

@@ -35,14 +35,14 @@ class _Readable(dict[str, Any]):
     """For formatters that know nothing of structlog."""
 
     def __str__(self) -> str:
-        return text_of(self)
+        return log_text(self)
 
 
 def task_logger(keep: Keep, **bound: Any) -> structlog.stdlib.BoundLogger:
     """`keep` gets what the process's own log is too high a level for, too."""
 
     def keep_line(_: Any, __: str, event: _Event) -> _Event:
-        keep(event["level"], text_of(event))
+        keep(event["level"], log_text(event))
         return event
 
     logger: structlog.stdlib.BoundLogger = structlog.wrap_logger(
@@ -59,7 +59,7 @@ def _hand_over(logger: Any, name: str, event: _Event) -> Any:
     return structlog.stdlib.ProcessorFormatter.wrap_for_formatter(logger, name, _Readable(event))
 
 
-def text_of(event: Mapping[str, Any]) -> str:
+def log_text(event: Mapping[str, Any]) -> str:
     """What happened, its values as key=value, and below it the error's traceback."""
     pairs = (f"{key}={_shown(value)}" for key, value in event.items() if key not in _NOT_SHOWN)
     first = " ".join((_plain(event.get("event", "")), *pairs))
@@ -122,5 +122,5 @@ BEGINNING = Position(0, 0)
 LogNews = LogEntry | AttemptProgress | ExecutionStatus | None  # the status it ended with; None: nothing new
 
 
-def after(entry: LogEntry) -> Position:
+def position_after(entry: LogEntry) -> Position:
     return Position(entry.attempt, entry.line + 1)

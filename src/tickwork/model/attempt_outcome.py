@@ -7,11 +7,11 @@ no database could take would keep all others from being recorded.
 import msgspec
 
 from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
-from tickwork.model.json_limits import NUL, json_fault
+from tickwork.model.json_limits import NUL, json_error
 from tickwork.model.quantities import LONGEST
 from tickwork.model.worker_protocol import Failure, LogLine, Micros, Note, Outcome
 
-LATEST = 2**53  # micros beyond any real date: a worker's clock is not to be trusted blindly
+LATEST_TIME = 2**53  # micros beyond any real date: a worker's clock is not to be trusted blindly
 _LONGEST_WAIT = LONGEST.total_seconds()
 _WAITS = f"it is from 0 to {_LONGEST_WAIT:.0f}"
 _LONGEST_TYPE = 200
@@ -24,21 +24,21 @@ _LONGEST_LINE = 16 * 1024
 _LONGEST_LEVEL = 20
 
 
-def checked(outcome: Outcome, now: Micros) -> Outcome:
+def recordable_outcome(outcome: Outcome, now: Micros) -> Outcome:
     """The outcome as it can be recorded."""
-    kind, message = _fault(outcome)
+    kind, message = _outcome_error(outcome)
     if kind:
-        return failed_instead(outcome, Failure(kind, message, retry=False), now)
+        return as_failed_outcome(outcome, Failure(kind, message, retry=False), now)
     if outcome.failure is None and outcome.reason is None:
         return outcome
     return msgspec.structs.replace(
         outcome,
-        failure=bounded(outcome.failure) if outcome.failure else None,
+        failure=truncate_failure(outcome.failure) if outcome.failure else None,
         reason=_text(outcome.reason, _LONGEST_REASON) if outcome.reason else None,
     )
 
 
-def failed_instead(outcome: Outcome, failure: Failure, now: Micros) -> Outcome:
+def as_failed_outcome(outcome: Outcome, failure: Failure, now: Micros) -> Outcome:
     """What cannot be recorded as it is. `now` stands for times that do not exist."""
     started = outcome.started if _is_time(outcome.started) else now
     finished = outcome.finished if _is_time(outcome.finished) else now
@@ -48,12 +48,12 @@ def failed_instead(outcome: Outcome, failure: Failure, now: Micros) -> Outcome:
     )  # fmt: skip
 
 
-def result_fault(result: bytes) -> str | None:
+def result_error(result: bytes) -> str | None:
     """What is wrong with the result of an attempt, if anything."""
-    return json_fault(result, RESULT_LIMIT)
+    return json_error(result, RESULT_LIMIT)
 
 
-def bounded(failure: Failure) -> Failure:
+def truncate_failure(failure: Failure) -> Failure:
     """What is too long is cut; of a traceback the end is kept, as that is where the cause is."""
     return msgspec.structs.replace(
         failure,
@@ -64,23 +64,23 @@ def bounded(failure: Failure) -> Failure:
     )
 
 
-def makes_sense(note: Note) -> bool:
+def is_valid_note(note: Note) -> bool:
     """One note that no database could take would keep all others from being kept."""
     return (
         0 <= note.first <= _MOST_LINES - len(note.lines)
-        and all(0 < line.at < LATEST for line in note.lines)
+        and all(0 < line.at < LATEST_TIME for line in note.lines)
         and (note.fraction is None or 0 <= note.fraction <= 1)
-        and 0 <= note.started < LATEST
+        and 0 <= note.started < LATEST_TIME
     )
 
 
-def bounded_note(note: Note) -> Note:
+def truncate_note(note: Note) -> Note:
     lines = [LogLine(line.at, line.level[:_LONGEST_LEVEL], line.text[:_LONGEST_LINE]) for line in note.lines]
     message = note.message[:_LONGEST_REASON] if note.message else None
     return msgspec.structs.replace(note, lines=lines, message=message)
 
 
-def _fault(outcome: Outcome) -> tuple[str, str]:
+def _outcome_error(outcome: Outcome) -> tuple[str, str]:
     """What kind of error the outcome itself is, if it is one, and what is wrong."""
     if not (_is_time(outcome.started) and _is_time(outcome.finished)):
         return (
@@ -92,14 +92,14 @@ def _fault(outcome: Outcome) -> tuple[str, str]:
     if outcome.failure and not 0 <= outcome.failure.retry_after <= _LONGEST_WAIT:
         return "BadOutcome", f"the worker reported a retry after {outcome.failure.retry_after} s; {_WAITS}"
     if outcome.result is not None and outcome.kind is AttemptOutcome.COMPLETED:
-        fault = result_fault(outcome.result)
+        fault = result_error(outcome.result)
         if fault:
             return "BadResult", f"the result {fault}"
     return "", ""
 
 
 def _is_time(at: Micros) -> bool:
-    return 0 < at < LATEST
+    return 0 < at < LATEST_TIME
 
 
 def _text(text: str, most: int) -> str:

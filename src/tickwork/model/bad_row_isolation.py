@@ -16,11 +16,11 @@ from prometheus_client import Counter
 from tickwork.model.errors import TickworkError, Unavailable
 from tickwork.model.json_limits import NUL
 
-_MOST = 20  # set aside within
-_WHILE = 60.0  # seconds
-_OF_A_ROW = ("22", "23", "54")  # classes of SQLSTATE: bad data, a broken constraint, more than fits
+_MOST_SET_ASIDE = 20  # set aside within
+_PERIOD = 60.0  # seconds
+_ROW_SQLSTATES = ("22", "23", "54")  # classes of SQLSTATE: bad data, a broken constraint, more than fits
 # What reading a row that makes no sense raises. Other errors are faults of ours: no row is given up for them.
-_FROM_DATA = (
+_ROW_EXCEPTIONS = (
     ValueError,
     TypeError,
     AttributeError,
@@ -37,15 +37,15 @@ _log = structlog.get_logger("tickwork")
 Item = TypeVar("Item")
 
 
-class Isolation:
+class BadRowIsolation:
     """Of one loop."""
 
     def __init__(self, loop: str, clock: Callable[[], float] = monotonic) -> None:
         self._loop = loop
         self._clock = clock
-        self._last: deque[float] = deque(maxlen=_MOST)
+        self._last: deque[float] = deque(maxlen=_MOST_SET_ASIDE)
 
-    async def each(
+    async def run_batch(
         self,
         items: Sequence[Item],
         do: Callable[[Sequence[Item]], Awaitable[None]],
@@ -55,17 +55,17 @@ class Isolation:
         try:
             await do(items)
         except Exception as error:
-            if not is_of_a_row(error):
+            if not is_row_error(error):
                 raise
             if len(items) > 1:
                 middle = len(items) // 2
-                await self.each(items[:middle], do, set_aside)
-                await self.each(items[middle:], do, set_aside)
+                await self.run_batch(items[:middle], do, set_aside)
+                await self.run_batch(items[middle:], do, set_aside)
             else:
                 self.note(error)
                 await set_aside(items[0], error)
 
-    async def alone(
+    async def run_each(
         self,
         items: Sequence[Item],
         do: Callable[[Item], Awaitable[None]],
@@ -77,7 +77,7 @@ class Isolation:
             try:
                 await do(item)
             except Exception as error:
-                if not is_of_a_row(error):
+                if not is_row_error(error):
                     raise
                 try:
                     self.note(error)
@@ -91,20 +91,20 @@ class Isolation:
     def note(self, error: Exception) -> None:
         """One is to be set aside for this; raises it when that happens too often."""
         now = self._clock()
-        if len(self._last) == _MOST and now - self._last[0] < _WHILE:
+        if len(self._last) == _MOST_SET_ASIDE and now - self._last[0] < _PERIOD:
             raise error
         self._last.append(now)
         _SET_ASIDE.labels(self._loop).inc()
-        _log.error("set aside what cannot be dealt with", loop=self._loop, error=reason_of(error))
+        _log.error("set aside what cannot be dealt with", loop=self._loop, error=error_text(error))
 
 
-def is_of_a_row(error: Exception) -> bool:
+def is_row_error(error: Exception) -> bool:
     """Whether it may be what one row or report holds that failed, and not the database or all of them."""
     if isinstance(error, Unavailable):
         return False
     state: str | None = getattr(error, "sqlstate", None)
-    return state[:2] in _OF_A_ROW if state else isinstance(error, _FROM_DATA)
+    return state[:2] in _ROW_SQLSTATES if state else isinstance(error, _ROW_EXCEPTIONS)
 
 
-def reason_of(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".replace(NUL, "")[:_LONGEST_REASON]

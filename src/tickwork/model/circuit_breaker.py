@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tickwork.model.destination import Heard, Sign
+from tickwork.model.destination import CallResult, CallVerdict
 from tickwork.model.instant import Instant
 
 FAILURES_IN_A_ROW = 5
@@ -30,11 +30,11 @@ _SHORTEST_JITTER = 0.8
 
 PACE = 10  # executions let go in the first second after it closed; twice as many in each further one
 _MOST_AT_ONCE = 5_000
-_ALL_KNOW = timedelta(seconds=1.5)  # by then every node has looked: none holds what is let go
+_ALL_NODES_KNOW = timedelta(seconds=1.5)  # by then every node has looked: none holds what is let go
 _NEXT_RELEASE = timedelta(seconds=1)
 _NEXT_CANDIDATE = timedelta(seconds=5)  # after one was let go and did not come to be the probe
-_WORKED_FOR = timedelta(seconds=60)  # then it is forgotten
-_UNUSED_FOR = timedelta(hours=1)  # likewise
+_DELETE_HEALTHY_AFTER = timedelta(seconds=60)  # then it is forgotten
+_DELETE_UNUSED_AFTER = timedelta(hours=1)  # likewise
 
 
 class BreakerState(StrEnum):
@@ -74,7 +74,7 @@ class Tally(NamedTuple):
     failures: int
     in_a_row: int  # at the end
     worked: bool  # at least one did
-    last_bad: Heard | None
+    last_bad: CallResult | None
 
 
 class BreakerView(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,23 +92,23 @@ class BreakerView(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
 
 
-def tally_of(heard: Sequence[Heard]) -> Tally:
+def tally_of(result: Sequence[CallResult]) -> Tally:
     """Being refused is no failure in a rate: a destination that lets half of the calls through works."""
-    bad = [each for each in heard if each.bad]
+    bad = [each for each in result if each.bad]
     return Tally(
-        calls=len(heard),
-        failures=sum(each.sign is Sign.FAILS for each in heard),
-        in_a_row=sum(1 for _ in takewhile(lambda each: each.bad, reversed(heard))),
-        worked=len(bad) < len(heard),
+        calls=len(result),
+        failures=sum(each.verdict is CallVerdict.FAILS for each in result),
+        in_a_row=sum(1 for _ in takewhile(lambda each: each.bad, reversed(result))),
+        worked=len(bad) < len(result),
         last_bad=bad[-1] if bad else None,
     )
 
 
-def counted(breaker: Breaker, tally: Tally) -> Breaker:
+def count_calls(breaker: Breaker, tally: Tally) -> Breaker:
     """Calls that were let through have ended. Those that end after it opened say nothing new."""
     if breaker.state is not BreakerState.CLOSED:
         return breaker
-    breaker = _in_window(breaker)
+    breaker = _in_current_window(breaker)
     breaker = breaker._replace(
         calls=breaker.calls + tally.calls,
         failures=breaker.failures + tally.failures,
@@ -117,19 +117,19 @@ def counted(breaker: Breaker, tally: Tally) -> Breaker:
     if tally.last_bad is None:
         return breaker
     breaker = breaker._replace(last_error=tally.last_bad.error, touched_at=breaker.now)
-    reason = _too_often(breaker)
+    reason = _failure_reason(breaker)
     if reason is None:
         return breaker
-    return _opened(breaker._replace(reason=reason, since=breaker.now), tally.last_bad)
+    return _open(breaker._replace(reason=reason, since=breaker.now), tally.last_bad)
 
 
-def may_be_probed(breaker: Breaker) -> bool:
+def is_probe_due(breaker: Breaker) -> bool:
     return breaker.probe_at is not None and breaker.probe_at <= breaker.now
 
 
-def probed(breaker: Breaker, within: timedelta) -> Breaker:
+def start_probe(breaker: Breaker, within: timedelta) -> Breaker:
     """One call is let through, unless it is not the time or another one is on its way."""
-    if not may_be_probed(breaker):
+    if not is_probe_due(breaker):
         return breaker
     lost_at = breaker.now + within
     return breaker._replace(
@@ -137,21 +137,21 @@ def probed(breaker: Breaker, within: timedelta) -> Breaker:
     )
 
 
-def concluded(breaker: Breaker, probe: int, heard: Heard) -> Breaker:
+def end_probe(breaker: Breaker, probe: int, result: CallResult) -> Breaker:
     """The probe has ended. One that counted as lost by then is not listened to."""
     if breaker.state is not BreakerState.HALF_OPEN or breaker.probe != probe:
         return breaker
-    if heard.sign is Sign.WORKS:
-        return closed(breaker)
-    if heard.sign is Sign.NOTHING:
-        return _open_for_another(breaker)
+    if result.verdict is CallVerdict.WORKS:
+        return close_breaker(breaker)
+    if result.verdict is CallVerdict.UNKNOWN:
+        return _open_for_next_probe(breaker)
     failed_probes = breaker.failed_probes + 1
-    return _opened(breaker._replace(failed_probes=failed_probes, last_error=heard.error), heard)
+    return _open(breaker._replace(failed_probes=failed_probes, last_error=result.error), result)
 
 
-def closed(breaker: Breaker) -> Breaker:
+def close_breaker(breaker: Breaker) -> Breaker:
     return new_breaker(breaker.key, breaker.now)._replace(
-        probe=breaker.probe, last_error=breaker.last_error, look_at=breaker.now + _ALL_KNOW
+        probe=breaker.probe, last_error=breaker.last_error, look_at=breaker.now + _ALL_NODES_KNOW
     )
 
 
@@ -162,23 +162,23 @@ def new_breaker(key: BreakerKey, now: datetime) -> Breaker:
     )  # fmt: skip
 
 
-def to_let_go(breaker: Breaker) -> int:
+def release_count(breaker: Breaker) -> int:
     """How many of those it holds: a few more each second, or a single one to be the probe."""
     return breaker.pace if breaker.state is BreakerState.CLOSED else 1
 
 
-def moved_on(breaker: Breaker, *, holding: bool) -> Breaker | None:
+def after_release(breaker: Breaker, *, holding: bool) -> Breaker | None:
     """After some were let go: when to look again. None when there is nothing more to know about the destination."""
     if breaker.state is BreakerState.CLOSED:
         if not holding:
-            return _until_forgotten(breaker._replace(pace=PACE), _WORKED_FOR)
+            return _delete_after(breaker._replace(pace=PACE), _DELETE_HEALTHY_AFTER)
         pace = min(breaker.pace * 2, _MOST_AT_ONCE)
         return breaker._replace(pace=pace, look_at=breaker.now + _NEXT_RELEASE)
     if breaker.state is BreakerState.HALF_OPEN:
-        breaker = _open_for_another(breaker)
+        breaker = _open_for_next_probe(breaker)
     if holding:
         return breaker._replace(look_at=breaker.now + _NEXT_CANDIDATE)
-    return _until_forgotten(breaker, _UNUSED_FOR)
+    return _delete_after(breaker, _DELETE_UNUSED_AFTER)
 
 
 def reason_to_wait(breaker: Breaker) -> str:
@@ -189,7 +189,7 @@ def reason_to_wait(breaker: Breaker) -> str:
     return f"circuit breaker open: {what}; tried again from {breaker.probe_at:%H:%M:%S} UTC on"
 
 
-def _too_often(breaker: Breaker) -> str | None:
+def _failure_reason(breaker: Breaker) -> str | None:
     if breaker.failures_in_a_row >= FAILURES_IN_A_ROW:
         return f"failed {breaker.failures_in_a_row} times in a row"
     if breaker.calls >= WINDOW_CALLS and breaker.failures >= breaker.calls * WINDOW_RATE:
@@ -197,24 +197,24 @@ def _too_often(breaker: Breaker) -> str | None:
     return None
 
 
-def _opened(breaker: Breaker, heard: Heard) -> Breaker:
+def _open(breaker: Breaker, result: CallResult) -> Breaker:
     pause = min(PAUSE * 2 ** min(breaker.failed_probes, 10), LONGEST_PAUSE)
-    asked = min(timedelta(seconds=heard.retry_after), LONGEST_PAUSE)
+    asked = min(timedelta(seconds=result.retry_after), LONGEST_PAUSE)
     until = breaker.now + max(pause * uniform(_SHORTEST_JITTER, 1), asked)  # noqa: S311 (spread, not secrecy)
     return breaker._replace(state=BreakerState.OPEN, probe_at=until, look_at=until, touched_at=breaker.now)
 
 
-def _open_for_another(breaker: Breaker) -> Breaker:
+def _open_for_next_probe(breaker: Breaker) -> Breaker:
     """The probe told nothing: another one may be tried at once."""
     return breaker._replace(state=BreakerState.OPEN, probe_at=breaker.now, look_at=breaker.now)
 
 
-def _in_window(breaker: Breaker) -> Breaker:
+def _in_current_window(breaker: Breaker) -> Breaker:
     if breaker.now < breaker.window_at + WINDOW:
         return breaker
     return breaker._replace(window_at=breaker.now, calls=0, failures=0)
 
 
-def _until_forgotten(breaker: Breaker, after: timedelta) -> Breaker | None:
+def _delete_after(breaker: Breaker, after: timedelta) -> Breaker | None:
     forgotten_at = breaker.touched_at + after
     return breaker._replace(look_at=forgotten_at) if breaker.now < forgotten_at else None

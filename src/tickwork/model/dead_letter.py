@@ -21,14 +21,14 @@ class DeadLetterFilter(NamedTuple):
     until: datetime | None = None
 
 
-class Choice(NamedTuple):
+class DeadLetterChoice(NamedTuple):
     """Which dead letters: these, or else all that the filter lets through."""
 
     keys: list[ExecutionKey] | None = None
     filter: DeadLetterFilter = DeadLetterFilter()
 
 
-class Pace(NamedTuple):
+class RedrivePace(NamedTuple):
     """When redriven executions become ready: from then on, one after the other."""
 
     start_at: datetime | None = None  # now

@@ -8,33 +8,33 @@ from urllib.parse import urlsplit
 from tickwork.model.worker_protocol import Failure
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_OUT_OF_ORDER = frozenset(
+_DESTINATION_ERRORS = frozenset(
     {"ConnectError", "ConnectTimeout", "ConnectionLost", "DnsError", "TlsError", "BadResponse", "Timeout"}
 )
 _LONGEST_ERROR = 300
 
 
-class Sign(Enum):
+class CallVerdict(Enum):
     WORKS = auto()  # it answered, if only that the request is wrong
     FAILS = auto()  # it could not be reached, broke off, did not end in time, or says that it is broken
     REFUSES = auto()  # it is there, and asks not to be called so often
-    NOTHING = auto()  # it was not called, or the call was given up
+    UNKNOWN = auto()  # it was not called, or the call was given up
 
 
-class Heard(NamedTuple):
+class CallResult(NamedTuple):
     """What one call tells about its destination."""
 
-    sign: Sign
+    verdict: CallVerdict
     error: str | None = None
     retry_after: float = 0.0  # seconds that the destination asks for
 
     @property
     def bad(self) -> bool:
-        return self.sign is Sign.FAILS or self.sign is Sign.REFUSES
+        return self.verdict is CallVerdict.FAILS or self.verdict is CallVerdict.REFUSES
 
 
-WORKS = Heard(Sign.WORKS)
-NOTHING = Heard(Sign.NOTHING)
+WORKS = CallResult(CallVerdict.WORKS)
+UNKNOWN = CallResult(CallVerdict.UNKNOWN)
 
 
 def destination_of(url: str) -> str:
@@ -46,20 +46,20 @@ def destination_of(url: str) -> str:
     return f"{parts.scheme}://{address}{port}"
 
 
-def heard_from(failure: Failure) -> Heard:
-    sign = _sign(failure.type)
-    if sign in (Sign.WORKS, Sign.NOTHING):
-        return Heard(sign)
+def call_result_from(failure: Failure) -> CallResult:
+    verdict = _verdict(failure.type)
+    if verdict in (CallVerdict.WORKS, CallVerdict.UNKNOWN):
+        return CallResult(verdict)
     error = f"{failure.type}: {failure.message}".replace("\0", "")[:_LONGEST_ERROR]
-    return Heard(sign, error, failure.retry_after)
+    return CallResult(verdict, error, failure.retry_after)
 
 
-def _sign(kind: str) -> Sign:
-    if kind in _OUT_OF_ORDER:
-        return Sign.FAILS
+def _verdict(kind: str) -> CallVerdict:
+    if kind in _DESTINATION_ERRORS:
+        return CallVerdict.FAILS
     status = kind.removeprefix("Http")
     if not status.isdecimal():
-        return Sign.WORKS if kind == "ResponseTooLarge" else Sign.NOTHING
+        return CallVerdict.WORKS if kind == "ResponseTooLarge" else CallVerdict.UNKNOWN
     if int(status) == HTTPStatus.TOO_MANY_REQUESTS:
-        return Sign.REFUSES
-    return Sign.FAILS if int(status) >= HTTPStatus.INTERNAL_SERVER_ERROR else Sign.WORKS
+        return CallVerdict.REFUSES
+    return CallVerdict.FAILS if int(status) >= HTTPStatus.INTERNAL_SERVER_ERROR else CallVerdict.WORKS

@@ -54,7 +54,7 @@ from tickwork.model.worker import MAX_LOSSES
 FOREVER = datetime.max  # noqa: DTZ901 (without a zone it is what asyncpg takes for infinity)
 
 
-class Held(NamedTuple):
+class LockedExecution(NamedTuple):
     """A running execution, locked, as the database knows it."""
 
     key: ExecutionKey
@@ -67,7 +67,7 @@ class Held(NamedTuple):
     now: datetime
 
 
-class Verdict(NamedTuple):
+class Transition(NamedTuple):
     """What the execution becomes."""
 
     key: ExecutionKey
@@ -82,51 +82,53 @@ class Verdict(NamedTuple):
     held_by: str | None = None  # the destination whose circuit breaker it waits for
 
 
-def failed(
-    held: Held, policy: RetryPolicy, *, final: str | None, retry_after: float, started: datetime
-) -> Verdict:
+def after_failure(
+    held: LockedExecution, policy: RetryPolicy, *, final: str | None, retry_after: float, started: datetime
+) -> Transition:
     """The attempt failed: try again later, or end it when there is a reason not to or the attempts are used up."""
     failures = held.failures + 1
     if final is None and failures < policy.max_attempts:
         delay = policy.delay(failures, at_least=retry_after)
-        return _again(held, held.now + delay, failures=failures)
+        return _pending_again(held, held.now + delay, failures=failures)
     reason = final or "attempts used up"
     return _end(held, ExecutionStatus.FAILED, started, reason, failures=failures)
 
 
-def snoozed(held: Held, delay: timedelta) -> Verdict:
-    return _again(held, held.now + delay)
+def after_snooze(held: LockedExecution, delay: timedelta) -> Transition:
+    return _pending_again(held, held.now + delay)
 
 
-def returned(held: Held) -> Verdict:
-    return _again(held, max(held.now, held.key.scheduled_for))
+def after_return(held: LockedExecution) -> Transition:
+    return _pending_again(held, max(held.now, held.key.scheduled_for))
 
 
-def held_back(held: Held, destination: str, reason: str) -> Verdict:
+def after_hold(held: LockedExecution, destination: str, reason: str) -> Transition:
     """The circuit breaker of its destination is open, and will let it go."""
-    return _again(held, FOREVER)._replace(held_by=destination, reason=reason)
+    return _pending_again(held, FOREVER)._replace(held_by=destination, reason=reason)
 
 
-def cancelled(held: Held, started: datetime | None, reason: str) -> Verdict:
+def after_cancel(held: LockedExecution, started: datetime | None, reason: str) -> Transition:
     return _end(held, ExecutionStatus.CANCELLED, started, reason)
 
 
-def lost(held: Held, *, may_retry: bool) -> Verdict:
+def after_loss(held: LockedExecution, *, may_retry: bool) -> Transition:
     """Its worker died. Not a failure of the job, but what takes workers down is set aside."""
     losses = held.losses + 1
     if may_retry and losses < MAX_LOSSES:
-        return _again(held, max(held.now, held.key.scheduled_for), losses=losses)
+        return _pending_again(held, max(held.now, held.key.scheduled_for), losses=losses)
     reason = f"quarantined: it lost {losses} workers" if may_retry else "worker lost"
     return _end(held, ExecutionStatus.FAILED, held.started_at, reason, losses=losses)
 
 
-def unreadable(held: Held, reason: str) -> Verdict:
+def after_unreadable_job(held: LockedExecution, reason: str) -> Transition:
     """What is stored of its job makes no sense: nothing can be decided by it."""
     return _end(held, ExecutionStatus.FAILED, held.started_at, f"its job cannot be read: {reason}")
 
 
-def _again(held: Held, at: datetime, *, failures: int | None = None, losses: int | None = None) -> Verdict:
-    return Verdict(
+def _pending_again(
+    held: LockedExecution, at: datetime, *, failures: int | None = None, losses: int | None = None
+) -> Transition:
+    return Transition(
         held.key,
         ExecutionStatus.PENDING,
         ready_at=at,
@@ -137,15 +139,15 @@ def _again(held: Held, at: datetime, *, failures: int | None = None, losses: int
 
 
 def _end(
-    held: Held,
+    held: LockedExecution,
     status: ExecutionStatus,
     started: datetime | None,
     reason: str,
     *,
     failures: int | None = None,
     losses: int | None = None,
-) -> Verdict:
-    return Verdict(
+) -> Transition:
+    return Transition(
         held.key,
         status,
         ready_at=None,

@@ -11,34 +11,36 @@ import msgspec
 if TYPE_CHECKING:
     from tickwork.model.job import HttpTarget
 
-MARK = "***"
+REDACTED = "***"
 
-_TELLING = re.compile(
+_SECRET_NAME = re.compile(
     r"authorization|cookie|token|secret|passw|passphrase|credential|signature|session"
     r"|(api|access|auth|private)-?key|(^|-)(auth|bearer|hmac|jwt|key|pass|pwd|sid|sig)(-|$)"
 )
-_HARMLESS = frozenset({"idempotency-key", "x-idempotency-key"})
-_TELLING_IN_QUERY = frozenset({"code"})  # as some clouds name the key of a function
+_NOT_SECRET = frozenset({"idempotency-key", "x-idempotency-key"})
+_SECRET_PARAMETERS = frozenset({"code"})  # as some clouds name the key of a function
 _PARAMETER = re.compile(r"(?P<name>[^=&;]+)=(?P<value>[^&;]+)")
 _SHORTEST_HIDDEN = 6  # a shorter text stands in too many others
 
 
-def is_secret(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether a header of this name holds what must not be shown."""
     words = re.sub(r"[^a-z0-9]+", "-", name.lower())
-    return words not in _HARMLESS and bool(_TELLING.search(words))
+    return words not in _NOT_SECRET and bool(_SECRET_NAME.search(words))
 
 
 def redacted(target: "HttpTarget") -> "HttpTarget":
     """As it may be shown."""
-    headers = {name: MARK if is_secret(name) else value for name, value in target.headers.items()}
-    return msgspec.structs.replace(target, url=exchanged(target.url, lambda *_: MARK), headers=headers)
+    headers = {name: REDACTED if is_secret_name(name) else value for name, value in target.headers.items()}
+    return msgspec.structs.replace(
+        target, url=replace_secret_parameters(target.url, lambda *_: REDACTED), headers=headers
+    )
 
 
-def hidden_texts(target: "HttpTarget") -> tuple[str, ...]:
+def secret_texts(target: "HttpTarget") -> tuple[str, ...]:
     """All that must not stand in what is kept of an answer or an error, longest first."""
     found = {
-        text for name, value in target.headers.items() if is_secret(name) for text in _forms(name, value)
+        text for name, value in target.headers.items() if is_secret_name(name) for text in _forms(name, value)
     }
     for _, value in secret_parameters(target.url):
         found |= {value, unquote_plus(value)}
@@ -46,9 +48,9 @@ def hidden_texts(target: "HttpTarget") -> tuple[str, ...]:
     return tuple(sorted((text for text in found if len(text) >= _SHORTEST_HIDDEN), key=len, reverse=True))
 
 
-def hide(text: str, hidden: Iterable[str]) -> str:
+def mask_secrets(text: str, hidden: Iterable[str]) -> str:
     for each in hidden:
-        text = text.replace(each, MARK)
+        text = text.replace(each, REDACTED)
     return text
 
 
@@ -59,7 +61,7 @@ def secret_parameters(url: str) -> Iterator[tuple[str, str]]:
             yield match["name"], match["value"]
 
 
-def exchanged(url: str, exchange: Callable[[str, str], str]) -> str:
+def replace_secret_parameters(url: str, exchange: Callable[[str, str], str]) -> str:
     """The URL with other values for those parameters."""
     address, mark, query = url.partition("?")
 
@@ -72,7 +74,7 @@ def exchanged(url: str, exchange: Callable[[str, str], str]) -> str:
 
 def _is_secret_parameter(name: str) -> bool:
     words = unquote_plus(name)
-    return words.lower() in _TELLING_IN_QUERY or is_secret(words)
+    return words.lower() in _SECRET_PARAMETERS or is_secret_name(words)
 
 
 def _forms(name: str, value: str) -> Iterator[str]:

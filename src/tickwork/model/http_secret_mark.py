@@ -10,14 +10,19 @@ import msgspec
 
 from tickwork.model.destination import destination_of
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.http_secret import MARK, exchanged, is_secret, secret_parameters
+from tickwork.model.http_secret import (
+    REDACTED,
+    is_secret_name,
+    replace_secret_parameters,
+    secret_parameters,
+)
 from tickwork.model.http_target import target_errors
 from tickwork.model.job import HttpTarget, JobRequest
 
 _HINT = "send the value itself"
 
 
-def may_refer(request: JobRequest) -> bool:
+def may_keep_stored_secrets(request: JobRequest) -> bool:
     """Whether there may be a job whose secrets the marks in the request stand for."""
     return request.key is not None and request.if_exists != "error"
 
@@ -25,29 +30,29 @@ def may_refer(request: JobRequest) -> bool:
 def mark_errors(target: HttpTarget) -> Iterator[FieldError]:
     """Marks where the secrets themselves must stand."""
     for name, value in target.headers.items():
-        if value == MARK and is_secret(name):
+        if value == REDACTED and is_secret_name(name):
             path = f"http.headers.{name[:80]}"
-            yield FieldError(path, f"{MARK} stands for a secret, and none is stored", _HINT)
+            yield FieldError(path, f"{REDACTED} stands for a secret, and none is stored", _HINT)
     for name, value in secret_parameters(target.url):
-        if value == MARK:
-            told = f"{name[:80]}={MARK} stands for a secret, and none is stored"
+        if value == REDACTED:
+            told = f"{name[:80]}={REDACTED} stands for a secret, and none is stored"
             yield FieldError("http.url", told, _HINT)
 
 
-def unmarked(target: HttpTarget, stored: HttpTarget | None, given: Iterable[str]) -> HttpTarget:
+def with_stored_secrets(target: HttpTarget, stored: HttpTarget | None, given: Iterable[str]) -> HttpTarget:
     """With what is stored in the place of marks. `given`: the headers that the request names itself. Invalid for what
     is not stored, or was stored for another destination."""
     if target_errors(target):
         return target  # and refused for these
     if stored is not None:
-        _refuse_elsewhere(target, stored, set(given))
+        _refuse_other_destination(target, stored, set(given))
         target = _restored(target, stored)
     if errors := list(mark_errors(target)):
         raise Invalid(errors)
     return target
 
 
-def _refuse_elsewhere(target: HttpTarget, stored: HttpTarget, given: set[str]) -> None:
+def _refuse_other_destination(target: HttpTarget, stored: HttpTarget, given: set[str]) -> None:
     if destination_of(target.url) == destination_of(stored.url):
         return
     meant_for = f"was given for {destination_of(stored.url)}, and the URL leads elsewhere"
@@ -56,12 +61,12 @@ def _refuse_elsewhere(target: HttpTarget, stored: HttpTarget, given: set[str]) -
             f"http.headers.{name[:80]}", meant_for, "send its value again; in a patch, null takes it away"
         )
         for name, value in target.headers.items()
-        if is_secret(name) and (value == MARK or name not in given)
+        if is_secret_name(name) and (value == REDACTED or name not in given)
     ]
     errors += [
         FieldError("http.url", f"the value of {name[:80]} {meant_for}", _HINT)
         for name, value in secret_parameters(target.url)
-        if value == MARK
+        if value == REDACTED
     ]
     if errors:
         raise Invalid(errors)
@@ -74,13 +79,13 @@ def _restored(target: HttpTarget, stored: HttpTarget) -> HttpTarget:
         values.setdefault(name, []).append(value)
 
     def restore(name: str, value: str) -> str:
-        return values[name].pop(0) if value == MARK and values.get(name) else value
+        return values[name].pop(0) if value == REDACTED and values.get(name) else value
 
     return msgspec.structs.replace(
         target,
-        url=exchanged(target.url, restore),
+        url=replace_secret_parameters(target.url, restore),
         headers={
-            name: headers.get(name.lower(), value) if value == MARK and is_secret(name) else value
+            name: headers.get(name.lower(), value) if value == REDACTED and is_secret_name(name) else value
             for name, value in target.headers.items()
         },
     )

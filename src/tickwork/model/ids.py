@@ -41,7 +41,7 @@ def job_key(text: str) -> str | None:
     return text.removeprefix(KEY_PREFIX) if text.startswith(KEY_PREFIX) else None
 
 
-def is_key(text: str) -> bool:
+def is_job_key(text: str) -> bool:
     """Whether a job can have this key."""
     return 0 < len(text) <= LONGEST_KEY and "\x00" not in text
 

@@ -13,7 +13,7 @@ from tickwork.model.execution import ExecutionStatus, ExecutionView, WaitingFor
 from tickwork.model.http_secret import redacted
 from tickwork.model.ids import execution_id, job_id
 from tickwork.model.instant import Instant
-from tickwork.model.json_limits import readable
+from tickwork.model.json_limits import raw_json
 from tickwork.model.overlap import Overlap
 from tickwork.model.placement import FairShare, Limits, Requires
 from tickwork.model.quantities import parse_duration
@@ -195,7 +195,7 @@ class JobRequest(Partial, frozen=True, kw_only=True, omit_defaults=True, forbid_
 BUILT_IN = {"priority": "normal", "queue": DEFAULT_QUEUE, "timeout": "5m"}
 
 
-class Running(NamedTuple):
+class RunSettings(NamedTuple):
     """How a job is run, by what it says and what it leaves to Tickwork."""
 
     priority: Priority
@@ -203,11 +203,11 @@ class Running(NamedTuple):
     timeout: Duration
 
 
-def running(request: JobRequest) -> Running:
-    return Running(**(BUILT_IN | request.given(*BUILT_IN)))
+def run_settings(request: JobRequest) -> RunSettings:
+    return RunSettings(**(BUILT_IN | request.given(*BUILT_IN)))
 
 
-def errors_of_timeout(timeout: Duration) -> Iterator[FieldError]:
+def timeout_errors(timeout: Duration) -> Iterator[FieldError]:
     try:
         duration = parse_duration(timeout)
     except ValueError as error:
@@ -218,7 +218,7 @@ def errors_of_timeout(timeout: Duration) -> Iterator[FieldError]:
         yield FieldError("timeout", f"is between {least:g} s and {most} days")
 
 
-def resolved(request: JobRequest, parents: Sequence[int]) -> JobRequest:
+def with_resolved_dependencies(request: JobRequest, parents: Sequence[int]) -> JobRequest:
     """As it is kept: what it depends on by ids, and without what meant something only in its batch."""
     entries = [
         Dependency(job_id(parent), entry.on) if isinstance(entry, Dependency) else job_id(parent)
@@ -247,7 +247,7 @@ class JobSpec(msgspec.Struct, frozen=True):
     request: JobRequest
     task: str
     queue: str
-    terms: str  # of its lane
+    placement: str  # of its lane
     priority: int
     payload: bytes
     target: bytes | None  # the HTTP call as JSON
@@ -305,7 +305,7 @@ def job_view(
     updated_at: datetime,
 ) -> JobView:
     """A job as its definition and its row tell it. `once_at`: of one that is due once."""
-    run = running(request)
+    run = run_settings(request)
     return JobView(
         id=job_id(number),
         name=request.name,
@@ -313,7 +313,7 @@ def job_view(
         status=status,
         task=request.task,
         http=redacted(request.http) if request.http else None,
-        payload=readable(payload),
+        payload=raw_json(payload),
         schedule=schedule,
         schedule_words=words,
         next_run_at=next_run_at,

@@ -5,37 +5,37 @@ from typing import Any
 
 import msgspec
 
-DEEPEST = 32  # levels
+MAX_DEPTH = 32  # levels
 NUL = "\x00"
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-ALL_ONE_KIND = bytes.maketrans(b"[]", b"{}")
+JSON_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+BRACKETS_TO_BRACES = bytes.maketrans(b"[]", b"{}")
 _NO_BRACKETS = bytes(set(range(256)).difference(b"[]{}"))
 ESCAPED_NUL = b"\\u0000"
 _decode = msgspec.json.Decoder().decode
 _skip = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-def json_fault(text: bytes, most: int, deepest: int = DEEPEST) -> str | None:
+def json_error(text: bytes, most: int, deepest: int = MAX_DEPTH) -> str | None:
     """What is wrong with it, if anything; `most`: bytes that it may have."""
     if len(text) > most:
         return f"has {len(text)} bytes of JSON; the limit is {most}"
     try:
         value = _decode(text)
-    except UNREADABLE as error:
+    except JSON_ERRORS as error:
         return f"is not valid JSON: {error}"
     if is_storable(text, deepest):
         return None
     if is_deeper(value, deepest):
         return f"is nested deeper than {deepest} levels"
-    return "holds the character NUL (\\u0000)" if holds_nul(value) else None
+    return "holds the character NUL (\\u0000)" if contains_nul(value) else None
 
 
-def readable(text: bytes) -> msgspec.Raw | None:
+def raw_json(text: bytes) -> msgspec.Raw | None:
     """As a part of an answer, unread; None when it is no JSON, which would make the whole answer none."""
     try:
         text.decode()
         return _skip(text)
-    except UNREADABLE:
+    except JSON_ERRORS:
         return None
 
 
@@ -47,7 +47,7 @@ def is_storable(text: bytes, deepest: int) -> bool:
 def _seems_deeper(text: bytes, limit: int) -> bool:
     if text.count(b"{") + text.count(b"[") <= limit:
         return False
-    return pairs_nest_deeper(text.translate(ALL_ONE_KIND, _NO_BRACKETS), limit)
+    return pairs_nest_deeper(text.translate(BRACKETS_TO_BRACES, _NO_BRACKETS), limit)
 
 
 def pairs_nest_deeper(brackets: bytes | bytearray, deepest: int) -> bool:
@@ -68,12 +68,12 @@ def is_deeper(value: object, limit: int) -> bool:
     return bool(containers)
 
 
-def holds_nul(value: object) -> bool:
+def contains_nul(value: object) -> bool:
     if isinstance(value, str):
         return NUL in value
     if isinstance(value, dict):
-        return any(map(holds_nul, value)) or any(map(holds_nul, value.values()))
-    return isinstance(value, list) and any(map(holds_nul, value))
+        return any(map(contains_nul, value)) or any(map(contains_nul, value.values()))
+    return isinstance(value, list) and any(map(contains_nul, value))
 
 
 def _children(container: dict[str, Any] | list[Any]) -> Collection[Any]:

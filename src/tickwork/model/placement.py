@@ -59,7 +59,7 @@ class FairShare(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
 Limits = Annotated[list[Limit], Meta(max_length=5)]
 
 
-class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
+class Placement(msgspec.Struct, frozen=True, omit_defaults=True):
     """As a part of the lane: one text for the same terms."""
 
     resources: dict[str, float] = {}
@@ -68,7 +68,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     fair_share: FairShare | None = None
 
     def text(self) -> str:
-        return "" if self == NO_TERMS else msgspec.json.encode(self, order="deterministic").decode()
+        return "" if self == NO_PLACEMENT else msgspec.json.encode(self, order="deterministic").decode()
 
     @property
     def flow(self) -> str:
@@ -80,21 +80,21 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.fair_share.weight if self.fair_share else 1.0
 
 
-NO_TERMS = Terms()
-_decoder = msgspec.json.Decoder(Terms)
+NO_PLACEMENT = Placement()
+_decoder = msgspec.json.Decoder(Placement)
 
 
-def terms_from_text(text: str) -> Terms:
-    return _decoder.decode(text) if text else NO_TERMS
+def placement_from_text(text: str) -> Placement:
+    return _decoder.decode(text) if text else NO_PLACEMENT
 
 
-def terms_of(requires: Requires, limits: list[Limit], fair_share: FairShare | None) -> Terms:
-    return Terms(
+def placement_of(requires: Requires, limits: list[Limit], fair_share: FairShare | None) -> Placement:
+    return Placement(
         requires.resources(), requires.labels, sorted(limits, key=lambda limit: limit.key), fair_share
     )
 
 
-def errors_of_terms(requires: Requires, limits: list[Limit]) -> Iterator[FieldError]:
+def placement_errors(requires: Requires, limits: list[Limit]) -> Iterator[FieldError]:
     for name in SIZES:
         try:
             parse_size(getattr(requires, name))
@@ -113,5 +113,5 @@ def errors_of_terms(requires: Requires, limits: list[Limit]) -> Iterator[FieldEr
                 yield FieldError(f"limits[{place}].rate", str(error))
 
 
-def is_satisfied(wanted: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+def labels_match(wanted: Mapping[str, str], labels: Mapping[str, str]) -> bool:
     return all(labels.get(name) == value for name, value in wanted.items())

@@ -20,7 +20,7 @@ from tickwork.model.instant import Instant
 from tickwork.model.job import Duration, Name, QueueName
 from tickwork.model.placement import Key, Labels, Size
 from tickwork.model.quantities import parse_size
-from tickwork.model.task import NO_DEFAULTS, TaskDefaults, errors_of_defaults
+from tickwork.model.task import NO_DEFAULTS, TaskDefaults, default_errors
 
 MOST_RESOURCE = 1e15
 LEAST_WEIGHT, MOST_WEIGHT = 0.01, 1000.0
@@ -178,18 +178,18 @@ class ReportedAttempt(msgspec.Struct, frozen=True):
     outcome: AttemptOutcome | None  # None while it runs
 
 
-def amounts(resources: Mapping[str, str | float]) -> dict[str, float]:
+def resource_amounts(resources: Mapping[str, str | float]) -> dict[str, float]:
     """Resources as numbers; ValueError says which of them is none."""
     return {name: _amount(name, given) for name, given in resources.items()}
 
 
-def errors_of_worker(worker: WorkerRequest) -> Iterator[FieldError]:
+def worker_errors(worker: WorkerRequest) -> Iterator[FieldError]:
     names = [task if isinstance(task, str) else task.name for task in worker.tasks]
     for place, name in enumerate(names):
         if name in names[:place]:
             yield FieldError(f"tasks[{place}]", f"{name!r} stands here twice", "name each task once")
         task = worker.tasks[place]
-        for error in errors_of_defaults(NO_DEFAULTS if isinstance(task, str) else task.defaults):
+        for error in default_errors(NO_DEFAULTS if isinstance(task, str) else task.defaults):
             yield error._replace(path=f"tasks[{place}].defaults.{error.path}")
     for name, given in worker.resources.items():
         try:

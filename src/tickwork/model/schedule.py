@@ -60,14 +60,14 @@ class Recurring(NamedTuple):
 Schedule = Once | Recurring
 
 
-def described_once(at: datetime) -> tuple[dict[str, Any], str]:
+def describe_once(at: datetime) -> tuple[dict[str, Any], str]:
     """The canonical form of a single due time, and its words."""
     text = at.isoformat().replace("+00:00", "Z")
     return {"at": text}, f"once at {text}"
 
 
 @lru_cache(maxsize=1024)  # the jobs of a batch have the same schedule and are created at one instant
-def last_of(timing: Timing, after: datetime, runs: int) -> datetime | None:
+def nth_due_time(timing: Timing, after: datetime, runs: int) -> datetime | None:
     """The due time that is the so many-th from then on; None when there are not that many."""
     return next(islice(timing.due_times(after), min(runs, MOST_RUNS) - 1, None), None)
 

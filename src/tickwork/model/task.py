@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tickwork.model.errors import FieldError
-from tickwork.model.job import Duration, JobRequest, Priority, QueueName, RetryRequest, errors_of_timeout
+from tickwork.model.job import Duration, JobRequest, Priority, QueueName, RetryRequest, timeout_errors
 from tickwork.model.quantities import parse_duration
 
 
@@ -63,7 +63,7 @@ def defaults_of(request: JobRequest) -> TaskDefaults:
     )
 
 
-def filled(request: JobRequest, defaults: TaskDefaults) -> JobRequest:
+def with_task_defaults(request: JobRequest, defaults: TaskDefaults) -> JobRequest:
     """The job with all that it does not say itself; a retry policy field by field."""
     if defaults is NO_DEFAULTS:
         return request
@@ -75,10 +75,10 @@ def filled(request: JobRequest, defaults: TaskDefaults) -> JobRequest:
     )
 
 
-def errors_of_defaults(defaults: TaskDefaults) -> Iterator[FieldError]:
+def default_errors(defaults: TaskDefaults) -> Iterator[FieldError]:
     """What no job could be created with."""
     if defaults.timeout is not UNSET:
-        yield from errors_of_timeout(defaults.timeout)
+        yield from timeout_errors(defaults.timeout)
     for name, value in defaults.retry.given("initial", "max").items():
         try:
             parse_duration(value)
@@ -86,7 +86,7 @@ def errors_of_defaults(defaults: TaskDefaults) -> Iterator[FieldError]:
             yield FieldError(f"retry.{name}", str(error))
 
 
-def usable_defaults(said: dict[str, Any]) -> TaskDefaults:
+def valid_defaults(said: dict[str, Any]) -> TaskDefaults:
     """Of what a worker said, what jobs can be created with. Workers are not trusted to say nothing else."""
     usable = NO_DEFAULTS
     for name in TaskDefaults.__struct_fields__:
@@ -94,11 +94,11 @@ def usable_defaults(said: dict[str, Any]) -> TaskDefaults:
             one = msgspec.convert({name: said[name]} if name in said else {}, TaskDefaults)
         except msgspec.ValidationError:
             continue
-        if not any(errors_of_defaults(one)):
+        if not any(default_errors(one)):
             usable = msgspec.structs.replace(usable, **{name: getattr(one, name)})
     return usable
 
 
 @lru_cache(maxsize=4096)
 def defaults_from_text(text: str) -> TaskDefaults:
-    return usable_defaults(msgspec.json.decode(text)) if text != "{}" else NO_DEFAULTS
+    return valid_defaults(msgspec.json.decode(text)) if text != "{}" else NO_DEFAULTS

@@ -40,25 +40,25 @@ _SIMPLE: dict[type[inspect.Type], str] = {
 _OBJECTS = (inspect.CustomType, inspect.DataclassType, inspect.TypedDictType, inspect.NamedTupleType)
 
 
-def located(error: Exception, root: str) -> FieldError:
+def error_with_path(error: Exception, root: str) -> FieldError:
     """msgspec ends its message with the place: "Expected `int`, got `str` - at `$.to`"."""
     message, _, place = str(error).partition(" - at `$")
     return FieldError(f"{root}{place.removesuffix('`')}".lstrip("."), message)
 
 
-def refuse_any(errors: Iterable[FieldError]) -> None:
+def raise_if_any(errors: Iterable[FieldError]) -> None:
     if found := list(islice(errors, MOST_ERRORS)):
         raise Invalid(found)
 
 
-def faults(value: object, struct: type[msgspec.Struct], path: str = "") -> Iterator[FieldError]:
+def type_errors(value: object, struct: type[msgspec.Struct], path: str = "") -> Iterator[FieldError]:
     if not isinstance(value, dict):
         yield FieldError(path, f"must be an object; got {_shown(value)}")
         return
     types = {field.encode_name: field for field in structs.fields(struct)}
     for name, item in value.items():
         if name in types:
-            yield from _field_faults(item, types[name].type, _join(path, name))
+            yield from _field_errors(item, types[name].type, _join(path, name))
         else:
             yield _unknown_field(name, types, path)
     for name, field in types.items():
@@ -72,36 +72,36 @@ def _unknown_field(name: str, known: Iterable[str], path: str) -> FieldError:
     return FieldError(_join(path, name[:_LONGEST_SHOWN]), "is not known here", hint)
 
 
-def _field_faults(value: object, kind: Any, path: str) -> Iterator[FieldError]:
+def _field_errors(value: object, kind: Any, path: str) -> Iterator[FieldError]:
     info = inspect.type_info(kind)
     match value, _container(value, info):
         case dict(), inspect.StructType(cls=struct):
-            yield from faults(value, struct, path)
+            yield from type_errors(value, struct, path)
         case _ if _fits(value, kind):
-            yield from _duration_faults(value, info, path)
+            yield from _duration_errors(value, info, path)
         case dict(), inspect.DictType(value_type=inner):
             bad = {key: item for key, item in value.items() if not _fits({key: item}, kind)}
-            yield from (_fault(item, inner, _join(path, key)) for key, item in bad.items())
+            yield from (_type_error(item, inner, _join(path, key)) for key, item in bad.items())
         case list(), inspect.ListType(item_type=inner) if bad_items := _bad_items(value, kind):
             for index, item in bad_items:
-                yield from _item_faults(item, inner, f"{path}[{index}]")
+                yield from _item_errors(item, inner, f"{path}[{index}]")
         case _:
-            yield _fault(value, info, path)
+            yield _type_error(value, info, path)
 
 
-def _item_faults(value: object, info: inspect.Type, path: str) -> Iterator[FieldError]:
+def _item_errors(value: object, info: inspect.Type, path: str) -> Iterator[FieldError]:
     struct = _container(value, info)
     if isinstance(value, dict) and isinstance(struct, inspect.StructType):
-        yield from faults(value, struct.cls, path)
+        yield from type_errors(value, struct.cls, path)
     else:
-        yield _fault(value, info, path)
+        yield _type_error(value, info, path)
 
 
 def _fits(value: object, kind: Any) -> bool:
-    return _misfit(value, kind) is None
+    return _conversion_error(value, kind) is None
 
 
-def _misfit(value: object, kind: Any) -> msgspec.ValidationError | None:
+def _conversion_error(value: object, kind: Any) -> msgspec.ValidationError | None:
     try:
         convert(value, kind)
     except msgspec.ValidationError as error:
@@ -113,7 +113,7 @@ def _bad_items(items: list[Any], kind: Any) -> list[tuple[int, Any]]:
     return [(index, item) for index, item in enumerate(items) if not _fits([item], kind)]
 
 
-def _duration_faults(value: object, info: inspect.Type, path: str) -> Iterator[FieldError]:
+def _duration_errors(value: object, info: inspect.Type, path: str) -> Iterator[FieldError]:
     for choice in _choices(info):
         if isinstance(choice, inspect.Metadata) and (choice.extra or {}).get("kind") == "duration":
             try:
@@ -122,11 +122,11 @@ def _duration_faults(value: object, info: inspect.Type, path: str) -> Iterator[F
                 yield FieldError(path, str(error))
 
 
-def _fault(value: object, info: inspect.Type, path: str) -> FieldError:
+def _type_error(value: object, info: inspect.Type, path: str) -> FieldError:
     for choice in map(_bare, _choices(info)):
         kind = choice.cls if isinstance(choice, _OBJECTS) else None
-        if kind and isinstance(value, dict | list) and (misfit := _misfit(value, kind)):
-            return located(misfit, path)
+        if kind and isinstance(value, dict | list) and (misfit := _conversion_error(value, kind)):
+            return error_with_path(misfit, path)
     return FieldError(path, f"must be {_expected(info)}; got {_shown(value)}", _hint(value, info))
 
 

@@ -8,11 +8,11 @@ import msgspec
 
 from tickwork.model.execution import ExecutionStatus
 from tickwork.model.instant import Instant
-from tickwork.model.placement import Terms
+from tickwork.model.placement import Placement
 from tickwork.model.quantities import Rate
 
 AHEAD_LIMIT = 10_000  # a longer line is not counted to its end
-NAMED = 5  # executions or workers of a cause
+MOST_NAMED = 5  # executions or workers of a cause
 
 CauseKind = Literal[
     "ended",
@@ -62,7 +62,7 @@ class OtherExecution(NamedTuple):
     status: str
 
 
-class BrokenDestination(NamedTuple):
+class FailingDestination(NamedTuple):
     """A destination whose circuit breaker holds an execution."""
 
     destination: str
@@ -96,7 +96,7 @@ class LiveWorker(NamedTuple):
     draining: bool
 
 
-class Facts(NamedTuple):
+class WaitingFacts(NamedTuple):
     """An execution and all that could hold it, as of now."""
 
     now: datetime
@@ -109,7 +109,7 @@ class Facts(NamedTuple):
     worker: str | None  # the name of who has it
     task: str
     queue: str
-    terms: Terms
+    placement: Placement
     job: str
     job_paused: bool
     queue_paused: bool
@@ -117,15 +117,15 @@ class Facts(NamedTuple):
     parents: Sequence[OtherExecution] = ()  # that it depends on and that have not ended as they must
     roots: Sequence[OtherExecution] = ()  # of what it depends on, also through others, those that ended badly
     blocker: OtherExecution | None = None
-    breaker: BrokenDestination | None = None
+    breaker: FailingDestination | None = None
     limits: Sequence[LimitInForce] = ()
     workers: Sequence[LiveWorker] = ()
     ahead: int = 0  # in its line
 
     @property
-    def in_line(self) -> str:
+    def ahead_in_words(self) -> str:
         """How many are ahead of it, in words; nothing when none is."""
         if not self.ahead:
             return ""
         count = f"{self.ahead:,}" if self.ahead <= AHEAD_LIMIT else f"more than {AHEAD_LIMIT:,}"
-        return f"{count} {'is' if self.ahead == 1 else 'are'} ahead of it in its line"
+        return f"{count} {'is' if self.ahead == 1 else 'are'} ahead of it in the backlog"

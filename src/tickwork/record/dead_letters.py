@@ -11,12 +11,12 @@ from datetime import datetime
 
 from tickwork.model.dead_letter import (
     CHUNK,
-    Choice,
+    DeadLetterChoice,
     DeadLetterFilter,
     DeadLetterView,
     Discarded,
-    Pace,
     Redriven,
+    RedrivePace,
     Refused,
 )
 from tickwork.model.errors import Conflict
@@ -28,7 +28,7 @@ from tickwork.store.port.read import ReadStore
 from tickwork.store.port.record import DeadLetterStore
 
 _MOST_REFUSED = 100  # named in one answer
-_AT_ONCE = Pace()
+_AT_ONCE = RedrivePace()
 
 
 class DeadLetters:
@@ -42,7 +42,9 @@ class DeadLetters:
     ) -> Page[DeadLetterView]:
         return await self._store.newest(tenant_id, wanted, limit, cursor)
 
-    async def redrive(self, tenant_id: int, choice: Choice, pace: Pace = _AT_ONCE) -> Redriven:
+    async def redrive(
+        self, tenant_id: int, choice: DeadLetterChoice, pace: RedrivePace = _AT_ONCE
+    ) -> Redriven:
         """The same executions with new attempts, whatever the overlap policy of their jobs says."""
         now = await self._read.now()
         start, as_of = max(now, pace.start_at or now), min(now, choice.filter.until or now)
@@ -60,7 +62,7 @@ class DeadLetters:
             refused=tally.refused[:_MOST_REFUSED],
         )
 
-    async def discard(self, tenant_id: int, choice: Choice) -> Discarded:
+    async def discard(self, tenant_id: int, choice: DeadLetterChoice) -> Discarded:
         """They stay in the history as what they are: failed."""
         tally = _Tally()
         now = await self._read.now()
@@ -85,7 +87,7 @@ class DeadLetters:
         return await self.retry(tenant_id, job, scheduled_for)
 
     async def _chunks(
-        self, tenant_id: int, choice: Choice, as_of: datetime, tally: "_Tally"
+        self, tenant_id: int, choice: DeadLetterChoice, as_of: datetime, tally: "_Tally"
     ) -> AsyncIterator[builtins.list[ExecutionKey]]:
         """The chosen ones, those that failed first before the others. What fails from now on is not among them: it
         may be what was just redriven."""
@@ -117,6 +119,6 @@ class _Tally:
         self.refused += refused
 
 
-def _asked_for(choice: Choice, missing: list[ExecutionKey]) -> list[str]:
+def _asked_for(choice: DeadLetterChoice, missing: list[ExecutionKey]) -> list[str]:
     """What a filter found and somebody else was quicker with, nobody asked for by its name."""
     return [execution_id(key.job_id, key.scheduled_for) for key in missing] if choice.keys is not None else []

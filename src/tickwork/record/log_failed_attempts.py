@@ -8,7 +8,7 @@ import structlog
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.errors import TIMEOUT, one_line
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
-from tickwork.model.execution_lifecycle import Held, Verdict
+from tickwork.model.execution_lifecycle import LockedExecution, Transition
 from tickwork.model.ids import execution_id, job_id, worker_id
 from tickwork.model.job import HTTP_TASK, JobRequest
 from tickwork.model.worker_protocol import Outcome
@@ -20,7 +20,7 @@ class AttemptLog:
     def __init__(self) -> None:
         self._limit = LogRateLimit(_log.warning, "attempt failed")
 
-    def tell(self, held: Held, outcome: Outcome, verdict: Verdict) -> None:
+    def tell(self, held: LockedExecution, outcome: Outcome, verdict: Transition) -> None:
         if outcome.kind not in (AttemptOutcome.FAILED, AttemptOutcome.LOST):
             return
         kind = outcome.failure.type if outcome.failure else outcome.kind
@@ -31,7 +31,7 @@ class AttemptLog:
         self._limit.end_period()
 
 
-def _event(outcome: Outcome, verdict: Verdict) -> str:
+def _event(outcome: Outcome, verdict: Transition) -> str:
     then = "dead letter" if verdict.status is ExecutionStatus.FAILED else "it is tried again"
     return f"{_happened(outcome)}; {then}"
 
@@ -42,7 +42,7 @@ def _happened(outcome: Outcome) -> str:
     return "attempt timed out" if outcome.failure and outcome.failure.type == TIMEOUT else "attempt failed"
 
 
-def _about(held: Held, outcome: Outcome) -> dict[str, Any]:
+def _about(held: LockedExecution, outcome: Outcome) -> dict[str, Any]:
     failure = outcome.failure
     job = msgspec.json.decode(held.definition, type=JobRequest)
     about = {
@@ -55,7 +55,7 @@ def _about(held: Held, outcome: Outcome) -> dict[str, Any]:
     return {**about, "error": one_line(failure.type, failure.message)} if failure else about
 
 
-def _next(held: Held, verdict: Verdict) -> dict[str, Any]:
+def _next(held: LockedExecution, verdict: Transition) -> dict[str, Any]:
     if verdict.ready_at is None:
         return {"reason": verdict.reason}
     return {"retry_in": f"{max((verdict.ready_at - held.now).total_seconds(), 0):.3g} s"}

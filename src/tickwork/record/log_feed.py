@@ -15,7 +15,7 @@ from time import monotonic
 
 import structlog
 
-from tickwork.model.attempt_log import BEGINNING, LogEntry, Position, after
+from tickwork.model.attempt_log import BEGINNING, LogEntry, Position, position_after
 from tickwork.model.errors import Unavailable
 from tickwork.model.event import LogWritten
 from tickwork.model.execution import ExecutionKey
@@ -102,7 +102,7 @@ class Feed:
 
     async def _turn_page(self, end: Position) -> None:
         self._lines = await self._store.lines(self._key, self.end, _PAGE)
-        self._begin, self.end = self.end, after(self._lines[-1]) if self._lines else end
+        self._begin, self.end = self.end, position_after(self._lines[-1]) if self._lines else end
 
     def _has_settled(self, standing: Standing) -> bool:
         if standing.ended_for is None:

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from datetime import datetime
 
-from tickwork.model.attempt_log import BEGINNING, AttemptProgress, LogEntry, LogNews, Position, after
+from tickwork.model.attempt_log import BEGINNING, AttemptProgress, LogEntry, LogNews, Position, position_after
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.page import Page
 from tickwork.record.log_feed import Feed, Feeds
@@ -54,7 +54,7 @@ class Logs:
                 while begin < feed.end:
                     end = feed.end
                     lines = await feed.lines(begin)
-                    begin = after(lines[-1]) if lines else end
+                    begin = position_after(lines[-1]) if lines else end
                     for entry in lines:
                         if attempt in (None, entry.attempt):
                             yield entry

@@ -10,7 +10,7 @@ from itertools import groupby
 
 from prometheus_client import Counter
 
-from tickwork.model.bad_row_isolation import Isolation
+from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.event import LogWritten, Publish
 from tickwork.model.execution import ExecutionKey, Progress
 from tickwork.model.ids import from_micros
@@ -52,7 +52,7 @@ class Notekeeper:
         self._waiting_bytes = 0
         self._batch: list[_Submission] = []
         self._progress: dict[Claimed, ProgressNote] = {}
-        self._isolation = Isolation("notes")
+        self._isolation = BadRowIsolation("notes")
 
     def submit(self, worker_id: int, notes: Sequence[Note], noted: Callable[[], None]) -> None:
         submission = _Submission(worker_id, notes, noted)
@@ -68,7 +68,7 @@ class Notekeeper:
         """Write what came in; whether there was anything."""
         if not self._batch:
             self._take_batch()
-        await self._isolation.each(self._batch, self._write, self._give_up)
+        await self._isolation.run_batch(self._batch, self._write, self._give_up)
         await self._say_progress()
         batch, self._batch = self._batch, []
         _LINES.inc(_count(batch))

@@ -12,12 +12,12 @@ import msgspec
 from prometheus_client import Counter, Histogram
 
 from tickwork.model import execution_lifecycle as lifecycle
-from tickwork.model.attempt_outcome import failed_instead
-from tickwork.model.bad_row_isolation import Isolation, is_of_a_row, reason_of
+from tickwork.model.attempt_outcome import as_failed_outcome
+from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.model.destination import destination_of
 from tickwork.model.event import AttemptsEnded, Publish
 from tickwork.model.execution import AttemptError, AttemptOutcome
-from tickwork.model.execution_lifecycle import Held, Verdict
+from tickwork.model.execution_lifecycle import LockedExecution, Transition
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
 from tickwork.model.retry_policy import RetryPolicy
@@ -63,7 +63,7 @@ class Recorder:
         self._publish = publish
         self._waiting: list[_Submission] = []
         self._started: dict[Claimed, datetime] = {}
-        self._isolation = Isolation("record")
+        self._isolation = BadRowIsolation("record")
         self._log = AttemptLog()
 
     def submit(
@@ -89,7 +89,7 @@ class Recorder:
         try:
             await self._write(batch)
         except Exception as error:
-            if not is_of_a_row(error):
+            if not is_row_error(error):
                 raise
             await self._write_each(batch)
         del self._waiting[: len(batch)]
@@ -115,13 +115,13 @@ class Recorder:
     async def _write_each(self, batch: Sequence[_Submission]) -> None:
         """One of the outcomes cannot be recorded: the others are."""
         reported = [(each.worker_id, outcome) for each in batch for outcome in each.outcomes]
-        await self._isolation.each(reported, self._write_all, self._write_as_failed)
+        await self._isolation.run_batch(reported, self._write_all, self._write_as_failed)
         await self._settle([], [lease for each in batch for lease in each.leases])
 
     async def _write_as_failed(self, reported: tuple[int, Outcome], error: Exception) -> None:
         worker_id, outcome = reported
-        failure = Failure("BadOutcome", f"could not be recorded: {reason_of(error)}", retry=False)
-        await self._settle([(worker_id, failed_instead(outcome, failure, outcome.at))], [])
+        failure = Failure("BadOutcome", f"could not be recorded: {error_text(error)}", retry=False)
+        await self._settle([(worker_id, as_failed_outcome(outcome, failure, outcome.at))], [])
 
     async def _write_all(self, reported: Sequence[tuple[int, Outcome]], leases: Sequence[int] = ()) -> None:
         completed: list[tuple[int, Outcome]] = []
@@ -164,31 +164,35 @@ def _begun_and_cancelled(outcomes: Sequence[tuple[int, Outcome]]) -> list[tuple[
     ]
 
 
-def _verdict(held: Held, outcome: Outcome) -> Verdict:
+def _verdict(held: LockedExecution, outcome: Outcome) -> Transition:
     try:
         return decide(held, outcome)
     except Exception as error:  # noqa: BLE001 (one that cannot be decided about keeps no other from it)
-        return lifecycle.unreadable(held, reason_of(error))
+        return lifecycle.after_unreadable_job(held, error_text(error))
 
 
-def decide(held: Held, outcome: Outcome) -> Verdict:
+def decide(held: LockedExecution, outcome: Outcome) -> Transition:
     """How the execution goes on after an attempt that did not complete."""
     started = from_micros(outcome.started)
     if outcome.kind == AttemptOutcome.SNOOZED:
-        return lifecycle.snoozed(held, timedelta(seconds=outcome.snooze))
+        return lifecycle.after_snooze(held, timedelta(seconds=outcome.snooze))
     if outcome.kind == AttemptOutcome.RETURNED:
-        return lifecycle.returned(held)
+        return lifecycle.after_return(held)
     if outcome.kind == AttemptOutcome.HELD:
         return _held_back(held, outcome)
     if outcome.kind == AttemptOutcome.CANCELLED:
-        return lifecycle.cancelled(held, started, outcome.reason or "cancelled")
+        return lifecycle.after_cancel(held, started, outcome.reason or "cancelled")
     job = msgspec.json.decode(held.definition, type=JobRequest)
     if outcome.kind == AttemptOutcome.LOST:  # broken off by a worker that could not renew its lease
-        return lifecycle.lost(held._replace(started_at=started), may_retry=job.on_worker_lost == "retry")
+        return lifecycle.after_loss(
+            held._replace(started_at=started), may_retry=job.on_worker_lost == "retry"
+        )
     failure = outcome.failure or _NOTHING_SAID
     policy = job.retry.policy()
     final = _final(failure, policy)
-    return lifecycle.failed(held, policy, final=final, retry_after=failure.retry_after, started=started)
+    return lifecycle.after_failure(
+        held, policy, final=final, retry_after=failure.retry_after, started=started
+    )
 
 
 def _final(failure: Failure, policy: RetryPolicy) -> str | None:
@@ -199,12 +203,12 @@ def _final(failure: Failure, policy: RetryPolicy) -> str | None:
     return f"not to be retried: {refusal}" if refusal else None
 
 
-def _held_back(held: Held, outcome: Outcome) -> Verdict:
+def _held_back(held: LockedExecution, outcome: Outcome) -> Transition:
     """By the job as it is now: if it calls elsewhere since, the breaker there lets it go at once."""
     target = msgspec.json.decode(held.definition, type=JobRequest).http
     if target is None:
-        return lifecycle.returned(held)
-    return lifecycle.held_back(held, destination_of(target.url), outcome.reason or "circuit breaker open")
+        return lifecycle.after_return(held)
+    return lifecycle.after_hold(held, destination_of(target.url), outcome.reason or "circuit breaker open")
 
 
 def _observe_delay(outcome: Outcome) -> None:
@@ -212,7 +216,7 @@ def _observe_delay(outcome: Outcome) -> None:
         _DELAY.observe((outcome.started - outcome.at) / 1e6)
 
 
-def _note(held: Held, outcome: Outcome) -> AttemptNote:
+def _note(held: LockedExecution, outcome: Outcome) -> AttemptNote:
     failure = outcome.failure
     error = (
         msgspec.json.encode(AttemptError(failure.type, failure.message, failure.traceback))

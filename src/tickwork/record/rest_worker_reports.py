@@ -12,7 +12,7 @@ from datetime import datetime
 import msgspec
 
 from tickwork.model.access import Caller
-from tickwork.model.attempt_outcome import bounded, result_fault
+from tickwork.model.attempt_outcome import result_error, truncate_failure
 from tickwork.model.errors import Invalid, StaleAttempt, Unavailable
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus
 from tickwork.model.ids import execution_id, to_micros
@@ -65,7 +65,7 @@ class Reports:
         self, caller: Caller, job: int, scheduled_for: datetime, report: CompleteReport
     ) -> ReportedAttempt:
         result = None if report.result is None else msgspec.json.encode(report.result)
-        if result is not None and (fault := result_fault(result)):
+        if result is not None and (fault := result_error(result)):
             raise Invalid.field("result", fault, "store it elsewhere and report where")
         key = ExecutionKey(caller.tenant_id, scheduled_for, job)
         return await self._end(caller, key, report.attempt, AttemptOutcome.COMPLETED, result=result)
@@ -142,7 +142,7 @@ def _failure(report: FailReport) -> Failure:
     except ValueError as wrong:
         raise Invalid.field("retry_after", str(wrong)) from None
     error = report.error
-    return bounded(Failure(error.type, error.message, error.traceback, report.retry, retry_after))
+    return truncate_failure(Failure(error.type, error.message, error.traceback, report.retry, retry_after))
 
 
 def _reported(key: ExecutionKey, attempt: int, outcome: AttemptOutcome | None) -> ReportedAttempt:

@@ -15,7 +15,7 @@ from tickwork.model.job import Duration, IfExists, JobRequest, JobView, Priority
 from tickwork.model.placement import FairShare, Limit, Requires
 from tickwork.model.task import Runner, TaskDefinition, defaults_of
 from tickwork.model.task_context import Context
-from tickwork.model.validation import located
+from tickwork.model.validation import error_with_path
 from tickwork.outbox.submit_in_transaction import write, write_async
 from tickwork.sdk.job_handle import Handle
 from tickwork.sdk.lazy_client import LazyClients
@@ -179,7 +179,7 @@ class Task(Generic[P, R_co]):
         try:
             self._signature.decode(msgspec.json.encode(payload))
         except ValueError as error:
-            raise Invalid(self._signature.errors_of(payload) or [located(error, "payload")]) from None
+            raise Invalid(self._signature.errors_of(payload) or [error_with_path(error, "payload")]) from None
         return msgspec.structs.replace(self.request, payload=payload)
 
     @cached_property

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.job import JobRequest, errors_of_timeout
-from tickwork.model.placement import errors_of_terms
+from tickwork.model.job import JobRequest, timeout_errors
+from tickwork.model.placement import placement_errors
 from tickwork.model.retry_policy import error_name
-from tickwork.model.validation import faults
+from tickwork.model.validation import type_errors
 
 Errors = (
     type[BaseException] | str | Sequence[type[BaseException] | str]
@@ -89,11 +89,11 @@ def _errors_of(request: JobRequest) -> Iterator[FieldError]:
     except TypeError as error:
         yield FieldError("options", str(error), "give text, numbers, lists and dicts")
     except msgspec.ValidationError:
-        found = list(faults(document, JobRequest))
+        found = list(type_errors(document, JobRequest))
         yield from (fault._replace(path=_OPTIONS.get(fault.path, fault.path)) for fault in found)
         if not any(fault.path.startswith(_TERMS) for fault in found):
-            yield from errors_of_terms(request.requires, request.limits)
+            yield from placement_errors(request.requires, request.limits)
     else:
         if request.timeout is not msgspec.UNSET:
-            yield from errors_of_timeout(request.timeout)
-        yield from errors_of_terms(request.requires, request.limits)
+            yield from timeout_errors(request.timeout)
+        yield from placement_errors(request.requires, request.limits)

@@ -12,7 +12,7 @@ import msgspec
 from tickwork.model import json_codec as codec
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.task_context import Context
-from tickwork.model.validation import faults
+from tickwork.model.validation import type_errors
 
 _CONTEXT_NAME = "ctx"
 _UNCHANGING = (type(None), bool, int, float, str, Enum)
@@ -34,7 +34,7 @@ class TaskSignature(NamedTuple):
     def errors_of(self, payload: dict[str, Any]) -> list[FieldError]:
         """An error for each argument that does not fit its parameter."""
         known = {name: value for name, value in payload.items() if name in self.payload.__struct_fields__}
-        return list(faults(known, self.payload, "payload"))
+        return list(type_errors(known, self.payload, "payload"))
 
 
 def full_name(function: Callable[..., Any]) -> str:

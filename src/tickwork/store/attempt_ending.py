@@ -11,7 +11,7 @@ from prometheus_client import Counter
 from tickwork.model.circuit_breaker import PACE
 from tickwork.model.dead_letter import WORKER_LOST
 from tickwork.model.execution import AttemptError, AttemptOutcome, ExecutionKey, ExecutionStatus
-from tickwork.model.execution_lifecycle import Held, Verdict
+from tickwork.model.execution_lifecycle import LockedExecution, Transition
 from tickwork.store.pool import Connection
 from tickwork.store.port.record import AttemptNote, Claimed
 from tickwork.store.query_files import queries
@@ -24,7 +24,7 @@ class PostgresSettling:
         self._connection = connection
         self._record = queries("record")
 
-    async def lock(self, claimed: Sequence[Claimed]) -> list[Held]:
+    async def lock(self, claimed: Sequence[Claimed]) -> list[LockedExecution]:
         if not claimed:
             return []
         jobs = {claim.key.job_id for claim in claimed}
@@ -39,7 +39,7 @@ class PostgresSettling:
         )
         return [_held(row) for row in rows]
 
-    async def settle(self, verdicts: Sequence[Verdict], notes: Sequence[AttemptNote]) -> None:
+    async def settle(self, verdicts: Sequence[Transition], notes: Sequence[AttemptNote]) -> None:
         if verdicts:
             await self._settle(verdicts)
         if notes:
@@ -51,7 +51,7 @@ class PostgresSettling:
         if failed:
             await self.keep_dead_letters(failed, {note.key: _error_type(note) for note in notes})
 
-    async def _settle(self, verdicts: Sequence[Verdict]) -> None:
+    async def _settle(self, verdicts: Sequence[Transition]) -> None:
         await self._connection.execute(
             self._record["settle"],
             [verdict.key.tenant_id for verdict in verdicts],
@@ -93,7 +93,7 @@ class PostgresSettling:
         )
         _DEAD_LETTERS.inc(len(keys))
 
-    async def _hold(self, verdicts: Sequence[Verdict]) -> None:
+    async def _hold(self, verdicts: Sequence[Transition]) -> None:
         tenants = [verdict.key.tenant_id for verdict in verdicts]
         destinations = [verdict.held_by for verdict in verdicts]
         breaker = queries("breaker")
@@ -136,8 +136,8 @@ def _error_type(note: AttemptNote) -> str | None:
     return msgspec.json.decode(note.error, type=AttemptError).type
 
 
-def _held(row: asyncpg.Record) -> Held:
-    return Held(
+def _held(row: asyncpg.Record) -> LockedExecution:
+    return LockedExecution(
         ExecutionKey(row["tenant_id"], row["scheduled_for"], row["job_id"]),
         row["worker_id"],
         row["attempt"],

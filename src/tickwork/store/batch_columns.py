@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tickwork.model.json_limits import UNREADABLE
+from tickwork.model.json_limits import JSON_ERRORS
 
 Value = TypeVar("Value")
 _encode = msgspec.json.Encoder().encode
@@ -30,5 +30,5 @@ def stored(column: bytes | None, kind: type[Value]) -> Value | None:
     """What a column holds as JSON; None also when that cannot be read, so that what stands beside it is shown."""
     try:
         return None if column is None else msgspec.json.decode(column, type=kind)
-    except UNREADABLE:
+    except JSON_ERRORS:
         return None

@@ -10,8 +10,8 @@ from tickwork.model.circuit_breaker import (
     BreakerKey,
     BreakerState,
     BreakerView,
-    moved_on,
-    to_let_go,
+    after_release,
+    release_count,
 )
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import BreakerChange, Decide
@@ -46,13 +46,13 @@ class PostgresBreakerStore:
             return sum([await self._let_go(connection, _breaker(row)) for row in due])
 
     async def _let_go(self, connection: Connection, breaker: Breaker) -> int:
-        wanted = to_let_go(breaker)
+        wanted = release_count(breaker)
         answer = await connection.execute(self._sql["release_held"], *breaker.key, wanted)
         let_go = rows_written(answer)
         if let_go < wanted:
             await connection.execute(self._sql["forget_released"], *breaker.key)
         holding = await connection.fetchval(self._sql["is_holding"], *breaker.key)
-        after = moved_on(breaker, holding=holding)
+        after = after_release(breaker, holding=holding)
         if after:
             await self._write(connection, after)
         else:

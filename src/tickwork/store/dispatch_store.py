@@ -10,7 +10,7 @@ import msgspec
 
 from tickwork.model.access import Caller
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.task import usable_defaults
+from tickwork.model.task import valid_defaults
 from tickwork.model.worker_protocol import Hello
 from tickwork.store.attempt_ending import PostgresSettling
 from tickwork.store.batch_columns import literal, shortened
@@ -99,7 +99,7 @@ class PostgresDispatchStore:
             [offer.name for offer in offers],
             [_json(offer.parameters) for offer in offers],
             [offer.description for offer in offers],
-            [_json(usable_defaults(offer.defaults)) for offer in offers],
+            [_json(valid_defaults(offer.defaults)) for offer in offers],
         )
 
     async def resume(self, caller: Caller | None, token: bytes, lease: timedelta) -> Seat | None:

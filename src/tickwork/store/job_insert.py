@@ -18,7 +18,7 @@ LaneName = tuple[str, str, str]  # queue, task, placement
 
 
 def lane_name(spec: JobSpec) -> LaneName:
-    return spec.queue, spec.task, spec.terms
+    return spec.queue, spec.task, spec.placement
 
 
 async def ensure_lanes(

@@ -13,7 +13,7 @@ import msgspec
 from tickwork.model.errors import Conflict, Invalid, NotFound, Stale
 from tickwork.model.http_secret_mark import mark_errors
 from tickwork.model.ids import job_id
-from tickwork.model.job import JobSpec, JobStatus, resolved
+from tickwork.model.job import JobSpec, JobStatus, with_resolved_dependencies
 from tickwork.model.task import defaults_from_text
 from tickwork.store.dependency_store import Edges, existing_parents, inside, parents_of
 from tickwork.store.job_insert import insert_jobs
@@ -192,7 +192,9 @@ def _resolved(spec: JobSpec, ids: Sequence[int]) -> JobSpec:
     """Its definition names what it depends on."""
     if not spec.parents:
         return spec
-    request = resolved(msgspec.structs.replace(spec.request, payload=msgspec.UNSET), parents_of(spec, ids))
+    request = with_resolved_dependencies(
+        msgspec.structs.replace(spec.request, payload=msgspec.UNSET), parents_of(spec, ids)
+    )
     return msgspec.structs.replace(
         spec,
         definition=msgspec.json.encode(request),

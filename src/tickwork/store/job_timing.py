@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tickwork.model.job import JobSpec
-from tickwork.model.schedule import MOST_RUNS, Once, Recurring, last_of
+from tickwork.model.schedule import MOST_RUNS, Once, Recurring, nth_due_time
 from tickwork.store.rule_membership import LockedRules
 
 
@@ -49,7 +49,9 @@ def last_due(spec: JobSpec, now: datetime) -> datetime | None:
     """The last of its due times, when it has only so many."""
     count = runs(spec)
     return (
-        last_of(spec.schedule.timing, now, count) if count and isinstance(spec.schedule, Recurring) else None
+        nth_due_time(spec.schedule.timing, now, count)
+        if count and isinstance(spec.schedule, Recurring)
+        else None
     )
 
 

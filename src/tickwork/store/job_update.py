@@ -8,10 +8,10 @@ import msgspec
 
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import Trigger
-from tickwork.model.http_secret_mark import mark_errors, unmarked
+from tickwork.model.http_secret_mark import mark_errors, with_stored_secrets
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobRequest, JobSpec, JobStatus
-from tickwork.model.schedule import Once, count_between, last_of
+from tickwork.model.schedule import Once, count_between, nth_due_time
 from tickwork.schedule.timing import timing_from_text
 from tickwork.store.dependency_store import Edges
 from tickwork.store.job_columns import CHANGE_JOB, JobLane, JobRow, values_of_changed
@@ -165,7 +165,7 @@ def _with_stored_secrets(spec: JobSpec, row: asyncpg.Record) -> JobSpec:
     if target is None or not any(mark_errors(target)):
         return spec
     stored = msgspec.json.decode(row["definition"], type=JobRequest).http
-    target = unmarked(target, stored, target.headers)
+    target = with_stored_secrets(target, stored, target.headers)
     definition = msgspec.json.decode(spec.definition, type=JobRequest)
     return msgspec.structs.replace(
         spec,
@@ -217,7 +217,7 @@ class StatusChange:
         timing = timing_from_text(rule.timing)
         until, left = None, None
         if status == JobStatus.ACTIVE:
-            until = last_of(timing, self._now, self._row["runs_left"])
+            until = nth_due_time(timing, self._now, self._row["runs_left"])
         else:
             left = count_between(timing, self._now, self._row["active_until"])
         await self._connection.execute(self._sql["set_runs"], self._tenant_id, self._row["id"], until, left)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import asyncpg
 
-from tickwork.model.placement import terms_from_text
+from tickwork.model.placement import placement_from_text
 from tickwork.model.quantities import parse_rate
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.pool import Connection
@@ -65,7 +65,7 @@ class PostgresHanding:
 
 def lanes_of(rows: Iterable[asyncpg.Record]) -> list[Lane]:
     return [
-        Lane(row["id"], row["tenant_id"], row["queue"], row["task"], terms_from_text(row["placement"]))
+        Lane(row["id"], row["tenant_id"], row["queue"], row["task"], placement_from_text(row["placement"]))
         for row in rows
     ]
 

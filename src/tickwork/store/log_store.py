@@ -9,7 +9,7 @@ from itertools import accumulate
 import asyncpg
 import msgspec
 
-from tickwork.model.attempt_log import BEGINNING, LogEntry, Position, after
+from tickwork.model.attempt_log import BEGINNING, LogEntry, Position, position_after
 from tickwork.model.execution import ExecutionKey, ExecutionStatus, Progress
 from tickwork.model.ids import from_micros
 from tickwork.model.page import Page
@@ -93,7 +93,7 @@ class PostgresLogStore:
             _, *place = decode_cursor(cursor, LogPlace)
             begin = Position(*place)
         lines = await self._lines(key, begin, limit + 1, attempt)
-        more = LogPlace("log", *after(lines[limit - 1])) if len(lines) > limit else None
+        more = LogPlace("log", *position_after(lines[limit - 1])) if len(lines) > limit else None
         return Page(lines[:limit], encode_cursor(more))
 
     async def lines(self, key: ExecutionKey, begin: Position, limit: int) -> list[LogEntry]:

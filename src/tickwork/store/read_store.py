@@ -34,9 +34,9 @@ from tickwork.model.job import (
     JobView,
     job_view,
 )
-from tickwork.model.json_limits import readable
+from tickwork.model.json_limits import raw_json
 from tickwork.model.page import Page
-from tickwork.model.schedule import described_once
+from tickwork.model.schedule import describe_once
 from tickwork.model.worker import LEASE, TaskView, WorkerView
 from tickwork.schedule.timing import timing_from_text
 from tickwork.store.batch_columns import stored
@@ -239,7 +239,7 @@ class PostgresReadStore:
 
     def _schedule(self, row: asyncpg.Record) -> tuple[dict[str, Any], str]:
         if row["timing"] is None:
-            return described_once(row["scheduled_for"])
+            return describe_once(row["scheduled_for"])
         return _describe(row["timing"])
 
 
@@ -320,7 +320,7 @@ def _last_attempt(row: asyncpg.Record, max_attempts: int) -> int:
 
 def _execution(row: asyncpg.Record) -> ExecutionView:
     request = _request(row)
-    result = None if row["result"] is None else readable(row["result"])
+    result = None if row["result"] is None else raw_json(row["result"])
     is_broken = row["result"] is not None and result is None
     return ExecutionView(
         id=execution_id(row["job_id"], row["scheduled_for"]),

@@ -7,7 +7,7 @@ from functools import partial
 
 import asyncpg
 
-from tickwork.model.bad_row_isolation import Isolation
+from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
 from tickwork.model.overlap import Blocker
@@ -35,7 +35,7 @@ _PICKED = 11  # columns of a picked job
 class PostgresTriggerStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._promoting = Isolation("promote")
+        self._promoting = BadRowIsolation("promote")
         self._sql = queries("trigger")
 
     @asynccontextmanager
@@ -85,7 +85,7 @@ class PostgresTriggerStore:
     async def promote_held(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(self._sql["lock_deferred_jobs"], until, limit)
-            await self._promoting.each(rows, partial(self._promote, make_days_for), self._fail_held)
+            await self._promoting.run_batch(rows, partial(self._promote, make_days_for), self._fail_held)
         return len(rows)
 
     async def _promote(self, make_days_for: MakeDays, rows: Sequence[asyncpg.Record]) -> None:

@@ -12,16 +12,16 @@ from tickwork.model.errors import NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.ids import execution_id, job_id, worker_id
 from tickwork.model.job import HttpTarget
-from tickwork.model.placement import Limit, Terms, terms_from_text
+from tickwork.model.placement import Limit, Placement, placement_from_text
 from tickwork.model.quantities import parse_rate
 from tickwork.model.why_waiting import (
     AHEAD_LIMIT,
-    NAMED,
-    BrokenDestination,
-    Facts,
+    MOST_NAMED,
+    FailingDestination,
     LimitInForce,
     LiveWorker,
     OtherExecution,
+    WaitingFacts,
 )
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
@@ -36,7 +36,7 @@ class PostgresWhyStore:
         self._database = database
         self._sql = queries("why")
 
-    async def facts(self, tenant_id: int, job: int, scheduled_for: datetime) -> Facts:
+    async def facts(self, tenant_id: int, job: int, scheduled_for: datetime) -> WaitingFacts:
         row = await self._database.fetchrow(self._sql["execution_facts"], tenant_id, scheduled_for, job)
         if row is None:
             raise NotFound("execution", execution_id(job, scheduled_for))
@@ -45,7 +45,9 @@ class PostgresWhyStore:
             return facts
         return await self._with_what_holds_it(facts, row, ExecutionKey(tenant_id, scheduled_for, job))
 
-    async def _with_what_holds_it(self, facts: Facts, row: asyncpg.Record, key: ExecutionKey) -> Facts:
+    async def _with_what_holds_it(
+        self, facts: WaitingFacts, row: asyncpg.Record, key: ExecutionKey
+    ) -> WaitingFacts:
         gates = await self._gates(key.tenant_id, facts)
         queue = gates.get(("queue", facts.queue))
         awaited = await self._awaited(key) if facts.is_suspended else []
@@ -56,7 +58,7 @@ class PostgresWhyStore:
             breaker=await self._breaker(key, row),
             limits=[
                 await self._limit(gates[kind, limit.key], limit)
-                for kind, limit in _limits(facts.terms, queue)
+                for kind, limit in _limits(facts.placement, queue)
                 if (kind, limit.key) in gates
             ],
             workers=await self._workers(key.tenant_id, facts.task),
@@ -68,14 +70,14 @@ class PostgresWhyStore:
             self._sql["awaited_parents"], key.job_id, key.scheduled_for, _MOST_AWAITED
         )
 
-    async def _gates(self, tenant_id: int, facts: Facts) -> dict[tuple[str, str], asyncpg.Record]:
-        keys = [limit.key for limit in facts.terms.limits]
+    async def _gates(self, tenant_id: int, facts: WaitingFacts) -> dict[tuple[str, str], asyncpg.Record]:
+        keys = [limit.key for limit in facts.placement.limits]
         rows = await self._database.fetch(self._sql["limiters_of_lane"], tenant_id, facts.queue, keys)
         return {(row["kind"], row["name"]): row for row in rows}
 
     async def _limit(self, gate: asyncpg.Record, limit: Limit) -> LimitInForce:
         rows = await self._database.fetch(queries("limiter")["running_by_limiter"], [gate["id"]])
-        holders = await self._database.fetch(self._sql["running_under_limiter"], gate["id"], NAMED)
+        holders = await self._database.fetch(self._sql["running_under_limiter"], gate["id"], MOST_NAMED)
         return LimitInForce(
             kind=gate["kind"],
             name=gate["name"],
@@ -86,7 +88,7 @@ class PostgresWhyStore:
             used_until=gate["used_until"],
         )
 
-    async def _breaker(self, key: ExecutionKey, row: asyncpg.Record) -> BrokenDestination | None:
+    async def _breaker(self, key: ExecutionKey, row: asyncpg.Record) -> FailingDestination | None:
         if not row["is_suspended"] or row["target"] is None:
             return None
         destination = destination_of(msgspec.json.decode(row["target"], type=HttpTarget).url)
@@ -98,7 +100,7 @@ class PostgresWhyStore:
             key.scheduled_for,
             key.job_id,
         )
-        return BrokenDestination(*held) if held else None
+        return FailingDestination(*held) if held else None
 
     async def _workers(self, tenant_id: int, task: str) -> list[LiveWorker]:
         rows = await self._database.fetch(self._sql["candidate_workers"], tenant_id, task, _MOST_WORKERS)
@@ -117,11 +119,11 @@ class PostgresWhyStore:
         return ahead
 
 
-def _facts(row: asyncpg.Record, job: int) -> Facts:
+def _facts(row: asyncpg.Record, job: int) -> WaitingFacts:
     status = ExecutionStatus(row["status"])
     is_early = status is ExecutionStatus.RUNNING and row["scheduled_for"] > row["now"]
     blocker = row["blocked_by"] if not status.ended else None
-    return Facts(
+    return WaitingFacts(
         now=row["now"],
         status=ExecutionStatus.PENDING if is_early else status,
         due_at=row["ready_at"] or row["scheduled_for"],
@@ -132,7 +134,7 @@ def _facts(row: asyncpg.Record, job: int) -> Facts:
         worker=row["worker"],
         task=row["task"],
         queue=row["queue"],
-        terms=terms_from_text(row["placement"]),
+        placement=placement_from_text(row["placement"]),
         job=job_id(job),
         job_paused=row["job_paused"],
         queue_paused=False,
@@ -145,9 +147,9 @@ def _other(row: asyncpg.Record) -> OtherExecution:
     return OtherExecution(execution_id(row["parent_id"], row["parent_at"]), row["status"])
 
 
-def _limits(terms: Terms, queue: asyncpg.Record | None) -> list[tuple[str, Limit]]:
+def _limits(placement: Placement, queue: asyncpg.Record | None) -> list[tuple[str, Limit]]:
     """Those of its queue, and those it brings itself."""
-    own = [("key", limit) for limit in terms.limits]
+    own = [("key", limit) for limit in placement.limits]
     if queue is None:
         return own
     return [("queue", Limit(queue["name"], queue["max_running"], queue["rate"])), *own]
@@ -156,7 +158,7 @@ def _limits(terms: Terms, queue: asyncpg.Record | None) -> list[tuple[str, Limit
 def _worker(row: asyncpg.Record, holding: Sequence[asyncpg.Record]) -> LiveWorker:
     used: defaultdict[str, float] = defaultdict(float)
     for held in holding:
-        for name, amount in terms_from_text(held["placement"]).resources.items():
+        for name, amount in placement_from_text(held["placement"]).resources.items():
             used[name] += held["count"] * amount
     return LiveWorker(
         id=worker_id(row["id"]),

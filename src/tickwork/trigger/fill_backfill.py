@@ -7,7 +7,7 @@ was looked at, so that two nodes, or one that repeats itself, make nothing twice
 
 from datetime import date, datetime
 
-from tickwork.model.bad_row_isolation import Isolation
+from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.store.port.define import BackfillStore, BackfillTurn
 from tickwork.store.port.trigger import MakeDays
 from tickwork.wake import Wake
@@ -26,7 +26,7 @@ class Backfiller:
         self._make_days_for = make_days_for
         self._wake = wake
         self._last = 0
-        self._isolation = Isolation("backfill")
+        self._isolation = BadRowIsolation("backfill")
 
     async def fill(self) -> bool:
         """Give the next backfill its turn; whether there may be another."""
@@ -35,7 +35,7 @@ class Backfiller:
             self._last = 0
             return False
         self._last = turn.id
-        await self._isolation.alone([turn], self._give_turn, self._give_up)
+        await self._isolation.run_each([turn], self._give_turn, self._give_up)
         return True
 
     async def _give_up(self, turn: BackfillTurn, _: Exception) -> None:

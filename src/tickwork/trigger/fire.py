@@ -13,7 +13,7 @@ from typing import Protocol
 
 from prometheus_client import Counter
 
-from tickwork.model.bad_row_isolation import Isolation, is_of_a_row, reason_of
+from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
 from tickwork.model.overlap import Queue, Replace, Skip, decide
@@ -78,14 +78,14 @@ class Trigger:
         self._make_days_for = make_days_for
         self._place = place
         self._width = _FEWEST_RULES
-        self._isolation = Isolation("fire")
+        self._isolation = BadRowIsolation("fire")
 
     async def fire(self) -> bool:
         """Fire a chunk of what is due; whether there was anything."""
         try:
             return await self._fire_together()
         except Exception as error:
-            if not is_of_a_row(error):
+            if not is_row_error(error):
                 raise
             await self._fire_each()
             return True
@@ -100,19 +100,19 @@ class Trigger:
         """One of them cannot be fired: the others are, and that one stops with the reason."""
         async with self._store.firing() as firing:
             rules = await firing.take(LEAD, GRACE, self._width)
-        await self._isolation.alone([rule.id for rule in rules], self._fire_alone, self._stop)
+        await self._isolation.run_each([rule.id for rule in rules], self._fire_alone, self._stop)
 
     async def _fire_alone(self, rule: int) -> None:
         """What cannot be handed out at once may still be made, so that it is known which of its jobs it is."""
         try:
             await self._fire(self._place, rule)
         except Exception as error:
-            if not is_of_a_row(error):
+            if not is_row_error(error):
                 raise
             await self._fire(None, rule)
 
     async def _stop(self, rule: int, error: Exception) -> None:
-        await self._store.stop_rule(rule, f"its schedule cannot be fired: {reason_of(error)}")
+        await self._store.stop_rule(rule, f"its schedule cannot be fired: {error_text(error)}")
 
     async def _fire(self, place: Place | None, only: int | None = None) -> bool:
         """Without `place`: carefully, past executions that exist already, and nothing is handed out at once."""

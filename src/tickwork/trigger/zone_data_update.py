@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 import structlog
 
-from tickwork.model.bad_row_isolation import reason_of
+from tickwork.model.bad_row_isolation import error_text
 from tickwork.schedule.timing import timing_from_text
 from tickwork.store.port.trigger import TriggerStore
 
@@ -37,7 +37,7 @@ class ZoneDataFollower:
         try:
             return timing_from_text(timing).next_after(after)
         except Exception as error:  # noqa: BLE001 (whatever is wrong with one rule, the others follow)
-            _log.error("a schedule cannot be read", timing=timing[:200], error=reason_of(error))
+            _log.error("a schedule cannot be read", timing=timing[:200], error=error_text(error))
             return planned
 
 

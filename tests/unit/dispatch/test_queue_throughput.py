@@ -3,10 +3,10 @@
 from prometheus_client import REGISTRY
 
 from tickwork.dispatch import queues as throughput
-from tickwork.model.placement import NO_TERMS
+from tickwork.model.placement import NO_PLACEMENT
 from tickwork.store.port.dispatch import Lane
 
-LANES = {number: Lane(number, 1, queue, "work", NO_TERMS) for number, queue in enumerate("aabc")}
+LANES = {number: Lane(number, 1, queue, "work", NO_PLACEMENT) for number, queue in enumerate("aabc")}
 
 
 def counted(queue: str) -> float:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickwork.dispatch.limits import Gates
-from tickwork.model.placement import NO_TERMS, Limit, Terms
+from tickwork.model.placement import NO_PLACEMENT, Limit, Placement
 from tickwork.model.quantities import parse_rate
 from tickwork.store.port.dispatch import Gate, Lane
 
@@ -17,7 +17,7 @@ def _gate(used_until: datetime = NOW, now: datetime = NOW, **settings: Any) -> G
     return Gate(1, (1, "queue", "mail"), **{**common, **settings}, used_until=used_until, now=now)
 
 
-MAIL = Lane(1, 1, "mail", "send", NO_TERMS)
+MAIL = Lane(1, 1, "mail", "send", NO_PLACEMENT)
 
 
 def test_a_lane_without_gates_has_room_for_any_number() -> None:
@@ -38,7 +38,7 @@ def test_a_rate_has_room_for_its_amount_and_then_for_none() -> None:
 
 
 def test_a_key_that_nobody_limits_by_number_is_not_counted() -> None:
-    lane = Lane(2, 1, "other", "send", Terms(limits=[Limit("api", rate="5/1s")]))
+    lane = Lane(2, 1, "other", "send", Placement(limits=[Limit("api", rate="5/1s")]))
     key = Gate(7, (1, "key", "api"), False, None, None, NOW, NOW)
     gates = Gates([lane], [key])
     assert gates.room(lane) == 5
@@ -66,6 +66,6 @@ def test_no_period_lets_more_through_than_a_full_bucket_and_what_flows_in(
 
 
 def test_a_lane_that_was_not_asked_for_has_no_room() -> None:
-    limited = Lane(2, 1, "other", "send", Terms(limits=[Limit("api", max_running=5)]))
+    limited = Lane(2, 1, "other", "send", Placement(limits=[Limit("api", max_running=5)]))
     for gates in (Gates((), ()), Gates([MAIL], ()), Gates([MAIL], [_gate(max_running=5)])):
         assert gates.room(limited) == 0

@@ -7,23 +7,23 @@ import pytest
 
 from tickwork.dispatch.why_waiting import explain
 from tickwork.model.execution import ExecutionStatus
-from tickwork.model.placement import Terms
+from tickwork.model.placement import Placement
 from tickwork.model.quantities import parse_rate
 from tickwork.model.why_waiting import (
     AHEAD_LIMIT,
-    BrokenDestination,
     Cause,
-    Facts,
+    FailingDestination,
     LimitInForce,
     LiveWorker,
     OtherExecution,
+    WaitingFacts,
     Why,
 )
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 IDLE = LiveWorker("w1", "box-1", True, [], {}, {}, {}, slots=2, holding=0, draining=False)
 FULL = IDLE._replace(holding=2)
-WAITING = Facts(
+WAITING = WaitingFacts(
     now=NOON,
     status=ExecutionStatus.PENDING,
     due_at=NOON,
@@ -34,7 +34,7 @@ WAITING = Facts(
     worker=None,
     task="report",
     queue="mail",
-    terms=Terms(),
+    placement=Placement(),
     job="j5",
     job_paused=False,
     queue_paused=False,
@@ -155,7 +155,7 @@ def test_overlap():
 
 
 def test_breaker():
-    broken = BrokenDestination(
+    broken = FailingDestination(
         "https://a.example", "failed 5 times in a row", "Http503: no", later(seconds=8)
     )
     reasons = why(is_suspended=True, breaker=broken)
@@ -196,7 +196,7 @@ def test_rate():
 
 def test_a_rate_lets_those_ahead_go_first():
     reasons = why(limits=[RATE], ahead=9)
-    assert "9 are ahead of it in its line, and its turn comes in 10s" in reasons.summary
+    assert "9 are ahead of it in the backlog, and its turn comes in 10s" in reasons.summary
     assert reasons.causes[0].at == later(seconds=10)
     too_many = why(limits=[RATE], ahead=AHEAD_LIMIT + 1)
     assert (too_many.causes[0].at, too_many.expected_start) == (None, None)
@@ -226,15 +226,15 @@ def test_no_worker():
 
 
 def test_label_names_the_nearest_worker_and_what_it_lacks():
-    wanted = Terms(labels={"region": "eu", "disk": "ssd"})
+    wanted = Placement(labels={"region": "eu", "disk": "ssd"})
     near = IDLE._replace(id="w2", name="box-2", labels={"disk": "ssd", "region": "us"})
-    cause = only_cause(terms=wanted, workers=[IDLE, near])
+    cause = only_cause(placement=wanted, workers=[IDLE, near])
     assert (cause.kind, cause.name, cause.workers) == ("label", "region=eu", ["w2"])
     assert cause.message == (
         "no live worker has region=eu, disk=ssd: it could never run with the workers that are connected; "
         "the nearest, box-2, has region=us"
     )
-    assert "the nearest, box-1, has no region" in only_cause(terms=wanted, workers=[IDLE]).message
+    assert "the nearest, box-1, has no region" in only_cause(placement=wanted, workers=[IDLE]).message
 
 
 def test_resource_names_the_largest_that_is_to_be_had():
@@ -242,7 +242,7 @@ def test_resource_names_the_largest_that_is_to_be_had():
         IDLE._replace(resources={"gpu": 0.5}),
         IDLE._replace(id="w2", name="box-2", resources={"gpu": 1}),
     ]
-    cause = only_cause(terms=Terms(resources={"gpu": 2}), workers=workers)
+    cause = only_cause(placement=Placement(resources={"gpu": 2}), workers=workers)
     assert (cause.kind, cause.name, cause.count, cause.max, cause.workers) == (
         "resource",
         "gpu",
@@ -257,12 +257,13 @@ def test_resource_names_the_largest_that_is_to_be_had():
 
 
 def test_resource_that_nobody_has_or_nobody_has_together():
-    terms = Terms(resources={"memory": 512 * 1024**2, "cpu": 4})
-    assert "no live worker has 512Mi memory" in only_cause(terms=terms).message
-    assert only_cause(terms=terms).message.endswith("none has any")
+    placement = Placement(resources={"memory": 512 * 1024**2, "cpu": 4})
+    assert "no live worker has 512Mi memory" in only_cause(placement=placement).message
+    assert only_cause(placement=placement).message.endswith("none has any")
     apart = [IDLE._replace(resources={"memory": 1e12, "cpu": 1}), IDLE._replace(resources={"cpu": 8})]
     assert (
-        "no live worker has 512Mi memory and 4 cpu together" in only_cause(terms=terms, workers=apart).message
+        "no live worker has 512Mi memory and 4 cpu together"
+        in only_cause(placement=placement, workers=apart).message
     )
 
 
@@ -270,7 +271,7 @@ def test_busy_when_all_who_could_run_it_are_full():
     cause = only_cause(workers=[FULL, IDLE._replace(offers_task=False)], ahead=12)
     assert (cause.kind, cause.count, cause.max, cause.workers) == ("busy", 12, 2, ["w1"])
     assert cause.message == (
-        "the only worker that could run it, box-1, is full: 2 executions in 2 slots; 12 are ahead of it in its line"
+        "the only worker that could run it, box-1, is full: 2 executions in 2 slots; 12 are ahead of it in the backlog"
     )
     cause = only_cause(workers=[FULL, FULL])
     assert cause.message == "all 2 workers that could run it are full: 4 executions in 4 slots"
@@ -278,7 +279,7 @@ def test_busy_when_all_who_could_run_it_are_full():
 
 def test_busy_when_its_resources_are_in_use():
     worker = IDLE._replace(resources={"gpu": 2}, used={"gpu": 1}, holding=1)
-    cause = only_cause(terms=Terms(resources={"gpu": 2}), workers=[worker])
+    cause = only_cause(placement=Placement(resources={"gpu": 2}), workers=[worker])
     assert (cause.kind, cause.message) == ("busy", "no worker has 2 gpu free just now")
 
 
@@ -286,7 +287,7 @@ def test_busy_when_others_are_ahead():
     cause = only_cause(ahead=1)
     assert (cause.kind, cause.message) == (
         "busy",
-        "1 is ahead of it in its line, and it waits for its turn",
+        "1 is ahead of it in the backlog, and it waits for its turn",
     )
 
 

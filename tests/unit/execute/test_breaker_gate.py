@@ -8,7 +8,7 @@ import pytest
 
 from tickwork.execute.attempt_ending import AttemptFailed, AttemptHeld, AttemptPostponed
 from tickwork.execute.runners.http.breaker_gate import BreakerGate
-from tickwork.model.destination import Heard, Sign
+from tickwork.model.destination import CallResult, CallVerdict
 from tickwork.model.job import HttpTarget
 from tickwork.model.worker_protocol import Failure, Run
 
@@ -23,7 +23,7 @@ class Gate:
     """A gated runner that writes down what it tells."""
 
     def __init__(self, call: Callable[[Run], Awaitable[bytes]], reason: str | None = None) -> None:
-        self.told: list[tuple[str, Heard]] = []
+        self.told: list[tuple[str, CallResult]] = []
         self._reason = reason
         self.run = BreakerGate(call, self._admit, lambda _, *heard: self.told.append(heard))
 
@@ -31,10 +31,10 @@ class Gate:
         return self._reason
 
     @property
-    def sign(self) -> Sign:
+    def verdict(self) -> CallVerdict:
         ((destination, heard),) = self.told
         assert destination == "https://api.example.com"
-        return heard.sign
+        return heard.verdict
 
 
 def fails(error: Exception) -> Callable[[Run], Awaitable[bytes]]:
@@ -56,7 +56,7 @@ async def hangs(_run: Run) -> bytes:
 async def test_an_answer_passes_and_is_told_as_a_success() -> None:
     gate = Gate(answers)
     assert await gate.run(run_of()) == b"{}"
-    assert gate.sign is Sign.WORKS
+    assert gate.verdict is CallVerdict.WORKS
 
 
 async def test_what_must_wait_is_not_called_and_nothing_is_told() -> None:
@@ -67,24 +67,24 @@ async def test_what_must_wait_is_not_called_and_nothing_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "sign"),
+    ("error", "verdict"),
     [
-        (AttemptFailed(Failure("Http503", "down")), Sign.FAILS),
-        (AttemptFailed(Failure("Http404", "no such page")), Sign.WORKS),
-        (AttemptPostponed(1.0, Failure("DestinationBusy", "full")), Sign.NOTHING),
-        (RuntimeError("ours"), Sign.NOTHING),
+        (AttemptFailed(Failure("Http503", "down")), CallVerdict.FAILS),
+        (AttemptFailed(Failure("Http404", "no such page")), CallVerdict.WORKS),
+        (AttemptPostponed(1.0, Failure("DestinationBusy", "full")), CallVerdict.UNKNOWN),
+        (RuntimeError("ours"), CallVerdict.UNKNOWN),
     ],
 )
-async def test_a_failure_passes_as_it_is(error: Exception, sign: Sign) -> None:
+async def test_a_failure_passes_as_it_is(error: Exception, verdict: CallVerdict) -> None:
     gate = Gate(fails(error))
     with pytest.raises(type(error)):
         await gate.run(run_of())
-    assert gate.sign is sign
+    assert gate.verdict is verdict
 
 
-@pytest.mark.parametrize(("seconds", "sign"), [(60.0, Sign.NOTHING), (0.0, Sign.FAILS)])
+@pytest.mark.parametrize(("seconds", "verdict"), [(60.0, CallVerdict.UNKNOWN), (0.0, CallVerdict.FAILS)])
 async def test_being_stopped_speaks_against_the_destination_only_when_its_time_was_up(
-    seconds: float, sign: Sign
+    seconds: float, verdict: CallVerdict
 ) -> None:
     gate = Gate(hangs)
     running = asyncio.create_task(gate.run(run_of(seconds)))
@@ -92,4 +92,4 @@ async def test_being_stopped_speaks_against_the_destination_only_when_its_time_w
     running.cancel()
     await asyncio.wait([running])
     assert running.cancelled()
-    assert gate.sign is sign
+    assert gate.verdict is verdict

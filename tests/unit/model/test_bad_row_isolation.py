@@ -7,7 +7,7 @@ import pytest
 
 from tickwork import loop as service
 from tickwork.loop import LoopCondition, Outage
-from tickwork.model.bad_row_isolation import Isolation, is_of_a_row
+from tickwork.model.bad_row_isolation import BadRowIsolation, is_row_error
 from tickwork.model.errors import Unavailable
 
 
@@ -36,13 +36,13 @@ class Desk:
 
 async def test_what_goes_well_is_done_at_once() -> None:
     desk = Desk()
-    await Isolation("test").each(range(1000), desk.do, desk.put_aside)
+    await BadRowIsolation("test").run_batch(range(1000), desk.do, desk.put_aside)
     assert (desk.tries, len(desk.done), desk.aside) == (1, 1000, [])
 
 
 async def test_the_bad_ones_are_found_in_halves_and_all_others_are_done() -> None:
     desk = Desk(3, 700)
-    await Isolation("test").each(range(1000), desk.do, desk.put_aside)
+    await BadRowIsolation("test").run_batch(range(1000), desk.do, desk.put_aside)
     assert (sorted({*desk.done, *desk.aside}), desk.aside) == ([*range(1000)], [3, 700])
     assert desk.tries < 50
 
@@ -50,22 +50,22 @@ async def test_the_bad_ones_are_found_in_halves_and_all_others_are_done() -> Non
 async def test_a_database_that_is_away_or_broken_is_nobodys_fault() -> None:
     desk = Desk(3, error=Unavailable)
     with pytest.raises(Unavailable):
-        await Isolation("test").each(range(10), desk.do, desk.put_aside)
+        await BadRowIsolation("test").run_batch(range(10), desk.do, desk.put_aside)
     assert desk.aside == []
     missing_table, bad_data = RuntimeError(), RuntimeError()
     missing_table.sqlstate, bad_data.sqlstate = "42P01", "22P02"  # type: ignore[attr-defined]
-    assert [is_of_a_row(error) for error in (missing_table, bad_data)] == [False, True]
+    assert [is_row_error(error) for error in (missing_table, bad_data)] == [False, True]
 
 
 async def test_when_many_fail_no_more_are_set_aside_until_later() -> None:
     now = 0.0
     desk = Desk(*range(30))
-    isolation = Isolation("test", lambda: now)
+    isolation = BadRowIsolation("test", lambda: now)
     with pytest.raises(ValueError, match="bad"):
-        await isolation.alone(range(31), desk.do_one, desk.put_aside)
+        await isolation.run_each(range(31), desk.do_one, desk.put_aside)
     assert (desk.aside, desk.done) == ([*range(20)], [30])
     now = 61.0
-    await isolation.alone(range(20, 31), desk.do_one, desk.put_aside)
+    await isolation.run_each(range(20, 31), desk.do_one, desk.put_aside)
     assert desk.aside == [*range(30)]
 
 

@@ -12,28 +12,35 @@ from tickwork.model.circuit_breaker import (
     Breaker,
     BreakerKey,
     BreakerState,
-    closed,
-    concluded,
-    counted,
-    moved_on,
+    after_release,
+    close_breaker,
+    count_calls,
+    end_probe,
     new_breaker,
-    probed,
     reason_to_wait,
+    release_count,
+    start_probe,
     tally_of,
-    to_let_go,
 )
-from tickwork.model.destination import NOTHING, WORKS, Heard, Sign, destination_of, heard_from
+from tickwork.model.destination import (
+    UNKNOWN,
+    WORKS,
+    CallResult,
+    CallVerdict,
+    call_result_from,
+    destination_of,
+)
 from tickwork.model.worker_protocol import Failure
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 KEY = BreakerKey(1, "https://api.example.com")
-DOWN = Heard(Sign.FAILS, "ConnectError: refused")
-BUSY = Heard(Sign.REFUSES, "Http429: slow down", retry_after=60.0)
+DOWN = CallResult(CallVerdict.FAILS, "ConnectError: refused")
+BUSY = CallResult(CallVerdict.REFUSES, "Http429: slow down", retry_after=60.0)
 SECOND = timedelta(seconds=1)
 
 
-def after(breaker: Breaker, *heard: Heard) -> Breaker:
-    return counted(breaker, tally_of(heard))
+def after(breaker: Breaker, *heard: CallResult) -> Breaker:
+    return count_calls(breaker, tally_of(heard))
 
 
 def later(breaker: Breaker, by: timedelta) -> Breaker:
@@ -45,7 +52,7 @@ def opened() -> Breaker:
 
 
 def probing(breaker: Breaker) -> Breaker:
-    return probed(breaker._replace(now=breaker.probe_at), SECOND)
+    return start_probe(breaker._replace(now=breaker.probe_at), SECOND)
 
 
 def test_opens_on_five_failures_in_a_row_however_they_are_counted() -> None:
@@ -100,60 +107,60 @@ def test_stays_open_for_longer_after_each_failed_probe_up_to_a_limit() -> None:
         longest = min(PAUSE * 2**failed_probes, LONGEST_PAUSE)
         assert 0.8 * longest <= pause <= longest
         breaker = probing(breaker)
-        breaker = concluded(breaker, breaker.probe, DOWN)
+        breaker = end_probe(breaker, breaker.probe, DOWN)
     assert breaker.since == NOON
 
 
 def test_a_probe_that_succeeds_closes_it_and_counting_begins_anew() -> None:
     breaker = probing(opened())
-    breaker = concluded(breaker, breaker.probe, WORKS)
+    breaker = end_probe(breaker, breaker.probe, WORKS)
     assert (breaker.state, breaker.failures_in_a_row, breaker.failed_probes) == (BreakerState.CLOSED, 0, 0)
     assert after(breaker, *[DOWN] * 4).state is BreakerState.CLOSED
 
 
 def test_only_one_probe_at_a_time_and_only_when_its_time_has_come() -> None:
     breaker = opened()
-    assert probed(breaker, SECOND) == breaker
+    assert start_probe(breaker, SECOND) == breaker
     breaker = probing(breaker)
     assert breaker.state is BreakerState.HALF_OPEN
-    assert probed(breaker, SECOND) == breaker
-    assert probed(later(breaker, SECOND), SECOND).probe == breaker.probe + 1
+    assert start_probe(breaker, SECOND) == breaker
+    assert start_probe(later(breaker, SECOND), SECOND).probe == breaker.probe + 1
 
 
 def test_a_probe_that_counts_as_lost_is_not_listened_to() -> None:
     first = probing(opened())
-    second = probed(later(first, SECOND), SECOND)
-    assert concluded(second, first.probe, WORKS) == second
-    assert concluded(closed(second), second.probe, DOWN).state is BreakerState.CLOSED
+    second = start_probe(later(first, SECOND), SECOND)
+    assert end_probe(second, first.probe, WORKS) == second
+    assert end_probe(close_breaker(second), second.probe, DOWN).state is BreakerState.CLOSED
 
 
 def test_a_probe_that_tells_nothing_makes_room_for_another_at_once() -> None:
     breaker = probing(opened())
-    breaker = concluded(breaker, breaker.probe, NOTHING)
+    breaker = end_probe(breaker, breaker.probe, UNKNOWN)
     assert (breaker.state, breaker.probe_at, breaker.failed_probes) == (BreakerState.OPEN, breaker.now, 0)
 
 
 def test_lets_twice_as_many_go_each_second_after_it_closed() -> None:
-    breaker = closed(opened())
+    breaker = close_breaker(opened())
     let_go = []
     for _ in range(12):
-        let_go.append(to_let_go(breaker))
-        breaker = moved_on(breaker._replace(now=breaker.look_at), holding=True)
+        let_go.append(release_count(breaker))
+        breaker = after_release(breaker._replace(now=breaker.look_at), holding=True)
     assert let_go[:4] == [PACE, PACE * 2, PACE * 4, PACE * 8]
     assert max(let_go) == 5_000
     assert breaker.now - NOON == 12.5 * SECOND
 
 
 def test_is_forgotten_a_minute_after_it_failed_last() -> None:
-    breaker = moved_on(after(new_breaker(KEY, NOON), DOWN), holding=False)
+    breaker = after_release(after(new_breaker(KEY, NOON), DOWN), holding=False)
     assert breaker.look_at == NOON + timedelta(minutes=1)
-    assert moved_on(breaker._replace(now=breaker.look_at), holding=False) is None
+    assert after_release(breaker._replace(now=breaker.look_at), holding=False) is None
 
 
 def test_is_not_forgotten_while_it_holds_something() -> None:
     breaker = later(opened(), timedelta(days=1))
-    assert moved_on(breaker, holding=True).state is BreakerState.OPEN
-    assert moved_on(breaker, holding=False) is None
+    assert after_release(breaker, holding=True).state is BreakerState.OPEN
+    assert after_release(breaker, holding=False) is None
 
 
 @pytest.mark.parametrize(
@@ -171,19 +178,25 @@ def test_a_destination_is_written_in_one_way(url: str, destination: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("kind", "sign"),
+    ("kind", "verdict"),
     [
         *[
-            (kind, Sign.FAILS)
+            (kind, CallVerdict.FAILS)
             for kind in ("ConnectError", "ConnectTimeout", "DnsError", "TlsError", "Timeout")
         ],
-        *[(kind, Sign.FAILS) for kind in ("ConnectionLost", "BadResponse", "Http500", "Http503", "Http599")],
-        ("Http429", Sign.REFUSES),
-        *[(kind, Sign.WORKS) for kind in ("Http404", "Http401", "Http410", "Http302", "ResponseTooLarge")],
-        *[(kind, Sign.NOTHING) for kind in ("AddressDenied", "BadTarget", "SomethingElse", "Httpd")],
+        *[
+            (kind, CallVerdict.FAILS)
+            for kind in ("ConnectionLost", "BadResponse", "Http500", "Http503", "Http599")
+        ],
+        ("Http429", CallVerdict.REFUSES),
+        *[
+            (kind, CallVerdict.WORKS)
+            for kind in ("Http404", "Http401", "Http410", "Http302", "ResponseTooLarge")
+        ],
+        *[(kind, CallVerdict.UNKNOWN) for kind in ("AddressDenied", "BadTarget", "SomethingElse", "Httpd")],
     ],
 )
-def test_only_what_speaks_about_the_destination_counts(kind: str, sign: Sign) -> None:
-    heard = heard_from(Failure(kind, "why"))
-    assert heard.sign is sign
+def test_only_what_speaks_about_the_destination_counts(kind: str, verdict: CallVerdict) -> None:
+    heard = call_result_from(Failure(kind, "why"))
+    assert heard.verdict is verdict
     assert heard.error == (f"{kind}: why" if heard.bad else None)

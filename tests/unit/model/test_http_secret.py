@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from tickwork.model.errors import Invalid
-from tickwork.model.http_secret import MARK, hidden_texts, hide, is_secret, redacted
-from tickwork.model.http_secret_mark import mark_errors, unmarked
+from tickwork.model.http_secret import REDACTED, is_secret_name, mask_secrets, redacted, secret_texts
+from tickwork.model.http_secret_mark import mark_errors, with_stored_secrets
 from tickwork.model.job import HttpTarget
 
 STORED = HttpTarget(
@@ -23,18 +23,18 @@ OTHER_NAMES = "Accept X-Request-Id Idempotency-Key X-Author X-Page Content-Langu
 
 @pytest.mark.parametrize("name", SECRET_NAMES.split())
 def test_names_that_tell_of_a_secret(name):
-    assert is_secret(name)
+    assert is_secret_name(name)
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES.split())
 def test_names_that_tell_of_none(name):
-    assert not is_secret(name)
+    assert not is_secret_name(name)
 
 
 def test_only_values_of_secrets_are_veiled():
     shown = redacted(STORED)
     assert shown.url == "https://a.example/?token=***&page=2&token=***"
-    assert shown.headers == {"X-Api-Key": MARK, "X-Page": "1"}
+    assert shown.headers == {"X-Api-Key": REDACTED, "X-Page": "1"}
     for url in (
         "https://a.example/x",
         "https://a.example/?",
@@ -50,18 +50,20 @@ def test_only_values_of_secrets_are_veiled():
 
 def test_marks_sent_back_keep_each_its_own_value():
     shown = redacted(STORED)
-    assert unmarked(shown, STORED, shown.headers) == STORED
-    lower = msgspec.structs.replace(shown, headers={"x-api-key": MARK})
-    assert unmarked(lower, STORED, lower.headers).headers == {"x-api-key": "k3y"}
+    assert with_stored_secrets(shown, STORED, shown.headers) == STORED
+    lower = msgspec.structs.replace(shown, headers={"x-api-key": REDACTED})
+    assert with_stored_secrets(lower, STORED, lower.headers).headers == {"x-api-key": "k3y"}
     changed = msgspec.structs.replace(shown, url="https://a.example/other?token=new-1&token=***")
-    assert unmarked(changed, STORED, ()).url == "https://a.example/other?token=new-1&token=t0ken-1"
+    assert with_stored_secrets(changed, STORED, ()).url == "https://a.example/other?token=new-1&token=t0ken-1"
 
 
 @pytest.mark.parametrize("stored", [None, HttpTarget("https://a.example/")])
 def test_a_mark_for_what_is_not_stored_is_refused(stored):
     with pytest.raises(Invalid) as refused:
-        unmarked(
-            HttpTarget("https://a.example/?sig=***", headers={"Cookie": MARK, "X-Own": MARK}), stored, ()
+        with_stored_secrets(
+            HttpTarget("https://a.example/?sig=***", headers={"Cookie": REDACTED, "X-Own": REDACTED}),
+            stored,
+            (),
         )
     assert [error.path for error in refused.value.errors] == ["http.headers.Cookie", "http.url"]
     assert {error.hint for error in refused.value.errors} == {"send the value itself"}
@@ -71,19 +73,21 @@ def test_a_mark_for_what_is_not_stored_is_refused(stored):
 def test_no_secret_follows_the_url_to_another_destination(url):
     moved = msgspec.structs.replace(STORED, url=url)
     with pytest.raises(Invalid) as refused:
-        unmarked(moved, STORED, ())
+        with_stored_secrets(moved, STORED, ())
     assert [error.path for error in refused.value.errors] == ["http.headers.X-Api-Key"]
     with pytest.raises(Invalid):
-        unmarked(msgspec.structs.replace(moved, headers={"X-Api-Key": MARK}), STORED, ["X-Api-Key"])
+        with_stored_secrets(
+            msgspec.structs.replace(moved, headers={"X-Api-Key": REDACTED}), STORED, ["X-Api-Key"]
+        )
     with pytest.raises(Invalid):
-        unmarked(HttpTarget(f"{url}?token=***"), STORED, ())
+        with_stored_secrets(HttpTarget(f"{url}?token=***"), STORED, ())
     given = msgspec.structs.replace(moved, headers={"X-Api-Key": "another"})
-    assert unmarked(given, STORED, ["X-Api-Key"]) == given
-    assert unmarked(HttpTarget(url), STORED, ()).headers == {}
+    assert with_stored_secrets(given, STORED, ["X-Api-Key"]) == given
+    assert with_stored_secrets(HttpTarget(url), STORED, ()).headers == {}
 
 
 def test_a_mark_that_is_no_secrets_is_a_value_like_others():
-    assert list(mark_errors(HttpTarget("https://a.example/?page=***", headers={"X-Own": MARK}))) == []
+    assert list(mark_errors(HttpTarget("https://a.example/?page=***", headers={"X-Own": REDACTED}))) == []
 
 
 def test_a_secret_is_hidden_in_all_its_forms():
@@ -98,9 +102,9 @@ def test_a_secret_is_hidden_in_all_its_forms():
     )
     texts = ["Bearer abc.def", "abc.def", "YW5uOnBhc3N3b3JkIQ==", "ann:password!", "password!", "0123456789"]
     texts += ["a%20b%2Fcdef", "a b/cdef", 'quo"ted\\', 'quo\\"ted\\\\']
-    assert {hide(text, hidden_texts(target)) for text in texts} == {MARK}
+    assert {mask_secrets(text, secret_texts(target)) for text in texts} == {REDACTED}
 
 
 def test_short_texts_and_broken_codes_are_left_alone():
     target = HttpTarget("https://a.example/", headers={"Authorization": "Basic !", "X-Token": "ok"})
-    assert hide("all is ok!", hidden_texts(target)) == "all is ok!"
+    assert mask_secrets("all is ok!", secret_texts(target)) == "all is ok!"

@@ -1,13 +1,13 @@
 import pytest
 
 from tickwork.model.placement import (
-    NO_TERMS,
+    NO_PLACEMENT,
     FairShare,
     Limit,
     Requires,
-    errors_of_terms,
-    terms_from_text,
-    terms_of,
+    placement_errors,
+    placement_from_text,
+    placement_of,
 )
 from tickwork.model.quantities import parse_size
 
@@ -35,27 +35,29 @@ def test_a_bad_size_says_what_would_have_been_right(written: str) -> None:
 
 
 def test_asking_for_nothing_is_no_terms() -> None:
-    assert terms_of(Requires(gpu=0), [], None).text() == ""
-    assert terms_from_text("") is NO_TERMS
+    assert placement_of(Requires(gpu=0), [], None).text() == ""
+    assert placement_from_text("") is NO_PLACEMENT
 
 
 def test_the_same_terms_have_one_text() -> None:
-    one = terms_of(Requires(memory="1Gi", labels={"a": "1", "b": "2"}), [Limit("x", 1), Limit("y", 2)], None)
-    other = terms_of(
+    one = placement_of(
+        Requires(memory="1Gi", labels={"a": "1", "b": "2"}), [Limit("x", 1), Limit("y", 2)], None
+    )
+    other = placement_of(
         Requires(memory=1024**3, labels={"b": "2", "a": "1"}), [Limit("y", 2), Limit("x", 1)], None
     )
     assert one.text() == other.text()
-    assert terms_from_text(one.text()) == one
+    assert placement_from_text(one.text()) == one
 
 
 def test_fair_share_is_between_the_keys_of_limits_unless_said_otherwise() -> None:
     limits = [Limit("customer-1", 3)]
-    assert terms_of(Requires(), limits, None).flow == "customer-1"
-    assert terms_of(Requires(), limits, FairShare("acme")).flow == "acme"
+    assert placement_of(Requires(), limits, None).flow == "customer-1"
+    assert placement_of(Requires(), limits, FairShare("acme")).flow == "acme"
 
 
 def test_every_mistake_is_named() -> None:
-    errors = errors_of_terms(
+    errors = placement_errors(
         Requires(memory="lots"), [Limit("a"), Limit("b", rate="often"), Limit("b", max_running=1)]
     )
     assert [error.path for error in errors] == [

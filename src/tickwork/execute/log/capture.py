@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Protocol, TextIO
 
-from tickwork.model.attempt_log import text_of
+from tickwork.model.attempt_log import log_text
 from tickwork.model.task_context import Listener
 
 OWN_LOGS = "tickwork"  # our own log lines are not a task's, and those of ctx.log reach the sink directly
@@ -82,8 +82,8 @@ class _Handler(logging.Handler):
 
 def _text_of_record(record: logging.LogRecord) -> str:
     if isinstance(record.msg, dict) and "event" in record.msg:
-        return text_of(record.msg)  # a structlog event
-    return text_of({"event": _message(record), "exc_info": record.exc_info, "stack": record.stack_info})
+        return log_text(record.msg)  # a structlog event
+    return log_text({"event": _message(record), "exc_info": record.exc_info, "stack": record.stack_info})
 
 
 def _message(record: logging.LogRecord) -> object:

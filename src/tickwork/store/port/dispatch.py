@@ -9,10 +9,10 @@ from tickwork.model.access import Caller
 from tickwork.model.circuit_breaker import Breaker, BreakerKey, BreakerView
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.page import Page
-from tickwork.model.placement import Terms
+from tickwork.model.placement import Placement
 from tickwork.model.quantities import Rate
 from tickwork.model.queue import QueueSettings, QueueView
-from tickwork.model.why_waiting import Facts
+from tickwork.model.why_waiting import WaitingFacts
 from tickwork.model.worker_protocol import Hello, Key, Micros
 from tickwork.store.port.record import Claimed, Settling
 
@@ -79,7 +79,7 @@ class Lane(NamedTuple):
     tenant_id: int
     queue: str
     task: str
-    terms: Terms
+    placement: Placement
 
 
 GateName = tuple[int, Literal["queue", "key"], str]  # with the tenant first
@@ -286,4 +286,4 @@ class QueueStore(Protocol):
 
 
 class WhyStore(Protocol):
-    async def facts(self, tenant_id: int, job: int, scheduled_for: datetime) -> Facts: ...
+    async def facts(self, tenant_id: int, job: int, scheduled_for: datetime) -> WaitingFacts: ...

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from tickwork.model.attempt_log import LogEntry, Position
 from tickwork.model.dead_letter import DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus, Progress
-from tickwork.model.execution_lifecycle import Held, Verdict
+from tickwork.model.execution_lifecycle import LockedExecution, Transition
 from tickwork.model.page import Page
 from tickwork.model.worker_protocol import LogLine, Outcome
 
@@ -36,10 +36,10 @@ class AttemptNote(NamedTuple):
 class Settling(Protocol):
     """One transaction that decides about attempts which did not complete."""
 
-    async def lock(self, claimed: Sequence[Claimed]) -> list[Held]:
+    async def lock(self, claimed: Sequence[Claimed]) -> list[LockedExecution]:
         """Those that are still in the hands they are believed in."""
 
-    async def settle(self, verdicts: Sequence[Verdict], notes: Sequence[AttemptNote]) -> None: ...
+    async def settle(self, verdicts: Sequence[Transition], notes: Sequence[AttemptNote]) -> None: ...
 
     async def note_cancelled(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
         """When these began, of those that were cancelled while this was not known."""

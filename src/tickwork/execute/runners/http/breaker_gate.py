@@ -7,11 +7,18 @@ from time import monotonic
 
 from tickwork.execute.attempt_ending import AttemptFailed, AttemptHeld
 from tickwork.execute.runners.http.request import read_call
-from tickwork.model.destination import NOTHING, WORKS, Heard, Sign, destination_of, heard_from
+from tickwork.model.destination import (
+    UNKNOWN,
+    WORKS,
+    CallResult,
+    CallVerdict,
+    call_result_from,
+    destination_of,
+)
 from tickwork.model.worker_protocol import Run
 
 Admit = Callable[[Run, str], Awaitable[str | None]]  # the reason to hold the attempt, or None
-Report = Callable[[Run, str, Heard], None]
+Report = Callable[[Run, str, CallResult], None]
 
 _TIMEOUT_SHARE = 0.9  # a call that is cancelled after this share of its timeout counts as timed out
 
@@ -28,20 +35,22 @@ class BreakerGate:
         reason = await self._admit(run, destination)
         if reason:
             raise AttemptHeld(reason)
-        heard = NOTHING
+        result = UNKNOWN
         try:
-            result = await self._run(run)
-            heard = WORKS
+            answer = await self._run(run)
+            result = WORKS
         except AttemptFailed as error:
-            heard = heard_from(error.failure)
+            result = call_result_from(error.failure)
             raise
         except asyncio.CancelledError:
             if monotonic() - began > run.timeout * _TIMEOUT_SHARE:
-                heard = Heard(Sign.FAILS, f"Timeout: no complete answer within {run.timeout:g} s")
+                result = CallResult(
+                    CallVerdict.FAILS, f"Timeout: no complete answer within {run.timeout:g} s"
+                )
             raise
         finally:
-            self._report(run, destination, heard)
-        return result
+            self._report(run, destination, result)
+        return answer
 
 
 @lru_cache(maxsize=1024)

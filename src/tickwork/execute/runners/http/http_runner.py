@@ -40,7 +40,7 @@ from tickwork.execute.runners.http.response import (
 )
 from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressGuard, AddressPolicy
 from tickwork.model.errors import TIMEOUT
-from tickwork.model.http_secret import hide
+from tickwork.model.http_secret import mask_secrets
 from tickwork.model.ids import job_id
 from tickwork.model.worker_protocol import Failure, Run
 
@@ -196,4 +196,4 @@ def _reason(error: ClientError, hidden: Sequence[str]) -> str:
     ):
         return strerror(cause.errno) if isinstance(cause, OSError) and cause.errno else "no address answered"
     message = str(getattr(cause, "strerror", None) or getattr(cause, "message", None) or cause)
-    return hide(message, hidden)[:_LONGEST_REASON]
+    return mask_secrets(message, hidden)[:_LONGEST_REASON]

@@ -11,7 +11,7 @@ from yarl import URL
 from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.runners.http.webhook_signature import sign
 from tickwork.model.destination import destination_of
-from tickwork.model.http_secret import hidden_texts
+from tickwork.model.http_secret import secret_texts
 from tickwork.model.http_target import target_errors
 from tickwork.model.ids import execution_id, from_micros, job_id
 from tickwork.model.job import HttpTarget
@@ -45,7 +45,7 @@ def read_call(target: bytes) -> Call:
     host = url.raw_host or ""
     has_content = read.method not in _WITHOUT_CONTENT
     return Call(
-        read.method, url, host, destination_of(read.url), read.headers, has_content, hidden_texts(read)
+        read.method, url, host, destination_of(read.url), read.headers, has_content, secret_texts(read)
     )
 
 

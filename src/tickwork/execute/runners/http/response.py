@@ -13,8 +13,8 @@ from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 
 from tickwork.execute.attempt_ending import AttemptFailed
-from tickwork.model.http_secret import MARK
-from tickwork.model.json_limits import DEEPEST, json_fault
+from tickwork.model.http_secret import REDACTED
+from tickwork.model.json_limits import MAX_DEPTH, json_error
 from tickwork.model.worker_protocol import Failure
 
 SHOWN_BYTES = 4096  # of a body, in a result or a failure
@@ -70,7 +70,7 @@ async def _read_body(response: ClientResponse, limit: int, hidden: Sequence[str]
         if size > max(limit, kept):
             break
     for each in hidden:
-        start = start.replace(each.encode(), MARK.encode())
+        start = start.replace(each.encode(), REDACTED.encode())
     if size > kept and longest:
         start = start[:-longest]  # it may end with a part of a secret
     return _Body(start[:SHOWN_BYTES], size > kept or len(start) > SHOWN_BYTES, size)
@@ -80,7 +80,7 @@ def _body_value(response: ClientResponse, body: _Body) -> msgspec.Raw | str | No
     if not body.start:
         return None
     is_whole = "json" in response.content_type and not body.is_cut
-    is_json = is_whole and not json_fault(body.start, SHOWN_BYTES, DEEPEST - 1)
+    is_json = is_whole and not json_error(body.start, SHOWN_BYTES, MAX_DEPTH - 1)
     return msgspec.Raw(body.start) if is_json else _text(body)
 
 
