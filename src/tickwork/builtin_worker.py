@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tickwork.config import Settings
 from tickwork.dispatch.circuit_breakers import Breakers
-from tickwork.dispatch.worker_gateway import Gateway
+from tickwork.dispatch.worker_gateway import WorkerGateway
 from tickwork.execute.runners.http.breaker_gate import BreakerGate
 from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
@@ -28,7 +28,7 @@ class SecretStore(Protocol):
 
 class BuiltInWorker:
     def __init__(
-        self, settings: Settings, gateway: Gateway, secrets: SecretStore, breakers: Breakers
+        self, settings: Settings, gateway: WorkerGateway, secrets: SecretStore, breakers: Breakers
     ) -> None:
         policy = AddressPolicy.of(settings.http_allow, loopback=settings.http_allow_loopback)
         self._gateway = gateway

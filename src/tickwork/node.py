@@ -15,7 +15,7 @@ import structlog
 from prometheus_client import Gauge
 
 from tickwork import __version__
-from tickwork.access.api_keys import Keys
+from tickwork.access.api_keys import ApiKeys
 from tickwork.access.stored_answers import forget_old_answers
 from tickwork.builtin_worker import BuiltInWorker
 from tickwork.config import Settings
@@ -26,7 +26,7 @@ from tickwork.define.run_now import Runs
 from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.claim import Claimer, Placer
 from tickwork.dispatch.claim_again import ClaimAgain
-from tickwork.dispatch.connected_workers import Roster
+from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.dispatch.lease_renewal import Renewer
 from tickwork.dispatch.limits import forget_slots
 from tickwork.dispatch.queues import Queues
@@ -34,23 +34,23 @@ from tickwork.dispatch.reconcile_leases import Reconciler
 from tickwork.dispatch.rescue import Rescuer
 from tickwork.dispatch.rest_workers import RestWorkers
 from tickwork.dispatch.revocation import Revoker
-from tickwork.dispatch.why_waiting import Reasons
+from tickwork.dispatch.why_waiting import WaitingReasons
 from tickwork.dispatch.worker_directory import Tasks, Workers
-from tickwork.dispatch.worker_gateway import Gateway
+from tickwork.dispatch.worker_gateway import WorkerGateway
 from tickwork.loop import LoopName, Loops
 from tickwork.model.errors import Unavailable
 from tickwork.model.event import AttemptsEnded, JobChanged, LogWritten, WorkArrived
 from tickwork.record.dead_letters import DeadLetters
 from tickwork.record.event_publisher import EventPublisher
-from tickwork.record.execution_history import History
-from tickwork.record.log_feed import Feeds
-from tickwork.record.log_reader import Logs
-from tickwork.record.log_writer import Notekeeper
-from tickwork.record.outcomes import Recorder
-from tickwork.record.rest_worker_reports import Reports
-from tickwork.record.wait_for_execution import Waiting
+from tickwork.record.execution_history import ExecutionHistory
+from tickwork.record.log_feed import LogFeeds
+from tickwork.record.log_reader import LogReader
+from tickwork.record.log_writer import LogWriter
+from tickwork.record.outcomes import OutcomeRecorder
+from tickwork.record.rest_worker_reports import RestWorkerReports
+from tickwork.record.wait_for_execution import ExecutionWaits
 from tickwork.schedule.excluded_days import load_calendars
-from tickwork.store.access_store import PostgresTenancyStore
+from tickwork.store.access_store import PostgresAccessStore
 from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.store.circuit_breaker_store import PostgresBreakerStore
 from tickwork.store.connect import VITAL
@@ -75,10 +75,10 @@ from tickwork.store.why_waiting_store import PostgresWhyStore
 from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.promote_far_jobs import promote_far_jobs
-from tickwork.trigger.queue_full import Backlogs
+from tickwork.trigger.queue_full import FullQueues
 from tickwork.trigger.release_queued import release_queued
 from tickwork.trigger.skip_rounds import skip_rounds_without_parents
-from tickwork.trigger.zone_data_update import ZoneDataFollower
+from tickwork.trigger.zone_data_update import ZoneDataUpdate
 from tickwork.wake import Wake
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
@@ -178,11 +178,11 @@ class Node:
     def _compose(self) -> None:
         """By stage, in the order in which a job goes through them."""
         self._read = PostgresReadStore(self._database)
-        self._tenancy = PostgresTenancyStore(self._database)
+        self._tenancy = PostgresAccessStore(self._database)
         self._triggers = PostgresTriggerStore(self._database)
         self._dispatch = PostgresDispatchStore(self._database, self._vital, self._recovery, LEAD)
         self._backfills = PostgresBackfillStore(self._database)
-        self._roster = Roster()
+        self._roster = ConnectedWorkers()
         self._wake = Wake(self._loops, self._database.after_commit)
         self._events = EventPublisher(self._database.after_commit)
         self._compose_define()
@@ -196,7 +196,7 @@ class Node:
     def _compose_define(self) -> None:
         define = PostgresDefineStore(self._database, self._partitions.horizon)
         runs = PostgresRunStore(self._database)
-        self.keys = Keys(self._tenancy)
+        self.keys = ApiKeys(self._tenancy)
         self.idempotency = self._tenancy
         self.preview = Previews(self._read).preview
         self.jobs = Jobs(
@@ -209,7 +209,7 @@ class Node:
         self.backfills = Backfills(self._backfills, self._read, self._wake)
 
     def _compose_trigger(self) -> None:
-        backlogs = Backlogs(self._triggers, LEAD)
+        backlogs = FullQueues(self._triggers, LEAD)
         trigger = Trigger(
             self._triggers,
             Placer(self._roster).place,
@@ -230,12 +230,12 @@ class Node:
         self._loops.add("promote", promote, every=5)
         dependencies = PostgresDependencyStore(self._database)
         self._loops.add("rounds", partial(skip_rounds_without_parents, dependencies), every=1)
-        self._loops.add("zone data", ZoneDataFollower(self._triggers, LEAD).follow, every=3600)
+        self._loops.add("zone data", ZoneDataUpdate(self._triggers, LEAD).follow, every=3600)
 
     def _compose_dispatch(self) -> None:
         workers = PostgresWorkerStore(self._database, self._vital)
         queues = PostgresQueueStore(self._database)
-        self.reasons = Reasons(PostgresWhyStore(self._database))
+        self.reasons = WaitingReasons(PostgresWhyStore(self._database))
         self.queues = Queues(queues, self._events.publish)
         self.workers, self.tasks = Workers(self._read, workers), Tasks(self._read)
         self.rest_workers = RestWorkers(self._dispatch, workers, self._clock.micros)
@@ -255,15 +255,15 @@ class Node:
 
     def _compose_record(self) -> None:
         records, logs = PostgresRecordStore(self._database), PostgresLogStore(self._database)
-        self._feeds = Feeds(logs)
-        self._recorder = Recorder(records, self._wake, self._events.publish)
-        self.waiting = Waiting(self._read)
-        self._notekeeper = Notekeeper(logs, self._wake, self._events.publish)
-        self.logs = Logs(logs, self._read, self._feeds)
-        self.reports = Reports(
+        self._feeds = LogFeeds(logs)
+        self._recorder = OutcomeRecorder(records, self._wake, self._events.publish)
+        self.waiting = ExecutionWaits(self._read)
+        self._notekeeper = LogWriter(logs, self._wake, self._events.publish)
+        self.logs = LogReader(logs, self._read, self._feeds)
+        self.reports = RestWorkerReports(
             PostgresReportStore(self._database), self._recorder, self._notekeeper, self._clock.micros
         )
-        self.history = History(records, self._read, self._wake)
+        self.history = ExecutionHistory(records, self._read, self._wake)
         self.dead_letters = DeadLetters(
             PostgresDeadLetterStore(self._database), self._read, self._events.publish
         )
@@ -273,13 +273,13 @@ class Node:
 
     def _compose_gateway(self) -> None:
         """Where those come in that execute."""
-        self.gateway = Gateway(
+        self.gateway = WorkerGateway(
             self._dispatch,
             self._roster,
             self._renewer,
             self._recorder,
             self._notekeeper,
-            Keys(PostgresTenancyStore(self._vital)),  # a worker's next beat waits for this answer
+            ApiKeys(PostgresAccessStore(self._vital)),  # a worker's next beat waits for this answer
             self._claim_again,
             self._wake,
             now=self._clock.micros,

@@ -11,7 +11,7 @@ import pytest
 
 from tickwork.define.run_now import Runs
 from tickwork.dispatch import connected_worker as member
-from tickwork.dispatch.limits import Gates
+from tickwork.dispatch.limits import LockedLimits
 from tickwork.execute.lease import Lease
 from tickwork.model import execution_lifecycle as lifecycle
 from tickwork.model.ids import execution_id
@@ -75,15 +75,15 @@ def _never_over(lease: Lease, token: str, *, sent: float, seconds: float) -> Non
 
 
 def _no_gate_is_an_open_gate(patch: pytest.MonkeyPatch) -> None:
-    begin = Gates.__init__
+    begin = LockedLimits.__init__
 
-    def believe_in_all(gates: Gates, *lanes_and_gates: Any) -> None:
+    def believe_in_all(gates: LockedLimits, *lanes_and_gates: Any) -> None:
         begin(gates, *lanes_and_gates)
         gates._bounds = defaultdict(list, gates._bounds)
 
-    patch.setattr(Gates, "__init__", believe_in_all)
+    patch.setattr(LockedLimits, "__init__", believe_in_all)
     patch.setattr(
-        Gates, "room", lambda gates, lane: min(map(gates._room, gates._bounds[lane.id]), default=_MANY)
+        LockedLimits, "room", lambda gates, lane: min(map(gates._room, gates._bounds[lane.id]), default=_MANY)
     )
 
 

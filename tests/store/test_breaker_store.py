@@ -23,7 +23,7 @@ from tickwork.model.circuit_breaker import (
 from tickwork.model.destination import WORKS, CallResult, CallVerdict
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.execution_lifecycle import FOREVER, Transition
-from tickwork.store.attempt_ending import PostgresSettling
+from tickwork.store.attempt_ending import PostgresAttemptEnding
 from tickwork.store.circuit_breaker_store import PostgresBreakerStore
 from tickwork.store.pool import Database
 
@@ -170,7 +170,7 @@ async def hold(database: Database, key: ExecutionKey) -> None:
         key, ExecutionStatus.PENDING, FOREVER, attempt=2, failures=0, losses=0, held_by=KEY.destination
     )
     async with database.transaction() as session:
-        await PostgresSettling(session).settle([verdict], [])
+        await PostgresAttemptEnding(session).settle([verdict], [])
 
 
 async def waits_for_a_lock(database: Database) -> bool:

@@ -55,7 +55,7 @@ class KeyStore(Protocol):
     async def any_key(self) -> bool: ...
 
 
-class Keys:
+class ApiKeys:
     def __init__(self, store: KeyStore) -> None:
         self._store = store
         self._trusted: dict[bytes, tuple[float, Caller | None]] = {}

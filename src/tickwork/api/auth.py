@@ -1,6 +1,6 @@
 """Authentication by API key, and the scope that a route requires."""
 
-from tickwork.access.api_keys import Keys
+from tickwork.access.api_keys import ApiKeys
 from tickwork.api.problem import NOT_ALLOWED, UNAUTHENTICATED, Refusal
 from tickwork.api.request_headers import RawHeaders
 from tickwork.model.access import Caller, Scope
@@ -15,7 +15,7 @@ _SUFFICIENT_SCOPES = {
 }
 
 
-async def authenticate(keys: Keys, headers: RawHeaders) -> Caller:
+async def authenticate(keys: ApiKeys, headers: RawHeaders) -> Caller:
     secret = _bearer(headers.get(b"authorization", b""))
     if not secret:
         raise _unauthenticated("send your API key as `Authorization: Bearer KEY`", 'Bearer realm="tickwork"')

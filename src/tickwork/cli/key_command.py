@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from tickwork.access.api_keys import Keys
+from tickwork.access.api_keys import ApiKeys
 from tickwork.cli.database_check import as_refused
 from tickwork.cli.find_server import open_client, read_settings, server_option, with_client
 from tickwork.cli.option_types import duration
@@ -20,7 +20,7 @@ from tickwork.config import Settings
 from tickwork.log_setup import configure_logs
 from tickwork.model.access import KeyView, Scope
 from tickwork.model.errors import WrongSchema
-from tickwork.store.access_store import PostgresTenancyStore
+from tickwork.store.access_store import PostgresAccessStore
 from tickwork.store.embedded.server import reached
 from tickwork.store.migrate import status
 from tickwork.store.pool import Database
@@ -53,7 +53,7 @@ async def _make_key(
     database = Database(url, size=1)
     await database.open()
     try:
-        keys = Keys(PostgresTenancyStore(database))
+        keys = ApiKeys(PostgresAccessStore(database))
         view, secret = await keys.create(await keys.operator(), name, scopes, tenant, expires_at)
     finally:
         await database.close()

@@ -21,7 +21,7 @@ class _Asked(NamedTuple):
     answer: asyncio.Future[JobView]
 
 
-class Gatherer:
+class GroupCommit:
     def __init__(self, create: Create) -> None:
         self._create = create
         self._asked: dict[int, list[_Asked]] = {}

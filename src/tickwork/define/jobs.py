@@ -11,7 +11,7 @@ import msgspec
 
 from tickwork.define.compile_job import Compiler
 from tickwork.define.dependencies import Dependencies, named_jobs, named_keys
-from tickwork.define.group_commit import Gatherer
+from tickwork.define.group_commit import GroupCommit
 from tickwork.define.payload_check import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.event import JobChanged, Publish, WorkArrived
@@ -55,7 +55,7 @@ class Jobs:
         self._read = read
         self._publish = publish
         self._until_stopped = until_stopped
-        self._gatherer = Gatherer(self.create)
+        self._gatherer = GroupCommit(self.create)
 
     async def create(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobView]:
         """All or none. Invalid names every bad field of every job."""

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 from prometheus_client import Counter
 
-from tickwork.dispatch.claim_order import Order
-from tickwork.dispatch.connected_workers import Behind, Roster
-from tickwork.dispatch.limits import Gates, lock_gates
+from tickwork.dispatch.claim_order import ClaimOrder
+from tickwork.dispatch.connected_workers import Behind, ConnectedWorkers
+from tickwork.dispatch.limits import LockedLimits, lock_limits
 from tickwork.dispatch.send_to_worker import Handout
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
-from tickwork.store.port.dispatch import Claiming, DispatchStore, Handing, Line, Works
+from tickwork.store.port.dispatch import Claiming, DispatchStore, ExecutionColumns, Handover, Line
 
 _CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
 _TOO_LONG = 0.5  # seconds of waiting, after which not everything is handed out past it
@@ -19,11 +19,11 @@ _PASSING_OWN, _PASSING_OTHERS = 7 / 8, 1 / 2  # of the places may be given away 
 
 
 class Claimer:
-    def __init__(self, store: DispatchStore, roster: Roster, lead: timedelta) -> None:
+    def __init__(self, store: DispatchStore, roster: ConnectedWorkers, lead: timedelta) -> None:
         self._store = store
         self._roster = roster
         self._lead = lead
-        self._order = Order(roster)
+        self._order = ClaimOrder(roster)
         self._isolation = BadRowIsolation("claim")
         self.something_is_held_back = False  # by a limit, which may be free as soon as something ends
         self.something_may_be_left = True  # for want of room
@@ -75,12 +75,12 @@ class Claimer:
         await self._roster.learn((line.lane for line in waiting), claiming)
         lines = [line for line in waiting if self._roster.serving(line.lane)]
         if not lines:
-            self._notice((), Gates((), ()))
+            self._notice((), LockedLimits((), ()))
             self.something_may_be_left = False
             return None
         room = self._roster.room()
         wanted = [(self._roster.lanes[lane], room) for lane in {line.lane for line in lines}]
-        gates = await lock_gates(claiming, wanted, room)
+        gates = await lock_limits(claiming, wanted, room)
         self._notice(lines, gates)
         quotas = self._order.allot(lines, gates)
         if only and quotas:
@@ -92,7 +92,7 @@ class Claimer:
         gates.start_over()
         return self._roster.place(works, gates)
 
-    def _notice(self, lines: Sequence[Line], gates: Gates) -> None:
+    def _notice(self, lines: Sequence[Line], gates: LockedLimits) -> None:
         """What has waited for too long though nothing but workers is missing, and whether a limit holds anything."""
         free = [line for line in lines if gates.room(self._roster.lanes[line.lane])]
         self._roster.behind = self._behind([line for line in free if line.waited > _TOO_LONG])
@@ -114,7 +114,7 @@ class Claimer:
         await handout.lease(claiming)
 
 
-def _some_left(lines: Sequence[Line], quotas: Mapping[Line, int], works: Works | None) -> bool:
+def _some_left(lines: Sequence[Line], quotas: Mapping[Line, int], works: ExecutionColumns | None) -> bool:
     """Whether one of the lines gave all that it was asked for."""
     picked = Counted(zip(works.lanes, works.priorities, strict=True)) if works else Counted()
     return any(picked[line.lane, line.priority] >= quotas.get(line, 0) for line in lines)
@@ -123,10 +123,10 @@ def _some_left(lines: Sequence[Line], quotas: Mapping[Line, int], works: Works |
 class Placer:
     """Puts what is being fired into free hands at once."""
 
-    def __init__(self, roster: Roster) -> None:
+    def __init__(self, roster: ConnectedWorkers) -> None:
         self._roster = roster
 
-    async def place(self, handing: Handing, works: Works) -> Handout:
+    async def place(self, handing: Handover, works: ExecutionColumns) -> Handout:
         """As far as there are any, no gate is in the way, and nothing more urgent has waited for long."""
         await self._roster.learn(set(works.lanes), handing)
         wanted = [
@@ -134,10 +134,10 @@ class Placer:
             for lane, count in Counted(works.lanes).items()
             if any(member.room for member in self._roster.serving(lane))
         ]
-        gates = await lock_gates(handing, wanted, works.size)
+        gates = await lock_limits(handing, wanted, works.size)
         return self._roster.place(works, gates, self._may_pass(works))
 
-    def _may_pass(self, works: Works) -> Sequence[int] | None:
+    def _may_pass(self, works: ExecutionColumns) -> Sequence[int] | None:
         """What is no less urgent than all that waits. It leaves some room for that, but not all: to go through the line
         takes longer, and a node that is behind must not fall back further."""
         behind = self._roster.behind

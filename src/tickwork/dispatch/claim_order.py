@@ -10,10 +10,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import Generic, TypeVar
 
-from tickwork.dispatch.connected_worker import Member
-from tickwork.dispatch.connected_workers import Roster
-from tickwork.dispatch.limits import Gates
-from tickwork.store.port.dispatch import Lane, Line, Works
+from tickwork.dispatch.connected_worker import ConnectedWorker
+from tickwork.dispatch.connected_workers import ConnectedWorkers
+from tickwork.dispatch.limits import LockedLimits
+from tickwork.store.port.dispatch import ExecutionColumns, Lane, Line
 
 CREDIT = 100  # so many, at most, are owed to one who was away
 _KEPT = 10_000  # tags; beyond that those that mean nothing any more are forgotten
@@ -21,7 +21,7 @@ _KEPT = 10_000  # tags; beyond that those that mean nothing any more are forgott
 Contender = TypeVar("Contender", bound=Hashable)
 
 
-class Turns(Generic[Contender]):
+class FairQueue(Generic[Contender]):
     def __init__(self) -> None:
         self._tags: dict[Contender, float] = {}
         self._now = 0.0
@@ -43,16 +43,16 @@ _MOST = 4000  # places given away in one go
 _ROUNDS = 4  # in which the places are given away: the more, the finer the shares
 
 
-class Order:
+class ClaimOrder:
     """Remembers what each has had. Every node decides for its own workers."""
 
-    def __init__(self, roster: Roster) -> None:
+    def __init__(self, roster: ConnectedWorkers) -> None:
         self._roster = roster
-        self._tenants: Turns[int] = Turns()
-        self._flows: Turns[int] = Turns()
+        self._tenants: FairQueue[int] = FairQueue()
+        self._flows: FairQueue[int] = FairQueue()
         self._owed = 0.0  # places to those that have waited long
 
-    def allot(self, lines: Sequence[Line], gates: Gates) -> dict[Line, int]:
+    def allot(self, lines: Sequence[Line], gates: LockedLimits) -> dict[Line, int]:
         """At most so many of each line."""
         rooms = _Rooms(self._roster)
         open_ones = [line for line in lines if gates.room(self._roster.lanes[line.lane]) and rooms.fits(line)]
@@ -81,7 +81,7 @@ class Order:
             heapreplace(tenants, (tag + count, number, tenant))
         return quotas
 
-    def remember(self, works: Works) -> None:
+    def remember(self, works: ExecutionColumns) -> None:
         """These did get their places."""
         for number, count in Counter(works.lanes).items():
             lane = self._roster.lanes[number]
@@ -98,7 +98,7 @@ class Order:
 class _Tenant:
     """The lines of one tenant, while places are given away."""
 
-    def __init__(self, lines: Sequence[Line], roster: Roster, turns: Turns[int]) -> None:
+    def __init__(self, lines: Sequence[Line], roster: ConnectedWorkers, turns: FairQueue[int]) -> None:
         self._roster = roster
         self._closed: set[Line] = set()
         self._aged = deque(
@@ -158,7 +158,7 @@ class _Tenant:
 class _Rooms:
     """What workers could take, while it is being decided."""
 
-    def __init__(self, roster: Roster) -> None:
+    def __init__(self, roster: ConnectedWorkers) -> None:
         self._roster = roster
         self._spaces = {member: member.space() for member in roster}
         self.places = min(sum(space.places for space in self._spaces.values()), _MOST)
@@ -181,5 +181,5 @@ class _Rooms:
         return taken
 
 
-def _weight(lane: Lane, members: Sequence[Member]) -> float:
+def _weight(lane: Lane, members: Sequence[ConnectedWorker]) -> float:
     return lane.placement.weight * max((member.weight(lane.queue) for member in members), default=1.0)

@@ -5,12 +5,12 @@ from itertools import repeat
 
 from tickwork.model.placement import labels_match
 from tickwork.model.worker_protocol import FromServer, Hello, Key, Outcome, Run, Runs
-from tickwork.store.port.dispatch import Lane, Seat, Works
+from tickwork.store.port.dispatch import ExecutionColumns, Lane, WorkerConnection
 
 _ROUNDING = 1e-9  # 0.1 three times is a little more than 0.3
 
 
-class Space:
+class FreeCapacity:
     __slots__ = ("free", "places")
 
     def __init__(self, places: int, free: dict[str, float]) -> None:
@@ -34,10 +34,10 @@ class Space:
         return sum(self.free.get(name, 0.0) / amount for name, amount in needs.items()), self.places
 
 
-class Member:
+class ConnectedWorker:
     def __init__(
         self,
-        seat: Seat,
+        seat: WorkerConnection,
         tenant_id: int | None,
         hello: Hello,
         send: Callable[[FromServer], None],
@@ -75,8 +75,10 @@ class Member:
         """Where to look up what it is handed."""
         self._lanes, self._flows = lanes, flows
 
-    def space(self) -> Space:
-        return Space(self.room, {name: total - self._used[name] for name, total in self._resources.items()})
+    def space(self) -> FreeCapacity:
+        return FreeCapacity(
+            self.room, {name: total - self._used[name] for name, total in self._resources.items()}
+        )
 
     def serves(self, lane: Lane) -> bool:
         """The built-in worker belongs to no tenant and serves all of them."""
@@ -105,11 +107,11 @@ class Member:
         if self._resources:
             self._use_lane(lane, count)
 
-    def unreserve(self, works: Works) -> None:
+    def unreserve(self, works: ExecutionColumns) -> None:
         self.reserved -= works.size
         self._use(works, -1)
 
-    def take(self, works: Works, lease_id: int) -> None:
+    def take(self, works: ExecutionColumns, lease_id: int) -> None:
         """These are in its hands from now on, whether or not it has been told."""
         keys = list(works.keys())
         if not self._hands.keys().isdisjoint(keys):
@@ -155,7 +157,7 @@ class Member:
         del self._left[lease_id]
         return lease_id
 
-    def deliver(self, works: Works) -> None:
+    def deliver(self, works: ExecutionColumns) -> None:
         runs = map(
             Run,
             works.tenants,
@@ -173,7 +175,7 @@ class Member:
         )
         self.send(Runs(list(runs)))
 
-    def _use(self, works: Works, sign: int) -> None:
+    def _use(self, works: ExecutionColumns, sign: int) -> None:
         if self._resources:
             for lane in works.lanes:
                 self._use_lane(lane, sign)

@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
-from tickwork.dispatch.connected_worker import Member
-from tickwork.dispatch.limits import Gates
+from tickwork.dispatch.connected_worker import ConnectedWorker
+from tickwork.dispatch.limits import LockedLimits
 from tickwork.dispatch.send_to_worker import Handout, Share
-from tickwork.store.port.dispatch import Lane, Works
+from tickwork.store.port.dispatch import ExecutionColumns, Lane
 
 
 class Behind(NamedTuple):
@@ -22,30 +22,30 @@ class Lanes(Protocol):
     async def lanes(self, lanes: Collection[int]) -> list[Lane]: ...
 
 
-class Roster:
+class ConnectedWorkers:
     def __init__(self) -> None:
-        self._members: dict[int, Member] = {}
-        self._serving: dict[int, list[Member]] = {}
+        self._members: dict[int, ConnectedWorker] = {}
+        self._serving: dict[int, list[ConnectedWorker]] = {}
         self._first_of_flow: dict[tuple[int, str, str], int] = {}
         self.lanes: dict[int, Lane] = {}
         self.flows: dict[int, int] = {}  # of each lane: the first one known that uses the same fair share
         self.behind: Behind | None = None
 
-    def __iter__(self) -> Iterator[Member]:
+    def __iter__(self) -> Iterator[ConnectedWorker]:
         return iter(list(self._members.values()))
 
     def __len__(self) -> int:
         return len(self._members)
 
-    def get(self, worker_id: int) -> Member | None:
+    def get(self, worker_id: int) -> ConnectedWorker | None:
         return self._members.get(worker_id)
 
-    def join(self, member: Member) -> None:
+    def join(self, member: ConnectedWorker) -> None:
         member.learn(self.lanes, self.flows)
         self._members[member.seat.worker_id] = member
         self._match()
 
-    def leave(self, member: Member) -> None:
+    def leave(self, member: ConnectedWorker) -> None:
         """Only if it has not come back on a newer connection meanwhile."""
         if self._members.get(member.seat.worker_id) is member:
             del self._members[member.seat.worker_id]
@@ -58,15 +58,17 @@ class Roster:
             for lane in await source.lanes(unknown):
                 self._add(lane)
 
-    def serving(self, lane: int) -> Sequence[Member]:
+    def serving(self, lane: int) -> Sequence[ConnectedWorker]:
         return self._serving.get(lane, ())
 
     def room(self) -> int:
         return sum(member.room for member in self._members.values())
 
-    def place(self, works: Works, gates: Gates, places: Sequence[int] | None = None) -> Handout:
+    def place(
+        self, works: ExecutionColumns, gates: LockedLimits, places: Sequence[int] | None = None
+    ) -> Handout:
         """Choose a worker for each, as far as there is room and the gates let it through; only at these places."""
-        chosen: dict[Member, list[Sequence[int]]] = defaultdict(list)
+        chosen: dict[ConnectedWorker, list[Sequence[int]]] = defaultdict(list)
         for number, alike in _by_urgency(works, places):
             lane, members = self.lanes[number], self.serving(number)
             open_ones = alike[: gates.room(lane)] if any(member.room for member in members) else ()
@@ -102,7 +104,7 @@ class Roster:
             self._serving[lane.id] = sorted(members, key=lambda member: member.is_special)
 
 
-def _by_urgency(works: Works, places: Sequence[int] | None) -> Iterator[tuple[int, Sequence[int]]]:
+def _by_urgency(works: ExecutionColumns, places: Sequence[int] | None) -> Iterator[tuple[int, Sequence[int]]]:
     """Each lane with the places of its work: the most urgent first, and of the same urgency those with the least."""
     lanes, priorities = works.lanes, works.priorities
     if places is None and _is_uniform(lanes) and _is_uniform(priorities):
@@ -121,8 +123,8 @@ def _is_uniform(column: Sequence[int]) -> bool:
 
 
 def _shares(
-    count: int, members: Sequence[Member], needs: Mapping[str, float]
-) -> Iterator[tuple[Member, int]]:
+    count: int, members: Sequence[ConnectedWorker], needs: Mapping[str, float]
+) -> Iterator[tuple[ConnectedWorker, int]]:
     """How many each gets: those first that have nothing special, evenly; of those with resources the tightest fit."""
     if needs:
         yield from _tightest_first(count, members, needs)
@@ -137,8 +139,8 @@ def _shares(
 
 
 def _tightest_first(
-    count: int, members: Sequence[Member], needs: Mapping[str, float]
-) -> Iterator[tuple[Member, int]]:
+    count: int, members: Sequence[ConnectedWorker], needs: Mapping[str, float]
+) -> Iterator[tuple[ConnectedWorker, int]]:
     for member in sorted(members, key=lambda member: member.space().spare(needs)):
         share = min(member.space().fits(needs), count)
         if share:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tickwork.dispatch.connected_worker import Member
+from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import LEASE_RAN_OUT, Drain, Micros, Renewed
 from tickwork.store.port.dispatch import DispatchStore, Renewal
@@ -12,9 +12,9 @@ class Renewer:
     def __init__(self, store: DispatchStore, now: Callable[[], Micros]) -> None:
         self._store = store
         self._now = now
-        self._heard: dict[Member, float] = {}
+        self._heard: dict[ConnectedWorker, float] = {}
 
-    def hear(self, member: Member, sent: float) -> None:
+    def hear(self, member: ConnectedWorker, sent: float) -> None:
         self._heard[member] = sent
 
     async def renew(self) -> bool:
@@ -29,7 +29,7 @@ class Renewer:
             self._answer(member, sent, renewal)
         return bool(self._heard)
 
-    def _answer(self, member: Member, sent: float, renewal: Renewal) -> None:
+    def _answer(self, member: ConnectedWorker, sent: float, renewal: Renewal) -> None:
         if member.seat in renewal.kept:
             member.send(Renewed(sent, self._now()))
             if renewal.kept[member.seat] and not member.draining:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tickwork.model.quantities import Rate, parse_rate
-from tickwork.store.port.dispatch import DispatchStore, Gate, GateName, Handing, Lane, Slot
+from tickwork.store.port.dispatch import DispatchStore, Gate, GateName, Handover, Lane, Slot
 
 _ANY = 2**31
 
@@ -18,7 +18,7 @@ class _Bound(NamedTuple):
     rate: Rate | None
 
 
-class Gates:
+class LockedLimits:
     """The gates of some lanes. What is let through is counted here and written down before the commit.
 
     A lane whose gates were not asked for has no room at all: a worker that frees places while the locks are waited
@@ -61,7 +61,7 @@ class Gates:
             if max_running is not None:
                 yield Slot(gate.id, places)
 
-    async def count(self, handing: Handing, wanted: Sequence[tuple[Lane, int]], most: int) -> None:
+    async def count(self, handing: Handover, wanted: Sequence[tuple[Lane, int]], most: int) -> None:
         """How much runs under each gate that limits it: quickly, and exactly where that makes a difference."""
         asked: dict[int, int] = {}
         limits: dict[int, int] = {}
@@ -77,7 +77,7 @@ class Gates:
                 self._counted |= await handing.running(tight, exactly=True)
             self.start_over()
 
-    async def keep(self, handing: Handing) -> None:
+    async def keep(self, handing: Handover) -> None:
         """Write down what was used of the rates."""
         used = {
             gate.id: self._used_until[gate.id]
@@ -104,10 +104,10 @@ async def forget_slots(store: DispatchStore) -> bool:
     return False
 
 
-async def lock_gates(handing: Handing, wanted: Sequence[tuple[Lane, int]], most: int) -> Gates:
+async def lock_limits(handing: Handover, wanted: Sequence[tuple[Lane, int]], most: int) -> LockedLimits:
     """Of these lanes, of which so many are wanted, and no more than that in all."""
     names = {name for lane, _ in wanted for name in gate_names(lane)}
-    gates = Gates([lane for lane, _ in wanted], await handing.lock_gates(names) if names else ())
+    gates = LockedLimits([lane for lane, _ in wanted], await handing.lock_gates(names) if names else ())
     await gates.count(handing, wanted, most)
     return gates
 

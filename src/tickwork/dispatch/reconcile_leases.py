@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from tickwork.dispatch.connected_worker import Member
-from tickwork.dispatch.connected_workers import Roster
+from tickwork.dispatch.connected_worker import ConnectedWorker
+from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.worker_protocol import Claim
-from tickwork.store.port.dispatch import DispatchStore, HeldWorks
+from tickwork.store.port.dispatch import DispatchStore, HeldExecutionColumns
 
 
 class Reconciler:
     """Looks after members that a commit without an answer may have given more than this node knows."""
 
-    def __init__(self, store: DispatchStore, roster: Roster) -> None:
+    def __init__(self, store: DispatchStore, roster: ConnectedWorkers) -> None:
         self._store = store
         self._roster = roster
         self._isolation = BadRowIsolation("reconcile")
@@ -24,7 +24,7 @@ class Reconciler:
         await self._isolation.run_each(doubtful, self._look_after, _send_away)
         return False
 
-    async def _look_after(self, member: Member) -> None:
+    async def _look_after(self, member: ConnectedWorker) -> None:
         doubtful = set(member.doubtful)
         held = await self._store.held_by(member.seat.worker_id)
         await self._roster.learn(held.works.lanes, self._store)
@@ -32,12 +32,12 @@ class Reconciler:
         member.doubtful -= doubtful
 
 
-async def _send_away(member: Member, _: Exception) -> None:
+async def _send_away(member: ConnectedWorker, _: Exception) -> None:
     """It comes back and is told again what it holds, or what it holds is given to others."""
     member.dismiss()
 
 
-def compare(member: Member, held: HeldWorks, known: Sequence[Claim]) -> list[Claim]:
+def compare(member: ConnectedWorker, held: HeldExecutionColumns, known: Sequence[Claim]) -> list[Claim]:
     """Hand over what the worker was given and never got; what it still holds but was taken away is the answer."""
     works, told = held.works, set(known)
     claims = [Claim(*key, attempt) for key, attempt in zip(works.keys(), works.attempts, strict=True)]

@@ -15,8 +15,8 @@ import msgspec
 import structlog
 
 from tickwork.dispatch.claim import Claimer
-from tickwork.dispatch.connected_worker import Member
-from tickwork.dispatch.connected_workers import Roster
+from tickwork.dispatch.connected_worker import ConnectedWorker
+from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.model.access import Caller
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.ids import execution_id, from_micros, worker_id
@@ -41,10 +41,10 @@ from tickwork.model.worker_protocol import FromServer, Hello, Micros, Run, Runs,
 from tickwork.store.port.dispatch import (
     NO_CONNECTION,
     DispatchStore,
-    HeldWorks,
+    HeldExecutionColumns,
     RestWorker,
     Revocation,
-    Seat,
+    WorkerConnection,
     WorkerStore,
 )
 
@@ -59,7 +59,7 @@ class RestWorkers:
         self._dispatch = dispatch
         self._workers = workers
         self._now = now
-        self._roster = Roster()  # of whoever claims just now; it stays for what it knows of lanes
+        self._roster = ConnectedWorkers()  # of whoever claims just now; it stays for what it knows of lanes
         self._claimer = Claimer(dispatch, self._roster, _ON_TIME)  # stays for what it knows of fair shares
         self._claiming = asyncio.Lock()
         self._arrived = asyncio.Event()
@@ -142,8 +142,12 @@ class RestWorkers:
         """One transaction; new is one execution at most, so that each has a lease of its own, which goes when it ends.
         Whether there may be more."""
         async with self._claiming, self._workers.serving(caller, worker) as served:
-            member = Member(
-                Seat(worker, NO_CONNECTION), caller.tenant_id, served.hello, _into(runs), dismiss=_nobody
+            member = ConnectedWorker(
+                WorkerConnection(worker, NO_CONNECTION),
+                caller.tenant_id,
+                served.hello,
+                _into(runs),
+                dismiss=_nobody,
             )
             with self._at_hand(member):
                 await self._put_into_hands(member, served.held)
@@ -157,14 +161,14 @@ class RestWorkers:
                 return served, await self._claimer.claim()
 
     @contextmanager
-    def _at_hand(self, member: Member) -> Iterator[None]:
+    def _at_hand(self, member: ConnectedWorker) -> Iterator[None]:
         self._roster.join(member)
         try:
             yield
         finally:
             self._roster.leave(member)
 
-    async def _put_into_hands(self, member: Member, held: HeldWorks) -> None:
+    async def _put_into_hands(self, member: ConnectedWorker, held: HeldExecutionColumns) -> None:
         await self._roster.learn(set(held.works.lanes), self._dispatch)
         for place, lease in enumerate(held.leases):
             member.take(held.works.at(range(place, place + 1)), lease)

@@ -3,8 +3,8 @@
 import asyncio
 from time import monotonic
 
-from tickwork.dispatch.connected_worker import Member
-from tickwork.dispatch.connected_workers import Roster
+from tickwork.dispatch.connected_worker import ConnectedWorker
+from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.model.ids import to_micros
 from tickwork.model.worker_protocol import Claim, Key, Revoke
 from tickwork.store.port.dispatch import DispatchStore, Revocation
@@ -14,7 +14,7 @@ _GLANCE = 0.02
 
 
 class Revoker:
-    def __init__(self, store: DispatchStore, roster: Roster) -> None:
+    def __init__(self, store: DispatchStore, roster: ConnectedWorkers) -> None:
         self._store = store
         self._roster = roster
         self._told: set[Revocation] = set()
@@ -46,7 +46,7 @@ class Revoker:
         return True
 
 
-def _tell(member: Member, revocation: Revocation) -> None:
+def _tell(member: ConnectedWorker, revocation: Revocation) -> None:
     member.send(Revoke([Claim(*_key(revocation), revocation.attempt)], revocation.reason))
 
 

@@ -8,23 +8,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from tickwork.dispatch.connected_worker import Member
-from tickwork.dispatch.limits import Gates
+from tickwork.dispatch.connected_worker import ConnectedWorker
+from tickwork.dispatch.limits import LockedLimits
 from tickwork.dispatch.queues import count_started
-from tickwork.store.port.dispatch import Handing, Lane, Slot, Works
+from tickwork.store.port.dispatch import ExecutionColumns, Handover, Lane, Slot
 
 
 class Share(NamedTuple):
     """What one worker gets, and where that stands in the work; that of each lane together."""
 
-    member: Member
+    member: ConnectedWorker
     places: Sequence[int]
-    works: Works
+    works: ExecutionColumns
 
 
 class Handout:
     def __init__(
-        self, works: Works, shares: Sequence[Share], gates: Gates, lanes: Mapping[int, Lane]
+        self, works: ExecutionColumns, shares: Sequence[Share], gates: LockedLimits, lanes: Mapping[int, Lane]
     ) -> None:
         self._works = works
         self._gates = gates
@@ -43,7 +43,7 @@ class Handout:
                 chosen[place] = member.seat.worker_id
         return chosen
 
-    async def fix(self, handing: Handing) -> None:
+    async def fix(self, handing: Handover) -> None:
         """Take back what was meant for workers that may no longer be handed anything here. Such a one, frozen
         perhaps with its connection open, must not be chosen again and again: its next beat gives it room anew."""
         if not self.shares:
@@ -55,7 +55,7 @@ class Handout:
                 member.credit = 0
         self.shares = [share for share in self.shares if share.member.seat.worker_id in alive]
 
-    async def lease(self, handing: Handing) -> None:
+    async def lease(self, handing: Handover) -> None:
         for member, _, works in self.shares:
             slots = [] if self._gates.are_open else [*self._slots(works)]
             self._leases[member.seat.worker_id] = await handing.lease(member.seat.worker_id, works, slots)
@@ -75,7 +75,7 @@ class Handout:
             if lease_id is not None:
                 member.doubt(lease_id)
 
-    def _slots(self, works: Works) -> Iterator[Slot]:
+    def _slots(self, works: ExecutionColumns) -> Iterator[Slot]:
         begin = 0
         for lane, group in groupby(works.lanes):
             end = begin + sum(1 for _ in group)

@@ -38,7 +38,7 @@ _ENDS: dict[CauseKind, str] = {
 }
 
 
-class Reasons:
+class WaitingReasons:
     def __init__(self, store: WhyStore) -> None:
         self._store = store
 

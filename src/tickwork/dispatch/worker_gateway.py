@@ -12,8 +12,8 @@ import msgspec
 import structlog
 
 from tickwork.dispatch.claim_again import ClaimAgain
-from tickwork.dispatch.connected_worker import Member
-from tickwork.dispatch.connected_workers import Roster
+from tickwork.dispatch.connected_worker import ConnectedWorker
+from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.dispatch.lease_renewal import Renewer
 from tickwork.dispatch.reconcile_leases import compare
 from tickwork.log_rate_limit import LogRateLimit
@@ -43,7 +43,7 @@ from tickwork.model.worker_protocol import (
     Welcome,
     execution_key,
 )  # fmt: skip
-from tickwork.store.port.dispatch import NOTHING_HELD, DispatchStore, Seat
+from tickwork.store.port.dispatch import NOTHING_HELD, DispatchStore, WorkerConnection
 from tickwork.store.port.record import Claimed
 from tickwork.wake import Wake
 
@@ -91,11 +91,11 @@ class KeyCheck(Protocol):
     async def is_valid(self, key_id: int) -> bool: ...
 
 
-class Gateway:
+class WorkerGateway:
     def __init__(
         self,
         store: DispatchStore,
-        roster: Roster,
+        roster: ConnectedWorkers,
         renewer: Renewer,
         recorder: Recorder,
         notekeeper: Notekeeper,
@@ -171,7 +171,9 @@ class Gateway:
             _tell_gone(member, hello.name, session.reason)
             await self._farewell(member)
 
-    async def _admit(self, caller: Caller | None, hello: Hello, session: "_Session") -> Member | None:
+    async def _admit(
+        self, caller: Caller | None, hello: Hello, session: "_Session"
+    ) -> ConnectedWorker | None:
         tenant_id = caller.tenant_id if caller else None
         problem = _objection(tenant_id, hello)
         if problem:
@@ -184,7 +186,7 @@ class Gateway:
             _log.warning("worker refused: its lease ran out; it starts anew", name=hello.name)
             await session.send_last(LEASE_RAN_OUT)
             return None
-        member = Member(seat, tenant_id, hello, session.send, session.dismiss)
+        member = ConnectedWorker(seat, tenant_id, hello, session.send, session.dismiss)
         session.hold_back()
         before = self._roster.get(seat.worker_id)
         self._roster.join(member)
@@ -213,14 +215,14 @@ class Gateway:
         self._wake.claim()
         return member
 
-    async def _register(self, caller: Caller | None, hello: Hello, token: str) -> Seat | None:
+    async def _register(self, caller: Caller | None, hello: Hello, token: str) -> WorkerConnection | None:
         """Who knows the token is the worker, also with another key: it is bound to that one from now on."""
         digest = hashlib.sha256(token.encode()).digest()
         if hello.resume:
             return await self._store.resume(caller, digest, LEASE)
         return await self._store.register(caller, hello, digest, LEASE)
 
-    async def _handle(self, member: Member, message: FromWorker) -> None:
+    async def _handle(self, member: ConnectedWorker, message: FromWorker) -> None:
         match message:
             case Outcomes():
                 self._take_outcomes(member, message)
@@ -233,7 +235,7 @@ class Gateway:
             case Hello():
                 raise BrokenProtocol("Hello comes once")
 
-    async def _drain(self, member: Member) -> None:
+    async def _drain(self, member: ConnectedWorker) -> None:
         """What is on its way to it still arrives; only then may it leave."""
         _log.info("worker drains", worker=worker_id(member.seat.worker_id), holding=member.holding)
         member.draining = True
@@ -242,7 +244,7 @@ class Gateway:
             await asyncio.sleep(_MOMENT)
         member.send(Drained())
 
-    def _take_outcomes(self, member: Member, message: Outcomes) -> None:
+    def _take_outcomes(self, member: ConnectedWorker, message: Outcomes) -> None:
         """Only what this worker holds counts; the rest is stale, and acknowledged so that it is not repeated."""
         ours, leases = member.end(message.items)
         now = self._now()
@@ -260,14 +262,14 @@ class Gateway:
         )
         self._claim_again.after_room_opened()
 
-    def _take_notes(self, member: Member, message: Notes) -> None:
+    def _take_notes(self, member: ConnectedWorker, message: Notes) -> None:
         """Like outcomes. One that makes no sense is passed over: it is not worth a connection."""
         ours = [
             truncate_note(note) for note in message.items if _in_hand(member, note) and is_valid_note(note)
         ]
         self._notekeeper.submit(member.seat.worker_id, ours, noted=lambda: member.send(Noted(message.number)))
 
-    def _take_beat(self, member: Member, message: Beat) -> None:
+    def _take_beat(self, member: ConnectedWorker, message: Beat) -> None:
         member.credit = message.credit
         self._renewer.hear(member, message.sent)
         self._wake.renew()
@@ -285,7 +287,7 @@ class Gateway:
         except Unavailable:
             return True  # nobody can have revoked it meanwhile, and the worker is to stay with what it holds
 
-    async def _farewell(self, member: Member) -> None:
+    async def _farewell(self, member: ConnectedWorker) -> None:
         """A drained worker that holds nothing has left for good; any other may come back on another node."""
         if member.draining and not member.holding and not member.reserved:
             await self._store.leave(member.seat.worker_id)
@@ -359,7 +361,7 @@ class _Session:
                 await self._socket.send(self._encoder.encode(message))
 
 
-def _tell_gone(member: Member, name: str, reason: str | None) -> None:
+def _tell_gone(member: ConnectedWorker, name: str, reason: str | None) -> None:
     """Nobody has to look after one that left, or that goes to another node because this one stops."""
     left = member.draining and not member.holding
     tell = _log.info if left or reason == _STOPPING else _log.warning
@@ -389,5 +391,5 @@ def _objection(tenant_id: int | None, hello: Hello) -> str | None:
     return None
 
 
-def _in_hand(member: Member, claim: Claim | Outcome | Note) -> bool:
+def _in_hand(member: ConnectedWorker, claim: Claim | Outcome | Note) -> bool:
     return member.attempt_in_hand((claim.tenant, claim.at, claim.job)) == claim.attempt

@@ -10,7 +10,7 @@ from tickwork.store.port.record import RecordStore
 from tickwork.wake import Wake
 
 
-class History:
+class ExecutionHistory:
     def __init__(self, store: RecordStore, read: ReadStore, wake: Wake) -> None:
         self._store = store
         self._read = read

@@ -16,7 +16,7 @@ from tickwork.model.worker_protocol import Outcome
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.record")
 
 
-class AttemptLog:
+class FailedAttemptLog:
     def __init__(self) -> None:
         self._limit = LogRateLimit(_log.warning, "attempt failed")
 

@@ -1,7 +1,7 @@
 """Following the log of an execution while it grows, on whichever node its lines are recorded.
 
     notes kept here ──▶ wake ─┐
-    every half second ────────┴─▶ Feed ── asks the database once ──▶ its followers, each at a place of its own
+    every half second ────────┴─▶ LogFeed ── asks the database once ──▶ its followers, each at a place of its own
 
 A feed holds the newest page only. A follower that is slower reads the pages in between from the database by itself,
 one at a time, so that it costs nobody else anything.
@@ -29,7 +29,7 @@ _LINGER = 1.0
 _LONG_AGO = timedelta(minutes=1)
 
 
-class Feed:
+class LogFeed:
     def __init__(self, store: LogStore, key: ExecutionKey) -> None:
         self._store = store
         self._key = key
@@ -116,12 +116,12 @@ class Feed:
         self.changed = asyncio.Event()
 
 
-class Feeds:
+class LogFeeds:
     """Those that somebody on this node follows."""
 
     def __init__(self, store: LogStore) -> None:
         self._store = store
-        self._feeds: dict[ExecutionKey, Feed] = {}
+        self._feeds: dict[ExecutionKey, LogFeed] = {}
         self._is_closed = False
 
     def after_lines(self, written: LogWritten) -> None:
@@ -135,7 +135,7 @@ class Feeds:
             feed.close()
 
     @asynccontextmanager
-    async def following(self, key: ExecutionKey) -> AsyncIterator[Feed]:
+    async def following(self, key: ExecutionKey) -> AsyncIterator[LogFeed]:
         feed = self._feeds.get(key) or self._start(key)
         feed.followers += 1
         try:
@@ -146,8 +146,8 @@ class Feeds:
                 self._feeds.pop(key)
                 await feed.stop()
 
-    def _start(self, key: ExecutionKey) -> Feed:
-        feed = self._feeds[key] = Feed(self._store, key)
+    def _start(self, key: ExecutionKey) -> LogFeed:
+        feed = self._feeds[key] = LogFeed(self._store, key)
         if self._is_closed:
             feed.close()
         else:

@@ -8,15 +8,15 @@ from datetime import datetime
 from tickwork.model.attempt_log import BEGINNING, AttemptProgress, LogEntry, LogNews, Position, position_after
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.page import Page
-from tickwork.record.log_feed import Feed, Feeds
+from tickwork.record.log_feed import LogFeed, LogFeeds
 from tickwork.store.port.read import ReadStore
 from tickwork.store.port.record import LogStore
 
 _SILENCE = 15.0  # seconds after which a follower is told that there is nothing new
 
 
-class Logs:
-    def __init__(self, store: LogStore, read: ReadStore, feeds: Feeds) -> None:
+class LogReader:
+    def __init__(self, store: LogStore, read: ReadStore, feeds: LogFeeds) -> None:
         self._store = store
         self._read = read
         self._feeds = feeds
@@ -68,7 +68,7 @@ class Logs:
                     yield None
 
 
-def _progress(feed: Feed) -> AttemptProgress | None:
+def _progress(feed: LogFeed) -> AttemptProgress | None:
     standing = feed.standing
     if standing is None or standing.progress is None:
         return None

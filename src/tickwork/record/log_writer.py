@@ -38,7 +38,7 @@ class _Submission:
         self.size = sum(map(_size, notes))
 
 
-class Notekeeper:
+class LogWriter:
     def __init__(
         self,
         store: LogStore,

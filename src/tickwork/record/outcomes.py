@@ -22,7 +22,7 @@ from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
-from tickwork.record.log_failed_attempts import AttemptLog
+from tickwork.record.log_failed_attempts import FailedAttemptLog
 from tickwork.store.port.record import AttemptNote, Claimed, RecordStore
 from tickwork.wake import Wake
 
@@ -51,7 +51,7 @@ class _Submission:
         self.recorded = recorded
 
 
-class Recorder:
+class OutcomeRecorder:
     def __init__(
         self,
         store: RecordStore,
@@ -64,7 +64,7 @@ class Recorder:
         self._waiting: list[_Submission] = []
         self._started: dict[Claimed, datetime] = {}
         self._isolation = BadRowIsolation("record")
-        self._log = AttemptLog()
+        self._log = FailedAttemptLog()
 
     def submit(
         self, worker_id: int, outcomes: Sequence[Outcome], leases: Sequence[int], recorded: Callable[[], None]

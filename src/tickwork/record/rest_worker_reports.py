@@ -1,4 +1,4 @@
-"""Reports of workers that speak plain REST, on attempts that they hold.
+"""Reports of REST workers on the attempts that they hold.
 
 They go the way of all others; only the answer waits until they are recorded. A report that comes again finds what it
 said the first time, and is answered alike. Who reports on an attempt that is not his is told so, and need not be told
@@ -26,16 +26,16 @@ from tickwork.model.rest_worker import (
     StartReport,
 )
 from tickwork.model.worker_protocol import Failure, LogLine, Micros, Note, Outcome
-from tickwork.record.log_writer import Notekeeper
-from tickwork.record.outcomes import Recorder
+from tickwork.record.log_writer import LogWriter
+from tickwork.record.outcomes import OutcomeRecorder
 from tickwork.store.port.record import AttemptStanding, ReportStore
 
 _PATIENCE = 10.0  # seconds for which the database may keep a report waiting
 
 
-class Reports:
+class RestWorkerReports:
     def __init__(
-        self, store: ReportStore, recorder: Recorder, notekeeper: Notekeeper, now: Callable[[], Micros]
+        self, store: ReportStore, recorder: OutcomeRecorder, notekeeper: LogWriter, now: Callable[[], Micros]
     ) -> None:
         self._store = store
         self._recorder = recorder

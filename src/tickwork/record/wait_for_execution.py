@@ -1,4 +1,4 @@
-"""Waiting for executions to end, however many wait, on whichever node the end is recorded.
+"""Waits for executions to end, for any number of callers, on whichever node the end is recorded.
 
     outcomes recorded here ──▶ wake ─┐
     every half second ───────────────┴─▶ asks the database once for all that are waited for ──▶ whoever waits for those
@@ -24,7 +24,7 @@ _MOST = 10_000  # who may wait on one node; one more is answered at once
 _ASKED = 1000  # executions one question is about; when more are waited for, they take turns
 
 
-class Waiting:
+class ExecutionWaits:
     def __init__(self, read: ReadStore) -> None:
         self._read = read
         self._awaited: dict[Key, list[asyncio.Event]] = {}

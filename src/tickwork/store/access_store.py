@@ -21,7 +21,7 @@ class StoredAnswer(NamedTuple):
     body: bytes
 
 
-class PostgresTenancyStore:
+class PostgresAccessStore:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._sql = queries("tenancy")

@@ -19,7 +19,7 @@ from tickwork.store.query_files import queries
 _DEAD_LETTERS = Counter("tickwork_dead_letters_total", "Executions that ended as failed.")
 
 
-class PostgresSettling:
+class PostgresAttemptEnding:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._record = queries("record")

@@ -21,7 +21,7 @@ from tickwork.store.page_cursor import DeadLetterPlace, decode_cursor, encode_cu
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.record import OldestDeadLetters, Revived
 from tickwork.store.query_files import queries
-from tickwork.store.rule_membership import Crossed, again_if_crossed
+from tickwork.store.rule_membership import ConcurrentChange, retry_on_conflict
 
 _RETRIED = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
@@ -91,7 +91,7 @@ class PostgresDeadLetterStore:
         return [key for key in keys if key not in locked]
 
     async def retry(self, key: ExecutionKey) -> None:
-        await again_if_crossed(lambda: self._retry(key))
+        await retry_on_conflict(lambda: self._retry(key))
 
     async def _retry(self, key: ExecutionKey) -> None:
         async with self._database.transaction() as connection:
@@ -107,7 +107,7 @@ class PostgresDeadLetterStore:
             if around["being_stopped"]:
                 raise Conflict("a worker has been told to stop it and has not yet: try again in a moment")
             if around["failed_since"]:
-                raise Crossed
+                raise ConcurrentChange
             await self._revive(connection, key.tenant_id, [key], [around["now"]])
 
     async def _lock(

@@ -13,7 +13,7 @@ from tickwork.model.job import JobSpec
 from tickwork.model.schedule import Recurring
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries, rows_written
-from tickwork.store.rule_membership import Crossed
+from tickwork.store.rule_membership import ConcurrentChange
 
 
 class PostgresDependencyStore:
@@ -45,11 +45,11 @@ class Edges:
         return [row["rule_id"] for row in rows]
 
     async def follow(self, parents: Sequence[int], rules: Sequence[int]) -> None:
-        """They are locked and know that they are followed. Crossed when one came to belong to another rule."""
+        """They are locked and know that they are followed. ConcurrentChange when one came to belong to another rule."""
         if parents:
             rows = await self._connection.fetch(self._sql["follow"], self._tenant_id, parents)
             if {row["rule_id"] for row in rows} - {None, *rules}:
-                raise Crossed
+                raise ConcurrentChange
 
     async def create(self, made: Mapping[int, JobSpec], ids: Sequence[int]) -> None:
         """What new jobs depend on. `ids`: of all the jobs of the request, by their places in it."""

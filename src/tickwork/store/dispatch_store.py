@@ -12,20 +12,20 @@ from tickwork.model.access import Caller
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.task import valid_defaults
 from tickwork.model.worker_protocol import Hello
-from tickwork.store.attempt_ending import PostgresSettling
+from tickwork.store.attempt_ending import PostgresAttemptEnding
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.lease_executions import PostgresHanding, lanes_of
+from tickwork.store.lease_executions import PostgresHandover, lanes_of
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import (
     FIRST_CONNECTION,
     NOTHING_HELD,
-    HeldWorks,
+    ExecutionColumns,
+    HeldExecutionColumns,
     Lane,
     Line,
     Renewal,
     Revocation,
-    Seat,
-    Works,
+    WorkerConnection,
 )
 from tickwork.store.port.record import Claimed
 from tickwork.store.query_files import queries, rows_written
@@ -63,7 +63,7 @@ class PostgresDispatchStore:
     async def set_aside(self, key: ExecutionKey, reason: str) -> None:
         async with self._database.transaction() as connection:
             if rows_written(await connection.execute(self._sql["set_aside"], *key, reason)):
-                await PostgresSettling(connection).keep_dead_letters([key], {})
+                await PostgresAttemptEnding(connection).keep_dead_letters([key], {})
 
     @asynccontextmanager
     async def rescuing(self) -> AsyncIterator["PostgresRescuing"]:
@@ -77,7 +77,7 @@ class PostgresDispatchStore:
         token: bytes,
         lease: timedelta,
         connection_number: int = FIRST_CONNECTION,
-    ) -> Seat:
+    ) -> WorkerConnection:
         tenant_id, key_id = _owner(caller)
         async with self._vital.transaction() as connection:
             if caller:
@@ -89,7 +89,7 @@ class PostgresDispatchStore:
                 connection_number, key_id,
             )  # fmt: skip
         assert row is not None  # noqa: S101 (an INSERT … RETURNING gives its row)
-        return Seat(row["id"], row["connection"])
+        return WorkerConnection(row["id"], row["connection"])
 
     async def _offer(self, connection: Connection, tenant_id: int, hello: Hello) -> None:
         offers = sorted(hello.tasks, key=lambda offer: offer.name)  # one order for all, so that none deadlock
@@ -102,26 +102,26 @@ class PostgresDispatchStore:
             [_json(valid_defaults(offer.defaults)) for offer in offers],
         )
 
-    async def resume(self, caller: Caller | None, token: bytes, lease: timedelta) -> Seat | None:
+    async def resume(self, caller: Caller | None, token: bytes, lease: timedelta) -> WorkerConnection | None:
         async with self._vital.transaction() as connection:
             row = await connection.fetchrow(self._sql["resume_worker"], token, *_owner(caller), lease)
-        return Seat(row["id"], row["connection"]) if row else None
+        return WorkerConnection(row["id"], row["connection"]) if row else None
 
-    async def held_by(self, worker_id: int) -> HeldWorks:
+    async def held_by(self, worker_id: int) -> HeldExecutionColumns:
         async with self._recovery.transaction() as connection:
             await connection.execute(self._sql["wait_for_handouts"], worker_id)
             rows = await connection.fetch(self._sql["running_on_worker"], worker_id, self._lead)
-        return HeldWorks([row[0] for row in rows], works_of([row[1:] for row in map(tuple, rows)]))
+        return HeldExecutionColumns([row[0] for row in rows], works_of([row[1:] for row in map(tuple, rows)]))
 
-    async def renew(self, seats: Collection[Seat], lease: timedelta) -> Renewal:
+    async def renew(self, seats: Collection[WorkerConnection], lease: timedelta) -> Renewal:
         columns = [seat.worker_id for seat in seats], [seat.connection for seat in seats]
         async with self._vital.transaction() as connection:
             rows = await connection.fetch(self._sql["renew_leases"], *columns, lease)
-        kept = {Seat(row["id"], row["connection"]): row["draining"] for row in rows}
+        kept = {WorkerConnection(row["id"], row["connection"]): row["draining"] for row in rows}
         left = [seat for seat in seats if seat not in kept]
         return Renewal(kept, await self._living(left) if left else frozenset())
 
-    async def _living(self, seats: Collection[Seat]) -> frozenset[Seat]:
+    async def _living(self, seats: Collection[WorkerConnection]) -> frozenset[WorkerConnection]:
         rows = await self._vital.fetch(self._sql["living_workers"], [seat.worker_id for seat in seats])
         living = {row["id"] for row in rows}
         return frozenset(seat for seat in seats if seat.worker_id in living)
@@ -152,11 +152,11 @@ class PostgresDispatchStore:
         return bool(row["waiting"])
 
 
-class PostgresClaiming(PostgresHanding):
+class PostgresClaiming(PostgresHandover):
     async def waiting(self, lead: timedelta) -> list[Line]:
         return [Line(*row) for row in await self._connection.fetch(self._dispatch["waiting_lanes"], lead)]
 
-    async def pick(self, quotas: Mapping[Line, int], lead: timedelta) -> Works:
+    async def pick(self, quotas: Mapping[Line, int], lead: timedelta) -> ExecutionColumns:
         return works_of(
             await self._connection.fetch(
                 self._dispatch["pick_ready"],
@@ -167,7 +167,7 @@ class PostgresClaiming(PostgresHanding):
             )
         )
 
-    async def claim(self, works: Works, worker_id: int) -> None:
+    async def claim(self, works: ExecutionColumns, worker_id: int) -> None:
         await self._connection.execute(
             self._dispatch["claim"],
             shortened(works.tenants),
@@ -177,7 +177,7 @@ class PostgresClaiming(PostgresHanding):
         )
 
 
-class PostgresRescuing(PostgresSettling):
+class PostgresRescuing(PostgresAttemptEnding):
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self._dispatch = queries("dispatch")
@@ -204,10 +204,10 @@ def _owner(caller: Caller | None) -> tuple[int | None, int | None]:
     return (caller.tenant_id, caller.key_id) if caller else (None, None)
 
 
-def works_of(rows: Iterable[Iterable[Any]]) -> Works:
+def works_of(rows: Iterable[Iterable[Any]]) -> ExecutionColumns:
     """Rows of a tenant, a time, a job, a lane, an attempt, a time from which it is ready, and what to run."""
     columns: list[Sequence[Any]] = [*zip(*rows, strict=True)]
-    return Works._make(columns) if columns else NOTHING_HELD.works
+    return ExecutionColumns._make(columns) if columns else NOTHING_HELD.works
 
 
 def _claims(row: asyncpg.Record) -> list[Claimed]:

@@ -17,11 +17,11 @@ from tickwork.model.job import JobSpec, JobStatus, with_resolved_dependencies
 from tickwork.model.task import defaults_from_text
 from tickwork.store.dependency_store import Edges, existing_parents, inside, parents_of
 from tickwork.store.job_insert import insert_jobs
-from tickwork.store.job_update import Change, StatusChange
+from tickwork.store.job_update import JobStatusChange, JobUpdate
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.define import Definition, KnownTask, Made, ParentJob
 from tickwork.store.query_files import queries
-from tickwork.store.rule_membership import Membership, again_if_crossed
+from tickwork.store.rule_membership import RuleMembership, retry_on_conflict
 
 
 class PostgresDefineStore:
@@ -54,11 +54,11 @@ class PostgresDefineStore:
         return {row["id"]: _parent_job(row) for row in rows}
 
     async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
-        return await again_if_crossed(lambda: self._create(tenant_id, specs))
+        return await retry_on_conflict(lambda: self._create(tenant_id, specs))
 
     async def _create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
         async with self._database.transaction() as connection:
-            members = Membership(connection, tenant_id)
+            members = RuleMembership(connection, tenant_id)
             edges = Edges(connection, tenant_id)
             there = await self._with_keys("jobs_by_key", connection, tenant_id, specs)
             _check_if_exists(specs, there)
@@ -82,7 +82,7 @@ class PostgresDefineStore:
                 )
             )
             await edges.create(new, ids)
-            change = Change(connection, tenant_id, rules, now, horizon)
+            change = JobUpdate(connection, tenant_id, rules, now, horizon)
             for spec in old.values():
                 await change.replace(rows.get(spec.request.key), spec, ids)
             await edges.refuse_circles([job for job, spec in old.items() if spec.parents])
@@ -116,11 +116,11 @@ class PostgresDefineStore:
         return Definition(document | {"payload": msgspec.json.decode(row["payload"])}, row["version"])
 
     async def change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
-        await again_if_crossed(lambda: self._change(tenant_id, job, spec, version))
+        await retry_on_conflict(lambda: self._change(tenant_id, job, spec, version))
 
     async def _change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
         async with self._database.transaction() as connection:
-            members = Membership(connection, tenant_id)
+            members = RuleMembership(connection, tenant_id)
             edges = Edges(connection, tenant_id)
             spec = _resolved(spec, ())
             parents = existing_parents({job: spec}, (), ())
@@ -135,17 +135,17 @@ class PostgresDefineStore:
             for holder in (await self._with_keys("jobs_by_key", connection, tenant_id, [spec])).values():
                 if holder["id"] != job:
                     raise Conflict(f"job {job_id(holder['id'])} has the key {holder['key']!r} already")
-            change = Change(connection, tenant_id, rules, await members.now(), self._horizon())
+            change = JobUpdate(connection, tenant_id, rules, await members.now(), self._horizon())
             await change.edit(row, spec)
 
     async def set_status(
         self, tenant_id: int, job: int, status: JobStatus, version: int | None = None
     ) -> None:
-        await again_if_crossed(lambda: self._set_status(tenant_id, job, status, version))
+        await retry_on_conflict(lambda: self._set_status(tenant_id, job, status, version))
 
     async def _set_status(self, tenant_id: int, job: int, status: JobStatus, version: int | None) -> None:
         async with self._database.transaction() as connection:
-            members = Membership(connection, tenant_id)
+            members = RuleMembership(connection, tenant_id)
             rules = await members.lock([], [await members.rule_of(job)])
             row = await self._lock_job(connection, tenant_id, job)
             rule = rules.get(row["rule_id"])
@@ -153,7 +153,7 @@ class PostgresDefineStore:
             if row["status"] == status:
                 return
             _check_not_cancelled(row)
-            change = StatusChange(connection, members, tenant_id, row, rule, await members.now())
+            change = JobStatusChange(connection, members, tenant_id, row, rule, await members.now())
             await change.become(status)
 
     async def _lock_job(self, connection: Connection, tenant_id: int, job: int) -> asyncpg.Record:

@@ -19,11 +19,11 @@ from tickwork.store.job_insert import ensure_lanes, lane_name
 from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
-from tickwork.store.rule_membership import Crossed, LockedRule, LockedRules, Membership
-from tickwork.store.unstarted_executions import Upcoming
+from tickwork.store.rule_membership import ConcurrentChange, LockedRule, LockedRules, RuleMembership
+from tickwork.store.unstarted_executions import UnstartedExecutions
 
 
-class Change:
+class JobUpdate:
     """The rules that the job belongs to and comes to belong to, and its row, are locked."""
 
     def __init__(
@@ -40,9 +40,9 @@ class Change:
         await self._apply(row, spec, another_time=_asks_for_another_time(row, spec), ids=())
 
     async def replace(self, row: asyncpg.Record | None, spec: JobSpec, ids: Sequence[int]) -> None:
-        """Crossed when it is there no longer. `ids`: of all the jobs of the request, by their places in it."""
+        """ConcurrentChange when it is there no longer. `ids`: of all the jobs of the request, by their places in it."""
         if row is None:
-            raise Crossed
+            raise ConcurrentChange
         spec = _with_stored_secrets(spec, row)
         another_time = _asks_for_another_time(row, spec) or _counts_from_now(row, spec, self._now)
         await self._apply(row, spec, another_time, ids)
@@ -51,7 +51,7 @@ class Change:
         self, row: asyncpg.Record, spec: JobSpec, another_time: bool, ids: Sequence[int]
     ) -> None:
         job, old_rule = row["id"], self._rules.get(row["rule_id"])
-        upcoming = Upcoming(self._connection, self._tenant_id, job)
+        upcoming = UnstartedExecutions(self._connection, self._tenant_id, job)
         lane = (await ensure_lanes(self._connection, self._tenant_id, [spec]))[lane_name(spec)]
         last = last_due(spec, self._now)
         timing = job_timing(job, spec, self._rules, self._now, self._horizon, last)
@@ -94,14 +94,18 @@ class Change:
                 raise Conflict("other jobs depend on it: it cannot change between running once and repeating")
             await edges.move_followers(row["id"], row["rule_id"], timing.rule_id)
 
-    async def _hand_out_anew(self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule | None) -> None:
+    async def _hand_out_anew(
+        self, upcoming: UnstartedExecutions, row: asyncpg.Record, rule: LockedRule | None
+    ) -> None:
         """What a worker was handed ahead of its time has the old payload: it is taken back and read again."""
         if row["status"] == JobStatus.ACTIVE:
             for at in rule.ahead(self._now) if rule else [row["scheduled_for"]]:
                 await upcoming.take_back(at, "edited")
             await upcoming.resume(row["lane_id"])
 
-    async def _leave(self, upcoming: Upcoming, row: asyncpg.Record, old_rule: LockedRule | None) -> None:
+    async def _leave(
+        self, upcoming: UnstartedExecutions, row: asyncpg.Record, old_rule: LockedRule | None
+    ) -> None:
         """The job goes on under another timing: what the old one had fired ahead is taken back."""
         if old_rule:
             await upcoming.stop_ahead(old_rule.ahead(self._now), "skipped", "rescheduled")
@@ -115,7 +119,7 @@ class Change:
             await upcoming.cancel(row["lane_id"], "rescheduled")
 
     async def _arrive(
-        self, upcoming: Upcoming, row: asyncpg.Record, timing: JobTiming, lane: int, spec: JobSpec
+        self, upcoming: UnstartedExecutions, row: asyncpg.Record, timing: JobTiming, lane: int, spec: JobSpec
     ) -> None:
         """What the new timing has fired already, or fires only once, is made up for. A paused job misses the first
         and keeps the second for later."""
@@ -128,7 +132,7 @@ class Change:
             await upcoming.pause(lane)
 
     async def _make_up_for_move(
-        self, upcoming: Upcoming, row: asyncpg.Record, rule: LockedRule, lane: int, spec: JobSpec
+        self, upcoming: UnstartedExecutions, row: asyncpg.Record, rule: LockedRule, lane: int, spec: JobSpec
     ) -> None:
         """With another priority the job stands elsewhere in its rule, perhaps where firing has just been."""
         due = rule.passed_over((row["priority"], row["id"]), (spec.priority, row["id"]))
@@ -175,13 +179,13 @@ def _with_stored_secrets(spec: JobSpec, row: asyncpg.Record) -> JobSpec:
     )
 
 
-class StatusChange:
+class JobStatusChange:
     """The job's rule and its row are locked."""
 
     def __init__(
         self,
         connection: Connection,
-        members: Membership,
+        members: RuleMembership,
         tenant_id: int,
         row: asyncpg.Record,
         rule: LockedRule | None,
@@ -193,7 +197,7 @@ class StatusChange:
         self._row = row
         self._rule = rule
         self._now = now
-        self._upcoming = Upcoming(connection, tenant_id, row["id"])
+        self._upcoming = UnstartedExecutions(connection, tenant_id, row["id"])
         self._sql = queries("define")
 
     async def become(self, status: JobStatus) -> None:

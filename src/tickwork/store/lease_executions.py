@@ -9,17 +9,17 @@ from tickwork.model.placement import placement_from_text
 from tickwork.model.quantities import parse_rate
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.pool import Connection
-from tickwork.store.port.dispatch import Gate, GateName, Lane, Seat, Slot, Works
+from tickwork.store.port.dispatch import ExecutionColumns, Gate, GateName, Lane, Slot, WorkerConnection
 from tickwork.store.query_files import queries
 
 
-class PostgresHanding:
+class PostgresHandover:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._dispatch = queries("dispatch")
         self._limiter = queries("limiter")
 
-    async def hold(self, seats: Sequence[Seat]) -> set[int]:
+    async def hold(self, seats: Sequence[WorkerConnection]) -> set[int]:
         rows = await self._connection.fetch(
             self._dispatch["lock_workers"],
             [seat.worker_id for seat in seats],
@@ -44,7 +44,7 @@ class PostgresHanding:
             self._limiter["use_rates"], list(used_until), list(used_until.values())
         )
 
-    async def lease(self, worker_id: int, works: Works, slots: Sequence[Slot] = ()) -> int:
+    async def lease(self, worker_id: int, works: ExecutionColumns, slots: Sequence[Slot] = ()) -> int:
         lease: int = await self._connection.fetchval(
             self._dispatch["write_lease"],
             worker_id,

@@ -8,7 +8,7 @@ from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import execution_id
 from tickwork.model.worker_protocol import Outcome
-from tickwork.store.attempt_ending import PostgresSettling, columns_of_started
+from tickwork.store.attempt_ending import PostgresAttemptEnding, columns_of_started
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.pool import Database
 from tickwork.store.port.record import Claimed
@@ -39,9 +39,9 @@ class PostgresRecordStore:
         return rows_written(answer)
 
     @asynccontextmanager
-    async def settling(self) -> AsyncIterator[PostgresSettling]:
+    async def settling(self) -> AsyncIterator[PostgresAttemptEnding]:
         async with self._database.transaction() as connection:
-            yield PostgresSettling(connection)
+            yield PostgresAttemptEnding(connection)
 
     async def note_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
         async with self._database.transaction() as connection:

@@ -14,7 +14,7 @@ from tickwork.model.ids import execution_id, worker_id
 from tickwork.model.worker_protocol import Hello, TaskOffer
 from tickwork.store.dispatch_store import works_of
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.dispatch import NO_CONNECTION, HeldWorks, RestWorker
+from tickwork.store.port.dispatch import NO_CONNECTION, HeldExecutionColumns, RestWorker
 from tickwork.store.port.record import AttemptStanding
 from tickwork.store.query_files import queries
 
@@ -159,5 +159,7 @@ def _hello(row: asyncpg.Record) -> Hello:
     )
 
 
-def _held(rows: Sequence[asyncpg.Record]) -> HeldWorks:
-    return HeldWorks([row["lease_id"] for row in rows], works_of([tuple(row)[1:-1] for row in rows]))
+def _held(rows: Sequence[asyncpg.Record]) -> HeldExecutionColumns:
+    return HeldExecutionColumns(
+        [row["lease_id"] for row in rows], works_of([tuple(row)[1:-1] for row in rows])
+    )

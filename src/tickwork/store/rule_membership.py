@@ -59,30 +59,30 @@ class LockedRules:
         return self._by_name[name] if name else None
 
     def get(self, rule_id: int | None) -> LockedRule | None:
-        """Crossed when a job has come to belong to another rule before it could be locked."""
+        """ConcurrentChange when a job has come to belong to another rule before it could be locked."""
         if rule_id is None:
             return None
         if rule_id not in self._by_id:
-            raise Crossed
+            raise ConcurrentChange
         return self._by_id[rule_id]
 
 
-class Crossed(Exception):
+class ConcurrentChange(Exception):
     """Somebody else was quicker: look again."""
 
 
-async def again_if_crossed(act: Callable[[], Awaitable[_Done]]) -> _Done:
+async def retry_on_conflict(act: Callable[[], Awaitable[_Done]]) -> _Done:
     """Requests that change the same jobs at the same moment may get in each other's way: one begins anew, and then
     sees what the other did."""
     for _ in range(_TRIES):
         try:
             return await act()
-        except (Crossed, asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
+        except (ConcurrentChange, asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
             continue
     raise Conflict("other requests keep changing the same jobs: try again")
 
 
-class Membership:
+class RuleMembership:
     def __init__(self, connection: Connection, tenant_id: int) -> None:
         self._connection = connection
         self._tenant_id = tenant_id

@@ -16,8 +16,8 @@ from tickwork.model.overlap import QUEUE_LIMIT, Blocker, Overlap, Queue, Replace
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 from tickwork.store.queue_store import refuse_if_full
-from tickwork.store.rule_membership import LockedRule, Membership, again_if_crossed
-from tickwork.store.unstarted_executions import Upcoming
+from tickwork.store.rule_membership import LockedRule, RuleMembership, retry_on_conflict
+from tickwork.store.unstarted_executions import UnstartedExecutions
 
 
 class PostgresRunStore:
@@ -25,14 +25,14 @@ class PostgresRunStore:
         self._database = database
 
     async def run(self, tenant_id: int, job: int, overlap: Overlap) -> datetime:
-        return await again_if_crossed(lambda: self._run(tenant_id, job, overlap))
+        return await retry_on_conflict(lambda: self._run(tenant_id, job, overlap))
 
     async def _run(self, tenant_id: int, job: int, overlap: Overlap) -> datetime:
         async with self._database.transaction() as connection:
-            members = Membership(connection, tenant_id)
+            members = RuleMembership(connection, tenant_id)
             rules = await members.lock([], [] if overlap == "allow" else [await members.rule_of(job)])
             row = await self._lock_job(connection, tenant_id, job)
-            upcoming = Upcoming(connection, tenant_id, job)
+            upcoming = UnstartedExecutions(connection, tenant_id, job)
             blocker: Blocker | None = None
             if overlap != "allow":
                 blocker = await upcoming.blocker(_fired_last(row, rules.get(row["rule_id"])))

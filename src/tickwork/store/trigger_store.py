@@ -13,9 +13,9 @@ from tickwork.model.ids import to_micros
 from tickwork.model.overlap import Blocker
 from tickwork.model.worker_protocol import Micros
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.lease_executions import PostgresHanding
+from tickwork.store.lease_executions import PostgresHandover
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.dispatch import Works
+from tickwork.store.port.dispatch import ExecutionColumns
 from tickwork.store.port.trigger import (
     Candidates,
     Collision,
@@ -98,7 +98,7 @@ class PostgresTriggerStore:
             await connection.execute(self._sql["fail_deferred_job"], row["id"])
 
 
-class PostgresFiring(PostgresHanding):
+class PostgresFiring(PostgresHandover):
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self._sql = queries("trigger")
@@ -226,7 +226,7 @@ def _candidates(rows: Sequence[asyncpg.Record], times: Sequence[Micros]) -> Cand
     columns = [*zip(*rows, strict=True)] or [()] * _PICKED
     rounds, jobs, tenants, lanes, priorities, tasks, payloads, targets, timeouts, overlaps, followed = columns
     at = [times[number] for number in rounds]
-    works = Works(
+    works = ExecutionColumns(
         tenants, at, jobs, lanes, [1] * len(jobs), at, tasks, payloads, targets, timeouts, priorities,
         [None] * len(jobs),
     )  # fmt: skip

@@ -15,7 +15,7 @@ from tickwork.store.unended_executions import find_blocker
 _MICROSECOND = timedelta(microseconds=1)
 
 
-class Upcoming:
+class UnstartedExecutions:
     def __init__(self, connection: Connection, tenant_id: int, job: int) -> None:
         self._connection = connection
         self._job = (tenant_id, job)

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 from datetime import datetime, timedelta
 
-from tickwork.dispatch.worker_gateway import Gateway
+from tickwork.dispatch.worker_gateway import WorkerGateway
 from tickwork.execute.worker import SLOTS_DEFAULT, Worker
 from tickwork.inprocess_connection import InProcessConnection
 from tickwork.model.access import Caller
@@ -26,7 +26,7 @@ class ManualElapsed:
 
 
 class InProcessWorker:
-    def __init__(self, app: App, gateway: Gateway, caller: Caller) -> None:
+    def __init__(self, app: App, gateway: WorkerGateway, caller: Caller) -> None:
         self._gateway = gateway
         self._caller = caller
         self._elapsed = ManualElapsed()

@@ -19,7 +19,7 @@ from tickwork.model.ids import to_micros
 from tickwork.model.overlap import Queue, Replace, Skip, decide
 from tickwork.model.worker_protocol import Micros
 from tickwork.schedule.timing import timing_from_text
-from tickwork.store.port.dispatch import Handing, Works
+from tickwork.store.port.dispatch import ExecutionColumns, Handover
 from tickwork.store.port.trigger import (
     Candidates,
     Collision,
@@ -34,7 +34,7 @@ from tickwork.store.port.trigger import (
 )
 from tickwork.trigger.catch_up import GRACE, STEPS, Plan, plan
 from tickwork.trigger.jitter import spread
-from tickwork.trigger.queue_full import Backlogs
+from tickwork.trigger.queue_full import FullQueues
 from tickwork.wake import Wake
 
 _FIRED = Counter("tickwork_executions_fired_total", "Executions that rules made, skipped ones included.")
@@ -51,16 +51,16 @@ class Handout(Protocol):
 
     def workers(self) -> Sequence[int | None]: ...
 
-    async def fix(self, handing: Handing) -> None: ...
+    async def fix(self, handing: Handover) -> None: ...
 
-    async def lease(self, handing: Handing) -> None: ...
+    async def lease(self, handing: Handover) -> None: ...
 
     def deliver(self) -> None: ...
 
     def release(self) -> None: ...
 
 
-Place = Callable[[Handing, Works], Awaitable[Handout]]
+Place = Callable[[Handover, ExecutionColumns], Awaitable[Handout]]
 
 
 class Trigger:
@@ -69,7 +69,7 @@ class Trigger:
         store: TriggerStore,
         place: Place,
         make_days_for: MakeDays,
-        backlogs: Backlogs,
+        backlogs: FullQueues,
         wake: Wake,
     ) -> None:
         self._store = store

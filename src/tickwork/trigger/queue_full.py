@@ -11,7 +11,7 @@ from tickwork.store.port.trigger import Firing, TriggerStore
 QUEUE_FULL = "queue is full"
 
 
-class Backlogs:
+class FullQueues:
     def __init__(self, store: TriggerStore, lead: timedelta) -> None:
         """`lead`: how long before its time something is fired, and waits."""
         self._store = store

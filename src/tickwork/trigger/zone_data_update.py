@@ -13,7 +13,7 @@ _RULES = 200  # computed anew in one transaction, and in one breath
 _log = structlog.get_logger("tickwork")
 
 
-class ZoneDataFollower:
+class ZoneDataUpdate:
     def __init__(self, store: TriggerStore, lead: timedelta) -> None:
         self._store = store
         self._lead = lead

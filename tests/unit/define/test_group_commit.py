@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tickwork.define.group_commit import Gatherer
+from tickwork.define.group_commit import GroupCommit
 from tickwork.model.errors import Conflict, Unavailable
 from tickwork.model.job import JobRequest
 
@@ -41,7 +41,7 @@ def store() -> Store:
 
 @pytest.fixture
 def ask(store: Store) -> Ask:
-    gatherer = Gatherer(store.create)
+    gatherer = GroupCommit(store.create)
 
     def ask(name: str, tenant_id: int = _TENANT) -> "asyncio.Task[Any]":
         return asyncio.create_task(gatherer.create(tenant_id, JobRequest(name=name, task="work")))

@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickwork.dispatch.limits import Gates
+from tickwork.dispatch.limits import LockedLimits
 from tickwork.model.placement import NO_PLACEMENT, Limit, Placement
 from tickwork.model.quantities import parse_rate
 from tickwork.store.port.dispatch import Gate, Lane
@@ -21,15 +21,15 @@ MAIL = Lane(1, 1, "mail", "send", NO_PLACEMENT)
 
 
 def test_a_lane_without_gates_has_room_for_any_number() -> None:
-    assert Gates([MAIL], ()).room(MAIL) > 1_000_000
+    assert LockedLimits([MAIL], ()).room(MAIL) > 1_000_000
 
 
 def test_a_paused_queue_has_room_for_none() -> None:
-    assert Gates([MAIL], [_gate(paused=True)]).room(MAIL) == 0
+    assert LockedLimits([MAIL], [_gate(paused=True)]).room(MAIL) == 0
 
 
 def test_a_rate_has_room_for_its_amount_and_then_for_none() -> None:
-    gates = Gates([MAIL], [_gate(rate=parse_rate("100/1m"))])
+    gates = LockedLimits([MAIL], [_gate(rate=parse_rate("100/1m"))])
     assert gates.room(MAIL) == 100
     gates.let_through(MAIL, 100)
     assert gates.room(MAIL) == 0
@@ -40,7 +40,7 @@ def test_a_rate_has_room_for_its_amount_and_then_for_none() -> None:
 def test_a_key_that_nobody_limits_by_number_is_not_counted() -> None:
     lane = Lane(2, 1, "other", "send", Placement(limits=[Limit("api", rate="5/1s")]))
     key = Gate(7, (1, "key", "api"), False, None, None, NOW, NOW)
-    gates = Gates([lane], [key])
+    gates = LockedLimits([lane], [key])
     assert gates.room(lane) == 5
     assert list(gates.slots(lane, range(3))) == []
 
@@ -55,7 +55,7 @@ def test_no_period_lets_more_through_than_a_full_bucket_and_what_flows_in(
     passed: list[tuple[datetime, int]] = []
     for seconds, wanted in visits:
         now += timedelta(seconds=seconds)
-        gates = Gates([MAIL], [_gate(max(used_until, now), now, rate=rate)])
+        gates = LockedLimits([MAIL], [_gate(max(used_until, now), now, rate=rate)])
         count = min(wanted, gates.room(MAIL))
         gates.let_through(MAIL, count)
         used_until = gates._used_until[1]
@@ -67,5 +67,9 @@ def test_no_period_lets_more_through_than_a_full_bucket_and_what_flows_in(
 
 def test_a_lane_that_was_not_asked_for_has_no_room() -> None:
     limited = Lane(2, 1, "other", "send", Placement(limits=[Limit("api", max_running=5)]))
-    for gates in (Gates((), ()), Gates([MAIL], ()), Gates([MAIL], [_gate(max_running=5)])):
+    for gates in (
+        LockedLimits((), ()),
+        LockedLimits([MAIL], ()),
+        LockedLimits([MAIL], [_gate(max_running=5)]),
+    ):
         assert gates.room(limited) == 0

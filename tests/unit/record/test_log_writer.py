@@ -6,7 +6,7 @@ from tickwork.loop import Loops
 from tickwork.model.errors import Unavailable
 from tickwork.model.worker_protocol import LogLine, Note
 from tickwork.record import log_writer as note
-from tickwork.record.log_writer import Notekeeper
+from tickwork.record.log_writer import LogWriter
 from tickwork.wake import Wake
 
 
@@ -34,7 +34,7 @@ def store():
 @pytest.fixture
 def keeper(store):
     loops = Loops()
-    keeper = Notekeeper(store, Wake(loops, after_commit=lambda call: call()), publish=lambda _event: None)
+    keeper = LogWriter(store, Wake(loops, after_commit=lambda call: call()), publish=lambda _event: None)
     loops.add("notes", keeper.keep, every=1)
     return keeper
 

@@ -14,20 +14,20 @@ from tickwork.model.quantities import Rate
 from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.model.why_waiting import WaitingFacts
 from tickwork.model.worker_protocol import Hello, Key, Micros
-from tickwork.store.port.record import Claimed, Settling
+from tickwork.store.port.record import AttemptEnding, Claimed
 
 NO_CONNECTION = 0  # of a worker that speaks plain REST
 FIRST_CONNECTION = 1
 
 
-class Seat(NamedTuple):
+class WorkerConnection(NamedTuple):
     """A worker on one of this node's connections."""
 
     worker_id: int
     connection: int
 
 
-class Works(NamedTuple):
+class ExecutionColumns(NamedTuple):
     """Executions that could be handed to workers, with all that is needed to run them. As columns: so many are
     handed out in a second that an object for each would cost more than the statements."""
 
@@ -48,28 +48,28 @@ class Works(NamedTuple):
     def size(self) -> int:
         return len(self.jobs)
 
-    def at(self, places: Sequence[int]) -> "Works":
+    def at(self, places: Sequence[int]) -> "ExecutionColumns":
         """Those at these places."""
         if len(places) == len(self.jobs):
             return self
         if isinstance(places, range):
-            return Works._make(column[places.start : places.stop] for column in self)
-        return Works._make([column[place] for place in places] for column in self)
+            return ExecutionColumns._make(column[places.start : places.stop] for column in self)
+        return ExecutionColumns._make([column[place] for place in places] for column in self)
 
     def keys(self) -> Iterator[Key]:
         return zip(self.tenants, self.times, self.jobs, strict=True)
 
 
-class HeldWorks(NamedTuple):
+class HeldExecutionColumns(NamedTuple):
     leases: Sequence[int]
-    works: Works
+    works: ExecutionColumns
 
-    def of(self, leases: Container[int]) -> "HeldWorks":
+    def of(self, leases: Container[int]) -> "HeldExecutionColumns":
         places = [place for place, lease in enumerate(self.leases) if lease in leases]
-        return HeldWorks([self.leases[place] for place in places], self.works.at(places))
+        return HeldExecutionColumns([self.leases[place] for place in places], self.works.at(places))
 
 
-NOTHING_HELD = HeldWorks((), Works._make([()] * len(Works._fields)))
+NOTHING_HELD = HeldExecutionColumns((), ExecutionColumns._make([()] * len(ExecutionColumns._fields)))
 
 
 class Lane(NamedTuple):
@@ -104,10 +104,10 @@ class Slot(NamedTuple):
     places: range
 
 
-class Handing(Protocol):
+class Handover(Protocol):
     """The part of a transaction that puts executions into workers' hands."""
 
-    async def hold(self, seats: Sequence[Seat]) -> set[int]:
+    async def hold(self, seats: Sequence[WorkerConnection]) -> set[int]:
         """The workers that may be handed work on these connections, fixed until the commit."""
 
     async def lanes(self, lanes: Collection[int]) -> list[Lane]: ...
@@ -120,7 +120,7 @@ class Handing(Protocol):
 
     async def use_rates(self, used_until: Mapping[int, datetime]) -> None: ...
 
-    async def lease(self, worker_id: int, works: Works, slots: Sequence[Slot] = ()) -> int:
+    async def lease(self, worker_id: int, works: ExecutionColumns, slots: Sequence[Slot] = ()) -> int:
         """Note what a worker is handed, and what of it counts under which gates; the lease."""
 
 
@@ -135,8 +135,8 @@ class Line(NamedTuple):
 class Renewal(NamedTuple):
     """Who is in neither has lost what it held."""
 
-    kept: Mapping[Seat, bool]  # and whether somebody wants the worker to drain
-    elsewhere: frozenset[Seat]  # the worker has come back on another connection
+    kept: Mapping[WorkerConnection, bool]  # and whether somebody wants the worker to drain
+    elsewhere: frozenset[WorkerConnection]  # the worker has come back on another connection
 
 
 class Revocation(NamedTuple):
@@ -146,18 +146,18 @@ class Revocation(NamedTuple):
     reason: str
 
 
-class Claiming(Handing, Protocol):
+class Claiming(Handover, Protocol):
     """One transaction that hands out waiting executions."""
 
     async def waiting(self, lead: timedelta) -> list[Line]: ...
 
-    async def pick(self, quotas: Mapping[Line, int], lead: timedelta) -> Works:
+    async def pick(self, quotas: Mapping[Line, int], lead: timedelta) -> ExecutionColumns:
         """Lock up to so many of each line."""
 
-    async def claim(self, works: Works, worker_id: int) -> None: ...
+    async def claim(self, works: ExecutionColumns, worker_id: int) -> None: ...
 
 
-class Rescuing(Settling, Protocol):
+class Rescuing(AttemptEnding, Protocol):
     """One transaction that takes work out of dead workers' hands."""
 
     async def take_dead(self, limit: int, only: int | None = None) -> list[int]: ...
@@ -191,15 +191,15 @@ class DispatchStore(Protocol):
         token: bytes,
         lease: timedelta,
         connection_number: int = FIRST_CONNECTION,
-    ) -> Seat:
+    ) -> WorkerConnection:
         """It belongs to the key that it comes with. Nobody's worker is the built-in one, for all tenants."""
 
-    async def resume(self, caller: Caller | None, token: bytes, lease: timedelta) -> Seat | None:
+    async def resume(self, caller: Caller | None, token: bytes, lease: timedelta) -> WorkerConnection | None:
         """Who has the token is the worker; it belongs to the key that it comes with now."""
 
-    async def held_by(self, worker_id: int) -> HeldWorks: ...
+    async def held_by(self, worker_id: int) -> HeldExecutionColumns: ...
 
-    async def renew(self, seats: Collection[Seat], lease: timedelta) -> Renewal: ...
+    async def renew(self, seats: Collection[WorkerConnection], lease: timedelta) -> Renewal: ...
 
     async def drain(self, worker_id: int) -> None: ...
 
@@ -218,7 +218,7 @@ class RestWorker(NamedTuple):
 
     hello: Hello
     draining: bool
-    held: HeldWorks
+    held: HeldExecutionColumns
     begun: Sequence[bool]  # which of these it has said to have begun
 
 

@@ -33,7 +33,7 @@ class AttemptNote(NamedTuple):
     error: bytes | None = None
 
 
-class Settling(Protocol):
+class AttemptEnding(Protocol):
     """One transaction that decides about attempts which did not complete."""
 
     async def lock(self, claimed: Sequence[Claimed]) -> list[LockedExecution]:
@@ -51,7 +51,7 @@ class RecordStore(Protocol):
     async def complete(self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> int:
         """End what workers say has completed, and close the leases; how many were still held by whoever says so."""
 
-    def settling(self) -> AbstractAsyncContextManager[Settling]: ...
+    def settling(self) -> AbstractAsyncContextManager[AttemptEnding]: ...
 
     async def note_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None: ...
 

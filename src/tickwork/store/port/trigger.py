@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.overlap import Blocker, Overlap
-from tickwork.store.port.dispatch import Handing, Works
+from tickwork.store.port.dispatch import ExecutionColumns, Handover
 
 Cursor = tuple[int, int]  # (priority, job): how far a round has been fired
 NOT_BEGUN: Cursor = (-1, 0)
@@ -60,7 +60,7 @@ class Candidates(NamedTuple):
 
     rounds: Sequence[int]  # which of the rounds each belongs to; they come round by round
     overlaps: Sequence[Overlap]
-    works: Works
+    works: ExecutionColumns
     followed: Sequence[bool]  # whether other jobs depend on them
 
     def spans(self) -> Iterator[tuple[int, range]]:
@@ -82,7 +82,7 @@ class Collision(Exception):
     """Some due time that is being fired has an execution already."""
 
 
-class Firing(Handing, Protocol):
+class Firing(Handover, Protocol):
     """One transaction that fires chunks of due rules."""
 
     async def take(
