@@ -11,7 +11,7 @@ import socket
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from random import uniform
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import structlog
 
@@ -22,6 +22,7 @@ from tickwork.execute.lease import Lease, LeaseLost
 from tickwork.execute.log.outbox import COLLECT_INTERVAL
 from tickwork.execute.log_failed_attempts import FailedAttemptLog
 from tickwork.execute.runner_set import RunnerSet
+from tickwork.execute.server_link import Connection, Link
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model import worker_protocol as protocol
 from tickwork.model.ids import worker_id
@@ -31,30 +32,11 @@ from tickwork.model.worker_protocol import (
     Beat,
     Claim,
     Drain,
-    FromServer,
-    FromWorker,
     Hello,
     Micros,
     TaskOffer,
     Welcome,
 )
-
-
-class Connection(Protocol):
-    """Sends and receives messages in order. Raises OSError when the connection is lost."""
-
-    async def send(self, message: FromWorker, /) -> None: ...
-
-    async def receive(self) -> FromServer: ...
-
-    async def close(self) -> None: ...
-
-
-class Link(Protocol):
-    """Opens connections. Each call may connect to a different server."""
-
-    async def connect(self) -> Connection: ...
-
 
 SLOTS_DEFAULT = 100
 

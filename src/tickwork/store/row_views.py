@@ -1,0 +1,204 @@
+"""Rows of the database as the views that users see."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from tickwork.model.execution import (
+    AttemptError,
+    AttemptOutcome,
+    AttemptView,
+    Blocking,
+    ExecutionStatus,
+    ExecutionView,
+    Trigger,
+    WaitingFor,
+)  # fmt: skip
+from tickwork.model.ids import execution_id, job_id, worker_id
+from tickwork.model.job import (
+    GraphJob,
+    JobRequest,
+    JobStatus,
+    JobView,
+    job_view,
+)
+from tickwork.model.json_limits import raw_json
+from tickwork.model.schedule import describe_once
+from tickwork.model.worker import LEASE, TaskView, WorkerView
+from tickwork.schedule.timing import timing_from_text
+from tickwork.store.batch_columns import stored
+from tickwork.store.log_store import progress_of
+from tickwork.store.port.dispatch import NO_CONNECTION
+
+_DESCRIBED = 10_000  # schedules whose words are kept
+LOG_TAIL = 20  # lines of each attempt's log
+_BROKEN_RESULT = "what is stored as its result is not valid JSON, and is not shown"
+
+
+def job_of(row: asyncpg.Record) -> JobView:
+    schedule, words = (
+        describe_once(row["scheduled_for"]) if row["timing"] is None else _describe(row["timing"])
+    )
+    return job_view(
+        _request(row),
+        row["payload"],
+        number=row["id"],
+        status=JobStatus(row["status"]),
+        schedule=schedule,
+        words=words,
+        next_run_at=row["next_run_at"],
+        once_at=row["scheduled_for"] if row["timing"] is None else None,
+        version=row["version"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+@lru_cache(maxsize=_DESCRIBED)
+def _describe(text: str) -> tuple[dict[str, Any], str]:
+    try:
+        timing = timing_from_text(text)
+    except Exception:  # noqa: BLE001 (whatever is wrong with it, the jobs beside it are shown)
+        return {}, "what is stored as its schedule cannot be read"
+    return timing.canonical, timing.words
+
+
+def _request(row: asyncpg.Record) -> JobRequest:
+    """As it was made; nothing but its task when that cannot be read, so that the others beside it are shown."""
+    return stored(row["definition"], JobRequest) or JobRequest(task=row["task"])
+
+
+def graph_job_of(row: asyncpg.Record) -> GraphJob:
+    at = row["scheduled_for"]
+    return GraphJob(
+        job_id=job_id(row["id"]),
+        name=row["name"],
+        key=row["key"],
+        task=row["task"],
+        depends_on=[job_id(parent) for parent in row["parents"]],
+        execution_id=execution_id(row["id"], at) if at else None,
+        scheduled_for=at,
+        status=ExecutionStatus(row["status"]) if at else None,
+        waiting_for=WaitingFor(row["waiting_for"]) if row["waiting_for"] else None,
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+    )
+
+
+def blocking_of(row: asyncpg.Record) -> Blocking:
+    name = execution_id(row["job_id"], row["scheduled_for"])
+    return Blocking(name, job_id(row["job_id"]), ExecutionStatus(row["status"]))
+
+
+def execution_of(row: asyncpg.Record) -> ExecutionView:
+    request = _request(row)
+    result = None if row["result"] is None else raw_json(row["result"])
+    is_broken = row["result"] is not None and result is None
+    return ExecutionView(
+        id=execution_id(row["job_id"], row["scheduled_for"]),
+        job_id=job_id(row["job_id"]),
+        task=row["task"],
+        status=ExecutionStatus(row["status"]),
+        waiting_for=WaitingFor(row["waiting_for"]) if row["waiting_for"] else None,
+        trigger=Trigger(row["trigger"]),
+        scheduled_for=row["scheduled_for"],
+        due_at=row["due_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        attempt=row["attempt"],
+        max_attempts=_last_attempt(row, request.retry.policy().max_attempts),
+        worker=worker_id(row["worker_id"]) if row["worker_id"] is not None else None,
+        progress=progress_of(row["progress"]),
+        result=result,
+        error=stored(row["error"], AttemptError),
+        reason=_BROKEN_RESULT if is_broken else row["reason"],
+    )
+
+
+def _last_attempt(row: asyncpg.Record, max_attempts: int) -> int:
+    """The number that its last attempt would have if every one from here on failed. Attempts that used up no try,
+    and those from before it was redriven, come on top of what the job allows."""
+    attempt: int = row["attempt"]
+    this_one_failed = row["status"] == ExecutionStatus.FAILED and row["error"] is not None
+    failed_before: int = row["failures"] - this_one_failed
+    return max(attempt, attempt - 1 + max_attempts - failed_before)
+
+
+def attempt_of(row: asyncpg.Record) -> AttemptView:
+    return AttemptView(
+        attempt=row["attempt"],
+        outcome=AttemptOutcome(row["outcome"]),
+        worker=worker_id(row["worker_id"]) if row["worker_id"] is not None else None,
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        error=stored(row["error"], AttemptError),
+    )
+
+
+def with_worker_and_log(
+    attempt: AttemptView, workers: Mapping[str, asyncpg.Record], tails: Mapping[int, Sequence[str]]
+) -> AttemptView:
+    worker = workers.get(attempt.worker or "")
+    silent_for = None
+    if worker and attempt.finished_at and attempt.outcome == AttemptOutcome.LOST:
+        silent_for = max((attempt.finished_at - (worker["lease_until"] - LEASE)).total_seconds(), 0.0)
+    return msgspec.structs.replace(
+        attempt,
+        worker_name=worker["name"] if worker else None,
+        silent_for=silent_for,
+        log_tail="\n".join(tails[attempt.attempt][-LOG_TAIL:]) if attempt.attempt in tails else None,
+    )
+
+
+def current_attempt(execution: ExecutionView) -> AttemptView | None:
+    """The attempt that the execution itself tells of: the one that completed, or the one in a worker's hands."""
+    if execution.worker is None:
+        return None
+    completed = execution.status == ExecutionStatus.COMPLETED
+    cancelled = execution.status == ExecutionStatus.CANCELLED
+    return AttemptView(
+        attempt=execution.attempt,
+        outcome=AttemptOutcome.COMPLETED if completed else AttemptOutcome.CANCELLED if cancelled else None,
+        worker=execution.worker,
+        started_at=execution.started_at,
+        finished_at=execution.finished_at,
+        error=None,
+    )
+
+
+def worker_of(row: asyncpg.Record) -> WorkerView:
+    alive = row["ended_at"] is None and row["lease_until"] > row["now"] - timedelta(seconds=1)
+    return WorkerView(
+        id=worker_id(row["id"]),
+        name=row["name"],
+        status="offline" if not alive else "draining" if row["draining"] else "online",
+        protocol="rest" if row["connection"] == NO_CONNECTION else "websocket",
+        host=row["host"],
+        version=row["version"],
+        tasks=row["tasks"],
+        queues=row["queues"],
+        weights=msgspec.json.decode(row["weights"]),
+        slots=row["slots"],
+        holding=row["holding"],
+        labels=msgspec.json.decode(row["labels"]),
+        resources=(resources := msgspec.json.decode(row["resources"])),
+        resources_used=dict.fromkeys(resources, 0.0) | msgspec.json.decode(row["resources_used"] or "{}"),
+        started_at=row["started_at"],
+        heartbeat_at=row["lease_until"] - LEASE,
+        lease_until=row["lease_until"],
+        ended_at=row["ended_at"],
+    )
+
+
+def task_of(row: asyncpg.Record) -> TaskView:
+    return TaskView(
+        name=row["name"],
+        parameters=msgspec.json.decode(row["parameters"]),
+        description=row["description"],
+        defaults=msgspec.json.decode(row["defaults"]),
+        workers=[worker_id(number) for number in row["workers"]],
+    )
