@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tickwork.model.schedule import Recurring
 from tickwork.schedule.cron.expression import read_cron
-from tickwork.schedule.parse import parse_schedule, understand
+from tickwork.schedule.parse import parse_schedule, parse_with_notes
 
 ZONES = ("UTC", "Europe/Paris", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Asia/Kolkata")
 STEPS = 12
@@ -67,7 +67,7 @@ WEEKDAYS = [
 def test_every_pair_of_day_fields_means_the_same_days_as_in_cronsim(date: str) -> None:
     """A field that begins with a star asks for both to match, in every form that it can have."""
     for weekday in WEEKDAYS:
-        understood = understand(f"0 0 {date} * {weekday}", None, now=BEGIN).schedule
+        understood = parse_with_notes(f"0 0 {date} * {weekday}", None, now=BEGIN).schedule
         assert isinstance(understood, Recurring)
         ours, due = [], understood.timing.next_after(BEGIN)
         while due is not None and due < END:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Recurring, Timing
 from tickwork.schedule.cron.expression import Cron, read_cron
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.parse import parse_schedule
 from tickwork.schedule.rrule.rule import read_rule
-from tickwork.schedule.rrule.simplify import simplest
+from tickwork.schedule.rrule.simplify import simplify_rule
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 YEARS_COMPARED = timedelta(days=6 * 366)
@@ -165,9 +165,9 @@ def test_a_rule_in_its_simplest_form_names_the_same_days_and_times(rule: str, st
     """What is written as cron, or as a rule with all of its parts said, loses nothing."""
     try:
         read, _ = read_rule(rule, start)
-    except Misread:
+    except ScheduleError:
         return
-    simple = simplest(read)
+    simple = simplify_rule(read)
     assert not isinstance(simple, int)
     written = read_cron(simple.text) if isinstance(simple, Cron) else read_rule(simple.text, start)[0]
     assert written.times == read.times

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.call_count import MOST_CALLS, calls
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Recurring
-from tickwork.schedule.parse import parse_schedule, timing_from_text, understand
+from tickwork.schedule.parse import parse_schedule, parse_with_notes, timing_from_text
 from tickwork.schedule.preview import preview
 
 NOW = datetime(2026, 3, 4, 10, 30, tzinfo=UTC)
@@ -77,14 +77,14 @@ def test_the_hardest_questions_are_answered_with_little_work(
 ) -> None:
     def ask() -> None:
         try:
-            understood = understand(schedule, zone, now=NOW).schedule
+            understood = parse_with_notes(schedule, zone, now=NOW).schedule
         except Invalid:
             return
         assert isinstance(understood, Recurring)
         for after in (NOW, BEGINNING, LATE):
             understood.timing.next_after(after)
 
-    understand("@daily", zone, now=NOW)  # the zone itself is read once
+    parse_with_notes("@daily", zone, now=NOW)  # the zone itself is read once
     calls(ask, 3 * MOST_CALLS)
 
 

@@ -328,12 +328,12 @@ def usual_specs(near: datetime) -> Iterator[Spec]:
 
 @settings(max_examples=60 if not EXHAUSTIVE else 2000, deadline=None)
 @given(st.sampled_from(ZONES), st.integers(YEARS[0], YEARS[-1]))
-def test_the_stretches_of_a_zone_are_those_of_a_walk_over_its_hours(name: str, year: int) -> None:
+def test_the_offset_periods_of_a_zone_are_those_of_a_walk_over_its_hours(name: str, year: int) -> None:
     zone, info = zone_named(name), zone_info(name)
     at = datetime(year, 1, 1, tzinfo=UTC)
     while at.year == year:
         expected = local_of(at, info) - at.replace(tzinfo=None)
-        assert timedelta(seconds=zone.stretch(to_seconds(at)).offset) == expected, f"{name} at {at}"
+        assert timedelta(seconds=zone.offset_period(to_seconds(at)).offset) == expected, f"{name} at {at}"
         at += timedelta(hours=1)
 
 

@@ -15,7 +15,7 @@ from tickwork.model.errors import Invalid
 from tickwork.model.schedule import MOST_RUNS, Recurring, count_between, nth_due_time
 from tickwork.schedule.due.time_zone import zone_named
 from tickwork.schedule.excluded_days import load_calendars
-from tickwork.schedule.parse import parse_schedule, understand
+from tickwork.schedule.parse import parse_schedule, parse_with_notes
 from tickwork.schedule.preview import preview
 
 NOW = datetime(2026, 3, 4, 10, 30, tzinfo=UTC)
@@ -127,7 +127,7 @@ def test_the_next_due_time_after_any_instant_is_found_with_little_work(
     schedule: str | dict[str, Any], zone: str, after: datetime
 ) -> None:
     try:
-        understood = understand(schedule, zone, now=NOW).schedule
+        understood = parse_with_notes(schedule, zone, now=NOW).schedule
     except Invalid:
         return
     assert isinstance(understood, Recurring)
@@ -160,7 +160,7 @@ def test_limits_at_the_ends_of_time_are_kept_or_refused(form: str, zone: str, st
 
 @pytest.mark.parametrize("schedule", [*DENSE[:3], *JOINED], ids=lambda schedule: str(schedule)[:60])
 def test_runs_are_counted_with_little_work_for_each(schedule: str | dict[str, Any]) -> None:
-    understood = understand(schedule, "Europe/Paris", now=NOW).schedule
+    understood = parse_with_notes(schedule, "Europe/Paris", now=NOW).schedule
     assert isinstance(understood, Recurring)
     timing = understood.timing
     most = MOST_CALLS + 60 * MOST_RUNS
@@ -170,7 +170,7 @@ def test_runs_are_counted_with_little_work_for_each(schedule: str | dict[str, An
 
 def test_walking_gives_what_asking_again_and_again_gives() -> None:
     for schedule in (*SPARSE[:2], *JOINED, {"any": ["*/5 * * * *", "*/7 * * * *", {"every": 300}]}):
-        understood = understand(schedule, "Europe/Paris", now=NOW).schedule  # type: ignore[arg-type]
+        understood = parse_with_notes(schedule, "Europe/Paris", now=NOW).schedule  # type: ignore[arg-type]
         assert isinstance(understood, Recurring)
         asked: list[datetime] = []
         due = understood.timing.next_after(NOW)

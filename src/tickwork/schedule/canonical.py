@@ -7,21 +7,21 @@ from tickwork.schedule.cron.expression import Cron, default_dst
 from tickwork.schedule.due.epoch import from_seconds
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.due.wall_clock import AS_SHOWN, ONCE_EACH, Dst
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant import write_instant
 from tickwork.schedule.interval import read_every
 from tickwork.schedule.options import MOST_DATES, Options
-from tickwork.schedule.rrule.rule import Rule
+from tickwork.schedule.rrule.rule import RecurrenceRule
 from tickwork.schedule.timing import compile_source
 
 LONGEST = {"cron": 1024, "rrule": 2048}  # characters
 Same = TypeVar("Same")
 
 
-class Draft(NamedTuple):
+class ParsedSchedule(NamedTuple):
     """A period in seconds, a cron expression or a calendar rule, with what the same text says besides."""
 
-    what: int | Cron | Rule
+    what: int | Cron | RecurrenceRule
     zone: Zone | None = None
     start: int | None = None
     end: int | None = None
@@ -31,7 +31,7 @@ class Draft(NamedTuple):
     first: int | None = None  # where counting begins, at or after the start
 
 
-def canonical_of(draft: Draft, options: Options) -> dict[str, Any]:
+def canonical_form(draft: ParsedSchedule, options: Options) -> dict[str, Any]:
     """The one form of all schedules with these due times."""
     zone = _one_of("timezone", draft.zone, options.zone) or zone_named("UTC")
     start, end = _one_of("start", draft.start, options.start), _one_of("end", draft.end, options.end)
@@ -49,28 +49,28 @@ def canonical_of(draft: Draft, options: Options) -> dict[str, Any]:
 
 def _one_of(name: str, first: Same | None, second: Same | None) -> Same | None:
     if first is not None and second is not None and first != second:
-        raise Misread(f"{name} is given twice", "leave one of them out", f".{name}")
+        raise ScheduleError(f"{name} is given twice", "leave one of them out", f".{name}")
     return second if first is None else first
 
 
-def _kind(what: int | Cron | Rule, zone: Zone, wanted: Mapping[str, str]) -> dict[str, Any]:
-    if isinstance(what, int) or (isinstance(what, Rule) and what.times is None):
+def _kind(what: int | Cron | RecurrenceRule, zone: Zone, wanted: Mapping[str, str]) -> dict[str, Any]:
+    if isinstance(what, int) or (isinstance(what, RecurrenceRule) and what.times is None):
         if wanted:
-            raise Misread(
+            raise ScheduleError(
                 "a period is real time: clocks that jump do not matter to it", "leave dst out", ".dst"
             )
         return {"every": read_every(what)} if isinstance(what, int) else _text("rrule", what, zone)
-    disturbed = what.times is None or zone.disturbs(what.times)
-    dst = Dst(**{**what.dst._asdict(), **wanted}) if disturbed else AS_SHOWN
+    affected = what.times is None or zone.skips_or_repeats(what.times)
+    dst = Dst(**{**what.dst._asdict(), **wanted}) if affected else AS_SHOWN
     what = what._replace(dst=dst)
     name, usual = ("cron", default_dst(what.text)) if isinstance(what, Cron) else ("rrule", ONCE_EACH)
     canonical = _text(name, what, zone)
-    return canonical if dst == usual or not disturbed else {**canonical, "dst": dst._asdict()}
+    return canonical if dst == usual or not affected else {**canonical, "dst": dst._asdict()}
 
 
-def _text(name: str, what: Cron | Rule, zone: Zone) -> dict[str, Any]:
+def _text(name: str, what: Cron | RecurrenceRule, zone: Zone) -> dict[str, Any]:
     if len(what.text) > LONGEST[name]:
-        raise Misread(
+        raise ScheduleError(
             f"this is too long: written in full it has {len(what.text)} characters, not {LONGEST[name]}"
         )
     return {name: what.text, "timezone": zone.name}
@@ -86,7 +86,7 @@ def _end_of_count(canonical: Mapping[str, Any], count: int, end: int | None) -> 
             break
         due = following
     if due is None:
-        raise Misread("this is never due")
+        raise ScheduleError("this is never due")
     return due
 
 
@@ -96,5 +96,5 @@ def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, An
         if name in joined:
             joined[name] = sorted({*first.get(name, ()), *second.get(name, ())})
     if len(joined.get("dates", ())) > MOST_DATES:
-        raise Misread(f"at most {MOST_DATES} dates can be excluded", below=".exclude.dates")
+        raise ScheduleError(f"at most {MOST_DATES} dates can be excluded", path_suffix=".exclude.dates")
     return joined

@@ -7,13 +7,13 @@ from typing import ParamSpec, TypeVar
 from tickwork.model.errors import FieldError, Invalid
 
 
-class Misread(ValueError):
+class ScheduleError(ValueError):
     """What is wrong and what would be right; whoever knows the name of the field adds it.
 
-    `below` is where in that field, such as ".hour"."""
+    `path_suffix` is where in that field, such as ".hour"."""
 
-    def __init__(self, message: str, hint: str | None = None, below: str = "") -> None:
-        self.message, self.hint, self.below = message, hint, below
+    def __init__(self, message: str, hint: str | None = None, path_suffix: str = "") -> None:
+        self.message, self.hint, self.path_suffix = message, hint, path_suffix
         super().__init__(message)
 
 
@@ -22,7 +22,7 @@ Given = ParamSpec("Given")
 Read = TypeVar("Read")
 
 
-class Problems:
+class ScheduleProblems:
     def __init__(self) -> None:
         self.found: list[FieldError] = []
 
@@ -35,8 +35,8 @@ class Problems:
         """What was read, or None and one more problem with the field."""
         try:
             return read(*args, **kwargs)
-        except Misread as misread:
-            self.add(f"{path}{misread.below}", misread.message, misread.hint)
+        except ScheduleError as error:
+            self.add(f"{path}{error.path_suffix}", error.message, error.hint)
             return None
 
     def check_names(self, path: str, given: Iterable[object], known: Iterable[str]) -> None:

@@ -7,9 +7,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tickwork.schedule.cron.days import EVERY_MONTH
-from tickwork.schedule.due.days_and_times import Days, bits, weekdays_of, whole_month
+from tickwork.schedule.due.days_and_times import Days, all_days_of, mask_of, weekdays_of
 from tickwork.schedule.due.epoch import FIRST_DAY
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 
 if TYPE_CHECKING:
     from holidays import HolidayBase
@@ -30,9 +30,9 @@ class Workdays(NamedTuple):
         return EVERY_MONTH
 
     def month(self, year: int, month: int) -> int:
-        return self.left_of(whole_month(year, month), year, month)
+        return self.without_excluded(all_days_of(year, month), year, month)
 
-    def left_of(self, days: int, year: int, month: int) -> int:
+    def without_excluded(self, days: int, year: int, month: int) -> int:
         """Those of the given days of a month that are not excluded. Holidays are asked for only while there are any."""
         if self.weekends:
             days &= ~weekdays_of(year, month, weekend_of(self.holidays, year))
@@ -55,7 +55,7 @@ class WorkdaysOf(NamedTuple):
 
     def month(self, year: int, month: int) -> int:
         found = self.days.month(year, month)
-        return found and self.workdays.left_of(found, year, month)
+        return found and self.workdays.without_excluded(found, year, month)
 
 
 class _Year(NamedTuple):
@@ -90,7 +90,9 @@ def _year_of(code: str, year: int) -> _Year:
 def _weekend_in(code: str, year: int) -> int:
     """Of a country that moved it, that was with the new year, at least since 2014."""
     first_week = [date(year, 1, day) for day in range(1, 8)]
-    return bits(day.isoweekday() % 7 for day in first_week if _calendar(code, by_year=False).is_weekend(day))
+    return mask_of(
+        day.isoweekday() % 7 for day in first_week if _calendar(code, by_year=False).is_weekend(day)
+    )
 
 
 @lru_cache(_CALENDARS_KEPT)
@@ -126,7 +128,7 @@ def check_country(code: object) -> str:
     country, dash, region = code.strip().partition("-") if isinstance(code, str) else ("", "", "")
     country = country.upper()
     if country not in _countries():
-        raise Misread(
+        raise ScheduleError(
             f"no public holidays are known for {str(code)[:40]!r}",
             "use a country code such as FR or DE-BY",
         )
@@ -134,7 +136,7 @@ def check_country(code: object) -> str:
     region = next((name for name in known if name.lower() == region.lower()), region)
     if dash and region not in known:
         regions = ", ".join(f"{country}-{name}" for name in sorted(known)[:8])
-        raise Misread(
+        raise ScheduleError(
             f"{country} has no region {region[:40]!r}", f"use one of {regions}…" if regions else None
         )
     return f"{country}-{region}" if dash else country

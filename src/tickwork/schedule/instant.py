@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tickwork.schedule.due.epoch import LAST_YEAR, from_seconds
 from tickwork.schedule.due.time_zone import Zone
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 
 _EXAMPLE = 'write it as "2026-12-24T18:00:00Z", or "2026-12-24 18:00" for local time'
 _FIRST_YEAR = 1971  # in the whole world
@@ -30,7 +30,7 @@ def read_instant(value: object, zone: Zone) -> datetime:
     except ValueError:
         at = None
     if at is None:
-        raise Misread(f"{str(value)[:80]!r} is not a date and time", _EXAMPLE)
+        raise ScheduleError(f"{str(value)[:80]!r} is not a date and time", _EXAMPLE)
     check_year(at)
     if at.tzinfo is not None:
         return at.astimezone(UTC)
@@ -39,7 +39,9 @@ def read_instant(value: object, zone: Zone) -> datetime:
 
 def check_year(at: datetime) -> None:
     if not _FIRST_YEAR <= at.year <= LAST_YEAR:
-        raise Misread(f"the year {at.year} is out of range", f"use a year from {_FIRST_YEAR} to {LAST_YEAR}")
+        raise ScheduleError(
+            f"the year {at.year} is out of range", f"use a year from {_FIRST_YEAR} to {LAST_YEAR}"
+        )
 
 
 def write_instant(at: datetime) -> str:

@@ -3,16 +3,16 @@
 import re
 from datetime import datetime
 
-from tickwork.schedule.canonical import Draft
+from tickwork.schedule.canonical import ParsedSchedule
 from tickwork.schedule.cron.expression import Cron
 from tickwork.schedule.due.epoch import END, to_seconds
 from tickwork.schedule.due.time_zone import Zone
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant import read_instant
 from tickwork.schedule.interval import read_every
-from tickwork.schedule.rrule.ical_text import MOST
-from tickwork.schedule.rrule.rule import Rule, local_anchor, read_rule
-from tickwork.schedule.rrule.simplify import simplest
+from tickwork.schedule.rrule.ical_text import MOST_COUNTED
+from tickwork.schedule.rrule.rule import RecurrenceRule, local_anchor, read_rule
+from tickwork.schedule.rrule.simplify import simplify_rule
 
 _REPEATING_EXAMPLE = "write R/start/period or R5/start/period, such as R5/2026-01-01T00:00:00Z/PT1H"
 _REPEAT = re.compile(r"R([0-9]{0,9})")
@@ -21,18 +21,18 @@ _FREQUENCIES = {"Y": "YEARLY", "M": "MONTHLY", "W": "WEEKLY", "D": "DAILY"}
 _SHORTEST_MONTH, _LONGEST_MONTH, _FEBRUARY = 28, 31, 2
 
 
-def read_iso(text: str, zone: Zone, given_start: int | None) -> Draft:
+def read_iso_repeating(text: str, zone: Zone, given_start: int | None) -> ParsedSchedule:
     """`Rn` means n due times. A period of days or longer follows the calendar of the zone; without a start it is
     counted as a rule without one is."""
     repeat, *rest = text.strip().upper().split("/")
     match = _REPEAT.fullmatch(repeat)
     if not match or not 1 <= len(rest) <= 2 or match[1] == "0":  # noqa: PLR2004 (with and without start)
-        raise Misread(f"{text[:80]!r} is not a repeating interval", _REPEATING_EXAMPLE)
+        raise ScheduleError(f"{text[:80]!r} is not a repeating interval", _REPEATING_EXAMPLE)
     if len(rest) == 1:
         if match[1]:
-            raise Misread(f"{repeat[:40]} needs a start to count from", _REPEATING_EXAMPLE)
+            raise ScheduleError(f"{repeat[:40]} needs a start to count from", _REPEATING_EXAMPLE)
         dated = _DATE_PERIOD.fullmatch(rest[0])
-        return Draft(
+        return ParsedSchedule(
             _calendar_period(dated, local_anchor(given_start, zone)) if dated else read_every(rest[0])
         )
     start = read_instant(rest[0], zone).replace(microsecond=0)
@@ -40,13 +40,13 @@ def read_iso(text: str, zone: Zone, given_start: int | None) -> Draft:
     count = int(match[1]) if match[1] else None
     if count and isinstance(what, int):
         end = to_seconds(start) + what * (count - 1)
-        return Draft(what, start=to_seconds(start), end=end if end < END else None)
-    if count and count > MOST:
-        raise Misread(f"at most R{MOST}", "for more, use end")
-    return Draft(what, start=to_seconds(start), due_times=count)
+        return ParsedSchedule(what, start=to_seconds(start), end=end if end < END else None)
+    if count and count > MOST_COUNTED:
+        raise ScheduleError(f"at most R{MOST_COUNTED}", "for more, use end")
+    return ParsedSchedule(what, start=to_seconds(start), due_times=count)
 
 
-def _period(text: str, start: datetime, zone: Zone) -> int | Cron | Rule:
+def _period(text: str, start: datetime, zone: Zone) -> int | Cron | RecurrenceRule:
     dated = _DATE_PERIOD.fullmatch(text)
     if dated and (zone.name != "UTC" or dated[2] in "YM"):
         return _calendar_period(dated, start.astimezone(zone.info).replace(tzinfo=None))
@@ -55,8 +55,8 @@ def _period(text: str, start: datetime, zone: Zone) -> int | Cron | Rule:
     return read_every(text)
 
 
-def _calendar_period(dated: re.Match[str], start: datetime) -> int | Cron | Rule:
-    return simplest(read_rule(_calendar_rule(int(dated[1]), dated[2], start), start)[0])
+def _calendar_period(dated: re.Match[str], start: datetime) -> int | Cron | RecurrenceRule:
+    return simplify_rule(read_rule(_calendar_rule(int(dated[1]), dated[2], start), start)[0])
 
 
 def _calendar_rule(interval: int, unit: str, start: datetime) -> str:

@@ -6,23 +6,23 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from tickwork.schedule.canonical import LONGEST, Draft
+from tickwork.schedule.canonical import LONGEST, ParsedSchedule
 from tickwork.schedule.cron.expression import read_cron
-from tickwork.schedule.dialects.aws import is_aws, read_aws
-from tickwork.schedule.dialects.crontab_line import check_is_no_line
-from tickwork.schedule.dialects.systemd import is_on_calendar, read_on_calendar
+from tickwork.schedule.dialects.aws import is_aws_expression, read_aws_expression
+from tickwork.schedule.dialects.crontab_line import reject_crontab_line
+from tickwork.schedule.dialects.systemd import is_calendar_event, read_calendar_event
 from tickwork.schedule.due.epoch import from_seconds
 from tickwork.schedule.due.time_zone import Zone
-from tickwork.schedule.english.parse_sentence import Sentence, read_text
+from tickwork.schedule.english.parse_sentence import Sentence, read_sentence
 from tickwork.schedule.english.words import MONTHS, WEEKDAYS
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant import Moment, read_instant, write_instant
 from tickwork.schedule.interval import read_duration, read_every
-from tickwork.schedule.iso_repeating import read_iso
+from tickwork.schedule.iso_repeating import read_iso_repeating
 from tickwork.schedule.options import read_end, read_start
 from tickwork.schedule.rrule.ical_text import read_rrule
 from tickwork.schedule.rrule.rule import local_anchor, read_rule
-from tickwork.schedule.rrule.simplify import simplest
+from tickwork.schedule.rrule.simplify import simplify_rule
 from tickwork.schedule.timing import compile_source
 from tickwork.schedule.zone_name import read_zone_name
 
@@ -39,7 +39,7 @@ _INTERVAL = re.compile(r"INTERVAL=[0-9]+;?")
 _EVERY = re.compile(r"@every\s+(\S.*)", re.IGNORECASE)
 
 
-class Setting(NamedTuple):
+class ReadContext(NamedTuple):
     """What reading a form may depend on besides its text."""
 
     zone: Zone
@@ -48,7 +48,7 @@ class Setting(NamedTuple):
     seed: str
 
 
-def form_of(text: str) -> str:
+def notation_of(text: str) -> str:
     """Which way of saying when a plain text is."""
     text = text.strip()
     if _RRULE.match(text):
@@ -58,109 +58,111 @@ def form_of(text: str) -> str:
     return "cron" if _CRON.match(text) else "text"
 
 
-def read_form(form: str, value: object, setting: Setting) -> Moment | list[Draft]:
+def read_notation(form: str, value: object, setting: ReadContext) -> Moment | list[ParsedSchedule]:
     """One instant, or one or more schedules that repeat."""
     return _READERS[form](value, setting)
 
 
-def _read_at(value: object, setting: Setting) -> Moment:
+def _read_at(value: object, setting: ReadContext) -> Moment:
     return Moment(read_instant(value, setting.zone), setting.zone)
 
 
-def _read_in(value: object, setting: Setting) -> Moment:
+def _read_in(value: object, setting: ReadContext) -> Moment:
     return Moment(setting.now + read_duration(value), setting.zone)
 
 
-def _read_every(value: object, setting: Setting) -> list[Draft]:
+def _read_every(value: object, setting: ReadContext) -> list[ParsedSchedule]:
     try:
-        return [Draft(read_every(value))]
-    except Misread as misread:
+        return [ParsedSchedule(read_every(value))]
+    except ScheduleError as error:
         if not isinstance(value, str) or not _is_sentence(f"every {value}", setting):
             raise
-        raise Misread(
+        raise ScheduleError(
             f"{value[:40]!r} is not a length of time", f'give it as a text: "every {value}"'
-        ) from misread
+        ) from error
 
 
-def _is_sentence(text: str, setting: Setting) -> bool:
+def _is_sentence(text: str, setting: ReadContext) -> bool:
     try:
         return bool(_read_text(text, setting))
-    except Misread:
+    except ScheduleError:
         return False
 
 
-def _read_fields(value: object, setting: Setting) -> list[Draft]:
-    return [Draft(read_cron(read_fields(value), setting.seed))]
+def _read_fields(value: object, setting: ReadContext) -> list[ParsedSchedule]:
+    return [ParsedSchedule(read_cron(read_fields(value), setting.seed))]
 
 
-def _read_rrule(value: object, setting: Setting) -> list[Draft]:
-    return [read_rrule(_bounded(value, LONGEST["rrule"]), setting.zone, setting.start)]
+def _read_rrule(value: object, setting: ReadContext) -> list[ParsedSchedule]:
+    return [read_rrule(_checked_text(value, LONGEST["rrule"]), setting.zone, setting.start)]
 
 
-def _read_cron(value: object, setting: Setting) -> list[Draft]:
-    text = _bounded(value, LONGEST["cron"])
+def _read_cron(value: object, setting: ReadContext) -> list[ParsedSchedule]:
+    text = _checked_text(value, LONGEST["cron"])
     zoned = _ZONE.fullmatch(text)
     if zoned:
         zone = read_zone_name(zoned[1])
         return [draft._replace(zone=zone) for draft in _read_cron(zoned[2], setting)]
-    if is_aws(text):
-        return _of_one(_read_aws(text, setting))
-    check_is_no_line(text)
+    if is_aws_expression(text):
+        return _only_recurring(_read_aws(text, setting))
+    reject_crontab_line(text)
     every = _EVERY.fullmatch(text)
-    return [Draft(read_every(every[1]))] if every else [Draft(read_cron(text, setting.seed))]
+    return (
+        [ParsedSchedule(read_every(every[1]))] if every else [ParsedSchedule(read_cron(text, setting.seed))]
+    )
 
 
-def _read_text(value: object, setting: Setting) -> Moment | list[Draft]:
+def _read_text(value: object, setting: ReadContext) -> Moment | list[ParsedSchedule]:
     """Any of the ways that are texts."""
-    text = _bounded(value, _LONGEST_TEXT)
-    form = form_of(text)
+    text = _checked_text(value, _LONGEST_TEXT)
+    form = notation_of(text)
     if form != "text":
-        return read_form(form, text, setting)
+        return read_notation(form, text, setting)
     if _REPEATING.match(text):
-        return [read_iso(text, setting.zone, setting.start)]
-    if is_aws(text):
+        return [read_iso_repeating(text, setting.zone, setting.start)]
+    if is_aws_expression(text):
         return _read_aws(text, setting)
-    if is_on_calendar(text):
+    if is_calendar_event(text):
         return [_read_on_calendar(text, setting)]
     return _read_sentence(text, setting)
 
 
-def _bounded(value: object, longest: int) -> str:
+def _checked_text(value: object, longest: int) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise Misread("a text is needed here")
+        raise ScheduleError("a text is needed here")
     if len(value) > longest:
-        raise Misread(f"a text of at most {longest} characters, not {len(value)}")
+        raise ScheduleError(f"a text of at most {longest} characters, not {len(value)}")
     return value.strip()
 
 
-def _read_aws(text: str, setting: Setting) -> Moment | list[Draft]:
-    found = read_aws(text, setting.zone)
+def _read_aws(text: str, setting: ReadContext) -> Moment | list[ParsedSchedule]:
+    found = read_aws_expression(text, setting.zone)
     if isinstance(found.what, Moment):
         return found.what
-    return [Draft(found.what, notes=found.notes)]
+    return [ParsedSchedule(found.what, notes=found.notes)]
 
 
-def _of_one(found: Moment | list[Draft]) -> list[Draft]:
+def _only_recurring(found: Moment | list[ParsedSchedule]) -> list[ParsedSchedule]:
     if isinstance(found, Moment):
-        raise Misread("cron is due again and again", "use at for one instant")
+        raise ScheduleError("cron is due again and again", "use at for one instant")
     return found
 
 
-def _read_on_calendar(text: str, setting: Setting) -> Draft:
-    event = read_on_calendar(text)
+def _read_on_calendar(text: str, setting: ReadContext) -> ParsedSchedule:
+    event = read_calendar_event(text)
     if not isinstance(event.what, str):
-        return Draft(event.what, event.zone)
+        return ParsedSchedule(event.what, event.zone)
     anchor = local_anchor(setting.start, event.zone or setting.zone)
-    return Draft(simplest(read_rule(event.what, anchor)[0]), event.zone)
+    return ParsedSchedule(simplify_rule(read_rule(event.what, anchor)[0]), event.zone)
 
 
-def _read_sentence(text: str, setting: Setting) -> Moment | list[Draft]:
-    sentence = read_text(text, setting.zone, setting.now)
+def _read_sentence(text: str, setting: ReadContext) -> Moment | list[ParsedSchedule]:
+    sentence = read_sentence(text, setting.zone, setting.now)
     zone = sentence.zone or setting.zone
     if sentence.at is not None:
         return Moment(sentence.at, zone, sentence.notes)
     start = read_start(sentence.options.get("start"), zone)
-    shared = Draft(
+    shared = ParsedSchedule(
         0,
         sentence.zone,
         start,
@@ -170,14 +172,14 @@ def _read_sentence(text: str, setting: Setting) -> Moment | list[Draft]:
         sentence.notes,
     )
     begin = setting.start if start is None else start
-    if sentence.counts_from_start and begin is None:
+    if sentence.counted_from_start and begin is None:
         shared = shared._replace(notes=(*sentence.notes, _COUNTED))
-    elif sentence.counts_from_start and begin is not None:
+    elif sentence.counted_from_start and begin is not None:
         begin = _first_due(sentence, begin, zone)
         shared = shared._replace(first=begin)
     anchor = local_anchor(begin, zone)
     return [
-        shared._replace(what=simplest(read_rule(what, anchor)[0]) if isinstance(what, str) else what)
+        shared._replace(what=simplify_rule(read_rule(what, anchor)[0]) if isinstance(what, str) else what)
         for what in sentence.schedules
     ]
 
@@ -194,7 +196,7 @@ def _first_due(sentence: Sentence, start: int, zone: Zone) -> int:
     )
 
 
-_READERS: dict[str, Callable[[object, Setting], Moment | list[Draft]]] = {
+_READERS: dict[str, Callable[[object, ReadContext], Moment | list[ParsedSchedule]]] = {
     "at": _read_at,
     "in": _read_in,
     "cron": _read_cron,
@@ -203,7 +205,7 @@ _READERS: dict[str, Callable[[object, Setting], Moment | list[Draft]]] = {
     "text": _read_text,
     "fields": _read_fields,
 }
-FORMS = tuple(_READERS)
+NOTATIONS = tuple(_READERS)
 
 
 _FINEST_FIRST = ("minute", "hour", "days_of_week", "date", "month", "year")
@@ -215,16 +217,16 @@ _ITEM = re.compile(r"[A-Za-z0-9*/,#()-]{1,40}")
 def read_fields(value: object) -> str:
     """As a cron expression. A field left out is every value when a finer one is given, else the first."""
     if not isinstance(value, dict) or not value:
-        raise Misread(
+        raise ScheduleError(
             f"fields is an object with any of {', '.join(_FINEST_FIRST)}", 'such as {"hour": 9, "minute": 30}'
         )
     for name in value:
         if name not in _FINEST_FIRST:
             near = get_close_matches(str(name), _FINEST_FIRST, 1)
             hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(_FINEST_FIRST)}"
-            raise Misread("there is no such field", hint, f".{str(name)[:40]}")
+            raise ScheduleError("there is no such field", hint, f".{str(name)[:40]}")
     if "date" in value and "days_of_week" in value:
-        raise Misread(
+        raise ScheduleError(
             "date and days_of_week together can mean both or either",
             'use rrule for both ("FREQ=MONTHLY;BYMONTHDAY=13;BYDAY=FR") or cron for either ("0 0 13 * FRI")',
         )
@@ -238,13 +240,15 @@ def _text(name: str, value: dict[str, Any], finer: bool) -> str:
         return _LEAST[name] if finer else "*"
     items = value[name] if isinstance(value[name], list) else [value[name]]
     if not items or len(items) > _LONGEST_LIST:
-        raise Misread(f"give 1 to {_LONGEST_LIST} values", below=f".{name}")
+        raise ScheduleError(f"give 1 to {_LONGEST_LIST} values", path_suffix=f".{name}")
     return ",".join(_item(name, item) for item in items)
 
 
 def _item(name: str, item: object) -> str:
     if isinstance(item, bool) or not isinstance(item, int | str) or not _ITEM.fullmatch(str(item)):
-        raise Misread(f'{str(item)[:40]!r} is not a number, a name or a text such as "*/5"', below=f".{name}")
+        raise ScheduleError(
+            f'{str(item)[:40]!r} is not a number, a name or a text such as "*/5"', path_suffix=f".{name}"
+        )
     word = str(item).lower()
     number = WEEKDAYS.get(word) if name == "days_of_week" else MONTHS.get(word) if name == "month" else None
     return str(item) if number is None else str(number)

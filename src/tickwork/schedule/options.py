@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 from tickwork.model.schedule import MOST_RUNS
 from tickwork.schedule.due.epoch import DAY, to_seconds
 from tickwork.schedule.due.time_zone import Zone, zone_named
-from tickwork.schedule.errors import Misread, Problems
+from tickwork.schedule.errors import ScheduleError, ScheduleProblems
 from tickwork.schedule.excluded_days import check_country
 from tickwork.schedule.instant import read_instant, write_instant
 from tickwork.schedule.interval import read_duration
 from tickwork.schedule.zone_name import read_zone_name
 
-NAMES = ("timezone", "start", "end", "exclude", "dst")
-JOB_NAMES = ("max_runs", "jitter")
+OPTION_NAMES = ("timezone", "start", "end", "exclude", "dst")
+JOB_OPTION_NAMES = ("max_runs", "jitter")
 _DST = {"gap": ("next", "skip"), "repeat": ("once", "twice")}
 _EXCLUDE = ("holidays", "dates", "weekends")
 MOST_DATES, _MOST_CALENDARS = 366, 5
@@ -31,7 +31,7 @@ class Options(NamedTuple):
     dst: Mapping[str, str] = {}
 
 
-def read_options(given: Mapping[str, Any], outer: Options, path: str, problems: Problems) -> Options:
+def read_options(given: Mapping[str, Any], outer: Options, path: str, problems: ScheduleProblems) -> Options:
     """Those of one schedule. What it leaves open is as said around it."""
     zone = problems.attempt(f"{path}.timezone", read_zone, given.get("timezone")) or outer.zone
     local = zone or zone_named("UTC")
@@ -48,7 +48,7 @@ def read_options(given: Mapping[str, Any], outer: Options, path: str, problems: 
     )
 
 
-def read_job_options(given: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+def read_job_options(given: Mapping[str, Any], problems: ScheduleProblems) -> dict[str, Any]:
     """How often and how exactly the job follows its schedule, in canonical form."""
     max_runs = problems.attempt("schedule.max_runs", _read_max_runs, given.get("max_runs"))
     jitter = problems.attempt("schedule.jitter", _read_jitter, given.get("jitter"))
@@ -59,7 +59,7 @@ def read_zone(value: object) -> Zone | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise Misread("a time zone is a text", 'such as "Europe/Paris"')
+        raise ScheduleError("a time zone is a text", 'such as "Europe/Paris"')
     return read_zone_name(value)
 
 
@@ -87,15 +87,15 @@ def _read_exclude(value: object, zone: Zone) -> dict[str, Any]:
         "weekends": given.get("weekends", False),
     }
     if not isinstance(found["weekends"], bool):
-        raise Misread("weekends is true or false", below=".weekends")
+        raise ScheduleError("weekends is true or false", path_suffix=".weekends")
     return {name: excluded for name, excluded in found.items() if excluded}
 
 
 def _read_country(value: object) -> str:
     try:
         return check_country(value)
-    except Misread as misread:
-        raise Misread(misread.message, misread.hint, ".holidays") from misread
+    except ScheduleError as error:
+        raise ScheduleError(error.message, error.hint, ".holidays") from error
 
 
 def _read_date(value: object, zone: Zone) -> str:
@@ -106,7 +106,7 @@ def _read_date(value: object, zone: Zone) -> str:
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError as error:
-        raise Misread(f"{str(value)[:40]!r} is not a date", 'such as "2026-12-24"', ".dates") from error
+        raise ScheduleError(f"{str(value)[:40]!r} is not a date", 'such as "2026-12-24"', ".dates") from error
 
 
 def _read_dst(value: object) -> dict[str, str]:
@@ -115,7 +115,7 @@ def _read_dst(value: object) -> dict[str, str]:
     given = _object(value, tuple(_DST), "dst")
     for name, choice in given.items():
         if choice not in _DST[name]:
-            raise Misread(
+            raise ScheduleError(
                 f"{str(choice)[:40]!r} is not a choice", f"use {' or '.join(_DST[name])}", f".{name}"
             )
     return given
@@ -125,7 +125,7 @@ def _read_max_runs(value: object) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_RUNS:
-        raise Misread(f"max_runs is a whole number from 1 to {MOST_RUNS}", "for more, give an end")
+        raise ScheduleError(f"max_runs is a whole number from 1 to {MOST_RUNS}", "for more, give an end")
     return value
 
 
@@ -134,17 +134,17 @@ def _read_jitter(value: object) -> float:
         return 0
     jitter = read_duration(value)
     if jitter > _LONGEST_JITTER:
-        raise Misread("jitter is at most one day")
+        raise ScheduleError("jitter is at most one day")
     seconds = jitter.total_seconds()
     return int(seconds) if seconds.is_integer() else seconds
 
 
 def _object(value: object, names: tuple[str, ...], what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Misread(f"{what} is an object with any of {', '.join(names)}")
+        raise ScheduleError(f"{what} is an object with any of {', '.join(names)}")
     for name in value:
         if name not in names:
-            raise Misread(
+            raise ScheduleError(
                 "there is no such field", f"the fields are {', '.join(names)}", f".{str(name)[:40]}"
             )
     return value
@@ -153,5 +153,5 @@ def _object(value: object, names: tuple[str, ...], what: str) -> dict[str, Any]:
 def _list(given: dict[str, Any], name: str, most: int) -> list[Any]:
     value = given.get(name) or []
     if not isinstance(value, list) or len(value) > most:
-        raise Misread(f"{name} is a list of at most {most}", below=f".{name}")
+        raise ScheduleError(f"{name} is a list of at most {most}", path_suffix=f".{name}")
     return value

@@ -8,21 +8,28 @@ import msgspec
 
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import KINDS, Once, Recurring, Schedule, Timing
-from tickwork.schedule.canonical import Draft, canonical_of
+from tickwork.schedule.canonical import ParsedSchedule, canonical_form
 from tickwork.schedule.due.time_zone import zone_named
-from tickwork.schedule.errors import Problems
+from tickwork.schedule.errors import ScheduleProblems
 from tickwork.schedule.instant import Moment
-from tickwork.schedule.notations import FORMS, Setting, form_of, read_form
-from tickwork.schedule.options import JOB_NAMES, NAMES, Options, read_job_options, read_options, read_zone
+from tickwork.schedule.notations import NOTATIONS, ReadContext, notation_of, read_notation
+from tickwork.schedule.options import (
+    JOB_OPTION_NAMES,
+    OPTION_NAMES,
+    Options,
+    read_job_options,
+    read_options,
+    read_zone,
+)
 from tickwork.schedule.timing import canonical_text, compile_source, timing_from_text
 
-__all__ = ["parse_schedule", "timing_from_text", "understand", "why_never"]
+__all__ = ["parse_schedule", "parse_with_notes", "timing_from_text", "why_never_due"]
 
 _LONGEST, _LONGEST_KEPT = 16_384, 512
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Understood(NamedTuple):
+class ParseResult(NamedTuple):
     schedule: Moment | Recurring | None  # None means now
     notes: tuple[str, ...] = ()  # what was read into the words
 
@@ -31,32 +38,32 @@ def parse_schedule(
     schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str = ""
 ) -> Schedule:
     """Understand a schedule. Invalid names every field that is wrong, and the schedule if it is never due."""
-    understood = understand(schedule, timezone, now=now, seed=seed).schedule
+    understood = parse_with_notes(schedule, timezone, now=now, seed=seed).schedule
     if understood is None:
         return Once(None, "now")
     if isinstance(understood, Moment):
         return Once(understood.at, understood.words)
     if understood.timing.next_after(now) is None:
-        raise Invalid.field(_main_path(schedule), *why_never(understood.timing))
+        raise Invalid.field(_main_path(schedule), *why_never_due(understood.timing))
     return understood
 
 
-def understand(
+def parse_with_notes(
     schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str = ""
-) -> Understood:
+) -> ParseResult:
     """The same, but never being due is no mistake."""
     if schedule is None:
         _check_zone(timezone)
-        return Understood(None)
+        return ParseResult(None)
     key = _encoded(schedule)
     if len(key) > _LONGEST_KEPT or (isinstance(schedule, dict) and ("at" in schedule or "in" in schedule)):
         return _read(schedule, timezone, now, seed)
     spread = seed if b"H" in key.upper() else ""
-    return _repeated(key, timezone, spread) or _read(schedule, timezone, now, seed)
+    return _cached_recurring(key, timezone, spread) or _read(schedule, timezone, now, seed)
 
 
 @lru_cache(maxsize=4096)
-def _repeated(schedule: bytes, timezone: str | None, seed: str) -> Understood | None:
+def _cached_recurring(schedule: bytes, timezone: str | None, seed: str) -> ParseResult | None:
     """A schedule that repeats means the same whenever it is said; one instant is not for keeping."""
     found = _read(msgspec.json.decode(schedule), timezone, _BEGINNING, seed)
     return found if isinstance(found.schedule, Recurring) else None
@@ -73,29 +80,29 @@ def _encoded(schedule: str | dict[str, Any]) -> bytes:
 
 
 def _check_zone(timezone: str | None) -> None:
-    problems = Problems()
+    problems = ScheduleProblems()
     problems.attempt("timezone", read_zone, timezone)
     problems.raise_any()
 
 
-def _read(schedule: str | dict[str, Any], timezone: str | None, now: datetime, seed: str) -> Understood:
-    problems = Problems()
+def _read(schedule: str | dict[str, Any], timezone: str | None, now: datetime, seed: str) -> ParseResult:
+    problems = ScheduleProblems()
     zone = problems.attempt("timezone", read_zone, timezone)
     notes: list[str] = []
-    found = Reader(problems, now, seed, notes).read(schedule, Options(zone))
+    found = ScheduleReader(problems, now, seed, notes).read(schedule, Options(zone))
     of_job = read_job_options(schedule, problems) if isinstance(schedule, dict) else {}
     problems.raise_any()
     if isinstance(found, Moment):
-        return Understood(found, tuple(notes))
+        return ParseResult(found, tuple(notes))
     text = canonical_text(_join(found) | of_job)
     if len(text) > _LONGEST:
         raise Invalid.field(
             "schedule", f"this is too long: written in full it has {len(text)} bytes, not {_LONGEST}"
         )
-    return Understood(Recurring(text, timing_from_text(text)), tuple(notes))
+    return ParseResult(Recurring(text, timing_from_text(text)), tuple(notes))
 
 
-def why_never(timing: Timing) -> tuple[str, str]:
+def why_never_due(timing: Timing) -> tuple[str, str]:
     if timing.next_after(_BEGINNING) is None:
         return "this is never due: no such time exists", "check the day and the month, and what is excluded"
     return "this is never due: all of its times have passed", "check the year and the end"
@@ -116,21 +123,21 @@ _MOST_JOINED = 32
 Part = dict[str, Any]
 
 
-class Reader(NamedTuple):
+class ScheduleReader(NamedTuple):
     """What it returns is of no use once there are problems."""
 
-    problems: Problems
+    problems: ScheduleProblems
     now: datetime
     seed: str
     notes: list[str]  # what was read into the words, to be said back
 
     def read(self, given: object, outer: Options) -> Moment | list[Part]:
-        return self._read(given, outer, "schedule", KINDS, (*NAMES, *JOB_NAMES))
+        return self._read(given, outer, "schedule", KINDS, (*OPTION_NAMES, *JOB_OPTION_NAMES))
 
     def _read(
         self, given: object, outer: Options, path: str, kinds: tuple[str, ...], names: tuple[str, ...]
     ) -> Moment | list[Part]:
-        schedule = {form_of(given): given} if isinstance(given, str) else given
+        schedule = {notation_of(given): given} if isinstance(given, str) else given
         if not isinstance(schedule, dict):
             self.problems.add(path, "a schedule is a text or an object", 'such as "every weekday at 9am"')
             return []
@@ -147,7 +154,7 @@ class Reader(NamedTuple):
         if isinstance(found, Moment):
             self._check_has_no_options(schedule, path)
             return found
-        if kinds is FORMS:
+        if kinds is NOTATIONS:
             self._check_needs_no_counting(found, path)
         return self._canonical(found, options, path)
 
@@ -159,15 +166,15 @@ class Reader(NamedTuple):
         self.problems.add(path, f"exactly one of {', '.join(kinds)} is needed, not {given}")
         return None
 
-    def _form(self, kind: str, value: object, options: Options, path: str) -> Moment | list[Draft]:
-        setting = Setting(options.zone or zone_named("UTC"), options.start, self.now, self.seed)
-        found = self.problems.attempt(path, read_form, kind, value, setting) or []
+    def _form(self, kind: str, value: object, options: Options, path: str) -> Moment | list[ParsedSchedule]:
+        setting = ReadContext(options.zone or zone_named("UTC"), options.start, self.now, self.seed)
+        found = self.problems.attempt(path, read_notation, kind, value, setting) or []
         for read in [found] if isinstance(found, Moment) else found:
             self.notes.extend(note for note in read.notes if note not in self.notes)
         return found
 
-    def _canonical(self, drafts: list[Draft], options: Options, path: str) -> list[Part]:
-        parts = (self.problems.attempt(path, canonical_of, draft, options) for draft in drafts)
+    def _canonical(self, drafts: list[ParsedSchedule], options: Options, path: str) -> list[Part]:
+        parts = (self.problems.attempt(path, canonical_form, draft, options) for draft in drafts)
         return [part for part in parts if part]
 
     def _any(self, value: object, options: Options, path: str) -> list[Part]:
@@ -184,7 +191,7 @@ class Reader(NamedTuple):
         return parts
 
     def _one_of_any(self, given: object, options: Options, path: str) -> list[Part]:
-        found = self._read(given, options, path, FORMS, NAMES)
+        found = self._read(given, options, path, NOTATIONS, OPTION_NAMES)
         if isinstance(found, Moment):
             self.problems.add(path, "is due only once", "join schedules that repeat")
             return []
@@ -193,7 +200,7 @@ class Reader(NamedTuple):
                 self.problems.add(path, "this is never due: no such time exists")
         return found
 
-    def _check_needs_no_counting(self, drafts: list[Draft], path: str) -> None:
+    def _check_needs_no_counting(self, drafts: list[ParsedSchedule], path: str) -> None:
         for draft in drafts:
             if draft.due_times:
                 self.problems.add(path, "COUNT does not go with any", "give the end instead")

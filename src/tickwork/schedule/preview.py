@@ -11,45 +11,45 @@ from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Preview, PreviewTime, Recurring, Timing
 from tickwork.schedule.cron.days import EVERY_DATE, EVERY_WEEKDAY
 from tickwork.schedule.cron.expression import read_cron
-from tickwork.schedule.dialects.cron_differences import other_readings
-from tickwork.schedule.due.days_and_times import members, month_length
+from tickwork.schedule.dialects.cron_differences import cron_difference_warnings
+from tickwork.schedule.due.days_and_times import month_length, numbers_in
 from tickwork.schedule.due.epoch import DAY, from_seconds, to_seconds
-from tickwork.schedule.due.time_zone import Stretch, Zone, zone_named
+from tickwork.schedule.due.time_zone import OffsetPeriod, Zone, zone_named
 from tickwork.schedule.due.wall_clock import WallClock
-from tickwork.schedule.english.describe import WEEKDAYS, clock, listed, ordinal, several
-from tickwork.schedule.errors import Problems
+from tickwork.schedule.english.describe import WEEKDAYS, clock_text, count_with_unit, join_with_and, ordinal
+from tickwork.schedule.errors import ScheduleProblems
 from tickwork.schedule.excluded_days import USUAL_WEEKEND, reason_excluded, weekend_of
 from tickwork.schedule.instant import Moment, check_year, write_instant
 from tickwork.schedule.options import read_zone
-from tickwork.schedule.parse import understand, why_never
+from tickwork.schedule.parse import parse_with_notes, why_never_due
 from tickwork.schedule.timing import compile_source
 from tickwork.schedule.zone_name import zone_warning
 
 
-def note_at(due: int, zone: Zone) -> str | None:
+def clock_change_note(due: int, zone: Zone) -> str | None:
     """What is odd about the wall clock at a due time."""
-    stretch = zone.stretch(due)
-    following = zone.stretch(stretch.end)
-    shown = clock((due + stretch.offset) % DAY)
-    if due == stretch.start and stretch.offset > stretch.before:
-        return f"the clocks jump from {clock((due + stretch.before) % DAY)} to {shown}"
-    if due - stretch.start < stretch.before - stretch.offset:
+    offset_period = zone.offset_period(due)
+    following = zone.offset_period(offset_period.end)
+    shown = clock_text((due + offset_period.offset) % DAY)
+    if due == offset_period.start and offset_period.offset > offset_period.before:
+        return f"the clocks jump from {clock_text((due + offset_period.before) % DAY)} to {shown}"
+    if due - offset_period.start < offset_period.before - offset_period.offset:
         return f"the clocks show {shown} for the second time"
-    if stretch.end - due <= stretch.offset - following.offset:
+    if offset_period.end - due <= offset_period.offset - following.offset:
         return f"the clocks show {shown} twice, this is the first time"
     return None
 
 
-def odd_days(wall: WallClock, start: int, end: int) -> Iterator[str]:
+def clock_change_warnings(wall: WallClock, start: int, end: int) -> Iterator[str]:
     """What happens to the times that the clocks skip or repeat between two instants."""
-    for before, after in pairwise(wall.zone.stretches(start, end)):
+    for before, after in pairwise(wall.zone.offset_periods(start, end)):
         low, high = sorted((before.end + before.offset, before.end + after.offset))
         if wall.shows_between(low, high):
-            yield _odd_day(wall, before, after)
+            yield _clock_change_warning(wall, before, after)
 
 
-def _odd_day(wall: WallClock, before: Stretch, after: Stretch) -> str:
-    at, then = clock((before.end + before.offset) % DAY), clock((before.end + after.offset) % DAY)
+def _clock_change_warning(wall: WallClock, before: OffsetPeriod, after: OffsetPeriod) -> str:
+    at, then = clock_text((before.end + before.offset) % DAY), clock_text((before.end + after.offset) % DAY)
     date = f"{from_seconds(before.end + min(before.offset, after.offset)):%Y-%m-%d}"
     if after.offset > before.offset:
         fate = f"run at {then}" if wall.dst.gap == "next" else "do not run"
@@ -71,24 +71,24 @@ def warnings_of(
     timing: Timing, canonical: Mapping[str, Any], after: datetime, due: Sequence[datetime]
 ) -> Iterator[str]:
     if not due:
-        yield why_never(timing)[0]
+        yield why_never_due(timing)[0]
         return
     gaps = [later - earlier for earlier, later in pairwise(due)]
     if gaps and min(gaps) <= _OFTEN:
-        yield f"this runs every {several(min(gaps) // _SECOND, 'second')}"
+        yield f"this runs every {count_with_unit(min(gaps) // _SECOND, 'second')}"
     found: list[str] = []
     parts = canonical.get("any", [canonical])
     for part in parts:
         found += [
-            *_about_days(part),
-            *_about_clocks(part, to_seconds(after)),
-            *_about_weekends(part, due[0].year),
-            *_about_exclusions(part, after, due, _STEPS // len(parts)),
+            *_day_warnings(part),
+            *_clock_warnings(part, to_seconds(after)),
+            *_weekend_warnings(part, due[0].year),
+            *_exclusion_warnings(part, after, due, _STEPS // len(parts)),
         ]
     yield from dict.fromkeys(found[:_MOST])
 
 
-def _about_days(part: Mapping[str, Any]) -> Iterator[str]:
+def _day_warnings(part: Mapping[str, Any]) -> Iterator[str]:
     if "cron" not in part:
         return
     days = read_cron(part["cron"]).days
@@ -96,31 +96,31 @@ def _about_days(part: Mapping[str, Any]) -> Iterator[str]:
         yield "a day of the month and a day of the week are given: this runs on either"
     elif days.dates != EVERY_DATE and days.weekdays != EVERY_WEEKDAY:
         yield "one of the two kinds of day begins with a star: this runs on days that match both"
-    shortest = min(month_length(_LEAP_YEAR, month) for month in members(days.months))
-    for date in members(days.dates.plain if days.dates != EVERY_DATE else 0):
+    shortest = min(month_length(_LEAP_YEAR, month) for month in numbers_in(days.months))
+    for date in numbers_in(days.dates.plain if days.dates != EVERY_DATE else 0):
         if date > shortest:
             yield f"months without a {ordinal(date)} are left out; write L for the last day of a month"
         elif date == shortest == _LEAP_DAY:
             yield "29 February comes every fourth year"
 
 
-def _about_clocks(part: Mapping[str, Any], after: int) -> Iterator[str]:
+def _clock_warnings(part: Mapping[str, Any], after: int) -> Iterator[str]:
     source = compile_source({name: value for name, value in part.items() if name not in _LIMITS})
     if isinstance(source, WallClock) and not source.runs_evenly:
-        yield from odd_days(source, after, after + _AHEAD)
+        yield from clock_change_warnings(source, after, after + _AHEAD)
 
 
-def _about_weekends(part: Mapping[str, Any], year: int) -> Iterator[str]:
+def _weekend_warnings(part: Mapping[str, Any], year: int) -> Iterator[str]:
     exclude = part.get("exclude", {})
     weekend = (
         weekend_of(tuple(exclude.get("holidays", ())), year) if exclude.get("weekends") else USUAL_WEEKEND
     )
     if weekend != USUAL_WEEKEND:
-        days = listed(WEEKDAYS[day] for day in members(weekend))
-        yield f"the weekend is {days}, as in {listed(exclude['holidays'])}"
+        days = join_with_and(WEEKDAYS[day] for day in numbers_in(weekend))
+        yield f"the weekend is {days}, as in {join_with_and(exclude['holidays'])}"
 
 
-def _about_exclusions(
+def _exclusion_warnings(
     part: Mapping[str, Any], after: datetime, due: Sequence[datetime], steps: int
 ) -> Iterator[str]:
     """Holidays and dates left out before the last of the times shown."""
@@ -152,21 +152,21 @@ def preview(
     viewer_timezone: str | None = None,
 ) -> Preview:
     """A schedule that is never due has a warning and no times; one not understood is Invalid."""
-    problems = Problems()
+    problems = ScheduleProblems()
     viewer = problems.attempt("viewer_timezone", read_zone, viewer_timezone)
     if after is not None:
         problems.attempt("after", check_year, after)
     if not 1 <= count <= MOST_TIMES:
         problems.add("count", f"count is a number from 1 to {MOST_TIMES}")
     try:
-        understood, notes = understand(schedule, timezone, now=now)
+        understood, notes = parse_with_notes(schedule, timezone, now=now)
     except Invalid as invalid:
         raise Invalid([*problems.found, *invalid.errors]) from invalid
     problems.raise_any()
     zone = read_zone(timezone) or zone_named("UTC")
     if isinstance(understood, Recurring):
         found = _recurring(understood.timing, after or now, count, zone, viewer)
-        about = [*notes, *other_readings(schedule), *_about_zones(found.canonical)]
+        about = [*notes, *cron_difference_warnings(schedule), *_zone_warnings(found.canonical)]
         return msgspec.structs.replace(found, warnings=[*about, *found.warnings])
     moment = understood or Moment(now, zone)
     words = moment.words if understood else "now"
@@ -182,7 +182,7 @@ def _recurring(timing: Timing, after: datetime, count: int, zone: Zone, viewer: 
     return Preview(canonical, timing.words, times, list(warnings_of(timing, canonical, after, due)))
 
 
-def _about_zones(canonical: Mapping[str, Any]) -> list[str]:
+def _zone_warnings(canonical: Mapping[str, Any]) -> list[str]:
     names = dict.fromkeys(part.get("timezone", "UTC") for part in canonical.get("any", [canonical]))
     return [warning for name in names if (warning := zone_warning(name))]
 
@@ -197,7 +197,7 @@ def _time(at: datetime, zone: Zone, viewer: Zone | None) -> PreviewTime:
     return PreviewTime(
         at.astimezone(UTC),
         _local(at, zone),
-        note_at(to_seconds(at), zone),
+        clock_change_note(to_seconds(at), zone),
         _local(at, viewer) if viewer else None,
     )
 

@@ -10,7 +10,7 @@ import msgspec
 from tickwork.schedule.cron.expression import read_cron
 from tickwork.schedule.due.days_and_times import Days
 from tickwork.schedule.due.epoch import END, from_seconds, to_seconds
-from tickwork.schedule.due.source import Bounded, OnDays, Source, Union, walk
+from tickwork.schedule.due.source import Bounded, DayFiltered, Source, Union, iterate_due_times
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.due.wall_clock import Dst, WallClock
 from tickwork.schedule.english.describe import describe
@@ -51,7 +51,7 @@ class CompiledTiming:
         return None if due is None else from_seconds(due)
 
     def due_times(self, after: datetime) -> Iterator[datetime]:
-        return map(from_seconds, walk(self._source, to_seconds(after)))
+        return map(from_seconds, iterate_due_times(self._source, to_seconds(after)))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -75,7 +75,7 @@ def compile_source(canonical: Mapping[str, Any]) -> Source:
         source = Bounded(source, start or 0, end)
     if workdays:
         dates = canonical["exclude"].get("dates", ())
-        source = OnDays(source, zone, workdays, frozenset(_seconds(day) for day in dates if "T" in day))
+        source = DayFiltered(source, zone, workdays, frozenset(_seconds(day) for day in dates if "T" in day))
     return source
 
 
@@ -87,14 +87,14 @@ def _compile_kind(
         return Interval(canonical["every"], start or 0)
     if "cron" in canonical:
         cron = read_cron(canonical["cron"])
-        return WallClock(zone, _left(cron.days, workdays), cron.times, _dst(canonical, cron.dst))
+        return WallClock(zone, _without_excluded(cron.days, workdays), cron.times, _dst(canonical, cron.dst))
     rule, _ = read_rule(canonical["rrule"], local_anchor(start, zone))
     if rule.times is None:
-        return OnDays(Interval(rule.step, start or 0), zone, _left(rule.days, workdays))
-    return WallClock(zone, _left(rule.days, workdays), rule.times, _dst(canonical, rule.dst))
+        return DayFiltered(Interval(rule.step, start or 0), zone, _without_excluded(rule.days, workdays))
+    return WallClock(zone, _without_excluded(rule.days, workdays), rule.times, _dst(canonical, rule.dst))
 
 
-def _left(days: Days, workdays: Workdays | None) -> Days:
+def _without_excluded(days: Days, workdays: Workdays | None) -> Days:
     return WorkdaysOf(days, workdays) if workdays else days
 
 

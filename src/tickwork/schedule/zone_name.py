@@ -5,7 +5,7 @@ from functools import cache
 
 from tickwork.schedule.due.epoch import END
 from tickwork.schedule.due.time_zone import Zone, zone_named, zone_names
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 
 _OFFSET = re.compile(r"(?:UTC|GMT)\s?([+-])([0-9]{1,2})(?::?(00|[1-9][0-9]))?")
 _FARTHEST = {"+": 14, "-": 12}
@@ -67,7 +67,7 @@ ABBREVIATIONS = frozenset({"UTC", "GMT", *_PLACES, *_USED_IN})
 
 
 def read_zone_name(name: str) -> Zone:
-    """In any case. Misread proposes the zones that may have been meant."""
+    """In any case. ScheduleError proposes the zones that may have been meant."""
     if name in zone_names():
         return zone_named(name)
     known = _by_small_letters().get(name.strip().replace(" ", "_").lower())
@@ -76,9 +76,9 @@ def read_zone_name(name: str) -> Zone:
     upper = name.strip().upper()
     if upper in _USED_IN:
         places = " or ".join(_USED_IN[upper])
-        raise Misread(f"{name.strip()!r} is not the name of one time zone", f"name a place: {places}")
+        raise ScheduleError(f"{name.strip()!r} is not the name of one time zone", f"name a place: {places}")
     if _OFFSET.fullmatch(upper):
-        raise Misread(f"{name.strip()!r} is not the name of a time zone", _fixed(upper))
+        raise ScheduleError(f"{name.strip()!r} is not the name of a time zone", _fixed(upper))
     return zone_named(name)
 
 
@@ -105,7 +105,7 @@ def zone_warning(name: str) -> str | None:
     if name not in _PLACES:
         return None
     zone = zone_named(name)
-    offset = zone.stretch(END - 1).offset // 3600
-    fixed = zone.stretch(END - 1).start == 0
+    offset = zone.offset_period(END - 1).offset // 3600
+    fixed = zone.offset_period(END - 1).start == 0
     clocks = f"is UTC{offset:+} all year, without summer time" if fixed else "has summer time"
     return f"the time zone {name} {clocks}; name a place to be sure, such as {_PLACES[name]}"

@@ -4,7 +4,7 @@ import pytest
 
 from support.schedule_reading import NOW, canonical, due, problem, problems, timing
 from tickwork.model.schedule import Recurring
-from tickwork.schedule.parse import understand
+from tickwork.schedule.parse import parse_with_notes
 
 
 def test_start_and_end_bound_any_schedule() -> None:
@@ -64,7 +64,7 @@ def test_a_weekend_that_was_moved_is_that_of_its_year() -> None:
         "exclude": {"weekends": True, "holidays": ["AE"]},
         "start": "2021-12-01",
     }
-    read = understand(schedule, None, now=NOW).schedule
+    read = parse_with_notes(schedule, None, now=NOW).schedule
     assert isinstance(read, Recurring)
     assert [f"{at:%m-%d}" for at in read.timing.due_times(NOW.replace(year=2021))] == [
         "12-05",

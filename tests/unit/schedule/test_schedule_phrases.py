@@ -12,7 +12,7 @@ from support.schedule_reading import NOW
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Once, Recurring, Timing
 from tickwork.schedule.due.time_zone import zone_named, zone_names
-from tickwork.schedule.parse import parse_schedule, understand
+from tickwork.schedule.parse import parse_schedule, parse_with_notes
 from tickwork.schedule.preview import preview
 
 PHRASES = list(read_phrases())
@@ -41,7 +41,7 @@ def test_there_are_many_and_each_is_there_once() -> None:
 
 @pytest.mark.parametrize("phrase", named("="))
 def test_what_repeats_is_due_when_a_person_expects_it(phrase: Phrase) -> None:
-    found = understand(phrase.schedule, phrase.zone, now=NOW)
+    found = parse_with_notes(phrase.schedule, phrase.zone, now=NOW)
     assert isinstance(found.schedule, Recurring)
     assert tuple(local(found.schedule.timing, phrase.zone, NOW, len(phrase.times))) == phrase.times
 
@@ -61,7 +61,7 @@ def test_what_is_read_into_the_words_is_said_back(phrase: Phrase) -> None:
         warnings = preview(phrase.schedule, phrase.zone, now=NOW).warnings
         assert [warning for warning in warnings if phrase.said_back in warning]
     else:
-        assert understand(phrase.schedule, phrase.zone, now=NOW).notes == ()
+        assert parse_with_notes(phrase.schedule, phrase.zone, now=NOW).notes == ()
 
 
 @pytest.mark.parametrize("phrase", named("!"))

@@ -10,7 +10,7 @@ import pytest
 
 from tickwork.schedule.due.epoch import BEGIN, DAY, END, from_seconds
 from tickwork.schedule.due.time_zone import Zone, zone_data_version, zone_named, zone_names
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 
 HEADER = struct.Struct(">4s c 15x 6l")
 
@@ -42,10 +42,10 @@ def test_no_change_of_any_zone_is_overlooked() -> None:
     for name in sorted(zone_names()):
         zone = Zone(name)
         listed = [(at, offset) for at, offset in offset_changes(name) if BEGIN <= at < END]
-        found = [(zone.stretch(at).start, zone.stretch(at).offset) for at, _ in listed]
+        found = [(zone.offset_period(at).start, zone.offset_period(at).offset) for at, _ in listed]
         assert found == listed, name
         for (at, _), (following, _) in pairwise(listed):
-            assert zone.stretch(at).end == following, name
+            assert zone.offset_period(at).end == following, name
 
 
 def test_the_rule_of_every_zone_is_followed_to_the_end() -> None:
@@ -53,25 +53,29 @@ def test_the_rule_of_every_zone_is_followed_to_the_end() -> None:
     seen = set()
     for name in sorted(zone_names()):
         zone = Zone(name)
-        stretches = zone.stretches(BEGIN, END - 1)
-        if stretches in seen:  # another name of the same zone
+        offset_periods = zone.offset_periods(BEGIN, END - 1)
+        if offset_periods in seen:  # another name of the same zone
             continue
-        seen.add(stretches)
-        around = [at for stretch in stretches[1:] for at in (stretch.start - 1, stretch.start)]
+        seen.add(offset_periods)
+        around = [
+            at
+            for offset_period in offset_periods[1:]
+            for at in (offset_period.start - 1, offset_period.start)
+        ]
         for at in [*range(BEGIN, END, 30 * DAY), *around]:
             offset = from_seconds(at).astimezone(zone.info).utcoffset()
-            assert offset == timedelta(seconds=zone.stretch(at).offset), f"{name} at {from_seconds(at)}"
+            assert offset == timedelta(seconds=zone.offset_period(at).offset), f"{name} at {from_seconds(at)}"
 
 
 def test_the_stretches_between_two_instants_come_to_an_end() -> None:
     zone = zone_named("Europe/Paris")
-    assert len(zone.stretches(END - 400 * DAY, END + 400 * DAY)) == 3
-    assert len(zone.stretches(END + DAY, END + 9999 * DAY)) == 1
+    assert len(zone.offset_periods(END - 400 * DAY, END + 400 * DAY)) == 3
+    assert len(zone.offset_periods(END + DAY, END + 9999 * DAY)) == 1
 
 
 def test_a_zone_without_changes_is_one_stretch() -> None:
-    assert zone_named("UTC").stretch(0).end >= END
-    assert zone_named("Asia/Tokyo").stretch(END - 1).offset == 9 * 3600
+    assert zone_named("UTC").offset_period(0).end >= END
+    assert zone_named("Asia/Tokyo").offset_period(END - 1).offset == 9 * 3600
 
 
 def test_the_zone_data_come_with_tickwork() -> None:
@@ -83,5 +87,5 @@ def test_the_zone_data_come_with_tickwork() -> None:
     "name", ["", "/etc/localtime", "../UTC", "Europe", "europe/paris", "UTC\0", "x" * 1000]
 )
 def test_only_names_of_zones_are_looked_up(name: str) -> None:
-    with pytest.raises(Misread):
+    with pytest.raises(ScheduleError):
         zone_named(name)

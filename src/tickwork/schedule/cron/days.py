@@ -3,14 +3,14 @@
 from typing import NamedTuple
 
 from tickwork.schedule.cron.field import DATE, NTH, WEEKDAY, YEAR, Spread, write_list, write_starred
-from tickwork.schedule.due.days_and_times import bits, members, month_length, weekdays_of
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.due.days_and_times import mask_of, month_length, numbers_in, weekdays_of
+from tickwork.schedule.errors import ScheduleError
 
-_EVERY_DATE = bits(range(1, 32))
-_EVERY_WEEKDAY = bits(range(7))
-_WORKDAYS = bits(range(1, 6))
-EVERY_MONTH = bits(range(1, 13))
-EVERY_YEAR = bits(range(YEAR.high - YEAR.low + 1))
+_EVERY_DATE = mask_of(range(1, 32))
+_EVERY_WEEKDAY = mask_of(range(7))
+_WORKDAYS = mask_of(range(1, 6))
+EVERY_MONTH = mask_of(range(1, 13))
+EVERY_YEAR = mask_of(range(YEAR.high - YEAR.low + 1))
 _WRITTEN_WEEKDAY = WEEKDAY._replace(high=6)
 _LAST = 0  # in place of the n of an n-th weekday
 
@@ -26,7 +26,7 @@ class Dates(NamedTuple):
     def month(self, year: int, month: int) -> int:
         length = month_length(year, month)
         found = self.plain & (2 << length) - 2
-        for before in members(self.before_last):
+        for before in numbers_in(self.before_last):
             found |= 1 << length - before if before < length else 0
         if self.near or self.last_workday:
             found |= self._workdays(year, month, length)
@@ -34,14 +34,14 @@ class Dates(NamedTuple):
 
     def _workdays(self, year: int, month: int, length: int) -> int:
         found, workdays = 0, weekdays_of(year, month, _WORKDAYS)
-        for day in members(self.near | (1 << length if self.last_workday else 0)):
+        for day in numbers_in(self.near | (1 << length if self.last_workday else 0)):
             found |= _nearest_workday(day, length, workdays)
         return found
 
     def __str__(self) -> str:
         parts = [write_list(self.plain)] if self.plain else []
-        parts += [f"{day}W" for day in members(self.near)]
-        parts += [f"L-{before}" if before else "L" for before in members(self.before_last)]
+        parts += [f"{day}W" for day in numbers_in(self.near)]
+        parts += [f"L-{before}" if before else "L" for before in numbers_in(self.before_last)]
         return ",".join([*parts, "LW"] if self.last_workday else parts)
 
 
@@ -53,8 +53,8 @@ class Weekdays(NamedTuple):
 
     def month(self, year: int, month: int) -> int:
         found = weekdays_of(year, month, self.plain)
-        for code in members(self.nth) if self.nth else ():
-            days = members(weekdays_of(year, month, 1 << code % 8))
+        for code in numbers_in(self.nth) if self.nth else ():
+            days = numbers_in(weekdays_of(year, month, 1 << code % 8))
             if code // 8 <= len(days):
                 found |= 1 << days[code // 8 - 1]
         return found
@@ -62,7 +62,7 @@ class Weekdays(NamedTuple):
     def __str__(self) -> str:
         parts = [write_list(self.plain)] if self.plain else []
         return ",".join(
-            parts + [f"{code % 8}#{code // 8}" if code // 8 else f"{code}L" for code in members(self.nth)]
+            parts + [f"{code % 8}#{code // 8}" if code // 8 else f"{code}L" for code in numbers_in(self.nth)]
         )
 
 
@@ -144,7 +144,7 @@ def _before_last(item: str) -> int:
     if item == "L":
         return 0
     if not item.startswith("L-"):
-        raise Misread(f"day of month: {item[:40]!r} is not L, LW or L-3")
+        raise ScheduleError(f"day of month: {item[:40]!r} is not L, LW or L-3")
     return DATE._replace(high=30).number(item[2:])
 
 
@@ -157,7 +157,7 @@ def _read_weekdays(text: str, spread: Spread) -> Weekdays:
 
 def _add_weekday(weekdays: Weekdays, item: str, spread: Spread) -> Weekdays:
     if item == "L":
-        raise Misread(
+        raise ScheduleError(
             "day of week: L needs a day", 'write "5L" for the last Friday of the month, or "6" for Saturday'
         )
     if "#" in item:

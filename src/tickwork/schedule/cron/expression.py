@@ -8,7 +8,7 @@ from tickwork.schedule.cron.days import EVERY_YEAR, CronDays, read_days
 from tickwork.schedule.cron.field import HOUR, MINUTE, MONTH, SECOND, YEAR, write, write_list
 from tickwork.schedule.due.days_and_times import Times
 from tickwork.schedule.due.wall_clock import AS_SHOWN, ONCE_EACH, Dst
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 
 _MACROS = {
     "@yearly": "0 0 1 1 *",
@@ -44,10 +44,10 @@ def read_cron(text: str, seed: str = "") -> Cron:
     """Understand an expression. Every H becomes a number that depends on the seed only."""
     text = _MACROS.get(text.lower(), text)
     if text.startswith("@"):
-        raise Misread(f"{text[:40]!r} is not a schedule", f"use one of {', '.join(_MACROS)}")
+        raise ScheduleError(f"{text[:40]!r} is not a schedule", f"use one of {', '.join(_MACROS)}")
     fields = text.upper().split()
     if len(fields) not in _FIELD_COUNTS:
-        raise Misread(
+        raise ScheduleError(
             f"a cron expression has 5 fields, or 6 with seconds first; this has {len(fields)}", _LAYOUT
         )
     second, minute, hour, date, month, weekday, year = _seven(fields)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from tickwork.schedule.due.days_and_times import bits, members
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.due.days_and_times import mask_of, numbers_in
+from tickwork.schedule.errors import ScheduleError
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -31,10 +31,10 @@ class Field(NamedTuple):
         value = self.names.get(text)
         if value is None:
             if not (text.isascii() and text.isdigit()):
-                raise Misread(f"{self.name}: {text[:40]!r} is not {self._expected}")
+                raise ScheduleError(f"{self.name}: {text[:40]!r} is not {self._expected}")
             value = int(text[:6])
         if not self.low <= value <= self.high:
-            raise Misread(f"{self.name}: {value} is not between {self.low} and {self.high}")
+            raise ScheduleError(f"{self.name}: {value} is not between {self.low} and {self.high}")
         return value
 
     def _item(self, item: str, spread: Spread) -> int:
@@ -51,7 +51,7 @@ class Field(NamedTuple):
             longest = self.high - self.low
             longer = step > longest and self in (SECOND, MINUTE, HOUR)
             hint = f'for longer periods write "every {step} {self.name}s"' if longer else None
-            raise Misread(f"{self.name}: the step {text[:40]!r} is not between 1 and {longest}", hint)
+            raise ScheduleError(f"{self.name}: the step {text[:40]!r} is not between 1 and {longest}", hint)
         return step
 
     def _range(self, text: str, *, open_end: bool) -> tuple[int, int]:
@@ -65,7 +65,7 @@ class Field(NamedTuple):
         if last == "SUN" and low > high:
             high = self.high  # the end of a week that begins on another day
         if high < low:
-            raise Misread(
+            raise ScheduleError(
                 f"{self.name}: the range {text[:40]!r} runs backwards",
                 f'write "{first}-{self.high},{self.low}-{last}"',
             )
@@ -75,11 +75,11 @@ class Field(NamedTuple):
         low, high = self.low, self.highest_spread or self.high
         if text != "H":
             if not (text.startswith("H(") and text.endswith(")")):
-                raise Misread(f"{self.name}: {text[:40]!r} is not H, H(low-high) or H/step")
+                raise ScheduleError(f"{self.name}: {text[:40]!r} is not H, H(low-high) or H/step")
             low, high = self._range(text[2:-1], open_end=False)
         if not step:
             return 1 << low + spread(self.name, high - low + 1)
-        return bits(range(low + spread(self.name, min(step, high - low + 1)), high + 1, step))
+        return mask_of(range(low + spread(self.name, min(step, high - low + 1)), high + 1, step))
 
     @property
     def _expected(self) -> str:
@@ -111,17 +111,17 @@ def write_starred(numbers: int, field: Field) -> str | None:
         grid = _grid(field.low, field.high, step)
         if numbers & grid == grid:
             star = "*" if step == 1 else f"*/{step}"
-            return ",".join([star, *_runs(members(numbers & ~grid))])
+            return ",".join([star, *_runs(numbers_in(numbers & ~grid))])
     return None
 
 
 @lru_cache(maxsize=4096)  # ranges are written by users
 def _grid(low: int, high: int, step: int) -> int:
-    return bits(range(low, high + 1, step))
+    return mask_of(range(low, high + 1, step))
 
 
 def write_list(numbers: int) -> str:
-    return ",".join(_runs(members(numbers)))
+    return ",".join(_runs(numbers_in(numbers)))
 
 
 def _runs(numbers: list[int]) -> Iterator[str]:

@@ -9,14 +9,14 @@ from typing import Any
 from tickwork.schedule.cron.expression import Cron, read_cron
 from tickwork.schedule.due.time_zone import zone_named
 from tickwork.schedule.english.describe import cron_words
-from tickwork.schedule.errors import Misread
-from tickwork.schedule.notations import form_of
+from tickwork.schedule.errors import ScheduleError
+from tickwork.schedule.notations import notation_of
 
 _SECONDS = re.compile(r"[0-9]+(?:,[0-9]+)*|\*/[0-9]+")  # as they are written where they come last
 _WEEKDAY_NUMBER = re.compile(r"(?<![0-9#/])[0-9]")
 
 
-def other_readings(schedule: object) -> Iterator[str]:
+def cron_difference_warnings(schedule: object) -> Iterator[str]:
     """Of a schedule as it was given, and understood."""
     for text in _cron_texts(schedule):
         fields = [field for field in text.upper().split() if "=" not in field]  # without TZ=…
@@ -39,7 +39,7 @@ def other_readings(schedule: object) -> Iterator[str]:
 
 def _cron_texts(schedule: object) -> Iterator[str]:
     if isinstance(schedule, str):
-        yield from [schedule] if form_of(schedule) == "cron" else []
+        yield from [schedule] if notation_of(schedule) == "cron" else []
     elif isinstance(schedule, dict):
         yield from _cron_texts(schedule.get("text"))
         yield from [schedule["cron"]] if isinstance(schedule.get("cron"), str) else []
@@ -68,7 +68,7 @@ def _seconds_first(fields: list[str]) -> list[str]:
 def _read(fields: list[str]) -> Cron | None:
     try:
         return read_cron(" ".join(fields))
-    except Misread:
+    except ScheduleError:
         return None
 
 

@@ -3,7 +3,7 @@
 import re
 
 from tickwork.schedule.cron.field import MONTH, WEEKDAY
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.zone_name import is_zone_name
 
 _NAMES = "|".join([*MONTH.names, *WEEKDAY.names])
@@ -11,7 +11,7 @@ _FIELD = re.compile(rf"(?:[0-9*?/,#LWH()-]|{_NAMES})+")
 _FIELDS = 5
 
 
-def check_is_no_line(text: str) -> None:
+def reject_crontab_line(text: str) -> None:
     """Say which part is the schedule."""
     words = text.split()
     count = 1 if text.startswith("@") else _FIELDS
@@ -20,9 +20,11 @@ def check_is_no_line(text: str) -> None:
         return
     schedule = " ".join(words[:count])
     if len(rest) == 1 and is_zone_name(rest[0]):
-        raise Misread("a cron expression has its time zone in front", f'write "TZ={rest[0]} {schedule}"')
+        raise ScheduleError(
+            "a cron expression has its time zone in front", f'write "TZ={rest[0]} {schedule}"'
+        )
     if not all(_FIELD.fullmatch(word.upper()) for word in rest) and _are_fields(words[:count]):
-        raise Misread(
+        raise ScheduleError(
             f"this is a line of a crontab: {schedule!r} is the schedule, {' '.join(rest)[:60]!r} the command",
             f'give the schedule alone: "{schedule}"',
         )

@@ -14,11 +14,11 @@ from tickwork.schedule.cron.days import (
 )
 from tickwork.schedule.cron.expression import Cron
 from tickwork.schedule.cron.field import DATE, HOUR, MINUTE, MONTH, SECOND, YEAR, Field
-from tickwork.schedule.due.days_and_times import Times, bits, members
+from tickwork.schedule.due.days_and_times import Times, mask_of, numbers_in
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.due.wall_clock import AS_SHOWN, ONCE_EACH
 from tickwork.schedule.english.words import WEEKDAYS, weekdays_from
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.zone_name import read_zone_name
 
 _PART = r"[0-9*][0-9*,./]*"
@@ -30,7 +30,7 @@ _ZONE_TOKEN = re.compile(r"utc|[a-z_]+(?:/[a-z0-9_+-]+){1,2}")
 _CODES = ("SU", "MO", "TU", "WE", "TH", "FR", "SA")
 
 
-class Event(NamedTuple):
+class CalendarEvent(NamedTuple):
     what: Cron | str  # a cron expression or an RRULE
     zone: Zone | None
 
@@ -42,24 +42,24 @@ class _Tokens(NamedTuple):
     zone: str
 
 
-def is_on_calendar(text: str) -> bool:
+def is_calendar_event(text: str) -> bool:
     return any(mark in text for mark in ("*", "..", "~")) and _tokens(text) is not None
 
 
-def read_on_calendar(text: str) -> Event:
+def read_calendar_event(text: str) -> CalendarEvent:
     tokens = _tokens(text)
     if tokens is None:
-        raise Misread(f"{text[:80]!r} is not a calendar event", 'such as "Mon..Fri 09:00"')
+        raise ScheduleError(f"{text[:80]!r} is not a calendar event", 'such as "Mon..Fri 09:00"')
     zone = read_zone_name(text.rsplit(maxsplit=1)[-1]) if tokens.zone else None
     times, starred = _read_time(tokens.time)
     days = _read_date(tokens.date)
     weekdays = _read_weekdays(tokens.weekday) if tokens.weekday else EVERY_WEEKDAY.plain
     dst = AS_SHOWN if starred else ONCE_EACH
     if weekdays == EVERY_WEEKDAY.plain:
-        return Event(Cron(times, days, dst), zone)
+        return CalendarEvent(Cron(times, days, dst), zone)
     if days.dates == EVERY_DATE:
-        return Event(Cron(times, days._replace(weekdays=Weekdays(weekdays)), dst), zone)
-    return Event(_both(days, weekdays, times), zone)
+        return CalendarEvent(Cron(times, days._replace(weekdays=Weekdays(weekdays)), dst), zone)
+    return CalendarEvent(_date_and_weekday_rule(days, weekdays, times), zone)
 
 
 def _tokens(text: str) -> _Tokens | None:
@@ -78,7 +78,7 @@ def _read_weekdays(token: str) -> int:
         first, *last = (WEEKDAYS[name] for name in re.split(r"\.\.|-", item))
         end = last[-1] if last else first
         found |= set(weekdays_from(first, end))
-    return bits(found)
+    return mask_of(found)
 
 
 def _read_date(token: str) -> CronDays:
@@ -101,11 +101,11 @@ def _before_last(text: str) -> int:
     found: list[int] = []
     for item in text.split(","):
         base, slash, step = item.partition("/")
-        numbers = members(_numbers(base, DATE))
+        numbers = numbers_in(_numbers(base, DATE))
         if slash:
             numbers = list(range(numbers[0], 0, -max(int(step[:4]) if step.isdigit() else 1, 1)))
         found += numbers
-    return bits(number - 1 for number in found)
+    return mask_of(number - 1 for number in found)
 
 
 def _read_time(token: str) -> tuple[Times, bool]:
@@ -115,7 +115,7 @@ def _read_time(token: str) -> tuple[Times, bool]:
         return Times(1, 1), False
     hour, minute, second = match[1], match[2], match[3] or "0"
     if "." in second.replace("..", ""):
-        raise Misread("due times are whole seconds", 'such as "*-*-* 00:00:00"')
+        raise ScheduleError("due times are whole seconds", 'such as "*-*-* 00:00:00"')
     times = Times(_numbers(hour, HOUR), _numbers(minute, MINUTE), _numbers(second, SECOND))
     return times, any(part.startswith("*") for part in (hour, minute, second))
 
@@ -125,24 +125,24 @@ def _numbers(text: str, field: Field) -> int:
 
 
 def _no_spread(field: str, _: int) -> int:
-    raise Misread(f"{field}: systemd has no H", 'such as "*:0/15"')
+    raise ScheduleError(f"{field}: systemd has no H", 'such as "*:0/15"')
 
 
-def _both(days: CronDays, weekdays: int, times: Times) -> str:
+def _date_and_weekday_rule(days: CronDays, weekdays: int, times: Times) -> str:
     """systemd means days that match the date and the weekday; so does an RRULE."""
     if days.years != EVERY_YEAR:
-        raise Misread(
+        raise ScheduleError(
             "a weekday, a date and a year together cannot be said",
             'leave the year out, and give start and end: "Mon *-*-1..7 08:00"',
         )
-    dates = members(days.dates.plain) + [-before - 1 for before in members(days.dates.before_last)]
+    dates = numbers_in(days.dates.plain) + [-before - 1 for before in numbers_in(days.dates.before_last)]
     parts: dict[str, list[int] | list[str]] = {
-        "BYMONTH": members(days.months) if days.months != EVERY_MONTH else [],
+        "BYMONTH": numbers_in(days.months) if days.months != EVERY_MONTH else [],
         "BYMONTHDAY": dates,
-        "BYDAY": [_CODES[day] for day in members(weekdays)],
-        "BYHOUR": members(times.hours),
-        "BYMINUTE": members(times.minutes),
-        "BYSECOND": members(times.seconds),
+        "BYDAY": [_CODES[day] for day in numbers_in(weekdays)],
+        "BYHOUR": numbers_in(times.hours),
+        "BYMINUTE": numbers_in(times.minutes),
+        "BYSECOND": numbers_in(times.seconds),
     }
     said = (f"{name}={','.join(map(str, values))}" for name, values in parts.items() if values)
     return ";".join(["FREQ=MONTHLY", *said])

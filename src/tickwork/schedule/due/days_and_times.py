@@ -47,13 +47,13 @@ def month_length(year: int, month: int) -> int:
     return 29 if month == 2 and year % 4 == 0 and (year % 100 or year % 400 == 0) else _LENGTHS[month]  # noqa: PLR2004
 
 
-def whole_month(year: int, month: int) -> int:
+def all_days_of(year: int, month: int) -> int:
     return (2 << month_length(year, month)) - 2
 
 
 def weekdays_of(year: int, month: int, weekdays: int) -> int:
     """The days of the month that fall on some weekdays, Sunday being bit 0."""
-    return _pattern(_first_weekday(year, month), weekdays) & whole_month(year, month)
+    return _pattern(_first_weekday(year, month), weekdays) & all_days_of(year, month)
 
 
 @cache
@@ -64,10 +64,10 @@ def _first_weekday(year: int, month: int) -> int:
 @cache
 def _pattern(first: int, weekdays: int) -> int:
     """The days of a longest month that begins on the weekday `first`."""
-    return bits([day for day in range(1, 32) if weekdays >> (first + day - 1) % 7 & 1])
+    return mask_of([day for day in range(1, 32) if weekdays >> (first + day - 1) % 7 & 1])
 
 
-def bits(values: Iterable[int]) -> int:
+def mask_of(values: Iterable[int]) -> int:
     """A set of small numbers as one integer: bit n is set when n is in it."""
     mask = 0
     for value in values:
@@ -75,7 +75,7 @@ def bits(values: Iterable[int]) -> int:
     return mask
 
 
-def members(mask: int) -> list[int]:
+def numbers_in(mask: int) -> list[int]:
     return [value for value in range(mask.bit_length()) if mask >> value & 1]
 
 
@@ -85,8 +85,8 @@ def first_from(mask: int, low: int) -> int:
     return low + (rest & -rest).bit_length() - 1 if rest else -1
 
 
-EVERY_HOUR = bits(range(24))
-EVERY_MINUTE = EVERY_SECOND = bits(range(60))
+EVERY_HOUR = mask_of(range(24))
+EVERY_MINUTE = EVERY_SECOND = mask_of(range(60))
 
 
 class Times(NamedTuple):

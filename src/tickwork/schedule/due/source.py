@@ -27,7 +27,7 @@ class Bounded(NamedTuple):
 _MOST_WRONG = 250  # in a row: a period that keeps falling on wrong days so often is never due
 
 
-class OnDays(NamedTuple):
+class DayFiltered(NamedTuple):
     source: Source
     zone: Zone
     days: Days
@@ -55,11 +55,11 @@ class Union(NamedTuple):
         return min((due for part in self.parts if (due := part.next_after(after)) is not None), default=None)
 
 
-def walk(source: Source, after: int) -> Iterator[int]:
+def iterate_due_times(source: Source, after: int) -> Iterator[int]:
     """Those after an instant. A union is walked along its parts, so that each is asked only for its own."""
     if isinstance(source, Union):
         last = after
-        for due in merge(*(walk(part, after) for part in source.parts)):
+        for due in merge(*(iterate_due_times(part, after) for part in source.parts)):
             if due > last:
                 yield due
             last = due

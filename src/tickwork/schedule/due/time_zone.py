@@ -1,4 +1,4 @@
-"""A time zone as stretches of time in which its clocks run evenly."""
+"""A time zone as offset_periods of time in which its clocks run evenly."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from tickwork.schedule.due.days_and_times import Times
 from tickwork.schedule.due.epoch import DAY, END, from_seconds, to_seconds
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 
 _DATA = "tzdata"
 _SECOND = timedelta(seconds=1)
@@ -26,7 +26,7 @@ _WEEKS = (52 * 7 * DAY, 53 * 7 * DAY)  # from one year's n-th Sunday of a month 
 _PROBE = 5 * DAY  # shorter than the time between two changes of a rule
 
 
-class Stretch(NamedTuple):
+class OffsetPeriod(NamedTuple):
     """From start until just before end, local time is UTC plus the offset; until then, UTC plus `before`."""
 
     start: int
@@ -36,58 +36,58 @@ class Stretch(NamedTuple):
 
 
 class Zone:
-    __slots__ = ("_disturbed", "_starts", "_stretches", "info", "name")
+    __slots__ = ("_offset_periods", "_skipped_or_repeated", "_starts", "info", "name")
 
     def __init__(self, name: str) -> None:
         data = files(_DATA).joinpath("zoneinfo", *name.split("/")).read_bytes()
         self.name = name
         self.info = ZoneInfo.from_file(BytesIO(data), key=name)
-        self._stretches = tuple(self._walk(data))
-        self._starts = [stretch.start for stretch in self._stretches]
-        self._disturbed = frozenset(map(_disturbed, self._stretches[1:]))
+        self._offset_periods = tuple(self._walk(data))
+        self._starts = [offset_period.start for offset_period in self._offset_periods]
+        self._skipped_or_repeated = frozenset(map(_skipped_or_repeated, self._offset_periods[1:]))
 
-    def stretch(self, at: int) -> Stretch:
-        return self._stretches[max(bisect_right(self._starts, at) - 1, 0)]
+    def offset_period(self, at: int) -> OffsetPeriod:
+        return self._offset_periods[max(bisect_right(self._starts, at) - 1, 0)]
 
-    def stretches(self, start: int, end: int) -> Sequence[Stretch]:
+    def offset_periods(self, start: int, end: int) -> Sequence[OffsetPeriod]:
         """Those that touch the time between two instants, in order."""
         first = max(bisect_right(self._starts, start) - 1, 0)
-        return self._stretches[first : bisect_right(self._starts, end)]
+        return self._offset_periods[first : bisect_right(self._starts, end)]
 
     def local(self, at: int) -> int:
         """What the clocks on the wall say, as seconds since 1970 if this were UTC."""
-        return at + self.stretch(at).offset
+        return at + self.offset_period(at).offset
 
     def instant(self, local: datetime) -> int:
         """When the wall clock first says so; where it never does, the moment it jumps past."""
         early = to_seconds(local.replace(tzinfo=self.info, fold=0))
         late = to_seconds(local.replace(tzinfo=self.info, fold=1))
-        return self.stretch(early).start if late < early else early
+        return self.offset_period(early).start if late < early else early
 
     def day_start(self, day: int) -> int:
         """The first instant of a local day, counted in days since 1970."""
-        stretch = self.stretch(day * DAY)
-        if stretch.start + 2 * DAY < day * DAY < stretch.end - 2 * DAY:
-            return day * DAY - stretch.offset
+        offset_period = self.offset_period(day * DAY)
+        if offset_period.start + 2 * DAY < day * DAY < offset_period.end - 2 * DAY:
+            return day * DAY - offset_period.offset
         return self.instant(from_seconds(day * DAY).replace(tzinfo=None))
 
-    def disturbs(self, times: Times) -> bool:
+    def skips_or_repeats(self, times: Times) -> bool:
         """Whether its clocks ever skip or repeat one of these times of day."""
-        for low, length in self._disturbed:
+        for low, length in self._skipped_or_repeated:
             first = times.first_from(low)
             if (first if first >= 0 else DAY + times.first_from(0)) - low < length:
                 return True
         return False
 
-    def _walk(self, data: bytes) -> Iterator[Stretch]:
+    def _walk(self, data: bytes) -> Iterator[OffsetPeriod]:
         start = 0
         before = offset = self._offset(0)
         for change in self._changes(data):
             following = self._offset(change)
             if change > 0 and following != offset:
-                yield Stretch(start, change, offset, before)
+                yield OffsetPeriod(start, change, offset, before)
                 start, before, offset = change, offset, following
-        yield Stretch(start, END + DAY, offset, before)
+        yield OffsetPeriod(start, END + DAY, offset, before)
 
     def _changes(self, data: bytes) -> Iterator[int]:
         """The instants at which the offset may change: those that the data lists, then those of its rule, if it has
@@ -127,17 +127,17 @@ class Zone:
         return (self.info.fromutc(utc) - utc) // _SECOND
 
 
-def _disturbed(stretch: Stretch) -> tuple[int, int]:
+def _skipped_or_repeated(offset_period: OffsetPeriod) -> tuple[int, int]:
     """From which second of the day on local time was skipped or repeated when it began, and for how long."""
-    low, high = sorted((stretch.before, stretch.offset))
-    return (stretch.start + low) % DAY, high - low
+    low, high = sorted((offset_period.before, offset_period.offset))
+    return (offset_period.start + low) % DAY, high - low
 
 
 @cache
 def zone_named(name: str) -> Zone:
     """The zone of that name, from the pinned data: nodes must agree whatever their system has."""
     if name not in zone_names():
-        raise Misread(f"there is no time zone {name[:64]!r}", _suggestion(name[:64]))
+        raise ScheduleError(f"there is no time zone {name[:64]!r}", _suggestion(name[:64]))
     return Zone(name)
 
 

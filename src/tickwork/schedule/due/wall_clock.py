@@ -38,20 +38,24 @@ class WallClock(NamedTuple):
     def next_after(self, after: int) -> int | None:
         at = max(after + 1, BEGIN)
         while at < END:
-            stretch = self.zone.stretch(at)
-            local = at + stretch.offset
+            offset_period = self.zone.offset_period(at)
+            local = at + offset_period.offset
             if self.dst.repeat == "once":
-                local = max(local, stretch.start + stretch.before)
+                local = max(local, offset_period.start + offset_period.before)
             due = self._next_local(local)
             if due is None:
                 return None
-            if due - stretch.offset < stretch.end:
-                return due - stretch.offset
-            following = self.zone.stretch(stretch.end)
-            if self.dst.gap == "next" and due < stretch.end + following.offset:
-                return stretch.end
+            if due - offset_period.offset < offset_period.end:
+                return due - offset_period.offset
+            following = self.zone.offset_period(offset_period.end)
+            if self.dst.gap == "next" and due < offset_period.end + following.offset:
+                return offset_period.end
             # Nothing is due until then, unless times just passed are about to be shown again.
-            at = max(stretch.end, due - 2 * DAY) if at < stretch.end - 2 * DAY else stretch.end
+            at = (
+                max(offset_period.end, due - 2 * DAY)
+                if at < offset_period.end - 2 * DAY
+                else offset_period.end
+            )
         return None
 
     def shows_between(self, low: int, high: int) -> bool:

@@ -13,13 +13,13 @@ from tickwork.schedule.cron.days import (
 )
 from tickwork.schedule.cron.expression import Cron
 from tickwork.schedule.cron.field import YEAR
-from tickwork.schedule.due.days_and_times import EVERY_HOUR, EVERY_MINUTE, Times, bits
+from tickwork.schedule.due.days_and_times import EVERY_HOUR, EVERY_MINUTE, Times, mask_of
 from tickwork.schedule.due.epoch import DAY
 from tickwork.schedule.due.wall_clock import AS_SHOWN, ONCE_EACH
-from tickwork.schedule.english.describe import clock, period
-from tickwork.schedule.english.parse_time_of_day import PARTS, Clock
-from tickwork.schedule.english.words import LAST, SECONDS, SEVERAL_A_DAY, Amount
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.english.describe import clock_text, period_words
+from tickwork.schedule.english.parse_time_of_day import PARTS_OF_DAY, Clock
+from tickwork.schedule.english.words import LAST, SECONDS, SUB_DAY_UNITS, Amount
+from tickwork.schedule.errors import ScheduleError
 
 _CODES = ("SU", "MO", "TU", "WE", "TH", "FR", "SA")
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
@@ -56,7 +56,7 @@ class Clause:
 
     @property
     def several_a_day(self) -> bool:
-        return self.rate is not None and self.rate.unit in SEVERAL_A_DAY
+        return self.rate is not None and self.rate.unit in SUB_DAY_UNITS
 
     @property
     def timed(self) -> bool:
@@ -79,7 +79,7 @@ class Clause:
         """Take what follows an "except" away."""
         if weekdays:
             if self.nth_weekdays or self.workdays or self.counts_from_a_day:
-                raise Misread(
+                raise ScheduleError(
                     "weekdays can be left out of days, weekdays and dates only",
                     'such as "every day at 9am except mondays"',
                 )
@@ -88,7 +88,7 @@ class Clause:
         if months:
             self.months = [month for month in self.months or range(1, 13) if month not in months]
         if (weekdays and not self.weekdays) or (months and not self.months):
-            raise Misread("nothing is left after what is excepted")
+            raise ScheduleError("nothing is left after what is excepted")
 
     def compile(self) -> list[int | Cron | str]:
         """Periods, cron expressions and RRULEs, to be joined."""
@@ -96,13 +96,15 @@ class Clause:
         if self.rate and self.several_a_day:
             return self._several_times_a_day(self.rate)
         if self.window or self.minutes or self.aligned:
-            raise Misread("a window of time needs a rate", 'such as "every 15 minutes between 9am and 5pm"')
+            raise ScheduleError(
+                "a window of time needs a rate", 'such as "every 15 minutes between 9am and 5pm"'
+            )
         if self.rate == Amount(1, "quarter"):
             self.span, self.rate = "quarter", None
         if self.span != "month":
             return [schedule for part in self._by_end_of_span() for schedule in part.compile()]
         if self.years and (self.both or self.counts_from_a_day):
-            raise Misread(
+            raise ScheduleError(
                 "a year does not go with this", 'say from when to when: "every 2 days starting 2027-01-01"'
             )
         times = group_times([time.second for time in self.times] or [0])
@@ -119,7 +121,7 @@ class Clause:
         by_month = len(self.nth_weekdays) + len(self.dates) + len(self.workdays)
         days = {"day": 1, "week": len(self.weekdays), "month": by_month, "year": by_month * len(self.months)}
         if days.get(self.rate.unit, 0) * max(len(self.times), 1) != self.count:
-            raise Misread(
+            raise ScheduleError(
                 f"when are the {self.count} times in {_an(self.rate.unit)}?", f'such as "{self.example}"'
             )
 
@@ -128,9 +130,9 @@ class Clause:
         length = _MONTHS_IN[self.span]
         if self.weekdays or self.months or not (self.dates or self.nth_weekdays or self.workdays):
             example = "every quarter on the 1st" if length < _YEAR else "every year on december 24"
-            raise Misread(f"on which day of the {self.span}?", f'such as "{example}"')
+            raise ScheduleError(f"on which day of the {self.span}?", f'such as "{example}"')
         if any(day > _SHORTEST_MONTH for day in self.dates) or any(n > _WEEKS for n, _ in self.nth_weekdays):
-            raise Misread(
+            raise ScheduleError(
                 f"only days of the first four weeks of a {self.span}, or its last, can be named",
                 f'such as "first day of the {self.span}"',
             )
@@ -149,19 +151,21 @@ class Clause:
 
     def _several_times_a_day(self, rate: Amount) -> list[int | Cron | str]:
         if self.times:
-            raise Misread(
+            raise ScheduleError(
                 f'"every {rate.unit}" and "at" a time of day exclude each other',
                 'say "every day at 9am", "every hour at minute 15" or "every 15 minutes between 9am and 5pm"',
             )
         seconds = rate.number * SECONDS[rate.unit]
         if self.part:
-            hours = PARTS[self.part].hours
-            raise Misread(
+            hours = PARTS_OF_DAY[self.part].hours
+            raise ScheduleError(
                 f"from when to when is the {self.part}?",
-                f'say "every hour between {clock(hours[0] * _HOUR)} and {clock(23 * _HOUR)}"',
+                f'say "every hour between {clock_text(hours[0] * _HOUR)} and {clock_text(23 * _HOUR)}"',
             )
         if self.minutes and seconds != _HOUR:
-            raise Misread('"at minute" goes with "every hour" only', 'such as "every hour at minute 15"')
+            raise ScheduleError(
+                '"at minute" goes with "every hour" only', 'such as "every hour at minute 15"'
+            )
         if not (self.minutes or self.window or self.names_days or self.aligned):
             return [seconds]
         days = self._days()
@@ -171,24 +175,24 @@ class Clause:
 
     def _seconds(self, seconds: int) -> Times:
         if self.window or _MINUTE % seconds:
-            raise Misread(
+            raise ScheduleError(
                 "seconds within a day go evenly into a minute, without a window",
                 'such as "every 10 seconds on mondays"',
             )
-        return Times(EVERY_HOUR, EVERY_MINUTE, bits(range(0, _MINUTE, seconds)))
+        return Times(EVERY_HOUR, EVERY_MINUTE, mask_of(range(0, _MINUTE, seconds)))
 
     def _grid(self, seconds: int) -> list[int]:
         """Counted from the start of the window, or of the day."""
         start, end = self.window or (0, DAY - 1)
         if end <= start:
-            raise Misread("a window of time ends after it begins", _over_midnight(seconds, start, end))
+            raise ScheduleError("a window of time ends after it begins", _over_midnight(seconds, start, end))
         if not self.window and DAY % seconds:
-            raise Misread(
-                f"{period(seconds)} do not go evenly into a day",
-                f'say from when: "every {period(seconds)} between 00:00 and 23:59"',
+            raise ScheduleError(
+                f"{period_words(seconds)} do not go evenly into a day",
+                f'say from when: "every {period_words(seconds)} between 00:00 and 23:59"',
             )
         if seconds % _MINUTE:
-            raise Misread(
+            raise ScheduleError(
                 "within a window, a period is a whole number of minutes",
                 'such as "every 15 minutes between 9am and 5pm"',
             )
@@ -202,46 +206,46 @@ class Clause:
         unit = self.rate.unit if self.rate else None
         by_month = self.dates or self.nth_weekdays or self.workdays
         if unit == "week" and not self.weekdays:
-            raise Misread("on which day of the week?", 'such as "every week on monday"')
+            raise ScheduleError("on which day of the week?", 'such as "every week on monday"')
         if unit == "month" and not by_month:
-            raise Misread("on which day of the month?", 'such as "every month on the 1st"')
+            raise ScheduleError("on which day of the month?", 'such as "every month on the 1st"')
         if unit == "year" and not (self.months and by_month):
-            raise Misread("on which day of the year?", 'such as "every year on december 24"')
+            raise ScheduleError("on which day of the year?", 'such as "every year on december 24"')
         if unit in ("day", "week") and by_month:
-            raise Misread(
+            raise ScheduleError(
                 f"every {unit}, or on a day of the month?",
                 'say "every day at 9am" or "on the 1st of every month at 9am"',
             )
         if unit is None and not (self.weekdays or by_month):
-            raise Misread("on which days?", 'such as "every day" or "every monday"')
+            raise ScheduleError("on which days?", 'such as "every day" or "every monday"')
 
     def _days(self) -> CronDays:
         by_date, by_weekday = self.dates or self.workdays, self.weekdays or self.nth_weekdays
         if (by_date and by_weekday) or (self.weekdays and self.nth_weekdays):
-            raise Misread(
+            raise ScheduleError(
                 "a day of the month and a day of the week: which of them?",
                 'say "every friday at 9am and the 13th of every month at 9am", or "every friday the 13th at 9am"',
             )
         dates = Dates(
-            plain=bits([day for day in self.dates if day != LAST]),
+            plain=mask_of([day for day in self.dates if day != LAST]),
             before_last=int(LAST in self.dates),
-            near=bits([day for day in self.workdays if day != LAST]),
+            near=mask_of([day for day in self.workdays if day != LAST]),
             last_workday=LAST in self.workdays,
         )
-        nth = bits([8 * max(n, 0) + weekday for n, weekday in self.nth_weekdays])
-        weekdays = Weekdays(bits(self.weekdays), nth)
+        nth = mask_of([8 * max(n, 0) + weekday for n, weekday in self.nth_weekdays])
+        weekdays = Weekdays(mask_of(self.weekdays), nth)
         return CronDays(
             dates if by_date else EVERY_DATE,
             weekdays if by_weekday and weekdays.plain != EVERY_WEEKDAY.plain else EVERY_WEEKDAY,
-            bits(self.months) or EVERY_MONTH,
-            bits(year - YEAR.low for year in self.years) or EVERY_YEAR,
+            mask_of(self.months) or EVERY_MONTH,
+            mask_of(year - YEAR.low for year in self.years) or EVERY_YEAR,
         )
 
     def _both_rule(self) -> str:
         """Dates that fall on some weekdays."""
         by_day = self.rate and self.rate.unit in ("day", "week")
         if by_day or self.counts_from_a_day or self.nth_weekdays or self.workdays:
-            raise Misread(
+            raise ScheduleError(
                 "a date that is a weekday goes with every month only", 'say "every friday the 13th"'
             )
         days = ",".join(_CODES[day] for day in sorted(set(self.weekdays)))
@@ -250,7 +254,7 @@ class Clause:
     def _rule(self) -> str:
         """Every n-th day, week, month or year, as an RRULE without its times."""
         if self.rate is None or self.workdays:
-            raise Misread(
+            raise ScheduleError(
                 "only the first or last workday of every month can be asked for",
                 'such as "last weekday of the month at 17:00"',
             )
@@ -266,14 +270,14 @@ class Clause:
             return f"FREQ=MONTHLY;INTERVAL={interval};{self._days_of_month()}"
         if unit == "year" and self.months and not self.weekdays:
             return f"FREQ=YEARLY;INTERVAL={interval}{months};{self._days_of_month()}"
-        raise Misread(
+        raise ScheduleError(
             f"on which day of every {self.rate.number} {unit}s?",
             f'such as "every {self.rate.number} {_EXAMPLE[unit]}"',
         )
 
     def _check_is_no_end(self, unit: str) -> None:
         if unit == "quarter" and (LAST in self.dates or any(n == LAST for n, _ in self.nth_weekdays)):
-            raise Misread("of which months?", 'such as "last day of every quarter"')
+            raise ScheduleError("of which months?", 'such as "last day of every quarter"')
 
     def _by_month(self) -> str:
         return f";BYMONTH={','.join(map(str, self.months))}" if self.months else ""
@@ -283,7 +287,7 @@ class Clause:
 
     def _days_of_month(self) -> str:
         if bool(self.dates) == bool(self.nth_weekdays):
-            raise Misread("on which day of the month?", 'such as "every 2 months on the 1st"')
+            raise ScheduleError("on which day of the month?", 'such as "every 2 months on the 1st"')
         if self.dates:
             return self._by_month_day()
         return f"BYDAY={','.join(f'{n}{_CODES[day]}' for n, day in self.nth_weekdays)}"
@@ -303,8 +307,8 @@ def _an(unit: str) -> str:
 
 
 def _over_midnight(seconds: int, start: int, end: int) -> str:
-    before, after = (f"every {period(seconds)} between {part}" for part in (clock(start), "00:00"))
-    rest = f" and {after} and {clock(end)}" if end else ""
+    before, after = (f"every {period_words(seconds)} between {part}" for part in (clock_text(start), "00:00"))
+    rest = f" and {after} and {clock_text(end)}" if end else ""
     return f'split it at midnight: "{before} and 23:59{rest}"'
 
 
@@ -316,7 +320,7 @@ def group_times(times: list[int]) -> list[Times]:
     grouped: dict[tuple[int, int], int] = {}
     for hour, rest in by_hour.items():
         for second in {time % _MINUTE for time in rest}:
-            minutes = bits([time // _MINUTE for time in rest if time % _MINUTE == second])
+            minutes = mask_of([time // _MINUTE for time in rest if time % _MINUTE == second])
             grouped[minutes, second] = grouped.get((minutes, second), 0) | 1 << hour
     return [Times(hours, minutes, 1 << second) for (minutes, second), hours in grouped.items()]
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Container
 from typing import NoReturn, TypeVar
 
-from tickwork.schedule.english.words import words_of
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.english.words import split_words
+from tickwork.schedule.errors import ScheduleError
 
 _EXAMPLES = (
     'for example "every weekday at 9am", "every 15 minutes between 9am and 5pm", '
@@ -15,7 +15,7 @@ Found = TypeVar("Found")
 
 class Cursor:
     def __init__(self, text: str) -> None:
-        words = words_of(text)
+        words = split_words(text)
         self.text = text
         self.written = [word.written for word in words]
         self.words = [word.read for word in words]
@@ -79,8 +79,10 @@ class Cursor:
     def fail(self, wanted: str = "") -> NoReturn:
         """Name the word that was not understood."""
         if self.done:
-            raise Misread(f"{wanted or 'something'} is missing at the end of {self.text[:80]!r}", _EXAMPLES)
+            raise ScheduleError(
+                f"{wanted or 'something'} is missing at the end of {self.text[:80]!r}", _EXAMPLES
+            )
         expected = f"; expected {wanted}" if wanted else ""
-        raise Misread(
+        raise ScheduleError(
             f"did not understand {self.written[self.at][:40]!r} in {self.text[:80]!r}{expected}", _EXAMPLES
         )

@@ -16,11 +16,11 @@ from tickwork.schedule.cron.days import (
 )
 from tickwork.schedule.cron.expression import read_cron
 from tickwork.schedule.cron.field import YEAR
-from tickwork.schedule.due.days_and_times import EVERY_HOUR, EVERY_MINUTE, Times, bits, members
+from tickwork.schedule.due.days_and_times import EVERY_HOUR, EVERY_MINUTE, Times, mask_of, numbers_in
 from tickwork.schedule.due.epoch import DAY, END, from_seconds, to_seconds
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.due.wall_clock import WallClock
-from tickwork.schedule.rrule.rule import Rule, local_anchor, read_rule
+from tickwork.schedule.rrule.rule import RecurrenceRule, local_anchor, read_rule
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = (
@@ -31,7 +31,7 @@ _NTH = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", 0: "last",
 _TEENS = range(11, 14)
 
 
-def listed(items: Iterable[object]) -> str:
+def join_with_and(items: Iterable[object]) -> str:
     """1; 1 and 2; 1, 2 and 3."""
     *head, last = map(str, items)
     return f"{', '.join(head)} and {last}" if head else last
@@ -46,24 +46,24 @@ def nth(number: int) -> str:
     return _NTH[number]
 
 
-def clock(second: int) -> str:
+def clock_text(second: int) -> str:
     minutes, seconds = divmod(second, 60)
     return f"{minutes // 60:02}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
 
 
-def several(number: int, unit: str) -> str:
+def count_with_unit(number: int, unit: str) -> str:
     """Every so many: minute; 5 minutes."""
     return unit if number == 1 else f"{number} {unit}s"
 
 
-def period(seconds: int) -> str:
+def period_words(seconds: int) -> str:
     for unit, length in (("hour", 3600), ("minute", 60)):
         if seconds % length == 0:
-            return several(seconds // length, unit)
-    return several(seconds, "second")
+            return count_with_unit(seconds // length, unit)
+    return count_with_unit(seconds, "second")
 
 
-_WORKDAYS, _WEEKEND = bits(range(1, 6)), bits([0, 6])
+_WORKDAYS, _WEEKEND = mask_of(range(1, 6)), mask_of([0, 6])
 _GROUPS = {EVERY_WEEKDAY.plain: "day", _WORKDAYS: "weekday", _WEEKEND: "weekend day"}
 _PLURALS = {_WORKDAYS: "weekdays", _WEEKEND: "weekends"}
 _MOST_LISTED = 6
@@ -100,7 +100,7 @@ def _counted_from_midnight(times: Sequence[Times], zone: Zone) -> str:
     found = sorted({time for part in times for time in _clock_times(part)})
     step = found[1] - found[0]
     even = found == list(range(0, DAY, step)) and DAY % step == 0
-    in_step = not any(zone.stretch(at).offset % step for at in (END - 1, END - _HALF_A_YEAR))
+    in_step = not any(zone.offset_period(at).offset % step for at in (END - 1, END - _HALF_A_YEAR))
     return _between(found) if even and not in_step else ""
 
 
@@ -110,27 +110,27 @@ def time_words(times: Sequence[Times]) -> TimeWords:
         return TimeWords(" and ".join(_every_second(part) or _in_full(part) for part in times), is_rate=True)
     found = sorted({time for part in times for time in _clock_times(part)})
     if len(found) <= _MOST_LISTED:
-        return TimeWords(f"at {listed(map(clock, found))}", is_rate=False)
+        return TimeWords(f"at {join_with_and(map(clock_text, found))}", is_rate=False)
     return TimeWords(_rate(found) or " and ".join(map(_in_full, times)), is_rate=True)
 
 
 def _clock_times(times: Times) -> list[int]:
     return [
         hour * 3600 + minute * 60 + second
-        for hour in members(times.hours)
-        for minute in members(times.minutes)
-        for second in members(times.seconds)
+        for hour in numbers_in(times.hours)
+        for minute in numbers_in(times.minutes)
+        for second in numbers_in(times.seconds)
     ]
 
 
 def _every_second(times: Times) -> str | None:
-    seconds = members(times.seconds)
+    seconds = numbers_in(times.seconds)
     if len(seconds) == 1:
         return None
     step = seconds[1] - seconds[0]
     even = 60 % step == 0 and seconds == list(range(0, 60, step))
     all_day = times.minutes == EVERY_MINUTE and times.hours == EVERY_HOUR
-    return f"every {several(step, 'second')}" if even and all_day else None
+    return f"every {count_with_unit(step, 'second')}" if even and all_day else None
 
 
 def _rate(times: list[int]) -> str | None:
@@ -139,7 +139,7 @@ def _rate(times: list[int]) -> str | None:
     if times == list(range(times[0], times[-1] + 1, step)):
         all_day = times[0] == 0 and times[-1] + step == DAY
         if all_day or step * len(times) < DAY:
-            return f"every {period(step)}" + ("" if all_day else _between(times))
+            return f"every {period_words(step)}" + ("" if all_day else _between(times))
     minutes = sorted({time % 3600 // 60 for time in times})
     hours = range(times[0] // 3600, times[-1] // 3600 + 1)
     if (
@@ -147,11 +147,11 @@ def _rate(times: list[int]) -> str | None:
         or len(minutes) > _MOST_LISTED
     ):
         return None
-    return f"every hour at minute {listed(minutes)}" + ("" if len(hours) == 24 else _between(times))  # noqa: PLR2004
+    return f"every hour at minute {join_with_and(minutes)}" + ("" if len(hours) == 24 else _between(times))  # noqa: PLR2004
 
 
 def _between(times: list[int]) -> str:
-    return f" between {clock(times[0])} and {clock(times[-1])}"
+    return f" between {clock_text(times[0])} and {clock_text(times[-1])}"
 
 
 def _in_full(times: Times) -> str:
@@ -160,10 +160,10 @@ def _in_full(times: Times) -> str:
 
 
 def _numbers(mask: int) -> str:
-    numbers = members(mask)
+    numbers = numbers_in(mask)
     if len(numbers) > _MOST_LISTED and numbers[-1] - numbers[0] == len(numbers) - 1:
         return f"{numbers[0]} to {numbers[-1]}"
-    return listed(numbers)
+    return join_with_and(numbers)
 
 
 def _days(days: CronDays) -> str:
@@ -181,7 +181,9 @@ def _on_days(days: CronDays) -> str:
         return words
     if days.weekdays == EVERY_WEEKDAY:
         return words.removeprefix("every day ")
-    plural = _PLURALS.get(days.weekdays.plain) or listed(f"{name}s" for name in _ordered(days.weekdays))
+    plural = _PLURALS.get(days.weekdays.plain) or join_with_and(
+        f"{name}s" for name in _ordered(days.weekdays)
+    )
     return words.replace(f"every {_weekday_names(days.weekdays)}", f"on {plural}", 1)
 
 
@@ -193,8 +195,8 @@ def _on_nth(days: CronDays) -> str:
     plain = (
         f"{_every(days._replace(weekdays=Weekdays(days.weekdays.plain)))} and " if days.weekdays.plain else ""
     )
-    named = [f"the {nth(code // 8)} {WEEKDAYS[code % 8]}" for code in members(days.weekdays.nth)]
-    return f"{plain}on {listed(named)}{_months(days, ' of ', ' of every month')}"
+    named = [f"the {nth(code // 8)} {WEEKDAYS[code % 8]}" for code in numbers_in(days.weekdays.nth)]
+    return f"{plain}on {join_with_and(named)}{_months(days, ' of ', ' of every month')}"
 
 
 def _on_dates(days: CronDays) -> str:
@@ -204,28 +206,32 @@ def _on_dates(days: CronDays) -> str:
 def _weekday_names(weekdays: Weekdays) -> str:
     if weekdays.plain in _GROUPS:
         return _GROUPS[weekdays.plain]
-    named = [f"{nth(code // 8)} {WEEKDAYS[code % 8]}" for code in members(weekdays.nth)]
-    return listed(_ordered(weekdays) + named)
+    named = [f"{nth(code // 8)} {WEEKDAYS[code % 8]}" for code in numbers_in(weekdays.nth)]
+    return join_with_and(_ordered(weekdays) + named)
 
 
 def _ordered(weekdays: Weekdays) -> list[str]:
     """From Monday to Sunday."""
-    return [WEEKDAYS[day] for day in sorted(members(weekdays.plain), key=lambda day: (day - 1) % 7)]
+    return [WEEKDAYS[day] for day in sorted(numbers_in(weekdays.plain), key=lambda day: (day - 1) % 7)]
 
 
 def _date_names(dates: Dates) -> str:
-    names = [ordinal(day) for day in members(dates.plain)]
+    names = [ordinal(day) for day in numbers_in(dates.plain)]
     names += [
         "first weekday" if day == 1 else f"weekday nearest to the {ordinal(day)}"
-        for day in members(dates.near)
+        for day in numbers_in(dates.near)
     ]
-    names += [f"last day but {before}" if before else "last day" for before in members(dates.before_last)]
-    return f"the {listed([*names, 'last weekday'] if dates.last_workday else names)}"
+    names += [f"last day but {before}" if before else "last day" for before in numbers_in(dates.before_last)]
+    return f"the {join_with_and([*names, 'last weekday'] if dates.last_workday else names)}"
 
 
 def _months(days: CronDays, before: str, otherwise: str) -> str:
-    months = f"{before}{listed(MONTHS[month - 1] for month in members(days.months))}"
-    years = f" {listed(YEAR.low + year for year in members(days.years))}" if days.years != EVERY_YEAR else ""
+    months = f"{before}{join_with_and(MONTHS[month - 1] for month in numbers_in(days.months))}"
+    years = (
+        f" {join_with_and(YEAR.low + year for year in numbers_in(days.years))}"
+        if days.years != EVERY_YEAR
+        else ""
+    )
     if days.months == EVERY_MONTH:
         return f"{otherwise}{years and ' in'}{years}"
     return months + years
@@ -245,13 +251,13 @@ _DST = {
 def describe(canonical: Mapping[str, Any]) -> str:
     parts = canonical.get("any", [canonical])
     zones = sorted({part.get("timezone", "UTC") for part in parts if not part.keys().isdisjoint(_LOCAL)})
-    words = ", ".join([_joined(parts), *_of_job(canonical)])
-    return f"{words} ({listed(zones)})" if zones else words
+    words = ", ".join([_describe_parts(parts), *_job_options(canonical)])
+    return f"{words} ({join_with_and(zones)})" if zones else words
 
 
-def _joined(parts: Sequence[Mapping[str, Any]]) -> str:
+def _describe_parts(parts: Sequence[Mapping[str, Any]]) -> str:
     """What limits all of them is told once, at the end. A semicolon parts what "and" would confuse."""
-    told = [(_kind(same), ", ".join(_conditions(same[0]))) for same in _together(parts)]
+    told = [(_kind(same), ", ".join(_conditions(same[0]))) for same in _parts_by_days(parts)]
     limits = {limit for _, limit in told}
     clear = len(told) == 1 or not any(" and every " in kind or " and on " in kind for kind, _ in told)
     if len(limits) == 1 and clear:
@@ -259,7 +265,7 @@ def _joined(parts: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(", ".join(filter(None, part)) for part in told)
 
 
-def _together(parts: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
+def _parts_by_days(parts: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
     """Times of day on the same days are told together."""
     same_days: dict[str, list[Mapping[str, Any]]] = {}
     for part in parts:
@@ -279,7 +285,7 @@ def _conditions(canonical: Mapping[str, Any]) -> Iterator[str]:
     if "end" in canonical:
         yield f"until {_local(canonical['end'], zone)}"
     if "exclude" in canonical:
-        yield f"except {listed(_excluded(canonical['exclude'], zone))}"
+        yield f"except {join_with_and(_excluded(canonical['exclude'], zone))}"
     if "dst" in canonical:
         yield f"{_DST[canonical['dst']['gap']]} and {_DST[canonical['dst']['repeat']]}"
 
@@ -297,7 +303,7 @@ def _beginning(canonical: Mapping[str, Any], zone: Zone) -> str:
     return start if first is None else from_seconds(first).isoformat()
 
 
-def _of_job(canonical: Mapping[str, Any]) -> Iterator[str]:
+def _job_options(canonical: Mapping[str, Any]) -> Iterator[str]:
     if "max_runs" in canonical:
         yield "once in all" if canonical["max_runs"] == 1 else f"at most {canonical['max_runs']} times"
     if "jitter" in canonical:
@@ -307,7 +313,7 @@ def _of_job(canonical: Mapping[str, Any]) -> Iterator[str]:
 def _kind(same: Sequence[Mapping[str, Any]]) -> str:
     canonical = same[0]
     if "every" in canonical:
-        return f"every {period(canonical['every'])}"
+        return f"every {period_words(canonical['every'])}"
     if "cron" in canonical:
         crons = [read_cron(part["cron"]) for part in same]
         return cron_words([cron.times for cron in crons], crons[0].days, zone_named(canonical["timezone"]))
@@ -316,20 +322,20 @@ def _kind(same: Sequence[Mapping[str, Any]]) -> str:
     return _rule_words(read_rule(canonical["rrule"], anchor)[0])
 
 
-def _rule_words(rule: Rule) -> str:
+def _rule_words(rule: RecurrenceRule) -> str:
     days = rule.days
     if days.positions or days.weeks or days.year_days:
         return f"by the rule {rule.text}"
-    words = f"every {several(days.interval, _UNITS[days.frequency])}"
+    words = f"every {count_with_unit(days.interval, _UNITS[days.frequency])}"
     on = [WEEKDAYS[(day + 1) % 7] for day in sorted(days.weekdays)]
     on += [f"the {_nth(n)} {WEEKDAYS[(day + 1) % 7]}" for n, day in sorted(days.nth_weekdays)]
     dates = [
         f"the {ordinal(day) if day > 0 else _from_end(day)}"
         for day in sorted(days.dates, key=lambda d: d % 32)
     ]
-    months = listed(MONTHS[month - 1] for month in sorted(days.months)) if days.months else ""
-    words += f" on {listed(on)}" if on else ""
-    words += f"{' that is' if on else ''} on {listed(dates)}" if dates else ""
+    months = join_with_and(MONTHS[month - 1] for month in sorted(days.months)) if days.months else ""
+    words += f" on {join_with_and(on)}" if on else ""
+    words += f"{' that is' if on else ''} on {join_with_and(dates)}" if dates else ""
     words += f" of {months}" if months and (dates or days.nth_weekdays) else f" in {months}" if months else ""
     return f"{words} {time_words([rule.times]).text}" if rule.times else words
 
@@ -348,7 +354,7 @@ def _excluded(exclude: Mapping[str, Any], zone: Zone) -> Iterator[str]:
     if exclude.get("weekends"):
         yield "weekends"
     if "holidays" in exclude:
-        yield f"holidays in {listed(exclude['holidays'])}"
+        yield f"holidays in {join_with_and(exclude['holidays'])}"
     yield from (_local(day, zone) if "T" in day else day for day in exclude.get("dates", ()))
 
 

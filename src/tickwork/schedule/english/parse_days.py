@@ -9,7 +9,7 @@ from tickwork.schedule.english.parse_time_of_day import PART_NAMES
 from tickwork.schedule.english.words import (
     LAST,
     MONTHS,
-    TO,
+    RANGE_WORDS,
     WEEKDAY_GROUPS,
     WEEKDAYS,
     WORKDAY_NAMES,
@@ -17,7 +17,7 @@ from tickwork.schedule.english.words import (
     ordinal_of,
     weekdays_from,
 )
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 
 _FIRST_YEAR = 2000
 _LONGEST_MONTH, _MOST_IN_MONTH, _MONTHS = 31, 5, 12
@@ -98,7 +98,7 @@ def _ordinal_group(cursor: Cursor, clause: Clause) -> bool | None:
         clause.nth_weekdays += [(_up_to_five(n), WEEKDAYS[day]) for day in weekdays for n in ordinals]
     elif word := cursor.take_one_of(("weekday", "workday")):
         if not set(ordinals) <= {1, LAST}:
-            raise Misread(
+            raise ScheduleError(
                 f"only the first or the last {word} of a month can be named",
                 f'such as "first {word} of the month at 9am"',
             )
@@ -117,7 +117,7 @@ def _ordinals(cursor: Cursor) -> list[int] | None:
     if first is None:
         return None
     before = cursor.at
-    if first != LAST and cursor.take_one_of(TO):
+    if first != LAST and cursor.take_one_of(RANGE_WORDS):
         last = _ordinal(cursor)
         if last is not None and last > first:
             return list(range(first, last + 1))
@@ -136,7 +136,9 @@ def _ordinal(cursor: Cursor) -> int | None:
 
 def _up_to_five(ordinal: int) -> int:
     if ordinal > _MOST_IN_MONTH:
-        raise Misread(f"no month has a weekday {ordinal} times", 'such as "first monday of the month at 9am"')
+        raise ScheduleError(
+            f"no month has a weekday {ordinal} times", 'such as "first monday of the month at 9am"'
+        )
     return ordinal
 
 
@@ -164,7 +166,7 @@ def _number(cursor: Cursor) -> int | None:
 def _add_dates(clause: Clause, dates: list[int]) -> None:
     for date in dates:
         if date != LAST and not 1 <= date <= _LONGEST_MONTH:
-            raise Misread(f"no month has a day {date}")
+            raise ScheduleError(f"no month has a day {date}")
     clause.dates += dates
 
 
@@ -223,4 +225,4 @@ def is_weekday_range(cursor: Cursor, start: int) -> bool:
 
 def _is_range(cursor: Cursor, start: int, names: Container[str]) -> bool:
     words = [cursor.ahead(start + n) if start + n >= 0 else cursor.before for n in range(3)]
-    return words[0] in names and words[1] in TO and words[2] in names
+    return words[0] in names and words[1] in RANGE_WORDS and words[2] in names

@@ -6,15 +6,15 @@ from tickwork.schedule.english.clause import Clause
 from tickwork.schedule.english.cursor import Cursor
 from tickwork.schedule.english.describe import ordinal
 from tickwork.schedule.english.parse_days import add_days, add_ordinals, add_weekdays
-from tickwork.schedule.english.parse_time_of_day import NAMED, PART_NAMES
+from tickwork.schedule.english.parse_time_of_day import NAMED_TIMES, PART_NAMES
 from tickwork.schedule.english.words import (
+    AMBIGUOUS_ADVERBS,
+    ARTICLES,
+    FREQUENCY_ADVERBS,
     LAST,
     MONTHS,
-    ONE,
-    RATES,
     SECONDS,
-    SEVERAL_A_DAY,
-    TWO_MEANINGS,
+    SUB_DAY_UNITS,
     UNITS,
     WEEKDAYS,
     Amount,
@@ -24,7 +24,7 @@ from tickwork.schedule.english.words import (
     ordinal_of,
     unit_of,
 )
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 
 _PARTS_OF_AN_HOUR = {
     ("half", "hour"): 30, ("half", "an", "hour"): 30, ("half-hour",): 30, ("quarter", "hour"): 15,
@@ -37,33 +37,33 @@ def read_amounts(cursor: Cursor) -> list[Amount]:
     """Empty when there is none."""
     compact = compact_amounts(cursor.word)
     if compact:
-        check_is_no_month(cursor.written[cursor.at])
+        reject_ambiguous_month(cursor.written[cursor.at])
         cursor.at += 1
         return compact
     return cursor.take_list(lambda: _amount(cursor))
 
 
-def check_is_no_month(written: str) -> None:
+def reject_ambiguous_month(written: str) -> None:
     """Many mean months by a capital M."""
     match = _CAPITAL.fullmatch(written)
     if match:
-        raise Misread(
+        raise ScheduleError(
             f"{written[:40]!r}: minutes, or months?",
             f'say "every {match[1]} minutes" or "every {match[1]} months on the 1st"',
         )
 
 
-def total(amounts: list[Amount]) -> Amount:
+def total_amount(amounts: list[Amount]) -> Amount:
     if len(amounts) == 1:
         return amounts[0]
     if any(amount.unit not in SECONDS for amount in amounts):
-        raise Misread("months and years do not add up with other units", 'such as "every 90 minutes"')
+        raise ScheduleError("months and years do not add up with other units", 'such as "every 90 minutes"')
     return Amount(sum(amount.number * SECONDS[amount.unit] for amount in amounts), "second")
 
 
 def seconds_of(amounts: list[Amount]) -> int:
     if any(amount.unit not in SECONDS for amount in amounts):
-        raise Misread("months and years differ in length", "give a number of days, or a date")
+        raise ScheduleError("months and years differ in length", "give a number of days, or a date")
     return sum(amount.number * SECONDS[amount.unit] for amount in amounts)
 
 
@@ -71,7 +71,7 @@ def _amount(cursor: Cursor) -> Amount | None:
     for words, minutes in _PARTS_OF_AN_HOUR.items():
         if cursor.take(*words):
             return Amount(minutes, "minute")
-    count = 1 if cursor.word in ONE else number_of(cursor.word)
+    count = 1 if cursor.word in ARTICLES else number_of(cursor.word)
     if count is not None and tuple(cursor.words[cursor.at + 1 : cursor.at + 4]) == ("and", "a", "half"):
         return _and_a_half(cursor, count, unit_of(cursor.ahead(4)), 5)
     unit = unit_of(cursor.following)
@@ -83,7 +83,7 @@ def _amount(cursor: Cursor) -> Amount | None:
         return fraction
     if tuple(cursor.words[cursor.at + 2 : cursor.at + 5]) == ("and", "a", "half"):
         return _and_a_half(cursor, count, unit, 5)
-    check_is_no_month(f"{count}{cursor.written[cursor.at + 1]}")
+    reject_ambiguous_month(f"{count}{cursor.written[cursor.at + 1]}")
     cursor.at += 2
     return Amount(count, unit)
 
@@ -112,21 +112,21 @@ _EXAMPLES = {
 }  # fmt: skip
 
 
-def check_adverb(word: str) -> None:
+def reject_ambiguous_adverb(word: str) -> None:
     """Biweekly is twice a week to some and every two weeks to others."""
-    hint = TWO_MEANINGS.get(word.replace("-", ""))
+    hint = AMBIGUOUS_ADVERBS.get(word.replace("-", ""))
     if hint:
-        raise Misread(f"{word!r} is not clear", hint)
+        raise ScheduleError(f"{word!r} is not clear", hint)
 
 
 def add_every(cursor: Cursor, clause: Clause) -> None:
     clause.recurs = True
-    check_adverb(cursor.word)
+    reject_ambiguous_adverb(cursor.word)
     if cursor.take("other"):
         _every_other(cursor, clause)
     elif cursor.take("single") or cursor.take("and", "every"):
         add_every(cursor, clause)
-    elif cursor.word in NAMED:
+    elif cursor.word in NAMED_TIMES:
         add_rate(clause, Amount(1, "day"))
     elif not clause.part and (part := cursor.take_one_of(PART_NAMES)):
         clause.part = PART_NAMES[part]
@@ -136,7 +136,7 @@ def add_every(cursor: Cursor, clause: Clause) -> None:
         add_ordinals(cursor, clause)
     elif amounts := read_amounts(cursor):
         _check_is_length(cursor)
-        add_rate(clause, total(amounts))
+        add_rate(clause, total_amount(amounts))
     elif unit := (unit_of(cursor.word) if cursor.word else None):
         _check_is_singular(cursor)
         cursor.at += 1
@@ -171,10 +171,10 @@ def add_adverb(cursor: Cursor, clause: Clause) -> None:
     """Daily, weekly … Where cron and systemd agree on the day, it may be left out."""
     clause.recurs = True
     clause.adverb = cursor.before
-    add_rate(clause, Amount(1, RATES[cursor.before]))
+    add_rate(clause, Amount(1, FREQUENCY_ADVERBS[cursor.before]))
 
 
-def settle_day(cursor: Cursor, clause: Clause) -> None:
+def apply_default_day(cursor: Cursor, clause: Clause) -> None:
     """Monthly without a day is on the 1st."""
     if clause.adverb and clause.rate and not clause.names_days and clause.rate.unit in _USUAL_DAY:
         words, dates, months = _USUAL_DAY[clause.rate.unit]
@@ -185,30 +185,30 @@ def settle_day(cursor: Cursor, clause: Clause) -> None:
 def add_rate(clause: Clause, rate: Amount) -> None:
     if rate.unit == "fortnight":
         rate = Amount(rate.number * _WEEKS_IN_FORTNIGHT, "week")
-    if clause.rate and Amount(1, "day") in (clause.rate, rate) and clause.several_a_day != _several(rate):
+    if clause.rate and Amount(1, "day") in (clause.rate, rate) and clause.several_a_day != _is_sub_day(rate):
         rate = clause.rate if clause.several_a_day else rate  # every day, every 30 minutes
     elif clause.rate:
-        raise Misread(
+        raise ScheduleError(
             f'"every {clause.rate.unit}" and "every {rate.unit}": which of them?',
             'such as "every 30 minutes" or "every day at 9am"',
         )
     if rate.number < 1:
-        raise Misread("a period is at least 1")
+        raise ScheduleError("a period is at least 1")
     clause.rate = rate
 
 
-def _several(rate: Amount) -> bool:
-    return rate.unit in SEVERAL_A_DAY
+def _is_sub_day(rate: Amount) -> bool:
+    return rate.unit in SUB_DAY_UNITS
 
 
-def add_so_many_times(cursor: Cursor, clause: Clause) -> bool:
+def add_times_per_period(cursor: Cursor, clause: Clause) -> bool:
     """Once a day; twice a week, if the days are said; 3 times an hour is refused."""
     before = cursor.at
     count = _TIMES.get(cursor.word) or (number_of(cursor.word) if cursor.following == "times" else None)
     if not count:
         return False
     cursor.at += 1 if cursor.word in _TIMES else 2
-    unit: str | None = RATES.get(cursor.word)
+    unit: str | None = FREQUENCY_ADVERBS.get(cursor.word)
     if unit is None and cursor.take_one_of(("a", "an", "per", "every", "each")):
         unit = unit_of(cursor.word)
     if unit is None and count == 1 and cursor.before in ("every", "each"):
@@ -230,7 +230,7 @@ def _check_is_date(cursor: Cursor) -> None:
     alone = cursor.following not in ("of", "and", ",", "-", "to", "through", "weekday", "workday", *MONTHS)
     if count and alone and count != 1 and count <= _MOST_IN_MONTH:
         date = "last day" if count == LAST else ordinal(count)
-        raise Misread(f'"every {cursor.word}" of what?', f'say "on the {date} of every month"')
+        raise ScheduleError(f'"every {cursor.word}" of what?', f'say "on the {date} of every month"')
 
 
 def _counts_days(cursor: Cursor) -> bool:
@@ -246,7 +246,7 @@ def _check_is_clear(cursor: Cursor) -> None:
         return
     if count in (1, LAST) and unit in (None, "day"):
         return
-    raise Misread(
+    raise ScheduleError(
         f'"every {cursor.word} {cursor.following}" has two meanings',
         _both_meanings(count or 1, cursor.following),
     )

@@ -5,11 +5,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tickwork.schedule.english.cursor import Cursor
-from tickwork.schedule.english.describe import clock
+from tickwork.schedule.english.describe import clock_text
 from tickwork.schedule.english.parse_moment import DATE, iso_date, read_full_date
 from tickwork.schedule.english.parse_time_of_day import read_time
-from tickwork.schedule.english.words import MONTHS, TO, WEEKDAY_GROUPS, WEEKDAYS, ordinal_of, weekdays_from
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.english.words import (
+    MONTHS,
+    RANGE_WORDS,
+    WEEKDAY_GROUPS,
+    WEEKDAYS,
+    ordinal_of,
+    weekdays_from,
+)
+from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.excluded_days import check_country
 
 _COUNTRY = re.compile(r"[a-z]{2}(?:-[a-z0-9]+)?")
@@ -29,7 +36,7 @@ class Limits(NamedTuple):
     months: frozenset[int] = frozenset()  # left out
 
 
-def take_limits(cursor: Cursor) -> Limits:
+def extract_limits(cursor: Cursor) -> Limits:
     """Remove them from the sentence, wherever they stand."""
     limits, at = Limits(), 0
     while at < len(cursor.words):
@@ -54,7 +61,7 @@ def _check_ends(cursor: Cursor) -> None:
     """Only a time or another phrase may follow: "except mondays in august" leaves out other days."""
     word = cursor.word
     if word in ("and", "or"):
-        raise Misread(
+        raise ScheduleError(
             f'what follows "{word}", is it limited too?', "give each schedule by itself, joined with any"
         )
     if (not cursor.done and word in ("in", "of", "on", "the")) or word in WEEKDAYS or word in MONTHS:
@@ -81,7 +88,7 @@ def _read_start(cursor: Cursor, limits: Limits, lead: str) -> Limits | None:
             return None
         cursor.fail("a date such as 2026-12-24")
     if limits.start:
-        raise Misread("start is given twice")
+        raise ScheduleError("start is given twice")
     return limits._replace(
         start=" ".join(filter(None, stamp)), times=_with_time(limits, "starting", stamp[1])
     )
@@ -91,9 +98,9 @@ def _read_end(cursor: Cursor, limits: Limits, lead: str) -> Limits | None:
     cursor.take("on")
     stamp = _read_stamp(cursor)
     if stamp is None:
-        return None if lead in TO else cursor.fail("a date such as 2026-12-24")
+        return None if lead in RANGE_WORDS else cursor.fail("a date such as 2026-12-24")
     if limits.end:
-        raise Misread("end is given twice")
+        raise ScheduleError("end is given twice")
     return limits._replace(end=" ".join(filter(None, stamp)), times=_with_time(limits, "until", stamp[1]))
 
 
@@ -112,7 +119,7 @@ def _read_stamp(cursor: Cursor) -> tuple[str, str] | None:
     if time is None:
         cursor.at = before
         return day, ""
-    return day, clock(time.second)
+    return day, clock_text(time.second)
 
 
 def _read_except(cursor: Cursor, limits: Limits, _: str) -> Limits:
@@ -131,7 +138,7 @@ def _read_except(cursor: Cursor, limits: Limits, _: str) -> Limits:
         elif countries := _read_holidays(cursor):
             exclude["holidays"] = sorted({*exclude.get("holidays", ()), *countries})
         elif word := cursor.take_one_of(WEEKDAYS):
-            ranged = cursor.word in TO and cursor.following in WEEKDAYS
+            ranged = cursor.word in RANGE_WORDS and cursor.following in WEEKDAYS
             last = cursor.following if ranged else word
             cursor.at += 2 if ranged else 0
             weekdays.update(weekdays_from(WEEKDAYS[word], WEEKDAYS[last]))
@@ -154,13 +161,15 @@ def _read_except(cursor: Cursor, limits: Limits, _: str) -> Limits:
 
 def _check_is_whole_month(cursor: Cursor) -> None:
     if cursor.word.isdigit() or ordinal_of(cursor.word):
-        raise Misread("a date to leave out needs its year", 'such as "every day at 9am except 2026-12-24"')
+        raise ScheduleError(
+            "a date to leave out needs its year", 'such as "every day at 9am except 2026-12-24"'
+        )
 
 
 def _check_names_country(cursor: Cursor) -> None:
     cursor.take_one_of(_KINDS_OF_HOLIDAY)
     if cursor.word in ("holidays", "holiday"):
-        raise Misread(
+        raise ScheduleError(
             "the holidays of which country?", 'give its code: "every weekday at 9am except holidays in FR"'
         )
 

@@ -8,12 +8,18 @@ from tickwork.schedule.due.epoch import from_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.cursor import Cursor
 from tickwork.schedule.english.describe import WEEKDAYS as WEEKDAY_NAMES
-from tickwork.schedule.english.describe import clock
+from tickwork.schedule.english.describe import clock_text
 from tickwork.schedule.english.parse_frequency import read_amounts, seconds_of
-from tickwork.schedule.english.parse_time_of_day import PARTS, Clock, in_part, read_time, take_part
-from tickwork.schedule.english.phrases import RECURRING
+from tickwork.schedule.english.parse_time_of_day import (
+    PARTS_OF_DAY,
+    Clock,
+    read_part_of_day,
+    read_time,
+    time_in_part_of_day,
+)
+from tickwork.schedule.english.phrases import RECURRING_WORDS
 from tickwork.schedule.english.words import LAST, MONTHS, WEEKDAYS, number_of, ordinal_of
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 YEAR = re.compile(r"(?:19|20)[0-9]{2}")
@@ -38,7 +44,7 @@ def read_date(cursor: Cursor) -> date | None:
     if found is None:
         cursor.at = start
     elif weekday and WEEKDAYS[weekday] != found.isoweekday() % 7:
-        raise Misread(
+        raise ScheduleError(
             f"{found} is a {WEEKDAY_NAMES[found.isoweekday() % 7]}, not a {WEEKDAY_NAMES[WEEKDAYS[weekday]]}",
             f'if the date is right: "{found} at 9am"',
         )
@@ -78,7 +84,7 @@ def _date(year: int, month: int, day: int) -> date:
     try:
         return date(year, month, day)
     except ValueError as error:
-        raise Misread(f"{year}-{month:02}-{day:02} is not a date") from error
+        raise ScheduleError(f"{year}-{month:02}-{day:02} is not a date") from error
 
 
 _MARKS = {"now", "immediately", "today", "tomorrow", "tonight", "next", "this"}
@@ -86,8 +92,8 @@ _DAY_AFTER_TOMORROW = ("day", "after", "tomorrow")
 _WEEK = 7
 
 
-def is_moment(cursor: Cursor) -> bool:
-    if not RECURRING.isdisjoint(cursor.words) or cursor.word in ("once", "twice"):
+def is_single_moment(cursor: Cursor) -> bool:
+    if not RECURRING_WORDS.isdisjoint(cursor.words) or cursor.word in ("once", "twice"):
         return False
     dated = any(DATE.fullmatch(word) or YEAR.fullmatch(word) for word in cursor.words)
     return (cursor.word == "in" and cursor.following != "the") or not _MARKS.isdisjoint(cursor.words) or dated
@@ -114,42 +120,42 @@ def _read_delay(cursor: Cursor) -> timedelta:
         cursor.fail("a number of minutes, hours or days")
     seconds = seconds_of(amounts)
     if seconds > LONGEST.total_seconds():
-        raise Misread("a delay is at most 10 years")
+        raise ScheduleError("a delay is at most 10 years")
     return timedelta(seconds=seconds)
 
 
 def _read_day_and_time(cursor: Cursor, zone: Zone, now: datetime) -> datetime:
     """The day and the time in either order."""
     said = _read_at(cursor)
-    part = take_part(cursor)
+    part = read_part_of_day(cursor)
     day = _read_day(cursor, now.astimezone(zone.info).date())
     if day is None:
         cursor.fail("a day with its month and year, or tomorrow")
     if cursor.before == "tonight":
         part = "night"
-    part = part or take_part(cursor)
+    part = part or read_part_of_day(cursor)
     said = _read_at(cursor) if said is None else said
-    part = part or take_part(cursor)
-    second = _settle(cursor, said, part)
+    part = part or read_part_of_day(cursor)
+    second = _second_of_day(cursor, said, part)
     clock_time = (datetime.combine(day, time()) + timedelta(seconds=second)).time()
     at = from_seconds(zone.instant(datetime.combine(day, clock_time)))
     if at <= now:
-        raise Misread(f"{day} at {clock_time:%H:%M} has passed", 'such as "tomorrow at 9am"')
+        raise ScheduleError(f"{day} at {clock_time:%H:%M} has passed", 'such as "tomorrow at 9am"')
     return at
 
 
-def _settle(cursor: Cursor, said: Clock | None, part: str | None) -> int:
+def _second_of_day(cursor: Cursor, said: Clock | None, part: str | None) -> int:
     if said is None:
         if part is None:
             cursor.fail("at and a time of day")
-        second = PARTS[part].usual * 3600
-        cursor.note(f'"{part}" is read as {clock(second)}')
+        second = PARTS_OF_DAY[part].usual * 3600
+        cursor.note(f'"{part}" is read as {clock_text(second)}')
         return second
     if said.midnight:
         cursor.note('"midnight" is read as 00:00, the beginning of that day')
-    second = in_part(said, part).second if part else said.second
-    if part == "night" and second < PARTS["morning"].usual * 3600:
-        raise Misread(
+    second = time_in_part_of_day(said, part).second if part else said.second
+    if part == "night" and second < PARTS_OF_DAY["morning"].usual * 3600:
+        raise ScheduleError(
             "which night, before or after that day?", 'say the date whose hour it is: "tomorrow at 2am"'
         )
     return second
@@ -171,20 +177,20 @@ def _read_day(cursor: Cursor, today: date) -> date | None:
     if cursor.take("today") or cursor.take("tonight"):
         return today
     if cursor.take("this"):
-        return _this(cursor, today)
+        return _this_weekday(cursor, today)
     if cursor.take("tomorrow"):
         return today + timedelta(days=1)
     cursor.take("the") if cursor.words[cursor.at + 1 : cursor.at + 4] == list(_DAY_AFTER_TOMORROW) else None
     if cursor.take(*_DAY_AFTER_TOMORROW):
         return today + timedelta(days=2)
     if cursor.take("next"):
-        return _next(cursor, today)
+        return _next_weekday(cursor, today)
     cursor.take("on")
     return read_date(cursor)
 
 
-def _this(cursor: Cursor, today: date) -> date:
-    if cursor.word in PARTS:
+def _this_weekday(cursor: Cursor, today: date) -> date:
+    if cursor.word in PARTS_OF_DAY:
         return today
     weekday = cursor.take_one_of(WEEKDAYS)
     if weekday is None:
@@ -192,7 +198,7 @@ def _this(cursor: Cursor, today: date) -> date:
     return today + timedelta(days=(WEEKDAYS[weekday] - today.isoweekday()) % _WEEK)
 
 
-def _next(cursor: Cursor, today: date) -> date:
+def _next_weekday(cursor: Cursor, today: date) -> date:
     weekday = cursor.take_one_of(WEEKDAYS)
     if weekday is None:
         cursor.fail("a weekday")

@@ -8,15 +8,21 @@ from tickwork.schedule.cron.expression import Cron
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.clause import Clause
 from tickwork.schedule.english.cursor import Cursor
-from tickwork.schedule.english.describe import clock
+from tickwork.schedule.english.describe import clock_text
 from tickwork.schedule.english.parse_days import add_weekdays
-from tickwork.schedule.english.parse_frequency import read_amounts, settle_day
-from tickwork.schedule.english.parse_limits import Limits, take_limits
-from tickwork.schedule.english.parse_moment import is_moment, read_moment
-from tickwork.schedule.english.parse_time_of_day import PARTS, Clock, check_is_no_city, in_part, take_zone
+from tickwork.schedule.english.parse_frequency import apply_default_day, read_amounts
+from tickwork.schedule.english.parse_limits import Limits, extract_limits
+from tickwork.schedule.english.parse_moment import is_single_moment, read_moment
+from tickwork.schedule.english.parse_time_of_day import (
+    PARTS_OF_DAY,
+    Clock,
+    extract_zone,
+    reject_city,
+    time_in_part_of_day,
+)
 from tickwork.schedule.english.phrases import is_time, read_phrase
 from tickwork.schedule.english.words import WEEKDAYS
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 
 _EARLY = 6 * 3600  # a night is over
 _LEAD = re.compile(r"(?:on\s+)?(?:the\s+)?", re.IGNORECASE)
@@ -31,25 +37,25 @@ class Sentence(NamedTuple):
     schedules: list[int | Cron | str]
     options: dict[str, Any]
     notes: tuple[str, ...]
-    counts_from_start: bool = False
+    counted_from_start: bool = False
 
 
-def read_text(text: str, zone: Zone, now: datetime) -> Sentence:
+def read_sentence(text: str, zone: Zone, now: datetime) -> Sentence:
     try:
         return _read(text, zone, now)
-    except Misread as misread:
-        if misread.message != _ONCE_OR_EVERY:
+    except ScheduleError as error:
+        if error.message != _ONCE_OR_EVERY:
             raise
-        raise Misread(_ONCE_OR_EVERY, _clearer(text, zone, now)) from misread
+        raise ScheduleError(_ONCE_OR_EVERY, _suggest_clearer(text, zone, now)) from error
 
 
 def _read(text: str, zone: Zone, now: datetime) -> Sentence:
     cursor = Cursor(text)
-    own = take_zone(cursor)
+    own = extract_zone(cursor)
     if cursor.done:
         cursor.fail("a schedule")
-    limits = take_limits(cursor)
-    if limits == Limits() and is_moment(cursor):
+    limits = extract_limits(cursor)
+    if limits == Limits() and is_single_moment(cursor):
         at = read_moment(cursor, own or zone, now)
         return Sentence(own, at, [], {}, tuple(cursor.notes))
     clauses = _read_clauses(cursor, limits)
@@ -62,28 +68,28 @@ def _read(text: str, zone: Zone, now: datetime) -> Sentence:
 
 def _read_clauses(cursor: Cursor, limits: Limits) -> list[Clause]:
     if read_amounts(cursor) and cursor.done:
-        raise Misread(_ONCE_OR_EVERY)
+        raise ScheduleError(_ONCE_OR_EVERY)
     cursor.at = 0
     clauses = [Clause()]
     while not cursor.done:
         if read_phrase(cursor, clauses[-1]):
             continue
-        check_is_no_city(cursor)
-        if _goes_on(cursor, clauses[-1]):
+        reject_city(cursor)
+        if _continues_clause(cursor, clauses[-1]):
             continue
         if clauses[-1].empty or not cursor.take_one_of(("and", ",")):
             cursor.fail()
         cursor.take("and")
         clauses.append(Clause(recurs=clauses[-1].recurs))
     for clause in clauses:
-        _settle(cursor, clause, limits)
+        _apply_defaults(cursor, clause, limits)
     _check(cursor, clauses, limits)
     for clause in clauses:
         clause.leave_out(set(limits.weekdays), set(limits.months))
     return clauses
 
 
-def _goes_on(cursor: Cursor, clause: Clause) -> bool:
+def _continues_clause(cursor: Cursor, clause: Clause) -> bool:
     """Every monday and every friday at 9 is one schedule, and so is every day, at 9am."""
     days_only = Clause(recurs=clause.recurs, weekdays=clause.weekdays, workday_words=clause.workday_words)
     joined = clause == days_only and clause.weekdays and cursor.ahead(2) in WEEKDAYS
@@ -96,9 +102,9 @@ def _goes_on(cursor: Cursor, clause: Clause) -> bool:
     return cursor.take(",")
 
 
-def _settle(cursor: Cursor, clause: Clause, limits: Limits) -> None:
+def _apply_defaults(cursor: Cursor, clause: Clause, limits: Limits) -> None:
     """Decide what the words leave open, and note it."""
-    settle_day(cursor, clause)
+    apply_default_day(cursor, clause)
     if clause.workday_words and "holidays" not in limits.exclude:
         cursor.note('public holidays are not left out; add "except holidays in FR" to do so')
     if clause.part:
@@ -111,12 +117,12 @@ def _times_in_part(cursor: Cursor, clause: Clause, part: str) -> list[Clock]:
     if clause.several_a_day:
         return clause.times
     if not clause.times:
-        usual = PARTS[part].usual * 3600
-        cursor.note(f'"{part}" is read as {clock(usual)}; say the time to choose another')
+        usual = PARTS_OF_DAY[part].usual * 3600
+        cursor.note(f'"{part}" is read as {clock_text(usual)}; say the time to choose another')
         return [Clock(usual)]
-    times = [in_part(time, part) for time in clause.times]
+    times = [time_in_part_of_day(time, part) for time in clause.times]
     if part == "night" and clause.names_days and any(time.second < _EARLY for time in times):
-        raise Misread(
+        raise ScheduleError(
             "which night, before or after that day?",
             'say the day whose hour it is: "every tuesday at 2am"',
         )
@@ -128,25 +134,25 @@ def _check(cursor: Cursor, clauses: list[Clause], limits: Limits) -> None:
     if not first.recurs:
         days = len(first.dates) + len(first.nth_weekdays) + len(first.workdays)
         if len(first.months) * days <= 1:
-            raise Misread(_ONCE_OR_EVERY)
+            raise ScheduleError(_ONCE_OR_EVERY)
         cursor.note("this is read as every year")
     for clause in clauses:
         if clause.part and not (clause.rate or clause.names_days):
             clause.every_day()
     if len(clauses) > 1 and not all(clause.timed for clause in clauses):
-        raise Misread(
+        raise ScheduleError(
             'each schedule joined with "and" needs its own time of day',
             'such as "every monday at 9am and every friday at 5pm"',
         )
     for lead, time in limits.times:
         if not all(clause.timed for clause in clauses):
-            raise Misread(
+            raise ScheduleError(
                 f'{time} after "{lead}": is it the time of the limit, or of every day?',
                 f'say "every day at {time} {lead} 2026-12-31"',
             )
 
 
-def _clearer(text: str, zone: Zone, now: datetime) -> str:
+def _suggest_clearer(text: str, zone: Zone, now: datetime) -> str:
     """Ways to say it that are understood."""
     plain = _LEAD.sub("", text.strip(), count=1)
     found = []
@@ -157,7 +163,7 @@ def _clearer(text: str, zone: Zone, now: datetime) -> str:
         for way in ways:
             try:
                 _read(way, zone, now)
-            except Misread:
+            except ScheduleError:
                 continue
             found.append(f'"{way}"')
             break

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from tickwork.schedule.due.time_zone import Zone, zone_names
 from tickwork.schedule.english.cursor import Cursor
 from tickwork.schedule.english.describe import MONTHS
-from tickwork.schedule.english.words import TO
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.english.words import RANGE_WORDS
+from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.zone_name import ABBREVIATIONS, read_zone_name
 
 _SLASHES = re.compile(r"([0-9]{1,4})[/.]([0-9]{1,2})[/.]([0-9]{2,4})|([0-9]{1,2})-([0-9]{1,2})-([0-9]{4})")
@@ -19,10 +19,10 @@ _SHORT = 2
 _LONGEST_CITY = 3  # words
 
 
-def take_zone(cursor: Cursor) -> Zone | None:
+def extract_zone(cursor: Cursor) -> Zone | None:
     """Remove the name of a time zone, with the "in" before it, from the sentence."""
     for at, word in enumerate(cursor.words):
-        check_is_no_date(word)
+        reject_ambiguous_date(word)
         if _names_zone(cursor, at):
             zone = read_zone_name(cursor.written[at])
             end = at + 2 if cursor.words[at + 1 : at + 2] == ["time"] else at + 1
@@ -41,10 +41,10 @@ def _names_zone(cursor: Cursor, at: int) -> bool:
     return len(word) > _SHORT or before in ("am", "pm", "noon", "midnight") or clock_of(before) is not None
 
 
-def check_is_no_date(word: str) -> None:
+def reject_ambiguous_date(word: str) -> None:
     """12/11/2026 is in November for some and in December for others."""
     if _FRACTION.fullmatch(word):
-        raise Misread(f"{word[:40]!r} is not clear", 'write whole numbers: "every 30 minutes"')
+        raise ScheduleError(f"{word[:40]!r} is not clear", 'write whole numbers: "every 30 minutes"')
     match = _SLASHES.fullmatch(word)
     if not match:
         return
@@ -55,16 +55,16 @@ def check_is_no_date(word: str) -> None:
     readings = {(month, day) for month, day in ((first, second), (second, first)) if 1 <= month <= 12}  # noqa: PLR2004
     readings = {(month, day) for month, day in readings if 1 <= day <= 31}  # noqa: PLR2004
     if not readings or not 1971 <= year <= 2099:  # noqa: PLR2004 (as elsewhere)
-        raise Misread(f"{word[:40]!r} is not a date", 'write it as "2099-12-24 18:00"')
+        raise ScheduleError(f"{word[:40]!r} is not a date", 'write it as "2099-12-24 18:00"')
     named = " or ".join(f"{day} {MONTHS[month - 1]} {year}" for month, day in sorted(readings))
     written = " or ".join(f'"{year}-{month:02}-{day:02} 18:00"' for month, day in sorted(readings))
     clear = (
         "is a date whose order differs from country to country" if len(readings) == 1 else "has two meanings"
     )
-    raise Misread(f"{word[:40]!r} {clear}: {named}?", f"write {written}")
+    raise ScheduleError(f"{word[:40]!r} {clear}: {named}?", f"write {written}")
 
 
-def check_is_no_city(cursor: Cursor) -> None:
+def reject_city(cursor: Cursor) -> None:
     """In New York: the zone has another name."""
     before = cursor.before
     if cursor.word != "in" and before not in ("am", "pm") and clock_of(before) is None:
@@ -75,7 +75,7 @@ def check_is_no_city(cursor: Cursor) -> None:
         words = cursor.words[start : start + count]
         if len(words) == count and "_".join(words) in cities:
             name = " ".join(cursor.written[start : start + count])
-            raise Misread(
+            raise ScheduleError(
                 f"{name[:40]!r} is not the name of a time zone", f"write in {cities['_'.join(words)]}"
             )
 
@@ -87,7 +87,7 @@ def _cities() -> dict[str, str]:
 
 _CLOCK = re.compile(r"([0-9]{1,2})(?:[:.h]([0-9]{2})(?::([0-9]{2}))?|h)?(am|pm)?")
 _EXACT = re.compile(r"[0-9]{1,2}(?::[0-9]{2}(?::[0-9]{2})?(?:am|pm)?|(?:\.[0-9]{2})?(?:am|pm))")
-NAMED = {"noon": 43_200, "midday": 43_200, "midnight": 0}
+NAMED_TIMES = {"noon": 43_200, "midday": 43_200, "midnight": 0}
 _TWELVE = {"noon": 43_200, "midday": 43_200, "midnight": 0, "am": 0, "pm": 43_200}
 _HOUR, _MINUTE, _HALF_DAY = 3600, 60, 12
 _PAST = {"half": 30, "quarter": 15}
@@ -105,20 +105,20 @@ class PartOfDay(NamedTuple):
     hours: tuple[int, ...]
 
 
-PARTS = {
+PARTS_OF_DAY = {
     "morning": PartOfDay(8, tuple(range(12))),
     "afternoon": PartOfDay(14, tuple(range(12, 18))),
     "evening": PartOfDay(18, tuple(range(17, 24))),
     "night": PartOfDay(22, (*range(19, 24), *range(6))),
 }
-PART_NAMES = {name: part for part in PARTS for name in (part, f"{part}s")}
+PART_NAMES = {name: part for part in PARTS_OF_DAY for name in (part, f"{part}s")}
 
 
 def read_times(cursor: Cursor, *, loose: bool) -> list[Clock]:
     """One or several. `loose` is after "at", where a number alone is a time."""
     times = cursor.take_list(lambda: read_time(cursor, loose=loose))
     if any(time.halved for time in times) and any(time.by_twelve for time in times):
-        raise Misread(
+        raise ScheduleError(
             "am or pm is said with some of the times only", 'say it with each: "every day at 9am and 5pm"'
         )
     return times
@@ -127,7 +127,7 @@ def read_times(cursor: Cursor, *, loose: bool) -> list[Clock]:
 def read_time(cursor: Cursor, *, loose: bool) -> Clock | None:
     if cursor.word in _PAST and cursor.following in ("past", "to"):
         return _relative(cursor)
-    if cursor.take_one_of(NAMED):
+    if cursor.take_one_of(NAMED_TIMES):
         return _named(cursor.before)
     half = cursor.following if cursor.following in _TWELVE else ""
     if not loose and not (_EXACT.fullmatch(cursor.word) or (half and _CLOCK.fullmatch(cursor.word))):
@@ -141,7 +141,7 @@ def read_time(cursor: Cursor, *, loose: bool) -> Clock | None:
 
 
 def _named(word: str) -> Clock:
-    return Clock(NAMED[word], halved=True, midnight=word == "midnight")
+    return Clock(NAMED_TIMES[word], halved=True, midnight=word == "midnight")
 
 
 def _relative(cursor: Cursor) -> Clock | None:
@@ -164,9 +164,9 @@ def clock_of(word: str, half: str = "") -> Clock | None:
     match = _CLOCK.fullmatch(word)
     if not match:
         return None
-    if half in NAMED:
+    if half in NAMED_TIMES:
         if (int(match[1]), int(match[2] or 0), match[4]) != (_HALF_DAY, 0, None):
-            raise Misread(f"{word} {half} is not a time of day", 'say "every day at noon"')
+            raise ScheduleError(f"{word} {half} is not a time of day", 'say "every day at noon"')
         return _named(half)
     half = match[4] or half
     hour, minute, second = int(match[1]), int(match[2] or 0), int(match[3] or 0)
@@ -174,9 +174,9 @@ def clock_of(word: str, half: str = "") -> Clock | None:
         hint = (
             'the end of a day is the beginning of the next: "every day at 00:00"' if word == "24:00" else None
         )
-        raise Misread(f"{word!r} is not a time of day", hint)
+        raise ScheduleError(f"{word!r} is not a time of day", hint)
     if half and not 1 <= hour <= _HALF_DAY:
-        raise Misread(f"{word.removesuffix(half) + half!r} is not a time of day", "leave am or pm out")
+        raise ScheduleError(f"{word.removesuffix(half) + half!r} is not a time of day", "leave am or pm out")
     by_twelve = not half and 1 <= hour <= _HALF_DAY and not word.startswith("0")
     if half:
         hour = hour % _HALF_DAY + (_HALF_DAY if half == "pm" else 0)
@@ -189,7 +189,7 @@ def read_window(cursor: Cursor, *, loose: bool) -> tuple[int, int] | None:
     start = read_time(cursor, loose=loose)
     if start is None:
         return None
-    if not cursor.take_one_of((*TO, "and") if loose else TO):
+    if not cursor.take_one_of((*RANGE_WORDS, "and") if loose else RANGE_WORDS):
         if loose:
             cursor.fail('"and" or "to"')
         cursor.at = before
@@ -209,26 +209,26 @@ def _same_half(start: Clock, end: Clock) -> int:
     early = start.second % noon
     either = start.by_twelve and end.halved and (early + noon < end.second or early == 0)
     if either or (start.halved and end.by_twelve):
-        raise Misread(
+        raise ScheduleError(
             "am or pm is said with one end of the window only",
             'say it with both: "every hour between 9am and 5pm"',
         )
     return start.second
 
 
-def in_part(time: Clock, part: str) -> Clock:
+def time_in_part_of_day(time: Clock, part: str) -> Clock:
     """8 in the evening is 20:00; 9pm is not in the morning."""
     hour, rest = divmod(time.second, _HOUR)
     choices = [hour]
     if time.by_twelve:
         choices = [hour % _HALF_DAY, hour % _HALF_DAY + _HALF_DAY]
     for choice in choices:
-        if choice in PARTS[part].hours:
+        if choice in PARTS_OF_DAY[part].hours:
             return time._replace(second=choice * _HOUR + rest, halved=True, by_twelve=False)
-    raise Misread(f"{hour:02}:{rest // 60:02} is not in the {part}", 'leave it out: "every day at 9am"')
+    raise ScheduleError(f"{hour:02}:{rest // 60:02} is not in the {part}", 'leave it out: "every day at 9am"')
 
 
-def take_part(cursor: Cursor) -> str | None:
+def read_part_of_day(cursor: Cursor) -> str | None:
     """Morning; in the morning; at night."""
     for lead in (("in", "the"), ("at",), ("during", "the"), ()):
         if tuple(cursor.words[cursor.at : cursor.at + len(lead)]) == lead:

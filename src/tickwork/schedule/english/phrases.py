@@ -10,30 +10,35 @@ from tickwork.schedule.english.parse_days import (
     is_weekday_range,
     is_year,
 )
-from tickwork.schedule.english.parse_frequency import add_adverb, add_every, add_so_many_times, check_adverb
+from tickwork.schedule.english.parse_frequency import (
+    add_adverb,
+    add_every,
+    add_times_per_period,
+    reject_ambiguous_adverb,
+)
 from tickwork.schedule.english.parse_time_of_day import (
     PART_NAMES,
+    read_part_of_day,
     read_time,
     read_times,
     read_window,
-    take_part,
 )
-from tickwork.schedule.english.words import MONTHS, RATES, WEEKDAY_GROUPS, WEEKDAYS, number_of
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.english.words import FREQUENCY_ADVERBS, MONTHS, WEEKDAY_GROUPS, WEEKDAYS, number_of
+from tickwork.schedule.errors import ScheduleError
 
 
 def read_phrase(cursor: Cursor, clause: Clause) -> bool:
     """Read the next phrase; False when there is none that is known."""
-    check_adverb(cursor.word)
+    reject_ambiguous_adverb(cursor.word)
     if cursor.take_one_of(("every", "each")):
         add_every(cursor, clause)
-    elif cursor.take_one_of(RATES):
+    elif cursor.take_one_of(FREQUENCY_ADVERBS):
         add_adverb(cursor, clause)
     elif not clause.part and cursor.take("nightly"):
         clause.recurs, clause.part = True, "night"
-    elif add_so_many_times(cursor, clause):
+    elif add_times_per_period(cursor, clause):
         pass
-    elif part := take_part(cursor):
+    elif part := read_part_of_day(cursor):
         _add_part(cursor, clause, part)
     elif cursor.take("at"):
         _at(cursor, clause)
@@ -116,14 +121,14 @@ def _minute(cursor: Cursor, word: str) -> int | None:
 
 def _add_window(clause: Clause, window: tuple[int, int] | None) -> None:
     if clause.window:
-        raise Misread(
+        raise ScheduleError(
             "one window of time at a time",
             'such as "every hour between 9am and noon and every hour between 2pm and 6pm"',
         )
     clause.window = window
 
 
-RECURRING = {"every", "each", *RATES, "nightly"} | {
+RECURRING_WORDS = {"every", "each", *FREQUENCY_ADVERBS, "nightly"} | {
     word
     for word in (*WEEKDAYS, *WEEKDAY_GROUPS, *PART_NAMES)
     if word.endswith("s") and len(word) > 4  # noqa: PLR2004

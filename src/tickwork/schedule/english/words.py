@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 
 _WEEKDAY_NAMES = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _MONTH_NAMES = (
@@ -26,8 +26,8 @@ WEEKDAY_GROUPS |= dict.fromkeys(("weekend", "weekends"), _WEEKEND)
 MONTHS = {short: n for n, name in enumerate(_MONTH_NAMES, 1) for short in (name, name[:3])} | {"sept": 9}
 LAST = -1
 ORDINALS = {name: n for n, name in enumerate(_ORDINAL_NAMES, 1)} | {"thirtieth": 30, "last": LAST}
-ONE = ("a", "an")
-TO = ("to", "-", "through", "thru", "until", "till")
+ARTICLES = ("a", "an")
+RANGE_WORDS = ("to", "-", "through", "thru", "until", "till")
 UNITS = {
     "second": "second", "sec": "second", "s": "second",
     "minute": "minute", "min": "minute", "m": "minute",
@@ -37,8 +37,8 @@ UNITS = {
     "month": "month", "quarter": "quarter", "year": "year", "yr": "year",
 }  # fmt: skip
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "fortnight": 1_209_600}
-SEVERAL_A_DAY = ("second", "minute", "hour")
-RATES = {
+SUB_DAY_UNITS = ("second", "minute", "hour")
+FREQUENCY_ADVERBS = {
     "minutely": "minute",
     "hourly": "hour",
     "daily": "day",
@@ -49,7 +49,7 @@ RATES = {
     "yearly": "year",
     "annually": "year",
 }
-TWO_MEANINGS = {
+AMBIGUOUS_ADVERBS = {
     "biweekly": 'say "every 2 weeks on monday" or "every monday and thursday"',
     "semiweekly": 'say which days: "every monday and thursday"',
     "bimonthly": 'say "every 2 months on the 1st" or "on the 1st and 15th of every month"',
@@ -98,7 +98,7 @@ def fraction_of(word: str, unit: str) -> Amount | None:
     whole, _, part = word.partition(".")
     seconds, rest = divmod(int(whole + part) * SECONDS[unit], 10 ** len(part))
     if rest:
-        raise Misread(f"{word} {unit}s is not a whole number of seconds", 'such as "every 90 seconds"')
+        raise ScheduleError(f"{word} {unit}s is not a whole number of seconds", 'such as "every 90 seconds"')
     return Amount(seconds, "second")
 
 
@@ -149,7 +149,7 @@ class Word(NamedTuple):
     read: str
 
 
-def words_of(text: str) -> list[Word]:
+def split_words(text: str) -> list[Word]:
     _check_is_visible(text)
     text = text.translate(_SIGNS).strip().rstrip(".!")
     for pattern, spelling in _SAME:
@@ -161,7 +161,7 @@ def words_of(text: str) -> list[Word]:
 def _check_is_visible(text: str) -> None:
     for at, sign in enumerate(text):
         if not sign.isspace() and unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cs", "Cn"):
-            raise Misread(
+            raise ScheduleError(
                 f"there is a character that cannot be seen, U+{ord(sign):04X}, after {text[:at][-20:]!r}",
                 "type the text anew instead of pasting it",
             )

@@ -6,19 +6,19 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from tickwork.schedule.due.days_and_times import (
-    bits,
+    all_days_of,
     day_number,
-    members,
+    mask_of,
     month_length,
+    numbers_in,
     weekdays_of,
-    whole_month,
 )
 from tickwork.schedule.due.epoch import FIRST_DAY, LAST_YEAR
 
 Frequency = Literal["YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"]
 
 
-class RuleDays(NamedTuple):
+class RecurrenceDays(NamedTuple):
     """An empty filter lets everything through. Monday is 0. Negative numbers count from the end."""
 
     frequency: Frequency
@@ -36,21 +36,21 @@ class RuleDays(NamedTuple):
     def months_of(self, year: int) -> int:
         if self.frequency == "YEARLY" and (year - self._start.year) % self.interval:
             return 0
-        return _months_named(self, _alike(year))
+        return _cached_months(self, _equivalent_year(year))
 
     def month(self, year: int, month: int) -> int:
         if self.interval == 1:
-            return _named(self, _alike(year), month)
-        turn = self._in_turn(year, month)
-        return turn and turn & _named(self, _alike(year), month)
+            return _cached_days(self, _equivalent_year(year), month)
+        turn = self._days_in_interval(year, month)
+        return turn and turn & _cached_days(self, _equivalent_year(year), month)
 
     @property
     def _start(self) -> date:
         return date.fromordinal(FIRST_DAY + self.anchor)
 
-    def _in_turn(self, year: int, month: int) -> int:
+    def _days_in_interval(self, year: int, month: int) -> int:
         """The days of the month whose period is one of every `interval`."""
-        whole = whole_month(year, month)
+        whole = all_days_of(year, month)
         start = self._start
         if self.frequency == "YEARLY":
             return whole if (year - start.year) % self.interval == 0 else 0
@@ -61,17 +61,17 @@ class RuleDays(NamedTuple):
             week = self._week_of(self.anchor)
             return whole & self._days_of_weeks(first, lambda day: (day - week) // 7 % self.interval == 0)
         if self.frequency == "DAILY":
-            return whole & bits(range(1 + (self.anchor - first) % self.interval, 32, self.interval))
+            return whole & mask_of(range(1 + (self.anchor - first) % self.interval, 32, self.interval))
         return whole
 
     def named(self, year: int, month: int) -> int:
         """The days that pass, whichever turn it is."""
-        return self._chosen(year, month) if self.positions else self.matching(year, month)
+        return self._at_positions(year, month) if self.positions else self.matching(year, month)
 
     def matching(self, year: int, month: int) -> int:
         if self.months and month not in self.months:
             return 0
-        found = whole_month(year, month)
+        found = all_days_of(year, month)
         if self.dates:
             found &= self._dates(month_length(year, month))
         if self.weekdays or self.nth_weekdays:
@@ -84,7 +84,7 @@ class RuleDays(NamedTuple):
 
     def _dates(self, length: int) -> int:
         days = (day if day > 0 else length + 1 + day for day in self.dates)
-        return bits([day for day in days if day > 0])
+        return mask_of([day for day in days if day > 0])
 
     def _weekdays(self, year: int, month: int) -> int:
         found = weekdays_of(year, month, _sunday_first(self.weekdays))
@@ -98,7 +98,7 @@ class RuleDays(NamedTuple):
         before = day_number(year, month, 1) - day_number(year, 1, 1)
         length = day_number(year + 1, 1, 1) - day_number(year, 1, 1)
         days = ((day if day > 0 else length + 1 + day) - before for day in self.year_days)
-        return bits([day for day in days if 0 < day <= 31])  # noqa: PLR2004 (the longest month)
+        return mask_of([day for day in days if 0 < day <= 31])  # noqa: PLR2004 (the longest month)
 
     def _weeks(self, year: int, month: int) -> int:
         return self._days_of_weeks(
@@ -116,11 +116,11 @@ class RuleDays(NamedTuple):
     def _week_of(self, day: int) -> int:
         return _week_begin(day, self.week_start)
 
-    def _chosen(self, year: int, month: int) -> int:
+    def _at_positions(self, year: int, month: int) -> int:
         """Of the matching days of each period, those at the given positions."""
         start, end, period = self._periods(year, month)
-        chosen = _chosen_between(self, start, end, period)
-        return chosen >> day_number(year, month, 1) - start << 1 & whole_month(year, month)
+        chosen = _positions_between(self, start, end, period)
+        return chosen >> day_number(year, month, 1) - start << 1 & all_days_of(year, month)
 
     def _periods(self, year: int, month: int) -> tuple[int, int, int]:
         """The first day, the day after the last, and the length of the periods that touch a month."""
@@ -134,11 +134,11 @@ class RuleDays(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _months_named(rule: RuleDays, year: int) -> int:
-    return bits([month for month in range(1, 13) if _named(rule, year, month)])
+def _cached_months(rule: RecurrenceDays, year: int) -> int:
+    return mask_of([month for month in range(1, 13) if _cached_days(rule, year, month)])
 
 
-def _alike(year: int) -> int:
+def _equivalent_year(year: int) -> int:
     """A year from 1972 on with the same weekdays and leap days, as have the years beside it: they come again after 28
     years. The last year is like no other, for what follows is no leap year."""
     return year if year == LAST_YEAR else 1972 + (year - 1972) % 28
@@ -159,23 +159,23 @@ def _week_numbers(week: int, week_start: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=16_384)  # what is seldom due is looked for in every year, and they are of few kinds
-def _named(rule: RuleDays, year: int, month: int) -> int:
+def _cached_days(rule: RecurrenceDays, year: int, month: int) -> int:
     return rule.named(year, month)
 
 
 @lru_cache(maxsize=1024)  # the twelve months of a year ask for the same days
-def _chosen_between(rule: RuleDays, start: int, end: int, period: int) -> int:
+def _positions_between(rule: RecurrenceDays, start: int, end: int, period: int) -> int:
     """As a mask: bit 0 is the first day."""
     matching, found = _matching_between(rule, start, end), 0
     for offset in range(0, end - start, period):
-        days = members(matching >> offset & (1 << period) - 1)
+        days = numbers_in(matching >> offset & (1 << period) - 1)
         for position in rule.positions:
             if abs(position) <= len(days):
                 found |= 1 << offset + days[position - (position > 0)]
     return found
 
 
-def _matching_between(rule: RuleDays, start: int, end: int) -> int:
+def _matching_between(rule: RecurrenceDays, start: int, end: int) -> int:
     """The matching days as a mask: bit 0 is the first."""
     found, day = 0, start
     while day < end:
@@ -188,11 +188,11 @@ def _matching_between(rule: RuleDays, start: int, end: int) -> int:
 
 
 def _sunday_first(weekdays: Iterable[int]) -> int:
-    return bits([(weekday + 1) % 7 for weekday in weekdays])
+    return mask_of([(weekday + 1) % 7 for weekday in weekdays])
 
 
 def _nth_of_month(nth: int, days: int) -> int:
-    numbers = members(days)
+    numbers = numbers_in(days)
     return 1 << numbers[nth - 1 if nth > 0 else nth] if abs(nth) <= len(numbers) else 0
 
 

@@ -4,21 +4,21 @@ import re
 from datetime import datetime
 from typing import NamedTuple
 
-from tickwork.schedule.canonical import Draft
+from tickwork.schedule.canonical import ParsedSchedule
 from tickwork.schedule.due.epoch import DAY, from_seconds, to_seconds
 from tickwork.schedule.due.time_zone import Zone
-from tickwork.schedule.errors import Misread
+from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant import check_year, write_instant
 from tickwork.schedule.rrule.rule import local_anchor, read_rule
-from tickwork.schedule.rrule.simplify import simplest
+from tickwork.schedule.rrule.simplify import simplify_rule
 from tickwork.schedule.zone_name import read_zone_name
 
 _LINE = re.compile(r"(DTSTART|EXDATE)((?:;[A-Z]+=[^:;\s]+)*):(\S+)", re.IGNORECASE)
 _STAMP = re.compile(r"([0-9]{8})(?:T([0-9]{6})(Z?))?")
-MOST = 1000  # the last of them is found by counting
+MOST_COUNTED = 1000  # the last of them is found by counting
 
 
-class Lines(NamedTuple):
+class ICalendarLines(NamedTuple):
     """What the text says, line by line."""
 
     rule: str
@@ -27,7 +27,7 @@ class Lines(NamedTuple):
     without: tuple[str, ...] = ()
 
 
-def read_rrule(text: str, zone: Zone, start: int | None) -> Draft:
+def read_rrule(text: str, zone: Zone, start: int | None) -> ParsedSchedule:
     lines = _read_lines(text, zone)
     if lines.start is not None:
         start = lines.start
@@ -36,20 +36,22 @@ def read_rrule(text: str, zone: Zone, start: int | None) -> Draft:
     end = _read_until(parts["UNTIL"], zone) if "UNTIL" in parts else None
     count = _read_count(parts["COUNT"], start) if "COUNT" in parts else None
     exclude = {"dates": sorted(set(lines.without))} if lines.without else {}
-    return Draft(simplest(rule), lines.zone, lines.start, end, count, exclude)
+    return ParsedSchedule(simplify_rule(rule), lines.zone, lines.start, end, count, exclude)
 
 
 def _read_count(text: str, start: int | None) -> int:
     if start is None:
-        raise Misread("COUNT needs a DTSTART to count from", "add DTSTART, or use max_runs instead of COUNT")
+        raise ScheduleError(
+            "COUNT needs a DTSTART to count from", "add DTSTART, or use max_runs instead of COUNT"
+        )
     count = int(text[:8]) if text.isascii() and text.isdigit() else 0
-    if not 1 <= count <= MOST:
-        raise Misread(f"COUNT is a number from 1 to {MOST}", "for more, use UNTIL")
+    if not 1 <= count <= MOST_COUNTED:
+        raise ScheduleError(f"COUNT is a number from 1 to {MOST_COUNTED}", "for more, use UNTIL")
     return count
 
 
-def _read_lines(text: str, zone: Zone) -> Lines:
-    lines = Lines("")
+def _read_lines(text: str, zone: Zone) -> ICalendarLines:
+    lines = ICalendarLines("")
     for line in text.split():
         rule = line[6:] if line.upper().startswith("RRULE:") else line
         match = _LINE.fullmatch(line)
@@ -61,12 +63,14 @@ def _read_lines(text: str, zone: Zone) -> Lines:
             lines = lines._replace(without=lines.without + _read_without(match[3], own))
         elif rule.upper().startswith("FREQ=") or (rule != line and "=" in rule):
             if lines.rule:
-                raise Misread("one RRULE at a time", 'join several schedules with "any"')
+                raise ScheduleError("one RRULE at a time", 'join several schedules with "any"')
             lines = lines._replace(rule=rule)
         else:
-            raise Misread(f"did not understand {line[:40]!r}", "give DTSTART:…, RRULE:FREQ=… and EXDATE:…")
+            raise ScheduleError(
+                f"did not understand {line[:40]!r}", "give DTSTART:…, RRULE:FREQ=… and EXDATE:…"
+            )
     if not lines.rule:
-        raise Misread("the RRULE is missing", "add RRULE:FREQ=…")
+        raise ScheduleError("the RRULE is missing", "add RRULE:FREQ=…")
     return lines
 
 
@@ -77,7 +81,7 @@ def _zone_of(parameters: str) -> Zone | None:
         if key.upper() == "TZID":
             name = value
         elif (key.upper(), value.upper()) not in (("VALUE", "DATE"), ("VALUE", "DATE-TIME")):
-            raise Misread(f"did not understand {parameter[:40]!r}")
+            raise ScheduleError(f"did not understand {parameter[:40]!r}")
     return read_zone_name(name) if name else None
 
 
@@ -108,6 +112,8 @@ def _local(text: str) -> datetime:
     except ValueError:
         at = None
     if at is None:
-        raise Misread(f"{text[:40]!r} is not a time", "write 20261224T180000, or 20261224T180000Z for UTC")
+        raise ScheduleError(
+            f"{text[:40]!r} is not a time", "write 20261224T180000, or 20261224T180000Z for UTC"
+        )
     check_year(at)
     return at

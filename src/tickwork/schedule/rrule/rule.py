@@ -4,12 +4,19 @@ import re
 from datetime import datetime
 from typing import NamedTuple, get_args
 
-from tickwork.schedule.due.days_and_times import EVERY_HOUR, EVERY_MINUTE, EVERY_SECOND, Times, bits, members
+from tickwork.schedule.due.days_and_times import (
+    EVERY_HOUR,
+    EVERY_MINUTE,
+    EVERY_SECOND,
+    Times,
+    mask_of,
+    numbers_in,
+)
 from tickwork.schedule.due.epoch import FIRST_DAY, from_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.due.wall_clock import AS_SHOWN, ONCE_EACH, Dst
-from tickwork.schedule.errors import Misread
-from tickwork.schedule.rrule.days import Frequency, RuleDays
+from tickwork.schedule.errors import ScheduleError
+from tickwork.schedule.rrule.days import Frequency, RecurrenceDays
 
 _WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,8}")
@@ -38,10 +45,10 @@ _MONTHS_IN_YEAR = 12
 _ANCHOR = datetime(2001, 1, 1)  # noqa: DTZ001 (local to whichever zone)
 
 
-class Rule(NamedTuple):
+class RecurrenceRule(NamedTuple):
     """Times of day on days; without times, every `step` real seconds on those days."""
 
-    days: RuleDays
+    days: RecurrenceDays
     times: Times | None
     dst: Dst
     step: int = 0
@@ -68,9 +75,9 @@ class Rule(NamedTuple):
                 [_WEEKDAYS[day] for day in sorted(days.weekdays)]
                 + [f"{nth}{_WEEKDAYS[day]}" for day, nth in ordinals]
             ),
-            "BYHOUR": _listed(members(times.hours)) if times else "",
-            "BYMINUTE": _listed(members(times.minutes)) if times else "",
-            "BYSECOND": _listed(members(times.seconds)) if times and times.seconds != 1 else "",
+            "BYHOUR": _listed(numbers_in(times.hours)) if times else "",
+            "BYMINUTE": _listed(numbers_in(times.minutes)) if times else "",
+            "BYSECOND": _listed(numbers_in(times.seconds)) if times and times.seconds != 1 else "",
             "BYSETPOS": _listed(days.positions),
         }
         return ";".join(f"{key}={value}" for key, value in parts.items() if value)
@@ -81,7 +88,7 @@ def local_anchor(start: int | None, zone: Zone) -> datetime:
     return _ANCHOR if start is None else from_seconds(zone.local(start)).replace(tzinfo=None)
 
 
-def read_rule(text: str, anchor: datetime) -> tuple[Rule, dict[str, str]]:
+def read_rule(text: str, anchor: datetime) -> tuple[RecurrenceRule, dict[str, str]]:
     """The rule, counted from a local time, and its parts as written (for COUNT and UNTIL)."""
     parts = _read_parts(text)
     frequency, interval = _read_frequency(parts), _read_interval(parts)
@@ -90,13 +97,13 @@ def read_rule(text: str, anchor: datetime) -> tuple[Rule, dict[str, str]]:
         return _sub_day_rule(parts, days, anchor), parts
     days = _with_defaults(_named_months(days, anchor), anchor)
     times = Times(
-        bits(_numbers(parts, "BYHOUR") or [anchor.hour]),
-        bits(_numbers(parts, "BYMINUTE") or [anchor.minute]),
-        bits(_numbers(parts, "BYSECOND") or [anchor.second]),
+        mask_of(_numbers(parts, "BYHOUR") or [anchor.hour]),
+        mask_of(_numbers(parts, "BYMINUTE") or [anchor.minute]),
+        mask_of(_numbers(parts, "BYSECOND") or [anchor.second]),
     )
     if days.positions and times.per_day > 1:
-        raise Misread("BYSETPOS goes with one time a day only", "give one BYHOUR and one BYMINUTE")
-    return Rule(days, times, ONCE_EACH), parts
+        raise ScheduleError("BYSETPOS goes with one time a day only", "give one BYHOUR and one BYMINUTE")
+    return RecurrenceRule(days, times, ONCE_EACH), parts
 
 
 def _read_parts(text: str) -> dict[str, str]:
@@ -104,14 +111,14 @@ def _read_parts(text: str) -> dict[str, str]:
     for part in filter(None, text.upper().split(";")):
         key, equals, value = part.partition("=")
         if not equals or key not in _KEYS:
-            raise Misread(
+            raise ScheduleError(
                 f"RRULE: {part[:40]!r} is not a part that is known", f"the parts are {', '.join(_KEYS)}"
             )
         if key in parts:
-            raise Misread(f"RRULE: {key} is given twice")
+            raise ScheduleError(f"RRULE: {key} is given twice")
         parts[key] = value
     if "COUNT" in parts and "UNTIL" in parts:
-        raise Misread("RRULE: COUNT and UNTIL exclude each other")
+        raise ScheduleError("RRULE: COUNT and UNTIL exclude each other")
     return parts
 
 
@@ -120,16 +127,20 @@ def _read_frequency(parts: dict[str, str]) -> Frequency:
         if parts.get("FREQ") == frequency:
             return frequency  # type: ignore[no-any-return] # the literal's own values
     choices = ", ".join(get_args(Frequency))
-    raise Misread(f"RRULE: FREQ={parts.get('FREQ', '')[:40]} is not a frequency", f"use one of {choices}")
+    raise ScheduleError(
+        f"RRULE: FREQ={parts.get('FREQ', '')[:40]} is not a frequency", f"use one of {choices}"
+    )
 
 
 def _read_interval(parts: dict[str, str]) -> int:
     return _number("INTERVAL", parts.get("INTERVAL", "1"), 1, _LONGEST_INTERVAL)
 
 
-def _read_days(parts: dict[str, str], frequency: Frequency, interval: int, anchor: datetime) -> RuleDays:
+def _read_days(
+    parts: dict[str, str], frequency: Frequency, interval: int, anchor: datetime
+) -> RecurrenceDays:
     weekdays, nth_weekdays = _read_weekdays(parts, frequency)
-    days = RuleDays(
+    days = RecurrenceDays(
         frequency,
         interval,
         anchor.toordinal() - FIRST_DAY,
@@ -143,9 +154,9 @@ def _read_days(parts: dict[str, str], frequency: Frequency, interval: int, ancho
         frozenset(_numbers(parts, "BYSETPOS")),
     )
     if days.weeks and frequency != "YEARLY":
-        raise Misread("RRULE: BYWEEKNO goes with FREQ=YEARLY only")
+        raise ScheduleError("RRULE: BYWEEKNO goes with FREQ=YEARLY only")
     if days.positions and frequency not in ("YEARLY", "MONTHLY", "WEEKLY"):
-        raise Misread(f"RRULE: BYSETPOS does not go with FREQ={frequency}")
+        raise ScheduleError(f"RRULE: BYSETPOS does not go with FREQ={frequency}")
     return days
 
 
@@ -157,9 +168,11 @@ def _read_weekdays(
         match = _BYDAY.fullmatch(item)
         nth = int(match[1] or 0) if match else 0
         if not match or abs(nth) > 53 or (match[1] and not nth):  # noqa: PLR2004 (weeks in a year)
-            raise Misread(f"RRULE: BYDAY={item[:40]} is not a weekday", "write MO, TU … SU, 2MO or -1FR")
+            raise ScheduleError(
+                f"RRULE: BYDAY={item[:40]} is not a weekday", "write MO, TU … SU, 2MO or -1FR"
+            )
         if nth and (frequency not in ("YEARLY", "MONTHLY") or "BYWEEKNO" in parts):
-            raise Misread(f"RRULE: BYDAY={item} with a number goes with FREQ=MONTHLY or YEARLY only")
+            raise ScheduleError(f"RRULE: BYDAY={item} with a number goes with FREQ=MONTHLY or YEARLY only")
         if nth:
             nth_weekdays.add((nth, _WEEKDAYS.index(match[2])))
         else:
@@ -169,11 +182,11 @@ def _read_weekdays(
 
 def _week_start(parts: dict[str, str]) -> int:
     if parts.get("WKST", "MO") not in _WEEKDAYS:
-        raise Misread(f"RRULE: WKST={parts['WKST'][:40]} is not a weekday", "write MO, TU … SU")
+        raise ScheduleError(f"RRULE: WKST={parts['WKST'][:40]} is not a weekday", "write MO, TU … SU")
     return _WEEKDAYS.index(parts.get("WKST", "MO"))
 
 
-def _named_months(days: RuleDays, anchor: datetime) -> RuleDays:
+def _named_months(days: RecurrenceDays, anchor: datetime) -> RecurrenceDays:
     """Every n-th month by name, where that comes out the same every year."""
     if days.frequency != "MONTHLY" or days.interval == 1 or _MONTHS_IN_YEAR % days.interval:
         return days
@@ -181,11 +194,11 @@ def _named_months(days: RuleDays, anchor: datetime) -> RuleDays:
     if days.months:
         months &= days.months
     if not months:
-        raise Misread("RRULE: INTERVAL never meets BYMONTH, so this is never due")
+        raise ScheduleError("RRULE: INTERVAL never meets BYMONTH, so this is never due")
     return days._replace(interval=1, months=months)
 
 
-def _with_defaults(days: RuleDays, anchor: datetime) -> RuleDays:
+def _with_defaults(days: RecurrenceDays, anchor: datetime) -> RecurrenceDays:
     """What the rule leaves open is as on the day it is counted from."""
     if days.weeks and not (days.weekdays or days.dates or days.year_days):
         return days._replace(weekdays=frozenset([anchor.weekday()]))
@@ -200,36 +213,36 @@ def _with_defaults(days: RuleDays, anchor: datetime) -> RuleDays:
     return days
 
 
-def _sub_day_rule(parts: dict[str, str], days: RuleDays, anchor: datetime) -> Rule:
+def _sub_day_rule(parts: dict[str, str], days: RecurrenceDays, anchor: datetime) -> RecurrenceRule:
     unit, in_next = _SUB_DAY[days.frequency]
-    rule = Rule(days, None, AS_SHOWN, unit * days.interval)
+    rule = RecurrenceRule(days, None, AS_SHOWN, unit * days.interval)
     timed = any(key in parts for key in ("BYHOUR", "BYMINUTE", "BYSECOND"))
     if not timed and not rule.filters_days:
         return rule
     if in_next % days.interval == 0:
         return rule._replace(times=_even_times(parts, days, anchor), days=days._replace(interval=1))
     if timed:
-        raise Misread(
+        raise ScheduleError(
             f"RRULE: INTERVAL={days.interval} does not go evenly into the next longer unit, "
             "so BYHOUR, BYMINUTE and BYSECOND cannot limit it"
         )
     return rule
 
 
-def _even_times(parts: dict[str, str], days: RuleDays, anchor: datetime) -> Times:
-    hours = bits(_numbers(parts, "BYHOUR")) or EVERY_HOUR
-    minutes, seconds = bits(_numbers(parts, "BYMINUTE")), bits(_numbers(parts, "BYSECOND"))
+def _even_times(parts: dict[str, str], days: RecurrenceDays, anchor: datetime) -> Times:
+    hours = mask_of(_numbers(parts, "BYHOUR")) or EVERY_HOUR
+    minutes, seconds = mask_of(_numbers(parts, "BYMINUTE")), mask_of(_numbers(parts, "BYSECOND"))
     if days.frequency == "HOURLY":
-        hours &= bits(range(anchor.hour % days.interval, 24, days.interval))
+        hours &= mask_of(range(anchor.hour % days.interval, 24, days.interval))
         times = Times(hours, minutes or 1 << anchor.minute, seconds or 1 << anchor.second)
     elif days.frequency == "MINUTELY":
-        minutes = (minutes or EVERY_MINUTE) & bits(range(anchor.minute % days.interval, 60, days.interval))
+        minutes = (minutes or EVERY_MINUTE) & mask_of(range(anchor.minute % days.interval, 60, days.interval))
         times = Times(hours, minutes, seconds or 1 << anchor.second)
     else:
-        seconds = (seconds or EVERY_SECOND) & bits(range(anchor.second % days.interval, 60, days.interval))
+        seconds = (seconds or EVERY_SECOND) & mask_of(range(anchor.second % days.interval, 60, days.interval))
         times = Times(hours, minutes or EVERY_MINUTE, seconds)
     if not times.per_day:
-        raise Misread("RRULE: INTERVAL never meets BYHOUR, BYMINUTE and BYSECOND, so this is never due")
+        raise ScheduleError("RRULE: INTERVAL never meets BYHOUR, BYMINUTE and BYSECOND, so this is never due")
     return times
 
 
@@ -242,7 +255,7 @@ def _number(key: str, text: str, low: int, high: int) -> int:
     value = int(text) if _NUMBER.fullmatch(text) else None
     if value is None or not low <= value <= high or (value == 0 and low < 0):
         but_zero = " except 0" if low < 0 else ""
-        raise Misread(f"RRULE: {key}={text[:40]} is not a number from {low} to {high}{but_zero}")
+        raise ScheduleError(f"RRULE: {key}={text[:40]} is not a number from {low} to {high}{but_zero}")
     return value
 
 
