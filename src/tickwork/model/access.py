@@ -14,7 +14,7 @@ ScopeName = Literal["admin", "write", "read", "worker"]
 
 
 class Scope(StrEnum):
-    """Each scope includes those below it, except that only `worker` and `admin` may run work."""
+    """Each scope includes those below it, except that only `worker` and `admin` may run attempts."""
 
     ADMIN = "admin"
     WRITE = "write"
@@ -23,7 +23,7 @@ class Scope(StrEnum):
 
 
 class Caller(NamedTuple):
-    """Whoever holds the key of a request."""
+    """The tenant and the rights of the API key that a request came with."""
 
     tenant_id: int
     tenant: str

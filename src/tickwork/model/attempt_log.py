@@ -32,14 +32,14 @@ _BEFORE: list[Any] = [
 
 
 class _Readable(dict[str, Any]):
-    """For formatters that know nothing of structlog."""
+    """An event that prints as text, for formatters that do not know structlog."""
 
     def __str__(self) -> str:
         return log_text(self)
 
 
 def task_logger(keep: Keep, **bound: Any) -> structlog.stdlib.BoundLogger:
-    """`keep` gets what the process's own log is too high a level for, too."""
+    """`keep` gets every line, also those below the level of the process's own log."""
 
     def keep_line(_: Any, __: str, event: _Event) -> _Event:
         keep(event["level"], log_text(event))
@@ -60,7 +60,7 @@ def _hand_over(logger: Any, name: str, event: _Event) -> Any:
 
 
 def log_text(event: Mapping[str, Any]) -> str:
-    """What happened, its values as key=value, and below it the error's traceback."""
+    """The event, its values as key=value, and the traceback on the lines after it."""
     pairs = (f"{key}={_shown(value)}" for key, value in event.items() if key not in _NOT_SHOWN)
     first = " ".join((_plain(event.get("event", "")), *pairs))
     below = (event.get("stack"), event.get("exception") or _trace(event.get("exc_info")))
@@ -85,7 +85,7 @@ def _trace(exc_info: Any) -> str:
 
 
 def _error_in(exc_info: Any) -> BaseException | None:
-    """An error, what sys.exc_info() gives, or whether to look there."""
+    """`exc_info` may be an exception, a tuple from sys.exc_info(), or True to use the current exception."""
     match exc_info:
         case BaseException() | None:
             return exc_info
@@ -112,7 +112,7 @@ class AttemptProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Position(NamedTuple):
-    """A place in the log of an execution: the line that comes next."""
+    """A position in the log of an execution: the next line to read."""
 
     attempt: int
     line: int

@@ -1,7 +1,7 @@
-"""What a worker says became of an attempt, checked before anything is done with it, whichever way it came.
+"""Checks the outcomes and notes that workers report, over WebSocket or REST, before they are recorded.
 
-An outcome that cannot be kept is not lost: the attempt has failed, and the error says what was wrong with it. One that
-no database could take would keep all others from being recorded.
+Outcomes are written in batches, so one that PostgreSQL refuses would block all others. An invalid outcome is recorded
+as a failure of its attempt instead, with an error that says what was wrong.
 """
 
 import msgspec
@@ -11,7 +11,7 @@ from tickwork.model.json_limits import NUL, json_error
 from tickwork.model.quantities import LONGEST
 from tickwork.model.worker_protocol import Failure, LogLine, Micros, Note, Outcome
 
-LATEST_TIME = 2**53  # micros beyond any real date: a worker's clock is not to be trusted blindly
+LATEST_TIME = 2**53  # microseconds, beyond any real date: a worker's clock may be wrong
 _LONGEST_WAIT = LONGEST.total_seconds()
 _WAITS = f"it is from 0 to {_LONGEST_WAIT:.0f}"
 _LONGEST_TYPE = 200
@@ -25,7 +25,7 @@ _LONGEST_LEVEL = 20
 
 
 def recordable_outcome(outcome: Outcome, now: Micros) -> Outcome:
-    """The outcome as it can be recorded."""
+    """The outcome with texts cut to their limits, or a failure in its place when it is invalid."""
     kind, message = _outcome_error(outcome)
     if kind:
         return as_failed_outcome(outcome, Failure(kind, message, retry=False), now)
@@ -39,7 +39,7 @@ def recordable_outcome(outcome: Outcome, now: Micros) -> Outcome:
 
 
 def as_failed_outcome(outcome: Outcome, failure: Failure, now: Micros) -> Outcome:
-    """What cannot be recorded as it is. `now` stands for times that do not exist."""
+    """A failed outcome in place of an invalid one. `now` replaces impossible times."""
     started = outcome.started if _is_time(outcome.started) else now
     finished = outcome.finished if _is_time(outcome.finished) else now
     return Outcome(
@@ -49,12 +49,12 @@ def as_failed_outcome(outcome: Outcome, failure: Failure, now: Micros) -> Outcom
 
 
 def result_error(result: bytes) -> str | None:
-    """What is wrong with the result of an attempt, if anything."""
+    """What is wrong with the result of an attempt, or None."""
     return json_error(result, RESULT_LIMIT)
 
 
 def truncate_failure(failure: Failure) -> Failure:
-    """What is too long is cut; of a traceback the end is kept, as that is where the cause is."""
+    """Cuts long texts. A traceback keeps its end, which names the cause."""
     return msgspec.structs.replace(
         failure,
         type=_text(failure.type, _LONGEST_TYPE) or "Unknown",
@@ -65,7 +65,7 @@ def truncate_failure(failure: Failure) -> Failure:
 
 
 def is_valid_note(note: Note) -> bool:
-    """One note that no database could take would keep all others from being kept."""
+    """Whether PostgreSQL can store it. Notes are written in batches, so a bad one would block all others."""
     return (
         0 <= note.first <= _MOST_LINES - len(note.lines)
         and all(0 < line.at < LATEST_TIME for line in note.lines)
@@ -81,7 +81,7 @@ def truncate_note(note: Note) -> Note:
 
 
 def _outcome_error(outcome: Outcome) -> tuple[str, str]:
-    """What kind of error the outcome itself is, if it is one, and what is wrong."""
+    """The type and message of the error in the outcome itself; empty texts when it is valid."""
     if not (_is_time(outcome.started) and _is_time(outcome.finished)):
         return (
             "BadOutcome",
@@ -103,5 +103,5 @@ def _is_time(at: Micros) -> bool:
 
 
 def _text(text: str, most: int) -> str:
-    """PostgreSQL's text has no NUL."""
+    """Without NUL, which PostgreSQL's text cannot store."""
     return text[:most].replace(NUL, "")

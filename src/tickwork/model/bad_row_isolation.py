@@ -1,8 +1,8 @@
-"""One that cannot be dealt with keeps no other from going on.
+"""Keeps one bad row from blocking all others.
 
-What fails together is tried in halves until it is known which one it is; that one is set aside with the reason. It
-costs nothing as long as nothing fails. When many have to be set aside it is not they that are wrong: then the step
-fails as it would have, and the loop shows it.
+A batch that fails is split in halves until the bad row is found. That row is set aside with the reason. This costs
+nothing while nothing fails. When many rows fail in a short time, the cause is not the rows: then the error is raised,
+and the loop reports it.
 """
 
 from collections import deque
@@ -16,10 +16,14 @@ from prometheus_client import Counter
 from tickwork.model.errors import TickworkError, Unavailable
 from tickwork.model.json_limits import NUL
 
-_MOST_SET_ASIDE = 20  # set aside within
+_MOST_SET_ASIDE = 20  # rows in a period; more means that something else is wrong
 _PERIOD = 60.0  # seconds
-_ROW_SQLSTATES = ("22", "23", "54")  # classes of SQLSTATE: bad data, a broken constraint, more than fits
-# What reading a row that makes no sense raises. Other errors are faults of ours: no row is given up for them.
+_ROW_SQLSTATES = (
+    "22",
+    "23",
+    "54",
+)  # SQLSTATE classes: data exception, integrity violation, program limit exceeded
+# What reading a corrupt row raises. Other exceptions are bugs of ours: no row is set aside for them.
 _ROW_EXCEPTIONS = (
     ValueError,
     TypeError,
@@ -38,7 +42,7 @@ Item = TypeVar("Item")
 
 
 class BadRowIsolation:
-    """Of one loop."""
+    """Counts the rows that one loop sets aside."""
 
     def __init__(self, loop: str, clock: Callable[[], float] = monotonic) -> None:
         self._loop = loop
@@ -51,7 +55,7 @@ class BadRowIsolation:
         do: Callable[[Sequence[Item]], Awaitable[None]],
         set_aside: Callable[[Item, Exception], Awaitable[None]],
     ) -> None:
-        """Do all of them; those that fail alone are set aside."""
+        """Run `do` on the batch, in halves if it fails; an item that fails alone is set aside."""
         try:
             await do(items)
         except Exception as error:
@@ -71,7 +75,7 @@ class BadRowIsolation:
         do: Callable[[Item], Awaitable[None]],
         set_aside: Callable[[Item, Exception], Awaitable[None]],
     ) -> None:
-        """Do each by itself. Those that fail are set aside; if they are too many, the others are done all the same."""
+        """Run `do` on each item. Those that fail are set aside. If too many fail, it raises after the last one."""
         too_many: Exception | None = None
         for item in items:
             try:
@@ -89,7 +93,7 @@ class BadRowIsolation:
             raise too_many
 
     def note(self, error: Exception) -> None:
-        """One is to be set aside for this; raises it when that happens too often."""
+        """Count and log an item that is set aside because of this error; raise the error if there are too many."""
         now = self._clock()
         if len(self._last) == _MOST_SET_ASIDE and now - self._last[0] < _PERIOD:
             raise error
@@ -99,7 +103,7 @@ class BadRowIsolation:
 
 
 def is_row_error(error: Exception) -> bool:
-    """Whether it may be what one row or report holds that failed, and not the database or all of them."""
+    """Whether the data of one row can have caused the error, rather than the database or our code."""
     if isinstance(error, Unavailable):
         return False
     state: str | None = getattr(error, "sqlstate", None)

@@ -1,11 +1,11 @@
 """A circuit breaker: whether a destination that fails may be called.
 
-                 failed too often                      its time has come: one call, the probe
+                 failed too often                      its pause is over: one call, the probe
     closed ───────────────────────────▶ open ◀─────────────────────────────────▶ half-open
       ▲                                       the probe failed: open for longer        │
       └──────────────────────────────── the probe succeeded ───────────────────────────┘
 
-One function per transition; nothing else decides a state. A breaker carries the time at which it was looked at.
+One function per transition; nothing else decides a state. A breaker carries the time at which it was read.
 """
 
 from collections.abc import Sequence
@@ -28,13 +28,15 @@ PAUSE = timedelta(seconds=10)  # doubled by each probe that fails
 LONGEST_PAUSE = timedelta(minutes=5)
 _SHORTEST_JITTER = 0.8
 
-PACE = 10  # executions let go in the first second after it closed; twice as many in each further one
+PACE = 10  # executions released in the first second after it closed; doubled every second
 _MOST_AT_ONCE = 5_000
-_ALL_NODES_KNOW = timedelta(seconds=1.5)  # by then every node has looked: none holds what is let go
+_ALL_NODES_KNOW = timedelta(
+    seconds=1.5
+)  # by then every node has read the state, so none holds what is released
 _NEXT_RELEASE = timedelta(seconds=1)
-_NEXT_CANDIDATE = timedelta(seconds=5)  # after one was let go and did not come to be the probe
-_DELETE_HEALTHY_AFTER = timedelta(seconds=60)  # then it is forgotten
-_DELETE_UNUSED_AFTER = timedelta(hours=1)  # likewise
+_NEXT_CANDIDATE = timedelta(seconds=5)  # after a released execution did not become the probe
+_DELETE_HEALTHY_AFTER = timedelta(seconds=60)  # since its last failure
+_DELETE_UNUSED_AFTER = timedelta(hours=1)  # since its last failure, while it is open
 
 
 class BreakerState(StrEnum):
@@ -68,12 +70,12 @@ class Breaker(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What some calls told, one after the other."""
+    """A summary of the results of several calls, in order."""
 
     calls: int
     failures: int
-    in_a_row: int  # at the end
-    worked: bool  # at least one did
+    in_a_row: int  # bad results at the end
+    worked: bool  # at least one call succeeded
     last_bad: CallResult | None
 
 
@@ -93,7 +95,8 @@ class BreakerView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tally_of(result: Sequence[CallResult]) -> Tally:
-    """Being refused is no failure in a rate: a destination that lets half of the calls through works."""
+    """A call that was refused (429) does not count towards the failure rate: a destination that accepts half of the
+    calls works."""
     bad = [each for each in result if each.bad]
     return Tally(
         calls=len(result),
@@ -105,7 +108,7 @@ def tally_of(result: Sequence[CallResult]) -> Tally:
 
 
 def count_calls(breaker: Breaker, tally: Tally) -> Breaker:
-    """Calls that were let through have ended. Those that end after it opened say nothing new."""
+    """Counts calls that have ended. Calls that end after the breaker opened change nothing."""
     if breaker.state is not BreakerState.CLOSED:
         return breaker
     breaker = _in_current_window(breaker)
@@ -128,7 +131,7 @@ def is_probe_due(breaker: Breaker) -> bool:
 
 
 def start_probe(breaker: Breaker, within: timedelta) -> Breaker:
-    """One call is let through, unless it is not the time or another one is on its way."""
+    """Lets one call through as the probe, unless the pause is not over or another probe is running."""
     if not is_probe_due(breaker):
         return breaker
     lost_at = breaker.now + within
@@ -138,7 +141,7 @@ def start_probe(breaker: Breaker, within: timedelta) -> Breaker:
 
 
 def end_probe(breaker: Breaker, probe: int, result: CallResult) -> Breaker:
-    """The probe has ended. One that counted as lost by then is not listened to."""
+    """The probe has ended. Its result is ignored if it counted as lost by then."""
     if breaker.state is not BreakerState.HALF_OPEN or breaker.probe != probe:
         return breaker
     if result.verdict is CallVerdict.WORKS:
@@ -163,12 +166,12 @@ def new_breaker(key: BreakerKey, now: datetime) -> Breaker:
 
 
 def release_count(breaker: Breaker) -> int:
-    """How many of those it holds: a few more each second, or a single one to be the probe."""
+    """How many held executions to release: more every second once it is closed, or one to be the probe."""
     return breaker.pace if breaker.state is BreakerState.CLOSED else 1
 
 
 def after_release(breaker: Breaker, *, holding: bool) -> Breaker | None:
-    """After some were let go: when to look again. None when there is nothing more to know about the destination."""
+    """Sets when to look again after executions were released. None: the breaker can be deleted."""
     if breaker.state is BreakerState.CLOSED:
         if not holding:
             return _delete_after(breaker._replace(pace=PACE), _DELETE_HEALTHY_AFTER)
@@ -182,7 +185,7 @@ def after_release(breaker: Breaker, *, holding: bool) -> Breaker | None:
 
 
 def reason_to_wait(breaker: Breaker) -> str:
-    """Worded so that it stays true while it waits, however many probes fail."""
+    """Why a call waits. The text stays true however many probes fail meanwhile."""
     what = f"{breaker.key.destination} {breaker.reason} ({breaker.last_error})"
     if breaker.state is BreakerState.HALF_OPEN or breaker.probe_at is None:
         return f"circuit breaker open: {what}; being tried just now"
@@ -205,7 +208,7 @@ def _open(breaker: Breaker, result: CallResult) -> Breaker:
 
 
 def _open_for_next_probe(breaker: Breaker) -> Breaker:
-    """The probe told nothing: another one may be tried at once."""
+    """The probe said nothing about the destination: the next one may start at once."""
     return breaker._replace(state=BreakerState.OPEN, probe_at=breaker.now, look_at=breaker.now)
 
 

@@ -1,4 +1,4 @@
-"""Where an HTTP job calls, and what a call tells about it."""
+"""Where an HTTP job calls, and what a call says about the health of its destination."""
 
 from enum import Enum, auto
 from http import HTTPStatus
@@ -15,14 +15,14 @@ _LONGEST_ERROR = 300
 
 
 class CallVerdict(Enum):
-    WORKS = auto()  # it answered, if only that the request is wrong
-    FAILS = auto()  # it could not be reached, broke off, did not end in time, or says that it is broken
-    REFUSES = auto()  # it is there, and asks not to be called so often
-    UNKNOWN = auto()  # it was not called, or the call was given up
+    WORKS = auto()  # it answered, even if with "your request is wrong"
+    FAILS = auto()  # unreachable, connection lost, timeout or a 5xx answer
+    REFUSES = auto()  # it answered 429: too many requests
+    UNKNOWN = auto()  # it was not called, or the call was cancelled
 
 
 class CallResult(NamedTuple):
-    """What one call tells about its destination."""
+    """What one call says about its destination."""
 
     verdict: CallVerdict
     error: str | None = None
@@ -38,7 +38,7 @@ UNKNOWN = CallResult(CallVerdict.UNKNOWN)
 
 
 def destination_of(url: str) -> str:
-    """Scheme, host and port, written in one way; the port only where it is not the usual one."""
+    """Scheme, host and port in a normal form: without the port when it is the default of the scheme."""
     parts = urlsplit(url)
     host = (parts.hostname or "").removesuffix(".")
     address = f"[{host}]" if ":" in host else host

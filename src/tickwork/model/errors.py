@@ -1,18 +1,18 @@
-"""What can go wrong, as seen by whoever called.
+"""The errors that a caller can get.
 
 TickworkError
 ├── Invalid            the request is wrong; names every bad field
 │   ├── BadId          not an id of that kind
-│   └── KeyReused      an idempotency key that came with another request before
+│   └── KeyReused      an idempotency key that was used for a different request
 ├── NotFound           no such thing, for this tenant
 ├── Conflict           the thing is not in the state the request needs
 │   ├── Stale          it was changed since the caller read it
-│   └── StaleAttempt   the attempt is not, or no longer, in the hands of who reports on it
-├── LeaseGone          the worker was not heard of for too long: it must register again
-├── QueueFull          the queue holds as many waiting executions as it may
+│   └── StaleAttempt   the worker that reports on the attempt does not have it, or no longer
+├── LeaseGone          the worker's lease expired: it must register again
+├── QueueFull          the backlog of the queue is at its limit
 ├── NotAllowed         the key may not do this
 ├── Unavailable        the database cannot be reached, or cannot do it, just now
-└── WrongSchema        the database's schema and this program do not go together
+└── WrongSchema        the database's schema does not match this version of the program
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class FieldError(NamedTuple):
     hint: str | None = None
 
     def at(self, place: int, count: int) -> "FieldError":
-        """With the place of its job in the request, when there are several."""
+        """With the index of its job in the request, when there are several jobs."""
         return self._replace(path=f"[{place}].{self.path}") if count > 1 else self
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class TickworkError(Exception):
 
 
 class Invalid(TickworkError):
-    """What was given is wrong. `errors` names every bad field, what is wrong with it and what would be right."""
+    """The request is wrong. `errors` lists every bad field, what is wrong with it and what would be right."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         self.errors = tuple(errors)
@@ -60,7 +60,7 @@ class BadId(Invalid):
 
 
 class KeyReused(Invalid):
-    """The idempotency key came with another request before."""
+    """The idempotency key was used for a different request before."""
 
     def __init__(self) -> None:
         super().__init__([FieldError("Idempotency-Key", "came with another request before", "use a new key")])
@@ -79,19 +79,19 @@ class Conflict(TickworkError):
 
 
 class Stale(Conflict):
-    """It was changed since the caller read it."""
+    """It has changed since the caller read it."""
 
 
 class StaleAttempt(Conflict):
-    """The attempt is not, or no longer, in the hands of the worker that reports on it."""
+    """The worker that reports on the attempt does not have it, or no longer."""
 
 
 class LeaseGone(TickworkError):
-    """The worker was not heard of for too long: it must register again."""
+    """The worker's lease expired: it must register again."""
 
 
 class QueueFull(TickworkError):
-    """The queue holds as many waiting executions as it may."""
+    """The backlog of the queue is at its limit."""
 
 
 class NotAllowed(TickworkError):
@@ -103,7 +103,7 @@ class Unavailable(TickworkError):
 
 
 class WrongSchema(TickworkError):
-    """The database's schema and this program do not go together."""
+    """The database's schema does not match this version of the program."""
 
     def __init__(self, found: str, fix: str) -> None:
         self.found, self.fix = found, fix
@@ -115,13 +115,13 @@ _LONGEST = 300
 
 
 def printable(text: str) -> str:
-    """What would steer a terminal is shown, not done; lines and tabs stay."""
+    """Control characters are escaped, so that a terminal does not obey them; newlines and tabs stay."""
     return "".join(
         letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in text
     )
 
 
 def one_line(kind: str, message: str) -> str:
-    """The type and the message; of a long one, its beginning."""
+    """The type and the message on one line, cut if long."""
     text = " ".join(f"{kind}: {message[:_LONGEST]}".split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

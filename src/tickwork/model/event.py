@@ -22,7 +22,7 @@ class JobChanged:
 
 @dataclass(frozen=True, slots=True)
 class WorkArrived:
-    """Executions of this tenant may be ready that were not: created, run by hand, redriven, or their queue let go."""
+    """Executions of this tenant may have become ready: created, run manually, redriven, or their queue resumed."""
 
     tenant_id: int
 
@@ -44,7 +44,7 @@ class LogWritten:
 
 @dataclass(frozen=True, slots=True)
 class WorkerLost:
-    """The lease of a worker ran out, and nothing is left in its hands."""
+    """The lease of a worker expired, and all of its executions were taken away from it."""
 
     worker_id: int
     name: str

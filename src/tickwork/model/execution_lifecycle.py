@@ -1,4 +1,4 @@
-"""The statuses that an execution goes through, and how it goes on after an attempt that did not complete.
+"""The statuses of an execution, and what happens to it after an attempt that did not complete.
 
                     ┌──────── retried, snoozed, returned, lost, held ────────┐
                     ▼                                                         │
@@ -68,7 +68,7 @@ class LockedExecution(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """What the execution becomes."""
+    """The new state of an execution."""
 
     key: ExecutionKey
     status: ExecutionStatus
@@ -103,7 +103,7 @@ def after_return(held: LockedExecution) -> Transition:
 
 
 def after_hold(held: LockedExecution, destination: str, reason: str) -> Transition:
-    """The circuit breaker of its destination is open, and will let it go."""
+    """The circuit breaker of its destination is open. It releases the execution later."""
     return _pending_again(held, FOREVER)._replace(held_by=destination, reason=reason)
 
 
@@ -112,7 +112,7 @@ def after_cancel(held: LockedExecution, started: datetime | None, reason: str) -
 
 
 def after_loss(held: LockedExecution, *, may_retry: bool) -> Transition:
-    """Its worker died. Not a failure of the job, but what takes workers down is set aside."""
+    """Its worker died. That does not count as a failure, but an execution that keeps losing workers is quarantined."""
     losses = held.losses + 1
     if may_retry and losses < MAX_LOSSES:
         return _pending_again(held, max(held.now, held.key.scheduled_for), losses=losses)
@@ -121,7 +121,7 @@ def after_loss(held: LockedExecution, *, may_retry: bool) -> Transition:
 
 
 def after_unreadable_job(held: LockedExecution, reason: str) -> Transition:
-    """What is stored of its job makes no sense: nothing can be decided by it."""
+    """The stored definition of its job cannot be read, so no policy can be applied."""
     return _end(held, ExecutionStatus.FAILED, held.started_at, f"its job cannot be read: {reason}")
 
 

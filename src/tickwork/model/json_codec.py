@@ -1,7 +1,7 @@
 """Python values as JSON and back, for the payloads and results of tasks.
 
-msgspec knows dataclasses, TypedDicts, enums, datetimes and the like. Pydantic's models are known by their methods, so
-that they can be used where Pydantic is installed, and nothing is needed where it is not.
+msgspec knows dataclasses, TypedDicts, enums, datetimes and the like. Pydantic models are recognised by their methods,
+so that Tickwork supports them without depending on Pydantic.
 """
 
 import re
@@ -25,7 +25,7 @@ def decoder(kind: Any) -> Callable[[bytes], Any]:
 
 
 def convert(value: object, kind: Any) -> Any:
-    """JSON that was read already, as a value of this type."""
+    """Decoded JSON as a value of this type."""
     return msgspec.convert(value, kind, str_keys=True, dec_hook=read_model)
 
 
@@ -82,7 +82,7 @@ def _lift_parts(node: object, parts: dict[str, Any]) -> None:
 
 
 def _in_short(error: Any) -> str:
-    """What is wrong with a model, without where to read more about it."""
+    """The errors of a Pydantic model, without the links to its documentation."""
     if not callable(getattr(error, "errors", None)):
         return str(error)
     return "; ".join(

@@ -1,4 +1,4 @@
-"""JSON from outside that is to be kept: whether it is any, how large and how deep, and what PostgreSQL cannot keep."""
+"""Limits for JSON from outside: valid, not too large, not too deep, and nothing that PostgreSQL cannot store."""
 
 from collections.abc import Collection
 from typing import Any
@@ -16,7 +16,7 @@ _skip = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 def json_error(text: bytes, most: int, deepest: int = MAX_DEPTH) -> str | None:
-    """What is wrong with it, if anything; `most`: bytes that it may have."""
+    """What is wrong with the text, or None. `most` is the limit in bytes."""
     if len(text) > most:
         return f"has {len(text)} bytes of JSON; the limit is {most}"
     try:
@@ -31,7 +31,7 @@ def json_error(text: bytes, most: int, deepest: int = MAX_DEPTH) -> str | None:
 
 
 def raw_json(text: bytes) -> msgspec.Raw | None:
-    """As a part of an answer, unread; None when it is no JSON, which would make the whole answer none."""
+    """The text as part of a larger document, without parsing it; None when it is not JSON and would spoil the whole."""
     try:
         text.decode()
         return _skip(text)
@@ -40,7 +40,7 @@ def raw_json(text: bytes) -> msgspec.Raw | None:
 
 
 def is_storable(text: bytes, deepest: int) -> bool:
-    """Whether all that it says can be kept. Brackets in texts may make it seem not so: then it is to be looked at."""
+    """A fast check without parsing. False may be wrong, because it also counts brackets within strings."""
     return ESCAPED_NUL not in text and not _seems_deeper(text, deepest)
 
 
@@ -51,7 +51,7 @@ def _seems_deeper(text: bytes, limit: int) -> bool:
 
 
 def pairs_nest_deeper(brackets: bytes | bytearray, deepest: int) -> bool:
-    """Of brackets that are all of one kind."""
+    """`brackets` has only braces, one pair for each object and array."""
     for _ in range(deepest):
         if not brackets:
             return False

@@ -30,7 +30,7 @@ class Requires(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     labels: Labels = {}
 
     def resources(self) -> dict[str, float]:
-        """Those of which it needs any."""
+        """The amounts that are not zero."""
         named = {
             "cpu": self.cpu,
             "memory": parse_size(self.memory),
@@ -42,7 +42,7 @@ class Requires(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
 
 class Limit(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How much may go on at once, or begin in a time, under a key that jobs share."""
+    """How many executions may run at once, or start in a period, under a key that jobs share."""
 
     key: Key
     max_running: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
@@ -50,7 +50,7 @@ class Limit(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 class FairShare(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Whose share of the workers a job uses, and how large that is beside the others'."""
+    """The fair share that a job counts towards, and its weight relative to the others."""
 
     key: Key
     weight: Annotated[float, Meta(ge=0.01, le=1000)] = 1.0
@@ -60,7 +60,7 @@ Limits = Annotated[list[Limit], Meta(max_length=5)]
 
 
 class Placement(msgspec.Struct, frozen=True, omit_defaults=True):
-    """As a part of the lane: one text for the same terms."""
+    """What identifies a lane besides its tenant, queue and task. Equal placements have equal texts."""
 
     resources: dict[str, float] = {}
     labels: dict[str, str] = {}
@@ -72,7 +72,7 @@ class Placement(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def flow(self) -> str:
-        """The key that fair share is measured by: that of the limits, when nothing else is said."""
+        """The key that fair share is measured by. Without a fair share, the keys of the limits serve as one."""
         return self.fair_share.key if self.fair_share else "\n".join(limit.key for limit in self.limits)
 
     @property

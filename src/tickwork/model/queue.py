@@ -1,4 +1,4 @@
-"""A queue as users see and set it: a named line that executions wait in, with its limits."""
+"""A queue as users see and set it: a name that jobs are grouped by, with its limits."""
 
 from typing import Annotated
 
@@ -9,14 +9,14 @@ from tickwork.model.errors import Invalid
 from tickwork.model.job import Priority
 from tickwork.model.quantities import Rate, parse_rate
 
-DEPTH_LIMIT = 10_000  # a longer line is not counted to its end
-MOST_BACKLOG = 100_000  # counted whenever something is created
+DEPTH_LIMIT = 10_000  # counting stops here
+MOST_BACKLOG = 100_000  # the backlog is counted whenever an execution is created
 
 
 class QueueSettings(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """The limits of a queue, all of them: what is not named is not limited."""
+    """All limits of a queue. What is left out is not limited."""
 
     max_running: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     rate: Annotated[str, Meta(min_length=1, max_length=40)] | None = None
@@ -37,8 +37,8 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     max_running: int | None
     rate: str | None
     max_backlog: int | None
-    depth: int  # due and waiting
-    depth_is_exact: bool  # else there are more
-    depth_by_priority: dict[Priority, int]  # counted from the highest on
+    depth: int  # executions that are due and wait
+    depth_is_exact: bool  # false: there are more
+    depth_by_priority: dict[Priority, int]  # from the highest, until counting stops
     running: int
-    oldest_age: float | None  # seconds since the oldest of those that wait could have started
+    oldest_age: float | None  # seconds since the execution that waits longest became ready

@@ -10,7 +10,7 @@ import msgspec
 
 from tickwork.model.instant import Instant
 
-MOST_RUNS = 10_000  # of a job that has only so many: they are counted one by one
+MOST_RUNS = 10_000  # the most that max_runs may be: due times are counted one by one
 KINDS = ("at", "in", "cron", "every", "rrule", "text", "fields", "any")  # a schedule object has exactly one
 
 
@@ -28,7 +28,7 @@ class Timing(Protocol):
 
     @property
     def jitter(self) -> timedelta:
-        """Up to how much later than due each job is run."""
+        """Each job runs up to this much later than its due time."""
 
     @property
     def max_runs(self) -> int | None:
@@ -40,7 +40,7 @@ class Timing(Protocol):
         """The first due time strictly after the given instant, in UTC; None when there is none."""
 
     def due_times(self, after: datetime) -> Iterator[datetime]:
-        """All of them after the given instant, in order."""
+        """All due times after the given instant, in order."""
 
 
 class Once(NamedTuple):
@@ -68,12 +68,12 @@ def describe_once(at: datetime) -> tuple[dict[str, Any], str]:
 
 @lru_cache(maxsize=1024)  # the jobs of a batch have the same schedule and are created at one instant
 def nth_due_time(timing: Timing, after: datetime, runs: int) -> datetime | None:
-    """The due time that is the so many-th from then on; None when there are not that many."""
+    """The n-th due time after `after`, where n is `runs`; None when there are fewer."""
     return next(islice(timing.due_times(after), min(runs, MOST_RUNS) - 1, None), None)
 
 
 def count_between(timing: Timing, after: datetime, until: datetime) -> int:
-    """How many due times lie after the one instant and not after the other, as far as they are counted."""
+    """How many due times lie after `after` and not after `until`. Counting stops at MOST_RUNS."""
     between = takewhile(lambda due: due <= until, timing.due_times(after))
     return sum(1 for _ in islice(between, MOST_RUNS))
 
@@ -81,7 +81,7 @@ def count_between(timing: Timing, after: datetime, until: datetime) -> int:
 class PreviewTime(msgspec.Struct, frozen=True):
     at: Instant
     local: str  # as the clocks of the schedule's zone show it
-    note: str | None = None  # what is odd about it
+    note: str | None = None  # such as a clock change
     viewer: str | None = None  # as the clocks of the viewer's zone show it
 
 

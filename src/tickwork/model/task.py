@@ -19,7 +19,7 @@ class Runner(StrEnum):
     COROUTINE = "coroutine"  # on the worker's loop
     THREAD = "thread"
     PROCESS = "process"
-    DIRECT = "direct"  # on the loop; handed the Run itself, answers with JSON: `async (Run) -> bytes | None`
+    DIRECT = "direct"  # on the loop; gets the Run itself and returns JSON: `async (Run) -> bytes | None`
 
 
 class TaskDefinition(NamedTuple):
@@ -34,7 +34,7 @@ class TaskDefinition(NamedTuple):
 
 
 def direct_task(name: str, function: Callable[..., Any], description: str | None = None) -> TaskDefinition:
-    """A task that reads the Run for itself, such as the built-in one for HTTP jobs."""
+    """A task that gets the Run instead of arguments, such as the built-in one for HTTP jobs."""
     return TaskDefinition(
         name, function, Runner.DIRECT, decode=_no_arguments, parameters={}, description=description
     )
@@ -57,14 +57,14 @@ NO_DEFAULTS = TaskDefaults()
 
 
 def defaults_of(request: JobRequest) -> TaskDefaults:
-    """Those that a task says by its options."""
+    """The defaults that the options of a task give."""
     return TaskDefaults(
         priority=request.priority, queue=request.queue, timeout=request.timeout, retry=request.retry
     )
 
 
 def with_task_defaults(request: JobRequest, defaults: TaskDefaults) -> JobRequest:
-    """The job with all that it does not say itself; a retry policy field by field."""
+    """The job, with the task's defaults for what it leaves out; of a retry policy, field by field."""
     if defaults is NO_DEFAULTS:
         return request
     own = request.given("priority", "queue", "timeout")
@@ -76,7 +76,7 @@ def with_task_defaults(request: JobRequest, defaults: TaskDefaults) -> JobReques
 
 
 def default_errors(defaults: TaskDefaults) -> Iterator[FieldError]:
-    """What no job could be created with."""
+    """Defaults that every job would be refused for."""
     if defaults.timeout is not UNSET:
         yield from timeout_errors(defaults.timeout)
     for name, value in defaults.retry.given("initial", "max").items():
@@ -87,7 +87,7 @@ def default_errors(defaults: TaskDefaults) -> Iterator[FieldError]:
 
 
 def valid_defaults(said: dict[str, Any]) -> TaskDefaults:
-    """Of what a worker said, what jobs can be created with. Workers are not trusted to say nothing else."""
+    """The valid ones among the defaults that a worker sent. Workers are not trusted."""
     usable = NO_DEFAULTS
     for name in TaskDefaults.__struct_fields__:
         try:

@@ -1,7 +1,7 @@
-"""Why a value does not fit its type: every bad field at once, in words.
+"""Explains why a value does not match its type: every bad field, in words.
 
-msgspec stops at the first bad field. This is asked only after it refused a value, so it may take its time,
-but not for ever: the faults are an iterator, and the caller takes as many as it will show.
+msgspec stops at the first bad field. This module runs only after msgspec refused a value, so it may be slow. It yields
+errors one by one, so that a caller can stop when it has as many as it will show.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.json_codec import convert
 from tickwork.model.quantities import parse_duration
 
-MOST_ERRORS = 100  # looking for a misspelt name takes time, and nobody reads more
+MOST_ERRORS = 100  # suggesting names for misspelt ones is slow, and nobody reads more
 _LONGEST_SHOWN = 60
 _SIMPLE: dict[type[inspect.Type], str] = {
     inspect.StrType: "text",
@@ -41,7 +41,7 @@ _OBJECTS = (inspect.CustomType, inspect.DataclassType, inspect.TypedDictType, in
 
 
 def error_with_path(error: Exception, root: str) -> FieldError:
-    """msgspec ends its message with the place: "Expected `int`, got `str` - at `$.to`"."""
+    """Splits msgspec's message, which ends with the path: "Expected `int`, got `str` - at `$.to`"."""
     message, _, place = str(error).partition(" - at `$")
     return FieldError(f"{root}{place.removesuffix('`')}".lstrip("."), message)
 
@@ -139,7 +139,7 @@ def _bare(info: inspect.Type) -> inspect.Type:
 
 
 def _container(value: object, info: inspect.Type) -> inspect.Type | None:
-    """What the type says of objects or lists, if the value is one and the type allows it."""
+    """The part of the type that describes objects or lists, if the value is one and the type allows it."""
     wanted = (inspect.StructType, inspect.DictType) if isinstance(value, dict) else inspect.ListType
     return next((choice for choice in map(_bare, _choices(info)) if isinstance(choice, wanted)), None)
 

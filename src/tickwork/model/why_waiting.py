@@ -11,8 +11,8 @@ from tickwork.model.instant import Instant
 from tickwork.model.placement import Placement
 from tickwork.model.quantities import Rate
 
-AHEAD_LIMIT = 10_000  # a longer line is not counted to its end
-MOST_NAMED = 5  # executions or workers of a cause
+AHEAD_LIMIT = 10_000  # counting stops here: a longer backlog is reported as "more than"
+MOST_NAMED = 5  # a cause names at most this many executions or workers
 
 CauseKind = Literal[
     "ended",
@@ -39,11 +39,11 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: CauseKind
     message: str
-    name: str | None = None  # of the queue, key, task, destination, label or resource that it is about
-    count: float | None = None  # how much there is of it, or is wanted
-    max: float | None = None  # how much there may be at most, or is to be had
-    at: Instant | None = None  # when it is over, or looked at again
-    executions: list[str] = []  # that it waits for, a few of them
+    name: str | None = None  # the queue, key, task, destination, label or resource
+    count: float | None = None  # how many run, or how much the job requires
+    max: float | None = None  # the limit, or how much is available
+    at: Instant | None = None  # when the cause ends, or is checked again
+    executions: list[str] = []  # some of those that it waits for
     workers: list[str] = []
 
 
@@ -54,7 +54,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     causes: list[Cause]
     expected_start: Instant | None
-    expected_start_reason: str | None  # why that cannot be told
+    expected_start_reason: str | None  # why the start cannot be predicted
 
 
 class OtherExecution(NamedTuple):
@@ -63,7 +63,7 @@ class OtherExecution(NamedTuple):
 
 
 class FailingDestination(NamedTuple):
-    """A destination whose circuit breaker holds an execution."""
+    """A destination whose open circuit breaker holds an execution."""
 
     destination: str
     reason: str | None
@@ -72,22 +72,22 @@ class FailingDestination(NamedTuple):
 
 
 class LimitInForce(NamedTuple):
-    """A queue or a key under which an execution is counted, and how much goes on under it."""
+    """A limit that applies to an execution, by its queue or by a key, and how much of it is in use."""
 
     kind: Literal["queue", "key"]
     name: str
     max_running: int | None
     rate: Rate | None
     running: int
-    holders: Sequence[str]  # executions that count under it, a few of them
-    used_until: datetime  # up to when the rate is used up
+    holders: Sequence[str]  # some of the executions that count towards it
+    used_until: datetime  # the rate allows no start before this
 
 
 class LiveWorker(NamedTuple):
     id: str
     name: str
     offers_task: bool
-    queues: Sequence[str]  # none named: all of them
+    queues: Sequence[str]  # empty: all queues
     labels: Mapping[str, str]
     resources: Mapping[str, float]
     used: Mapping[str, float]  # of its resources
@@ -97,34 +97,34 @@ class LiveWorker(NamedTuple):
 
 
 class WaitingFacts(NamedTuple):
-    """An execution and all that could hold it, as of now."""
+    """An execution, and everything that can keep it from starting, at one moment."""
 
     now: datetime
     status: ExecutionStatus
-    due_at: datetime  # it, or its next attempt
+    due_at: datetime  # of the execution, or of its next attempt
     attempt: int
     started_at: datetime | None
     finished_at: datetime | None
     reason: str | None
-    worker: str | None  # the name of who has it
+    worker: str | None  # the name of the worker that has it
     task: str
     queue: str
     placement: Placement
     job: str
     job_paused: bool
     queue_paused: bool
-    is_suspended: bool  # by its job, a breaker, the execution before it or those it depends on
-    parents: Sequence[OtherExecution] = ()  # that it depends on and that have not ended as they must
-    roots: Sequence[OtherExecution] = ()  # of what it depends on, also through others, those that ended badly
+    is_suspended: bool  # waits for its job, a breaker, the execution before it or its parents
+    parents: Sequence[OtherExecution] = ()  # that have not ended as the dependency requires
+    roots: Sequence[OtherExecution] = ()  # direct and indirect parents that ended badly
     blocker: OtherExecution | None = None
     breaker: FailingDestination | None = None
     limits: Sequence[LimitInForce] = ()
     workers: Sequence[LiveWorker] = ()
-    ahead: int = 0  # in its line
+    ahead: int = 0  # executions before it in the backlog
 
     @property
     def ahead_in_words(self) -> str:
-        """How many are ahead of it, in words; nothing when none is."""
+        """How many executions are ahead of it, in words; empty when none is."""
         if not self.ahead:
             return ""
         count = f"{self.ahead:,}" if self.ahead <= AHEAD_LIMIT else f"more than {AHEAD_LIMIT:,}"

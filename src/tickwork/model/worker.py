@@ -7,10 +7,10 @@ import msgspec
 
 from tickwork.model.instant import Instant
 
-LEASE = timedelta(seconds=15)  # a worker not heard of for this long has lost what it held
-BEAT = timedelta(seconds=3)  # how often a worker says that it lives
-MARGIN = timedelta(seconds=3)  # a worker stops its work this much before its lease may end
-MAX_LOSSES = 3  # workers one execution may take down before it is set aside
+LEASE = timedelta(seconds=15)  # a worker that sends no heartbeat for this long loses its executions
+BEAT = timedelta(seconds=3)  # between two heartbeats
+MARGIN = timedelta(seconds=3)  # a worker stops its attempts this long before its lease can expire
+MAX_LOSSES = 3  # an execution that lost this many workers is quarantined
 
 WorkerStatus = Literal["online", "draining", "offline"]
 WorkerProtocol = Literal["websocket", "rest"]
@@ -23,7 +23,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     parameters: dict[str, Any]  # JSON Schema of the payload
     description: str | None
     workers: list[str]
-    defaults: dict[str, Any] = {}  # of jobs that do not say otherwise: priority, queue, timeout, retry
+    defaults: dict[str, Any] = {}  # for its jobs: priority, queue, timeout, retry
 
 
 class WorkerView(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,8 +36,8 @@ class WorkerView(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     version: str
     tasks: list[str]
-    queues: list[str]  # none: all of them
-    weights: dict[str, float]  # of its queues, where that is not 1
+    queues: list[str]  # empty: all queues
+    weights: dict[str, float]  # of its queues, where not 1
     slots: int
     holding: int
     labels: dict[str, str]

@@ -73,7 +73,7 @@ NOTHING_HELD = HeldExecutionColumns((), ExecutionColumns._make([()] * len(Execut
 
 
 class Lane(NamedTuple):
-    """What the same workers can run on the same terms."""
+    """Executions that the same workers can run, under the same limits."""
 
     id: int
     tenant_id: int
