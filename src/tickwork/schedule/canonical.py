@@ -1,4 +1,4 @@
-"""What was understood of a schedule that repeats, whichever way it was said; and its canonical form."""
+"""A recurring schedule after parsing, whatever its notation, and its canonical form."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -19,20 +19,20 @@ Same = TypeVar("Same")
 
 
 class ParsedSchedule(NamedTuple):
-    """A period in seconds, a cron expression or a calendar rule, with what the same text says besides."""
+    """A period in seconds, a cron expression or an RRULE, with the options that the same text gives."""
 
     what: int | Cron | RecurrenceRule
     zone: Zone | None = None
     start: int | None = None
     end: int | None = None
-    due_times: int | None = None  # from the start on
+    due_times: int | None = None  # how many, counted from the start
     exclude: Mapping[str, Any] = {}
-    notes: tuple[str, ...] = ()  # what was read into the words
-    first: int | None = None  # where counting begins, at or after the start
+    notes: tuple[str, ...] = ()  # how ambiguous words were read
+    first: int | None = None  # the first due time, when intervals are counted from it and not from the start
 
 
 def canonical_form(draft: ParsedSchedule, options: Options) -> dict[str, Any]:
-    """The one form of all schedules with these due times."""
+    """The form that all schedules with the same due times share."""
     zone = _one_of("timezone", draft.zone, options.zone) or zone_named("UTC")
     start, end = _one_of("start", draft.start, options.start), _one_of("end", draft.end, options.end)
     start = start if draft.first is None else draft.first
@@ -77,7 +77,7 @@ def _text(name: str, what: Cron | RecurrenceRule, zone: Zone) -> dict[str, Any]:
 
 
 def _end_of_count(canonical: Mapping[str, Any], count: int, end: int | None) -> int:
-    """When the last of so many is due."""
+    """The last of `count` due times."""
     source = compile_source(canonical)
     due = source.next_after(-1)
     for _ in range(count - 1):

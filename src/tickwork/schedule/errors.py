@@ -8,9 +8,9 @@ from tickwork.model.errors import FieldError, Invalid
 
 
 class ScheduleError(ValueError):
-    """What is wrong and what would be right; whoever knows the name of the field adds it.
+    """What is wrong with a schedule, and what would be right. The caller adds the name of the field.
 
-    `path_suffix` is where in that field, such as ".hour"."""
+    `path_suffix` is the place within that field, such as ".hour"."""
 
     def __init__(self, message: str, hint: str | None = None, path_suffix: str = "") -> None:
         self.message, self.hint, self.path_suffix = message, hint, path_suffix
@@ -32,7 +32,7 @@ class ScheduleProblems:
     def attempt(
         self, path: str, read: Callable[Given, Read], *args: Given.args, **kwargs: Given.kwargs
     ) -> Read | None:
-        """What was read, or None and one more problem with the field."""
+        """The result of `read`; if it raises, None and one more problem with the field."""
         try:
             return read(*args, **kwargs)
         except ScheduleError as error:

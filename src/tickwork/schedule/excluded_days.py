@@ -33,7 +33,7 @@ class Workdays(NamedTuple):
         return self.without_excluded(all_days_of(year, month), year, month)
 
     def without_excluded(self, days: int, year: int, month: int) -> int:
-        """Those of the given days of a month that are not excluded. Holidays are asked for only while there are any."""
+        """The days without the excluded ones. Reads holidays, which is slow, only while days are left."""
         if self.weekends:
             days &= ~weekdays_of(year, month, weekend_of(self.holidays, year))
         if self.dates:
@@ -45,7 +45,7 @@ class Workdays(NamedTuple):
 
 
 class WorkdaysOf(NamedTuple):
-    """Those days of a set that are not excluded."""
+    """The days of a set, without the excluded ones."""
 
     days: Days
     workdays: Workdays
@@ -64,7 +64,7 @@ class _Year(NamedTuple):
 
 
 def weekend_of(codes: tuple[str, ...], year: int) -> int:
-    """The weekdays that are a weekend in any of the countries: those whose holidays are kept decide."""
+    """The weekdays that are a weekend in any of the countries whose holidays are excluded."""
     if not codes:
         return USUAL_WEEKEND
     weekend = 0
@@ -78,7 +78,7 @@ def _year_of(code: str, year: int) -> _Year:
     """The public holidays of a country (FR) or one of its regions (DE-BY) in a year."""
     with _lock:
         calendar = _calendar(code)
-        calendar.get(date(year, 1, 1))  # has the year computed
+        calendar.get(date(year, 1, 1))  # makes the library compute the year
         names = {day.toordinal() - FIRST_DAY: name for day, name in calendar.items()}
         calendar.clear()
         calendar.years.clear()
@@ -88,7 +88,7 @@ def _year_of(code: str, year: int) -> _Year:
 
 @lru_cache(_YEARS_KEPT)
 def _weekend_in(code: str, year: int) -> int:
-    """Of a country that moved it, that was with the new year, at least since 2014."""
+    """Checks the first week of a year: since 2014, countries changed their weekend only at the start of a year."""
     first_week = [date(year, 1, day) for day in range(1, 8)]
     return mask_of(
         day.isoweekday() % 7 for day in first_week if _calendar(code, by_year=False).is_weekend(day)
@@ -97,7 +97,7 @@ def _weekend_in(code: str, year: int) -> int:
 
 @lru_cache(_CALENDARS_KEPT)
 def _calendar(code: str, *, by_year: bool = True) -> "HolidayBase":
-    """Made once, for that takes longer than to ask it for a year. `by_year`: computes any year it is asked about."""
+    """Cached, because creating one is slower than reading a year from it. `by_year`: computes years on demand."""
     import holidays  # noqa: PLC0415 (slow to import, and only some schedules need it)
 
     country, _, region = code.partition("-")
@@ -105,7 +105,7 @@ def _calendar(code: str, *, by_year: bool = True) -> "HolidayBase":
 
 
 def load_calendars() -> None:
-    """Ahead of the first question, which it would hold up for a tenth of a second."""
+    """Import the library early, because that delays the first request by a tenth of a second."""
     _calendar("FR")
 
 
@@ -124,7 +124,7 @@ def _by_month(days: Iterable[int]) -> dict[tuple[int, int], int]:
 
 
 def check_country(code: object) -> str:
-    """A country or region that holidays are known for."""
+    """The code in its normal form. ScheduleError if no holidays are known for the country or region."""
     country, dash, region = code.strip().partition("-") if isinstance(code, str) else ("", "", "")
     country = country.upper()
     if country not in _countries():
@@ -158,7 +158,7 @@ def workdays_of(exclude: Mapping[str, Any]) -> Workdays:
 
 
 def reason_excluded(exclude: Mapping[str, Any], day: int) -> str | None:
-    """Why a day is left out, unless it is only for a weekend."""
+    """Why a day is excluded: a date or a holiday. None for weekends."""
     at = date.fromordinal(FIRST_DAY + day)
     if at.isoformat() in exclude.get("dates", ()):
         return "it is excluded"

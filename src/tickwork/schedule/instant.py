@@ -8,13 +8,13 @@ from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError
 
 _EXAMPLE = 'write it as "2026-12-24T18:00:00Z", or "2026-12-24 18:00" for local time'
-_FIRST_YEAR = 1971  # in the whole world
+_FIRST_YEAR = 1971  # by then it is 1970 or later in every time zone
 
 
 class Moment(NamedTuple):
     at: datetime
-    zone: Zone  # whose clocks to show it by
-    notes: tuple[str, ...] = ()  # what was read into the words
+    zone: Zone  # to show it in
+    notes: tuple[str, ...] = ()  # how ambiguous words were read
 
     @property
     def words(self) -> str:
@@ -24,7 +24,7 @@ class Moment(NamedTuple):
 
 
 def read_instant(value: object, zone: Zone) -> datetime:
-    """In UTC. A local time that the clocks skip is the moment they jump; one they show twice is the first."""
+    """In UTC. A local time that a clock change skips means the moment of the change; a repeated one, its first time."""
     try:
         at = datetime.fromisoformat(value.strip()) if isinstance(value, str) else None
     except ValueError:

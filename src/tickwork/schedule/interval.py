@@ -14,7 +14,7 @@ _LONGEST_TEXT = 64
 
 
 def read_duration(value: object) -> timedelta:
-    """As everywhere, or in words: 5 minutes, an hour and a half."""
+    """A duration as in every other field, or in words: 5 minutes, an hour and a half."""
     if not isinstance(value, str | int | float):
         raise ScheduleError(
             f"{str(value)[:40]!r} is not a duration", 'write "90s", "5m", "1h30m", "PT5M" or seconds'
@@ -46,7 +46,7 @@ def _in_words(value: str | float) -> int | None:
 
 
 class Interval(NamedTuple):
-    """Counted from the anchor. The default, 1970, lets all jobs with the same period share one timer."""
+    """Due every `every` seconds from the anchor. With the default, 1970, all jobs of a period share one timer."""
 
     every: int
     anchor: int = 0

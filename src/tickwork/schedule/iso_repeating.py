@@ -23,7 +23,7 @@ _SHORTEST_MONTH, _LONGEST_MONTH, _FEBRUARY = 28, 31, 2
 
 def read_iso_repeating(text: str, zone: Zone, given_start: int | None) -> ParsedSchedule:
     """`Rn` means n due times. A period of days or longer follows the calendar of the zone; without a start it is
-    counted as a rule without one is."""
+    counted from the same date as an RRULE without DTSTART."""
     repeat, *rest = text.strip().upper().split("/")
     match = _REPEAT.fullmatch(repeat)
     if not match or not 1 <= len(rest) <= 2 or match[1] == "0":  # noqa: PLR2004 (with and without start)
@@ -60,7 +60,7 @@ def _calendar_period(dated: re.Match[str], start: datetime) -> int | Cron | Recu
 
 
 def _calendar_rule(interval: int, unit: str, start: datetime) -> str:
-    """In a month without the day of the start, its last day is meant."""
+    """A month without the start's day of month uses its last day."""
     rule = f"FREQ={_FREQUENCIES[unit]};INTERVAL={interval}"
     if unit == "M" and start.day == _LONGEST_MONTH:
         return f"{rule};BYMONTHDAY=-1"

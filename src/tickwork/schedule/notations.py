@@ -40,7 +40,7 @@ _EVERY = re.compile(r"@every\s+(\S.*)", re.IGNORECASE)
 
 
 class ReadContext(NamedTuple):
-    """What reading a form may depend on besides its text."""
+    """What the meaning of a schedule depends on besides its text."""
 
     zone: Zone
     start: int | None
@@ -49,7 +49,7 @@ class ReadContext(NamedTuple):
 
 
 def notation_of(text: str) -> str:
-    """Which way of saying when a plain text is."""
+    """The notation of a plain text."""
     text = text.strip()
     if _RRULE.match(text):
         return "rrule"
@@ -59,7 +59,7 @@ def notation_of(text: str) -> str:
 
 
 def read_notation(form: str, value: object, setting: ReadContext) -> Moment | list[ParsedSchedule]:
-    """One instant, or one or more schedules that repeat."""
+    """One instant, or one or more recurring schedules."""
     return _READERS[form](value, setting)
 
 
@@ -113,7 +113,7 @@ def _read_cron(value: object, setting: ReadContext) -> list[ParsedSchedule]:
 
 
 def _read_text(value: object, setting: ReadContext) -> Moment | list[ParsedSchedule]:
-    """Any of the ways that are texts."""
+    """A text in any notation."""
     text = _checked_text(value, _LONGEST_TEXT)
     form = notation_of(text)
     if form != "text":
@@ -185,8 +185,8 @@ def _read_sentence(text: str, setting: ReadContext) -> Moment | list[ParsedSched
 
 
 def _first_due(sentence: Sentence, start: int, zone: Zone) -> int:
-    """Every 2 weeks on monday starting on a thursday begins with the monday after it: a rule would count from
-    the week of the thursday."""
+    """The first due time, to count intervals from: "every 2 weeks on monday starting" on a thursday begins on the next
+    monday, but an RRULE would count from the week of that thursday."""
     rules = (_INTERVAL.sub("", what) for what in sentence.schedules if isinstance(what, str))
     each = [
         {"rrule": rule, "timezone": zone.name, "start": write_instant(from_seconds(start))} for rule in rules
@@ -215,7 +215,7 @@ _ITEM = re.compile(r"[A-Za-z0-9*/,#()-]{1,40}")
 
 
 def read_fields(value: object) -> str:
-    """As a cron expression. A field left out is every value when a finer one is given, else the first."""
+    """As a cron expression. A field that is left out means every value if a finer field is given, else its first."""
     if not isinstance(value, dict) or not value:
         raise ScheduleError(
             f"fields is an object with any of {', '.join(_FINEST_FIRST)}", 'such as {"hour": 9, "minute": 30}'

@@ -1,4 +1,4 @@
-"""What can be said about any schedule that repeats: zone, start, end, exclude, dst, max_runs, jitter."""
+"""The options of a recurring schedule: timezone, start, end, exclude, dst, max_runs, jitter."""
 
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -24,7 +24,7 @@ _DATE_LENGTH = len("2026-12-24")
 
 
 class Options(NamedTuple):
-    zone: Zone | None = None  # None when nothing was said
+    zone: Zone | None = None  # None: not given
     start: int | None = None
     end: int | None = None
     exclude: Mapping[str, Any] = {}
@@ -32,7 +32,7 @@ class Options(NamedTuple):
 
 
 def read_options(given: Mapping[str, Any], outer: Options, path: str, problems: ScheduleProblems) -> Options:
-    """Those of one schedule. What it leaves open is as said around it."""
+    """The options of one schedule. `outer`, those of the schedule around it, fill in what it leaves out."""
     zone = problems.attempt(f"{path}.timezone", read_zone, given.get("timezone")) or outer.zone
     local = zone or zone_named("UTC")
     start = problems.attempt(f"{path}.start", read_start, given.get("start"), local)
@@ -49,7 +49,7 @@ def read_options(given: Mapping[str, Any], outer: Options, path: str, problems: 
 
 
 def read_job_options(given: Mapping[str, Any], problems: ScheduleProblems) -> dict[str, Any]:
-    """How often and how exactly the job follows its schedule, in canonical form."""
+    """max_runs and jitter, in canonical form. They belong to the job, not to one part of its schedule."""
     max_runs = problems.attempt("schedule.max_runs", _read_max_runs, given.get("max_runs"))
     jitter = problems.attempt("schedule.jitter", _read_jitter, given.get("jitter"))
     return {name: value for name, value in (("max_runs", max_runs), ("jitter", jitter)) if value}
@@ -99,7 +99,7 @@ def _read_country(value: object) -> str:
 
 
 def _read_date(value: object, zone: Zone) -> str:
-    """A day, or one due time."""
+    """A date, or the time of one due time."""
     text = value.strip() if isinstance(value, str) else ""
     if len(text) > _DATE_LENGTH:
         return write_instant(read_instant(text, zone))

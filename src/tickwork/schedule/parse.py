@@ -31,13 +31,13 @@ _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 class ParseResult(NamedTuple):
     schedule: Moment | Recurring | None  # None means now
-    notes: tuple[str, ...] = ()  # what was read into the words
+    notes: tuple[str, ...] = ()  # how ambiguous words were read
 
 
 def parse_schedule(
     schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str = ""
 ) -> Schedule:
-    """Understand a schedule. Invalid names every field that is wrong, and the schedule if it is never due."""
+    """Parse a schedule. Invalid lists every field that is wrong, and the schedule itself if it is never due."""
     understood = parse_with_notes(schedule, timezone, now=now, seed=seed).schedule
     if understood is None:
         return Once(None, "now")
@@ -51,7 +51,7 @@ def parse_schedule(
 def parse_with_notes(
     schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str = ""
 ) -> ParseResult:
-    """The same, but never being due is no mistake."""
+    """Like parse_schedule, with notes, and a schedule that is never due is not an error."""
     if schedule is None:
         _check_zone(timezone)
         return ParseResult(None)
@@ -64,7 +64,7 @@ def parse_with_notes(
 
 @lru_cache(maxsize=4096)
 def _cached_recurring(schedule: bytes, timezone: str | None, seed: str) -> ParseResult | None:
-    """A schedule that repeats means the same whenever it is said; one instant is not for keeping."""
+    """Caches recurring schedules, which do not depend on the current time. None for a single instant."""
     found = _read(msgspec.json.decode(schedule), timezone, _BEGINNING, seed)
     return found if isinstance(found.schedule, Recurring) else None
 
@@ -124,12 +124,12 @@ Part = dict[str, Any]
 
 
 class ScheduleReader(NamedTuple):
-    """What it returns is of no use once there are problems."""
+    """Reads one schedule. Do not use what it returns if it added problems."""
 
     problems: ScheduleProblems
     now: datetime
     seed: str
-    notes: list[str]  # what was read into the words, to be said back
+    notes: list[str]  # how ambiguous words were read, to show to the user
 
     def read(self, given: object, outer: Options) -> Moment | list[Part]:
         return self._read(given, outer, "schedule", KINDS, (*OPTION_NAMES, *JOB_OPTION_NAMES))

@@ -27,7 +27,7 @@ from tickwork.schedule.zone_name import zone_warning
 
 
 def clock_change_note(due: int, zone: Zone) -> str | None:
-    """What is odd about the wall clock at a due time."""
+    """A note for a due time at which a clock change skips or repeats times; else None."""
     offset_period = zone.offset_period(due)
     following = zone.offset_period(offset_period.end)
     shown = clock_text((due + offset_period.offset) % DAY)
@@ -41,7 +41,7 @@ def clock_change_note(due: int, zone: Zone) -> str | None:
 
 
 def clock_change_warnings(wall: WallClock, start: int, end: int) -> Iterator[str]:
-    """What happens to the times that the clocks skip or repeat between two instants."""
+    """What the clock changes between two instants do to the times of a schedule."""
     for before, after in pairwise(wall.zone.offset_periods(start, end)):
         low, high = sorted((before.end + before.offset, before.end + after.offset))
         if wall.shows_between(low, high):
@@ -61,7 +61,7 @@ _SECOND = timedelta(seconds=1)
 _OFTEN = timedelta(seconds=10)
 _AHEAD = 400 * DAY
 _MOST = 10
-_STEPS = 500  # due times looked at for days that are left out
+_STEPS = 500  # due times that are checked for excluded days
 _LEAP_YEAR = 2024
 _LEAP_DAY = 29
 _LIMITS = ("start", "end", "exclude")
@@ -123,7 +123,7 @@ def _weekend_warnings(part: Mapping[str, Any], year: int) -> Iterator[str]:
 def _exclusion_warnings(
     part: Mapping[str, Any], after: datetime, due: Sequence[datetime], steps: int
 ) -> Iterator[str]:
-    """Holidays and dates left out before the last of the times shown."""
+    """The holidays and dates that are excluded up to the last due time shown."""
     if "exclude" not in part:
         return
     zone, last = zone_named(part["timezone"]), to_seconds(due[-1])
@@ -151,7 +151,7 @@ def preview(
     count: int = 5,
     viewer_timezone: str | None = None,
 ) -> Preview:
-    """A schedule that is never due has a warning and no times; one not understood is Invalid."""
+    """A schedule that is never due gets a warning and no times. One that cannot be parsed raises Invalid."""
     problems = ScheduleProblems()
     viewer = problems.attempt("viewer_timezone", read_zone, viewer_timezone)
     if after is not None:
@@ -188,7 +188,7 @@ def _zone_warnings(canonical: Mapping[str, Any]) -> list[str]:
 
 
 def _zone_of(canonical: Mapping[str, Any]) -> Zone | None:
-    """The first of the schedule's own; a period has none."""
+    """The time zone of the first part that has one; a period has none."""
     names = [part["timezone"] for part in canonical.get("any", [canonical]) if "timezone" in part]
     return zone_named(names[0]) if names else None
 

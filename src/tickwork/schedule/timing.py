@@ -1,4 +1,4 @@
-"""A canonical schedule made ready to answer when it is due next."""
+"""Compiles a canonical schedule, so that it can compute due times."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -18,11 +18,11 @@ from tickwork.schedule.excluded_days import Workdays, WorkdaysOf, workdays_of
 from tickwork.schedule.interval import Interval
 from tickwork.schedule.rrule.rule import local_anchor, read_rule
 
-_KEPT = 131_072  # a node cycles through all its rules: a smaller cache would miss every time
+_KEPT = 131_072  # a node goes through all of its rules in turn: a smaller cache would miss every time
 
 
 class CompiledTiming:
-    """Small, because a node may hold a hundred thousand: everything shown is made anew from the text."""
+    """Small, because a node may have a hundred thousand. What users see is built from the text when asked for."""
 
     __slots__ = ("_jitter", "_source", "max_runs", "text")
 
@@ -82,7 +82,7 @@ def compile_source(canonical: Mapping[str, Any]) -> Source:
 def _compile_kind(
     canonical: Mapping[str, Any], zone: Zone, start: int | None, workdays: Workdays | None
 ) -> Source:
-    """`workdays`: days outside of which nothing needs to be looked for."""
+    """`workdays`: the days that are not excluded. Other days need not be searched."""
     if "every" in canonical:
         return Interval(canonical["every"], start or 0)
     if "cron" in canonical:

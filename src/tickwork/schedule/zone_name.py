@@ -9,7 +9,7 @@ from tickwork.schedule.errors import ScheduleError
 
 _OFFSET = re.compile(r"(?:UTC|GMT)\s?([+-])([0-9]{1,2})(?::?(00|[1-9][0-9]))?")
 _FARTHEST = {"+": 14, "-": 12}
-# Names in the data of IANA that many take for the clocks of a place.
+# IANA names that many people use for the local time of a place.
 _PLACES = {
     "EST": "America/New_York",
     "MST": "America/Denver",
@@ -23,7 +23,7 @@ _PLACES = {
     "MST7MDT": "America/Denver",
     "PST8PDT": "America/Los_Angeles",
 }
-# No names of zones: several places use them, or they are only half of what a place uses.
+# Not zone names: several places use them, or a place uses them only for half of the year.
 _USED_IN = {
     "PST": ("America/Los_Angeles", "Asia/Manila"),
     "PDT": ("America/Los_Angeles",),
@@ -67,7 +67,7 @@ ABBREVIATIONS = frozenset({"UTC", "GMT", *_PLACES, *_USED_IN})
 
 
 def read_zone_name(name: str) -> Zone:
-    """In any case. ScheduleError proposes the zones that may have been meant."""
+    """In upper or lower case. ScheduleError suggests the zones that may be meant."""
     if name in zone_names():
         return zone_named(name)
     known = _by_small_letters().get(name.strip().replace(" ", "_").lower())
@@ -101,7 +101,7 @@ def _fixed(name: str) -> str:
 
 
 def zone_warning(name: str) -> str | None:
-    """What somebody who wrote an abbreviation may not expect."""
+    """A warning for abbreviations, which may not mean what the user expects."""
     if name not in _PLACES:
         return None
     zone = zone_named(name)

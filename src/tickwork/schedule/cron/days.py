@@ -12,11 +12,11 @@ _WORKDAYS = mask_of(range(1, 6))
 EVERY_MONTH = mask_of(range(1, 13))
 EVERY_YEAR = mask_of(range(YEAR.high - YEAR.low + 1))
 _WRITTEN_WEEKDAY = WEEKDAY._replace(high=6)
-_LAST = 0  # in place of the n of an n-th weekday
+_LAST = 0  # stands for n when the last weekday is meant
 
 
 class Dates(NamedTuple):
-    """Days by number; by how many days before the last they are; those whose nearest workday is meant."""
+    """Bit masks: days by number, days before the last (L-3), and days whose nearest workday is meant (15W)."""
 
     plain: int = 0
     before_last: int = 0
@@ -115,7 +115,7 @@ def read_days(date: str, weekday: str, *, months: int, years: int, spread: Sprea
 
 
 def _write_starred_weekdays(plain: int) -> str:
-    """Sunday alone fills the field as well: it is 0 and 7."""
+    """A text that begins with a star. Sunday alone can be written so, too: */7 is 0 and 7, both Sunday."""
     starred = write_starred(plain, _WRITTEN_WEEKDAY)
     if starred is not None:
         return starred
@@ -174,7 +174,7 @@ def _add_nth(weekdays: Weekdays, weekday: str, nth: int) -> Weekdays:
 
 
 def _nearest_workday(day: int, length: int, workdays: int) -> int:
-    """As a mask: the workday next to the day in the same month. A Saturday is nearer to Friday."""
+    """A mask of the workday nearest to a day, in the same month. Saturday becomes Friday."""
     for near in (day, day - 1, day + 1, day - 2, day + 2):
         if day <= length and workdays >> max(near, 0) & 1:
             return 1 << near

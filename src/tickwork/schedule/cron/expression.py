@@ -30,7 +30,7 @@ class Cron(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The same for all that have the same times and days. What default_dst says of it may differ."""
+        """Equal times and days give equal texts. `default_dst` of the text may differ from `dst`."""
         field = write if self.dst == AS_SHOWN else _write_plain
         seconds, years = self.times.seconds != 1, self.days.years != EVERY_YEAR
         parts = [field(self.times.seconds, SECOND)] if seconds or years else []
@@ -41,7 +41,7 @@ class Cron(NamedTuple):
 
 
 def read_cron(text: str, seed: str = "") -> Cron:
-    """Understand an expression. Every H becomes a number that depends on the seed only."""
+    """Parse an expression. Every H becomes a number that depends only on the seed."""
     text = _MACROS.get(text.lower(), text)
     if text.startswith("@"):
         raise ScheduleError(f"{text[:40]!r} is not a schedule", f"use one of {', '.join(_MACROS)}")
@@ -60,7 +60,7 @@ def read_cron(text: str, seed: str = "") -> Cron:
 
 
 def default_dst(expression: str) -> Dst:
-    """As in Debian's cron: times with a star in them follow the clock, all others happen once a day each."""
+    """As in Debian's cron: times with a star follow the wall clock; each other time is due exactly once a day."""
     fields = _seven(expression.split())
     return AS_SHOWN if any(field.startswith("*") for field in fields[:3]) else ONCE_EACH
 

@@ -18,7 +18,7 @@ class Field(NamedTuple):
     low: int
     high: int
     names: Mapping[str, int] = {}
-    highest_spread: int | None = None  # what H goes up to, if not to the end
+    highest_spread: int | None = None  # the highest value for H, if not `high`
 
     def read(self, text: str, spread: Spread) -> int:
         """The numbers a comma list stands for: `5`, `MON`, `1-5`, `*`, `*/15`, `3/10`, `H`, `H(0-29)/10`."""
@@ -100,13 +100,13 @@ YEAR = Field("year", 1970, 2099)
 
 
 def write(numbers: int, field: Field) -> str:
-    """The shortest text for them, with a star where they fill the field evenly."""
+    """The shortest text for the numbers, with a star if they fill the field evenly."""
     starred = write_starred(numbers, field)
     return write_list(numbers) if starred is None or "," in starred else starred
 
 
 def write_starred(numbers: int, field: Field) -> str | None:
-    """A text for them that begins with a star, if there is one."""
+    """A text for the numbers that begins with a star, or None."""
     for step in range(1, field.high - field.low + 1):
         grid = _grid(field.low, field.high, step)
         if numbers & grid == grid:
@@ -115,7 +115,7 @@ def write_starred(numbers: int, field: Field) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4096)  # ranges are written by users
+@lru_cache(maxsize=4096)  # bounded, because users choose the ranges
 def _grid(low: int, high: int, step: int) -> int:
     return mask_of(range(low, high + 1, step))
 

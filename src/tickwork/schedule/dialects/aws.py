@@ -67,7 +67,7 @@ def _cron(text: str) -> AwsSchedule:
 
 
 def _weekdays(field: str) -> str:
-    """With Sunday as 0."""
+    """The field with Sunday as 0, not 1."""
     if field in ("?", "*"):
         return "*"
     return ",".join(_weekday(item) for item in field.split(","))

@@ -1,4 +1,4 @@
-"""Cron expressions that other programs read differently: whoever brings one along should know.
+"""Cron expressions that other programs read differently: users who bring one along should know.
 
 Quartz numbers the days of the week from 1, Sunday; croniter has the seconds last."""
 
@@ -17,7 +17,7 @@ _WEEKDAY_NUMBER = re.compile(r"(?<![0-9#/])[0-9]")
 
 
 def cron_difference_warnings(schedule: object) -> Iterator[str]:
-    """Of a schedule as it was given, and understood."""
+    """Warnings for a valid schedule, as the user gave it."""
     for text in _cron_texts(schedule):
         fields = [field for field in text.upper().split() if "=" not in field]  # without TZ=…
         ours = _read(fields)
@@ -49,7 +49,7 @@ def _cron_texts(schedule: object) -> Iterator[str]:
 
 
 def _numbered_from_one(fields: list[str]) -> list[str]:
-    """What an expression in the manner of Quartz says, with its weekdays numbered as here."""
+    """A Quartz expression with its weekdays numbered as in Tickwork; empty if that makes no difference."""
     place = len(fields) - 1 if len(fields) < 7 else 5  # noqa: PLR2004 (with the year last)
     quartz = len(fields) > 5 or "?" in fields  # noqa: PLR2004 (the plain form)
     if not quartz or not _WEEKDAY_NUMBER.search(fields[place]):
@@ -59,7 +59,7 @@ def _numbered_from_one(fields: list[str]) -> list[str]:
 
 
 def _seconds_first(fields: list[str]) -> list[str]:
-    """An expression with the seconds after its other five fields, in the order of here."""
+    """An expression with seconds as its sixth field, with the seconds moved to the front; empty if it has none."""
     if len(fields) < 6 or not _SECONDS.fullmatch(fields[5]):  # noqa: PLR2004 (with seconds)
         return []
     return [fields[5], *fields[:5], *fields[6:]]

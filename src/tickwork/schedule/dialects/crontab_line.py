@@ -1,4 +1,4 @@
-"""A whole line of a crontab, of which only the beginning is a schedule."""
+"""Refuses a whole line of a crontab, of which only the beginning is a schedule."""
 
 import re
 
@@ -12,7 +12,7 @@ _FIELDS = 5
 
 
 def reject_crontab_line(text: str) -> None:
-    """Say which part is the schedule."""
+    """The error says which part is the schedule."""
     words = text.split()
     count = 1 if text.startswith("@") else _FIELDS
     rest = words[count:]

@@ -63,7 +63,7 @@ def read_calendar_event(text: str) -> CalendarEvent:
 
 
 def _tokens(text: str) -> _Tokens | None:
-    """What there is of weekday, date, time and zone, in this order."""
+    """Weekday, date, time and zone, in this order; each may be missing."""
     left = text.lower().split()
     kinds = (_WEEKDAY_TOKEN, _DATE_TOKEN, _TIME_TOKEN, _ZONE_TOKEN)
     tokens = _Tokens(*(left.pop(0) if left and kind.fullmatch(left[0]) else "" for kind in kinds))
@@ -109,7 +109,7 @@ def _before_last(text: str) -> int:
 
 
 def _read_time(token: str) -> tuple[Times, bool]:
-    """And whether the clock is followed whatever it shows, as with a star in cron."""
+    """The times, and whether one of their fields begins with a star, which decides how clock changes are treated."""
     match = _TIME_TOKEN.fullmatch(token)
     if not match:
         return Times(1, 1), False
@@ -129,7 +129,7 @@ def _no_spread(field: str, _: int) -> int:
 
 
 def _date_and_weekday_rule(days: CronDays, weekdays: int, times: Times) -> str:
-    """systemd means days that match the date and the weekday; so does an RRULE."""
+    """In systemd, days must match both the date and the weekday, as in an RRULE; cron would take either."""
     if days.years != EVERY_YEAR:
         raise ScheduleError(
             "a weekday, a date and a year together cannot be said",

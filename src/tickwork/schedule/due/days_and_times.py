@@ -12,15 +12,15 @@ _LENGTHS = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 class Days(Protocol):
     def months_of(self, year: int) -> int:
-        """The months of that year that may have days of the set, for all others need not be looked at: bit n stands
-        for the n-th."""
+        """A mask of the months of that year that may have days of the set: bit n is month n. The others are not
+        searched."""
 
     def month(self, year: int, month: int) -> int:
-        """The days of that month that belong to the set: bit n stands for the n-th."""
+        """A mask of the days of that month that belong to the set: bit n is the n-th."""
 
 
 def first_day_from(days: Days, day: int) -> int | None:
-    """The first day of the set at or after one, both counted in days since 1970. Looks at 130 years at most."""
+    """The first day of the set at or after `day`, in days since 1970. Searches up to the last year."""
     start = date.fromordinal(FIRST_DAY + day)
     found = first_from(days.month(start.year, start.month), start.day) if start.year <= LAST_YEAR else -1
     if found > 0:
@@ -63,7 +63,7 @@ def _first_weekday(year: int, month: int) -> int:
 
 @cache
 def _pattern(first: int, weekdays: int) -> int:
-    """The days of a longest month that begins on the weekday `first`."""
+    """The days of a month of 31 days that begins on the weekday `first`."""
     return mask_of([day for day in range(1, 32) if weekdays >> (first + day - 1) % 7 & 1])
 
 

@@ -24,14 +24,14 @@ class Bounded(NamedTuple):
         return due if due is not None and due <= self.end else None
 
 
-_MOST_WRONG = 250  # in a row: a period that keeps falling on wrong days so often is never due
+_MOST_WRONG = 250  # in a row: a period that falls on wrong days this often is never due
 
 
 class DayFiltered(NamedTuple):
     source: Source
     zone: Zone
     days: Days
-    without: frozenset[int] = frozenset()  # single due times left out
+    without: frozenset[int] = frozenset()  # single excluded due times
 
     def next_after(self, after: int) -> int | None:
         due = self.source.next_after(after)
@@ -56,7 +56,7 @@ class Union(NamedTuple):
 
 
 def iterate_due_times(source: Source, after: int) -> Iterator[int]:
-    """Those after an instant. A union is walked along its parts, so that each is asked only for its own."""
+    """The due times after an instant. Merges the parts of a union, so that each part computes its own only once."""
     if isinstance(source, Union):
         last = after
         for due in merge(*(iterate_due_times(part, after) for part in source.parts)):

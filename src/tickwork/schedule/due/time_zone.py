@@ -1,4 +1,4 @@
-"""A time zone as offset_periods of time in which its clocks run evenly."""
+"""A time zone as a sequence of periods, each with one offset from UTC."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ _PROBE = 5 * DAY  # shorter than the time between two changes of a rule
 
 
 class OffsetPeriod(NamedTuple):
-    """From start until just before end, local time is UTC plus the offset; until then, UTC plus `before`."""
+    """From start until just before end, local time is UTC plus `offset`. Before the start it is UTC plus `before`."""
 
     start: int
     end: int
@@ -50,16 +50,16 @@ class Zone:
         return self._offset_periods[max(bisect_right(self._starts, at) - 1, 0)]
 
     def offset_periods(self, start: int, end: int) -> Sequence[OffsetPeriod]:
-        """Those that touch the time between two instants, in order."""
+        """The periods that overlap the time between two instants, in order."""
         first = max(bisect_right(self._starts, start) - 1, 0)
         return self._offset_periods[first : bisect_right(self._starts, end)]
 
     def local(self, at: int) -> int:
-        """What the clocks on the wall say, as seconds since 1970 if this were UTC."""
+        """Local time, in seconds since 1970 as if it were UTC."""
         return at + self.offset_period(at).offset
 
     def instant(self, local: datetime) -> int:
-        """When the wall clock first says so; where it never does, the moment it jumps past."""
+        """The first instant with this local time. If a clock change skips it, the instant of the change."""
         early = to_seconds(local.replace(tzinfo=self.info, fold=0))
         late = to_seconds(local.replace(tzinfo=self.info, fold=1))
         return self.offset_period(early).start if late < early else early
@@ -72,7 +72,7 @@ class Zone:
         return self.instant(from_seconds(day * DAY).replace(tzinfo=None))
 
     def skips_or_repeats(self, times: Times) -> bool:
-        """Whether its clocks ever skip or repeat one of these times of day."""
+        """Whether a clock change ever skips or repeats one of these times of day."""
         for low, length in self._skipped_or_repeated:
             first = times.first_from(low)
             if (first if first >= 0 else DAY + times.first_from(0)) - low < length:
@@ -90,8 +90,8 @@ class Zone:
         yield OffsetPeriod(start, END + DAY, offset, before)
 
     def _changes(self, data: bytes) -> Iterator[int]:
-        """The instants at which the offset may change: those that the data lists, then those of its rule, if it has
-        one for all the years to come: two a year, each on the n-th of a weekday in a month."""
+        """The instants at which the offset may change: first those that the data lists, then those of its rule for all
+        later years, if it has one: two a year, each on the n-th weekday of a month."""
         listed = _listed_changes(data)
         yield from listed
         if b"," not in data.rsplit(b"\n", 2)[1]:
@@ -128,14 +128,14 @@ class Zone:
 
 
 def _skipped_or_repeated(offset_period: OffsetPeriod) -> tuple[int, int]:
-    """From which second of the day on local time was skipped or repeated when it began, and for how long."""
+    """The local times that the change at the start skips or repeats: first second of the day, and length."""
     low, high = sorted((offset_period.before, offset_period.offset))
     return (offset_period.start + low) % DAY, high - low
 
 
 @cache
 def zone_named(name: str) -> Zone:
-    """The zone of that name, from the pinned data: nodes must agree whatever their system has."""
+    """The zone of that name, from the pinned tzdata package: all nodes must agree, whatever their systems have."""
     if name not in zone_names():
         raise ScheduleError(f"there is no time zone {name[:64]!r}", _suggestion(name[:64]))
     return Zone(name)
@@ -151,7 +151,7 @@ def zone_names() -> frozenset[str]:
 
 
 def _listed_changes(data: bytes) -> tuple[int, ...]:
-    """As RFC 8536 has them: after a part with short numbers, which says how long it is, comes one with long ones."""
+    """Reads the 64-bit block of a TZif file (RFC 8536), which follows the 32-bit block."""
     utc, standard, leap, changes, types, letters = unpack_from(">6l", data, _COUNTS)
     second = _HEADER + changes * 5 + types * 6 + letters + leap * 8 + standard + utc
     count = unpack_from(">6l", data, second + _COUNTS)[3]

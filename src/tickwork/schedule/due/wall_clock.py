@@ -1,8 +1,7 @@
-"""Due when the clocks on the wall of a place say so.
+"""Due times by local time.
 
-Twice a year they skip some times and show others twice. `gap` says what becomes of a skipped time: it is
-due the moment the clocks jump past it, or not at all. `repeat` says whether a time shown twice is due
-once or twice.
+A clock change skips some local times or repeats them. `gap` decides about a skipped time: it is due at the moment of
+the change, or not at all. `repeat` decides whether a repeated time is due once or twice.
 """
 
 from typing import Literal, NamedTuple
@@ -32,7 +31,7 @@ class WallClock(NamedTuple):
 
     @property
     def runs_evenly(self) -> bool:
-        """Whether clocks that jump by whole hours make no difference."""
+        """Whether clock changes by whole hours make no difference."""
         return self.dst == AS_SHOWN and self.times.hours == EVERY_HOUR
 
     def next_after(self, after: int) -> int | None:
@@ -50,7 +49,7 @@ class WallClock(NamedTuple):
             following = self.zone.offset_period(offset_period.end)
             if self.dst.gap == "next" and due < offset_period.end + following.offset:
                 return offset_period.end
-            # Nothing is due until then, unless times just passed are about to be shown again.
+            # Skip ahead: nothing is due until then, except times that a clock change is about to repeat.
             at = (
                 max(offset_period.end, due - 2 * DAY)
                 if at < offset_period.end - 2 * DAY
@@ -59,12 +58,12 @@ class WallClock(NamedTuple):
         return None
 
     def shows_between(self, low: int, high: int) -> bool:
-        """Whether one of the times lies in a span of local time, the end not included."""
+        """Whether one of the times lies in a range of local time, without its end."""
         due = self._next_local(low)
         return due is not None and due < high
 
     def _next_local(self, local: int) -> int | None:
-        """The first time of day on one of the days, at or after a local second."""
+        """The first due time at or after a local second, in local seconds."""
         day, second = divmod(local, DAY)
         first = first_day_from(self.days, day)
         if first == day:

@@ -1,4 +1,4 @@
-"""What a sentence says about when, one fact each; and what that means."""
+"""The facts that one clause of a sentence states about when, and the schedules that they mean."""
 
 from dataclasses import dataclass, field, replace
 
@@ -30,8 +30,8 @@ _MINUTE, _HOUR = 60, 3600
 
 @dataclass
 class Clause:
-    recurs: bool = False  # said so, by "every" or a plural
-    rate: Amount | None = None  # every so many units
+    recurs: bool = False  # stated by "every" or a plural
+    rate: Amount | None = None  # every n units
     weekdays: list[int] = field(default_factory=list)
     nth_weekdays: list[tuple[int, int]] = field(default_factory=list)  # (n or LAST, weekday)
     dates: list[int] = field(default_factory=list)  # LAST for the last day
@@ -45,8 +45,8 @@ class Clause:
     span: str = "month"  # what days are counted in
     both: bool = False  # a date and a weekday are meant together, as in friday the 13th
     aligned: bool = False  # counted from midnight, as groc's "synchronized"
-    adverb: str = ""  # monthly, said instead of every month
-    count: int = 1  # how many times per unit were announced
+    adverb: str = ""  # such as "monthly" instead of "every month"
+    count: int = 1  # the 2 of "twice a week"; the days must then match it
     example: str = ""
     workday_words: bool = False
 
@@ -69,14 +69,14 @@ class Clause:
 
     @property
     def counts_from_a_day(self) -> bool:
-        """Every so many days, weeks, months or years: which of them depends on where it begins."""
+        """Every n days, weeks, months or years: the due times depend on the start."""
         return self.rate is not None and self.rate.number > 1 and not self.several_a_day
 
     def every_day(self) -> None:
         self.rate = Amount(1, "day")
 
     def leave_out(self, weekdays: set[int], months: set[int]) -> None:
-        """Take what follows an "except" away."""
+        """Remove the weekdays and months that follow an "except"."""
         if weekdays:
             if self.nth_weekdays or self.workdays or self.counts_from_a_day:
                 raise ScheduleError(
@@ -91,7 +91,7 @@ class Clause:
             raise ScheduleError("nothing is left after what is excepted")
 
     def compile(self) -> list[int | Cron | str]:
-        """Periods, cron expressions and RRULEs, to be joined."""
+        """The schedules of the clause: periods in seconds, cron expressions and RRULEs."""
         self._check_count()
         if self.rate and self.several_a_day:
             return self._several_times_a_day(self.rate)
@@ -126,7 +126,7 @@ class Clause:
             )
 
     def _by_end_of_span(self) -> list["Clause"]:
-        """First days are in the first month of a quarter or year, last days in its last."""
+        """Splits the clause: first days belong to the first month of a quarter or year, last days to its last month."""
         length = _MONTHS_IN[self.span]
         if self.weekdays or self.months or not (self.dates or self.nth_weekdays or self.workdays):
             example = "every quarter on the 1st" if length < _YEAR else "every year on december 24"
@@ -182,7 +182,7 @@ class Clause:
         return Times(EVERY_HOUR, EVERY_MINUTE, mask_of(range(0, _MINUTE, seconds)))
 
     def _grid(self, seconds: int) -> list[int]:
-        """Counted from the start of the window, or of the day."""
+        """The times of day, counted from the start of the window or of the day."""
         start, end = self.window or (0, DAY - 1)
         if end <= start:
             raise ScheduleError("a window of time ends after it begins", _over_midnight(seconds, start, end))
@@ -242,7 +242,7 @@ class Clause:
         )
 
     def _both_rule(self) -> str:
-        """Dates that fall on some weekdays."""
+        """An RRULE for dates that fall on certain weekdays."""
         by_day = self.rate and self.rate.unit in ("day", "week")
         if by_day or self.counts_from_a_day or self.nth_weekdays or self.workdays:
             raise ScheduleError(
@@ -313,7 +313,7 @@ def _over_midnight(seconds: int, start: int, end: int) -> str:
 
 
 def group_times(times: list[int]) -> list[Times]:
-    """Times of day as few sets of hours with the same minutes and seconds as possible."""
+    """Groups times of day into as few sets as possible, each with the same minutes and seconds in every hour."""
     by_hour: dict[int, set[int]] = {}
     for time in times:
         by_hour.setdefault(time // _HOUR, set()).add(time % _HOUR)

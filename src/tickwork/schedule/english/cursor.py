@@ -1,4 +1,4 @@
-"""A place in a sentence, moving from word to word."""
+"""A position in a sentence, for reading it word by word."""
 
 from collections.abc import Callable, Container
 from typing import NoReturn, TypeVar
@@ -20,7 +20,7 @@ class Cursor:
         self.written = [word.written for word in words]
         self.words = [word.read for word in words]
         self.at = 0
-        self.notes: list[str] = []  # what was read into the words, to be said back
+        self.notes: list[str] = []  # how ambiguous words were read, to show to the user
 
     @property
     def word(self) -> str:
@@ -68,7 +68,7 @@ class Cursor:
             found.append(item)
 
     def remove(self, start: int, end: int) -> None:
-        """Take some words out of the sentence."""
+        """Delete words from the sentence."""
         del self.words[start:end]
         del self.written[start:end]
 
@@ -77,7 +77,7 @@ class Cursor:
             self.notes.append(text)
 
     def fail(self, wanted: str = "") -> NoReturn:
-        """Name the word that was not understood."""
+        """Raise an error that names the word that was not understood."""
         if self.done:
             raise ScheduleError(
                 f"{wanted or 'something'} is missing at the end of {self.text[:80]!r}", _EXAMPLES

@@ -52,7 +52,7 @@ def clock_text(second: int) -> str:
 
 
 def count_with_unit(number: int, unit: str) -> str:
-    """Every so many: minute; 5 minutes."""
+    """What follows "every": minute; 5 minutes."""
     return unit if number == 1 else f"{number} {unit}s"
 
 
@@ -88,13 +88,13 @@ def cron_words(times: Sequence[Times], days: CronDays, zone: Zone) -> str:
 
 
 def _every_year(days: CronDays) -> str:
-    """One day of one month could be taken for one day."""
+    """Prevents that a date with its month is taken for a single day."""
     by_month = days.dates != EVERY_DATE or days.weekdays.nth
     return "every year " if by_month and days.months.bit_count() == 1 and days.years == EVERY_YEAR else ""
 
 
 def _counted_from_midnight(times: Sequence[Times], zone: Zone) -> str:
-    """Every 2 hours alone would be a period, counted from midnight in UTC."""
+    """Adds the times of day if "every 2 hours" alone would mean a period, counted from midnight in UTC."""
     if sum(part.per_day for part in times) > _MOST_TIMES:
         return ""
     found = sorted({time for part in times for time in _clock_times(part)})
@@ -134,7 +134,7 @@ def _every_second(times: Times) -> str | None:
 
 
 def _rate(times: list[int]) -> str | None:
-    """Every so often, all day or between two times; None when they are less even than that."""
+    """A rate, all day or between two times; None when the times are not that regular."""
     step = times[1] - times[0]
     if times == list(range(times[0], times[-1] + 1, step)):
         all_day = times[0] == 0 and times[-1] + step == DAY
@@ -239,7 +239,7 @@ def _months(days: CronDays, before: str, otherwise: str) -> str:
 
 _UNITS = {"YEARLY": "year", "MONTHLY": "month", "WEEKLY": "week", "DAILY": "day"}
 _UNITS |= {"HOURLY": "hour", "MINUTELY": "minute", "SECONDLY": "second"}
-_LOCAL = ("timezone", "start", "end")  # are told in the time of the zone
+_LOCAL = ("timezone", "start", "end")  # are shown in the time zone
 _DST = {
     "next": "times the clocks skip run when they jump",
     "skip": "times the clocks skip do not run",
@@ -256,7 +256,7 @@ def describe(canonical: Mapping[str, Any]) -> str:
 
 
 def _describe_parts(parts: Sequence[Mapping[str, Any]]) -> str:
-    """What limits all of them is told once, at the end. A semicolon parts what "and" would confuse."""
+    """Limits that all parts share come once, at the end. Semicolons separate parts that "and" would confuse."""
     told = [(_kind(same), ", ".join(_conditions(same[0]))) for same in _parts_by_days(parts)]
     limits = {limit for _, limit in told}
     clear = len(told) == 1 or not any(" and every " in kind or " and on " in kind for kind, _ in told)
@@ -266,7 +266,7 @@ def _describe_parts(parts: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _parts_by_days(parts: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
-    """Times of day on the same days are told together."""
+    """Groups the parts that have the same days, to list their times of day together."""
     same_days: dict[str, list[Mapping[str, Any]]] = {}
     for part in parts:
         if "cron" in part:
@@ -291,7 +291,7 @@ def _conditions(canonical: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _beginning(canonical: Mapping[str, Any], zone: Zone) -> str:
-    """Every 2 weeks on monday is told to start on its first monday, for the week before it counts too."""
+    """The start to show. Every 2 weeks on monday starts on its first monday, where counting begins."""
     start: str = canonical["start"]
     if "rrule" not in canonical:
         return start

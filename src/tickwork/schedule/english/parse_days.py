@@ -57,7 +57,7 @@ def add_weekdays(cursor: Cursor, clause: Clause, *, more: bool = False) -> None:
 
 
 def _check_is_new(cursor: Cursor, said: object) -> None:
-    """Days said in two places of a sentence may be meant together or not."""
+    """Refuses days of one kind in two places of a sentence, which may mean both or either."""
     if said:
         cursor.fail('"and" before it, or only one of its kind')
 

@@ -34,7 +34,7 @@ _CAPITAL = re.compile(r"([0-9]{1,6})M")
 
 
 def read_amounts(cursor: Cursor) -> list[Amount]:
-    """Empty when there is none."""
+    """The amounts that come next; empty when there are none."""
     compact = compact_amounts(cursor.word)
     if compact:
         reject_ambiguous_month(cursor.written[cursor.at])
@@ -44,7 +44,7 @@ def read_amounts(cursor: Cursor) -> list[Amount]:
 
 
 def reject_ambiguous_month(written: str) -> None:
-    """Many mean months by a capital M."""
+    """Many people mean months by a capital M."""
     match = _CAPITAL.fullmatch(written)
     if match:
         raise ScheduleError(
@@ -113,7 +113,7 @@ _EXAMPLES = {
 
 
 def reject_ambiguous_adverb(word: str) -> None:
-    """Biweekly is twice a week to some and every two weeks to others."""
+    """Biweekly means twice a week to some people and every two weeks to others."""
     hint = AMBIGUOUS_ADVERBS.get(word.replace("-", ""))
     if hint:
         raise ScheduleError(f"{word!r} is not clear", hint)
@@ -150,7 +150,7 @@ def add_every(cursor: Cursor, clause: Clause) -> None:
 
 
 def _check_is_singular(cursor: Cursor) -> None:
-    """Every minutes: the number was forgotten."""
+    """Refuses "every minutes": the number is missing."""
     if cursor.word not in UNITS:
         cursor.fail("a number before it")
 
@@ -162,13 +162,13 @@ def _with_half(cursor: Cursor, unit: str) -> Amount:
 
 
 def _check_is_length(cursor: Cursor) -> None:
-    """Every 5 minutes past the hour is another thing than every 5 minutes."""
+    """Refuses "every 5 minutes past the hour", which does not mean every 5 minutes."""
     if cursor.word in ("past", "after", "before", "to"):
         cursor.fail()
 
 
 def add_adverb(cursor: Cursor, clause: Clause) -> None:
-    """Daily, weekly … Where cron and systemd agree on the day, it may be left out."""
+    """Daily, weekly and so on. The day may be left out where cron and systemd agree on one."""
     clause.recurs = True
     clause.adverb = cursor.before
     add_rate(clause, Amount(1, FREQUENCY_ADVERBS[cursor.before]))
@@ -202,7 +202,7 @@ def _is_sub_day(rate: Amount) -> bool:
 
 
 def add_times_per_period(cursor: Cursor, clause: Clause) -> bool:
-    """Once a day; twice a week, if the days are said; 3 times an hour is refused."""
+    """Once a day; twice a week, if the days are given. Refuses "3 times an hour"."""
     before = cursor.at
     count = _TIMES.get(cursor.word) or (number_of(cursor.word) if cursor.following == "times" else None)
     if not count:

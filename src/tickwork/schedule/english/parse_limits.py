@@ -1,4 +1,4 @@
-"""What limits a sentence: starting, until and except."""
+"""Reads the limits of a sentence: starting, until and except."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -30,14 +30,16 @@ _EXCEPT = frozenset({"except for", "except", "excluding", "but not", "but", "not
 class Limits(NamedTuple):
     start: str | None = None  # ISO 8601, local
     end: str | None = None
-    times: tuple[tuple[str, str], ...] = ()  # those said with the start and the end: (starting, 09:00)
+    times: tuple[
+        tuple[str, str], ...
+    ] = ()  # times of day given with the start and the end: (starting, 09:00)
     exclude: Mapping[str, Any] = {}
     weekdays: frozenset[int] = frozenset()  # left out
     months: frozenset[int] = frozenset()  # left out
 
 
 def extract_limits(cursor: Cursor) -> Limits:
-    """Remove them from the sentence, wherever they stand."""
+    """Read the limits and remove them from the sentence, wherever they are."""
     limits, at = Limits(), 0
     while at < len(cursor.words):
         cursor.at = at
@@ -58,7 +60,7 @@ def extract_limits(cursor: Cursor) -> Limits:
 
 
 def _check_ends(cursor: Cursor) -> None:
-    """Only a time or another phrase may follow: "except mondays in august" leaves out other days."""
+    """Only a time or another phrase may follow a limit: "except mondays in august" would mean other days."""
     word = cursor.word
     if word in ("and", "or"):
         raise ScheduleError(

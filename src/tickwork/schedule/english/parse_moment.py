@@ -36,7 +36,7 @@ def iso_date(cursor: Cursor) -> str:
 
 
 def read_date(cursor: Cursor) -> date | None:
-    """None, and no step, when no date comes next."""
+    """None, without moving the cursor, when no date comes next."""
     start = cursor.at
     weekday = cursor.take_one_of(WEEKDAYS)
     cursor.take(",")

@@ -1,4 +1,4 @@
-"""Words: a small grammar that names the word it did not understand instead of guessing."""
+"""Parses a schedule in English. The grammar is small: it names a word that it does not know and never guesses."""
 
 import re
 from datetime import datetime
@@ -24,13 +24,13 @@ from tickwork.schedule.english.phrases import is_time, read_phrase
 from tickwork.schedule.english.words import WEEKDAYS
 from tickwork.schedule.errors import ScheduleError
 
-_EARLY = 6 * 3600  # a night is over
+_EARLY = 6 * 3600  # the end of a night
 _LEAD = re.compile(r"(?:on\s+)?(?:the\s+)?", re.IGNORECASE)
 _ONCE_OR_EVERY = "once, or every time?"
 
 
 class Sentence(NamedTuple):
-    """What a text amounts to: one instant, or schedules to be joined with the options they share."""
+    """What a text means: one instant, or one or more schedules with the options that they share."""
 
     zone: Zone | None
     at: datetime | None
@@ -90,7 +90,7 @@ def _read_clauses(cursor: Cursor, limits: Limits) -> list[Clause]:
 
 
 def _continues_clause(cursor: Cursor, clause: Clause) -> bool:
-    """Every monday and every friday at 9 is one schedule, and so is every day, at 9am."""
+    """Whether the next words continue the clause: "every monday and every friday at 9", "every day, at 9am"."""
     days_only = Clause(recurs=clause.recurs, weekdays=clause.weekdays, workday_words=clause.workday_words)
     joined = clause == days_only and clause.weekdays and cursor.ahead(2) in WEEKDAYS
     if joined and (cursor.take("and", "every") or cursor.take("and", "each")):
@@ -103,7 +103,7 @@ def _continues_clause(cursor: Cursor, clause: Clause) -> bool:
 
 
 def _apply_defaults(cursor: Cursor, clause: Clause, limits: Limits) -> None:
-    """Decide what the words leave open, and note it."""
+    """Choose a value for what the words leave open, and add a note about the choice."""
     apply_default_day(cursor, clause)
     if clause.workday_words and "holidays" not in limits.exclude:
         cursor.note('public holidays are not left out; add "except holidays in FR" to do so')
@@ -153,7 +153,7 @@ def _check(cursor: Cursor, clauses: list[Clause], limits: Limits) -> None:
 
 
 def _suggest_clearer(text: str, zone: Zone, now: datetime) -> str:
-    """Ways to say it that are understood."""
+    """Suggests clear ways to write the text, once and recurring."""
     plain = _LEAD.sub("", text.strip(), count=1)
     found = []
     for ways in (

@@ -42,7 +42,7 @@ def _names_zone(cursor: Cursor, at: int) -> bool:
 
 
 def reject_ambiguous_date(word: str) -> None:
-    """12/11/2026 is in November for some and in December for others."""
+    """12/11/2026 is in November for some people and in December for others."""
     if _FRACTION.fullmatch(word):
         raise ScheduleError(f"{word[:40]!r} is not clear", 'write whole numbers: "every 30 minutes"')
     match = _SLASHES.fullmatch(word)
@@ -65,7 +65,7 @@ def reject_ambiguous_date(word: str) -> None:
 
 
 def reject_city(cursor: Cursor) -> None:
-    """In New York: the zone has another name."""
+    """Refuses "in New York": the error gives the name of the zone."""
     before = cursor.before
     if cursor.word != "in" and before not in ("am", "pm") and clock_of(before) is None:
         return
@@ -95,13 +95,13 @@ _PAST = {"half": 30, "quarter": 15}
 
 class Clock(NamedTuple):
     second: int
-    halved: bool = False  # said with am or pm
-    by_twelve: bool = False  # from 1 to 12 without: may be either half of the day
+    halved: bool = False  # written with am or pm
+    by_twelve: bool = False  # 1 to 12 without am or pm: either half of the day
     midnight: bool = False
 
 
 class PartOfDay(NamedTuple):
-    usual: int  # the hour if none is said
+    usual: int  # the hour if none is given
     hours: tuple[int, ...]
 
 
@@ -184,7 +184,7 @@ def clock_of(word: str, half: str = "") -> Clock | None:
 
 
 def read_window(cursor: Cursor, *, loose: bool) -> tuple[int, int] | None:
-    """9am to 5pm; after between or from, also 9 and 17. Both ends count."""
+    """9am to 5pm; after "between" or "from" (`loose`) also 9 and 17. Both ends are included."""
     before = cursor.at
     start = read_time(cursor, loose=loose)
     if start is None:
@@ -204,7 +204,7 @@ def read_window(cursor: Cursor, *, loose: bool) -> tuple[int, int] | None:
 
 
 def _same_half(start: Clock, end: Clock) -> int:
-    """From 9 to 5pm is from 9am; from 1 to 5pm may be either, as is from 9am to 11."""
+    """From 9 to 5pm means from 9am. From 1 to 5pm and from 9am to 11 are ambiguous, and refused."""
     noon = _HALF_DAY * _HOUR
     early = start.second % noon
     either = start.by_twelve and end.halved and (early + noon < end.second or early == 0)

@@ -76,7 +76,7 @@ def _add_days_or_time(cursor: Cursor, clause: Clause) -> bool:
 
 
 def is_time(cursor: Cursor, ahead: int, *, loose: bool = False) -> bool:
-    """Whether so many words ahead there is an at or a time of day."""
+    """Whether "at" or a time of day comes `ahead` words after the current one."""
     before = cursor.at
     cursor.at += ahead
     found = not cursor.done and (cursor.word == "at" or read_time(cursor, loose=loose) is not None)

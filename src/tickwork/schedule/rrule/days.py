@@ -49,7 +49,7 @@ class RecurrenceDays(NamedTuple):
         return date.fromordinal(FIRST_DAY + self.anchor)
 
     def _days_in_interval(self, year: int, month: int) -> int:
-        """The days of the month whose period is one of every `interval`."""
+        """The days of the month that lie in every `interval`-th period."""
         whole = all_days_of(year, month)
         start = self._start
         if self.frequency == "YEARLY":
@@ -65,7 +65,7 @@ class RecurrenceDays(NamedTuple):
         return whole
 
     def named(self, year: int, month: int) -> int:
-        """The days that pass, whichever turn it is."""
+        """The days that pass all filters, as if the interval were 1."""
         return self._at_positions(year, month) if self.positions else self.matching(year, month)
 
     def matching(self, year: int, month: int) -> int:
@@ -107,7 +107,7 @@ class RecurrenceDays(NamedTuple):
         )
 
     def _days_of_weeks(self, first: int, is_meant: Callable[[int], bool]) -> int:
-        """Of the month that begins on a day: the days of those weeks which, by their own first day, are meant."""
+        """The days of the month that begins on `first` and whose week, given by its first day, is meant."""
         found = 0
         for day in range(self._week_of(first), first + 31, 7):
             found |= 0b1111111 << 7 + day - first if is_meant(day) else 0
@@ -139,33 +139,33 @@ def _cached_months(rule: RecurrenceDays, year: int) -> int:
 
 
 def _equivalent_year(year: int) -> int:
-    """A year from 1972 on with the same weekdays and leap days, as have the years beside it: they come again after 28
-    years. The last year is like no other, for what follows is no leap year."""
+    """A year from 1972 to 1999 with the same calendar, so that results can be cached: calendars repeat after 28 years.
+    Not so for the last year, because 2100 is not a leap year."""
     return year if year == LAST_YEAR else 1972 + (year - 1972) % 28
 
 
 def _week_begin(day: int, week_start: int) -> int:
-    """The day a day's week begins."""
+    """The first day of the week that a day is in."""
     return day - (FIRST_DAY - 1 + day - week_start) % 7
 
 
-@lru_cache(maxsize=16_384)  # the weeks of 28 years, whichever weekday they begin on
+@lru_cache(maxsize=16_384)  # the weeks of 28 years, for every first day of the week
 def _week_numbers(week: int, week_start: int) -> tuple[int, int]:
-    """The number of the week that begins on a day, from the start and from the end of the year its fourth day is in."""
+    """A week's number from the start and from the end of its year, the year of its fourth day."""
     year = date.fromordinal(FIRST_DAY + week + 3).year
     start = _week_begin(day_number(year, 1, 4), week_start)
     following = _week_begin(day_number(year + 1, 1, 4), week_start)
     return (week - start) // 7 + 1, (week - following) // 7
 
 
-@lru_cache(maxsize=16_384)  # what is seldom due is looked for in every year, and they are of few kinds
+@lru_cache(maxsize=16_384)  # rare due times are searched year by year, and only 28 calendars differ
 def _cached_days(rule: RecurrenceDays, year: int, month: int) -> int:
     return rule.named(year, month)
 
 
-@lru_cache(maxsize=1024)  # the twelve months of a year ask for the same days
+@lru_cache(maxsize=1024)  # the twelve months of a year need the same days
 def _positions_between(rule: RecurrenceDays, start: int, end: int, period: int) -> int:
-    """As a mask: bit 0 is the first day."""
+    """A mask of the days at the rule's positions (BYSETPOS): bit 0 is `start`."""
     matching, found = _matching_between(rule, start, end), 0
     for offset in range(0, end - start, period):
         days = numbers_in(matching >> offset & (1 << period) - 1)
@@ -176,7 +176,7 @@ def _positions_between(rule: RecurrenceDays, start: int, end: int, period: int) 
 
 
 def _matching_between(rule: RecurrenceDays, start: int, end: int) -> int:
-    """The matching days as a mask: bit 0 is the first."""
+    """A mask of the matching days: bit 0 is `start`."""
     found, day = 0, start
     while day < end:
         at = date.fromordinal(FIRST_DAY + day)
@@ -197,7 +197,7 @@ def _nth_of_month(nth: int, days: int) -> int:
 
 
 def _nth_of_year(nth: int, weekday: int, year: int, month: int) -> int:
-    """As a mask of the month, empty when that day is in another one."""
+    """A mask of the month; empty when that day is in another month."""
     if nth > 0:
         start = date(year, 1, 1)
         day = start.toordinal() + (weekday - start.weekday()) % 7 + 7 * (nth - 1)

@@ -15,11 +15,11 @@ from tickwork.schedule.zone_name import read_zone_name
 
 _LINE = re.compile(r"(DTSTART|EXDATE)((?:;[A-Z]+=[^:;\s]+)*):(\S+)", re.IGNORECASE)
 _STAMP = re.compile(r"([0-9]{8})(?:T([0-9]{6})(Z?))?")
-MOST_COUNTED = 1000  # the last of them is found by counting
+MOST_COUNTED = 1000  # the last due time is found by counting
 
 
 class ICalendarLines(NamedTuple):
-    """What the text says, line by line."""
+    """The lines of an iCalendar text."""
 
     rule: str
     zone: Zone | None = None
@@ -86,7 +86,7 @@ def _zone_of(parameters: str) -> Zone | None:
 
 
 def _read_until(text: str, zone: Zone) -> int:
-    """A date means its whole day."""
+    """The last second that counts; a date includes its whole day."""
     at = _read_stamp(text, zone)
     return at if "T" in text.upper() else zone.day_start(zone.local(at) // DAY + 1) - 1
 

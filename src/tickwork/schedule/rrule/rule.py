@@ -41,7 +41,7 @@ _LONGEST_INTERVAL = 1_000_000
 _MONTHS_IN_YEAR = 12
 
 # A Monday, the first of a month and of a year: without DTSTART a weekly rule is due on Mondays, a monthly
-# one on the 1st, a yearly one on 1 January. The day somebody happened to write the rule plays no part.
+# one on the 1st, a yearly one on 1 January. The day on which the rule was written does not matter.
 _ANCHOR = datetime(2001, 1, 1)  # noqa: DTZ001 (local to whichever zone)
 
 
@@ -59,7 +59,7 @@ class RecurrenceRule(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The parts that matter, in one order, all of them said."""
+        """The canonical text: all parts that matter, none left to a default, always in the same order."""
         days, times = self.days, self.times
         counted = times is None or days.frequency not in _SUB_DAY
         ordinals = sorted((day, nth) for nth, day in days.nth_weekdays)
@@ -187,7 +187,7 @@ def _week_start(parts: dict[str, str]) -> int:
 
 
 def _named_months(days: RecurrenceDays, anchor: datetime) -> RecurrenceDays:
-    """Every n-th month by name, where that comes out the same every year."""
+    """Replaces every n-th month with a list of months, if it is the same in every year."""
     if days.frequency != "MONTHLY" or days.interval == 1 or _MONTHS_IN_YEAR % days.interval:
         return days
     months = frozenset(month for month in range(1, 13) if (month - anchor.month) % days.interval == 0)
@@ -199,7 +199,7 @@ def _named_months(days: RecurrenceDays, anchor: datetime) -> RecurrenceDays:
 
 
 def _with_defaults(days: RecurrenceDays, anchor: datetime) -> RecurrenceDays:
-    """What the rule leaves open is as on the day it is counted from."""
+    """Days that the rule does not give are taken from the anchor."""
     if days.weeks and not (days.weekdays or days.dates or days.year_days):
         return days._replace(weekdays=frozenset([anchor.weekday()]))
     if days.weeks or days.year_days or days.dates or days.weekdays or days.nth_weekdays:

@@ -1,4 +1,4 @@
-"""Calendar rules in their simplest form: many are a cron expression or a period in other words."""
+"""Turns an RRULE into a cron expression or a period if it has an equal one, so that equal schedules have one form."""
 
 from tickwork.schedule.cron.days import EVERY_DATE, EVERY_MONTH, EVERY_WEEKDAY, CronDays, Dates, Weekdays
 from tickwork.schedule.cron.expression import Cron
