@@ -1,4 +1,4 @@
-"""A backfill: due times of a job that lie in the past, run now and at a pace."""
+"""A backfill: runs a job for due times in the past, a limited number at a time."""
 
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -9,7 +9,7 @@ from msgspec import Meta
 from tickwork.model.instant import Instant
 
 Order = Literal["oldest", "newest"]
-Policy = Literal["missing", "failed"]  # failed: those that failed or were skipped, too
+Policy = Literal["missing", "failed"]  # failed: also those that failed or were skipped
 
 
 class BackfillStatus(StrEnum):
@@ -50,7 +50,7 @@ class BackfillView(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "
     policy: Policy
     max_active: int
     total: int  # due times to run
-    made: int  # of those, how many have their execution
+    made: int  # due times that have an execution by now
     active: int  # executions that have not ended
     completed: int
     failed: int

@@ -22,14 +22,14 @@ class DeadLetterFilter(NamedTuple):
 
 
 class DeadLetterChoice(NamedTuple):
-    """Which dead letters: these, or else all that the filter lets through."""
+    """Which dead letters: the given keys, or all that match the filter."""
 
     keys: list[ExecutionKey] | None = None
     filter: DeadLetterFilter = DeadLetterFilter()
 
 
 class RedrivePace(NamedTuple):
-    """When redriven executions become ready: from then on, one after the other."""
+    """When redriven executions become ready: one per interval, from `start_at`."""
 
     start_at: datetime | None = None  # now
     interval: timedelta = timedelta(0)
@@ -59,17 +59,17 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class Redriven(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a redrive."""
+    """The result of a redrive."""
 
     redriven: int
-    as_of: Instant  # what failed later was left alone
+    as_of: Instant  # later failures are not included
     last_at: Instant | None  # when the last of them is ready; None when there is none
     not_found: list[str] = []
     refused: list[Refused] = []
 
 
 class Discarded(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a discard."""
+    """The result of a discard."""
 
     discarded: int
     not_found: list[str] = []

@@ -1,4 +1,4 @@
-"""One occurrence of a job, and the tries at it."""
+"""An execution: one occurrence of a job, and its attempts."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -15,7 +15,7 @@ ExecutionStatusName = Literal["pending", "running", "completed", "failed", "canc
 
 
 class ExecutionStatus(StrEnum):
-    """Where an execution is in its life."""
+    """The status of an execution."""
 
     PENDING = "pending"  # -> running, cancelled, skipped
     RUNNING = "running"  # -> completed, failed, cancelled; back to pending for another attempt
@@ -26,7 +26,7 @@ class ExecutionStatus(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Nothing more will happen to it by itself."""
+        """It changes no more unless somebody retries or redrives it."""
         return self not in (ExecutionStatus.PENDING, ExecutionStatus.RUNNING)
 
 
@@ -40,16 +40,16 @@ class Trigger(StrEnum):
 class AttemptOutcome(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"  # the code raised, timed out, or the target answered badly
-    LOST = "lost"  # the worker died while holding it
+    LOST = "lost"  # the worker died or lost its lease
     SNOOZED = "snoozed"  # the code asked to be run later; uses no attempt
-    RETURNED = "returned"  # handed back by a draining worker before it began; uses no attempt
+    RETURNED = "returned"  # the worker gave it back before it started; uses no attempt
     CANCELLED = "cancelled"
     HELD = "held"  # the circuit breaker of its destination is open; uses no attempt
 
 
 class ExecutionKey(NamedTuple):
     """The identity of an execution. A job belongs to one tenant, so (job, scheduled_for) alone is unique;
-    the tenant leads because every question is asked by one."""
+    the tenant comes first because every query is about one."""
 
     tenant_id: int
     scheduled_for: datetime
@@ -79,7 +79,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class Blocking(msgspec.Struct, frozen=True):
-    """An execution that did not end as it must for others to go on, until it is retried."""
+    """An execution that ended badly and so blocks those that depend on it, until it is retried."""
 
     execution_id: str
     job_id: str

@@ -18,19 +18,19 @@ _SECRET_NAME = re.compile(
     r"|(api|access|auth|private)-?key|(^|-)(auth|bearer|hmac|jwt|key|pass|pwd|sid|sig)(-|$)"
 )
 _NOT_SECRET = frozenset({"idempotency-key", "x-idempotency-key"})
-_SECRET_PARAMETERS = frozenset({"code"})  # as some clouds name the key of a function
+_SECRET_PARAMETERS = frozenset({"code"})  # the name that some clouds use for the key of a function
 _PARAMETER = re.compile(r"(?P<name>[^=&;]+)=(?P<value>[^&;]+)")
-_SHORTEST_HIDDEN = 6  # a shorter text stands in too many others
+_SHORTEST_HIDDEN = 6  # a shorter text is part of too many others
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a header of this name holds what must not be shown."""
+    """Whether the value of a header with this name must not be shown."""
     words = re.sub(r"[^a-z0-9]+", "-", name.lower())
     return words not in _NOT_SECRET and bool(_SECRET_NAME.search(words))
 
 
 def redacted(target: "HttpTarget") -> "HttpTarget":
-    """As it may be shown."""
+    """The target with its secrets replaced by marks."""
     headers = {name: REDACTED if is_secret_name(name) else value for name, value in target.headers.items()}
     return msgspec.structs.replace(
         target, url=replace_secret_parameters(target.url, lambda *_: REDACTED), headers=headers
@@ -38,13 +38,13 @@ def redacted(target: "HttpTarget") -> "HttpTarget":
 
 
 def secret_texts(target: "HttpTarget") -> tuple[str, ...]:
-    """All that must not stand in what is kept of an answer or an error, longest first."""
+    """The texts to remove from stored answers and errors, longest first."""
     found = {
         text for name, value in target.headers.items() if is_secret_name(name) for text in _forms(name, value)
     }
     for _, value in secret_parameters(target.url):
         found |= {value, unquote_plus(value)}
-    found |= {msgspec.json.encode(text).decode()[1:-1] for text in found}  # as an answer in JSON repeats it
+    found |= {msgspec.json.encode(text).decode()[1:-1] for text in found}  # as JSON escapes them
     return tuple(sorted((text for text in found if len(text) >= _SHORTEST_HIDDEN), key=len, reverse=True))
 
 
@@ -55,14 +55,14 @@ def mask_secrets(text: str, hidden: Iterable[str]) -> str:
 
 
 def secret_parameters(url: str) -> Iterator[tuple[str, str]]:
-    """The names and values of those parameters in a URL that must not be shown."""
+    """The names and values of the secret parameters in a URL."""
     for match in _PARAMETER.finditer(url.partition("?")[2]):
         if _is_secret_parameter(match["name"]):
             yield match["name"], match["value"]
 
 
 def replace_secret_parameters(url: str, exchange: Callable[[str, str], str]) -> str:
-    """The URL with other values for those parameters."""
+    """The URL with new values for its secret parameters."""
     address, mark, query = url.partition("?")
 
     def exchanged_one(match: re.Match[str]) -> str:
@@ -78,7 +78,7 @@ def _is_secret_parameter(name: str) -> bool:
 
 
 def _forms(name: str, value: str) -> Iterator[str]:
-    """A secret and its parts, as others may repeat them."""
+    """A secret and its parts, in the forms in which an answer may repeat them."""
     yield value
     scheme, _, rest = value.partition(" ")
     yield rest.strip()

@@ -1,7 +1,7 @@
-"""The mark that answers show in the place of a secret, sent back.
+"""Requests that send back the mark *** that answers show in place of a secret.
 
-It keeps what is stored, but only for the destination that it was given for: else whoever may change a job could have
-its secrets sent to a server of his own.
+The mark means: keep the stored secret. That is allowed only for the destination that the secret was given for.
+Otherwise anybody who may change a job could have its secrets sent to another server.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,12 +23,12 @@ _HINT = "send the value itself"
 
 
 def may_keep_stored_secrets(request: JobRequest) -> bool:
-    """Whether there may be a job whose secrets the marks in the request stand for."""
+    """Whether the request may update an existing job, whose secrets its marks can stand for."""
     return request.key is not None and request.if_exists != "error"
 
 
 def mark_errors(target: HttpTarget) -> Iterator[FieldError]:
-    """Marks where the secrets themselves must stand."""
+    """An error for each mark: the request must send the secrets themselves."""
     for name, value in target.headers.items():
         if value == REDACTED and is_secret_name(name):
             path = f"http.headers.{name[:80]}"
@@ -40,10 +40,10 @@ def mark_errors(target: HttpTarget) -> Iterator[FieldError]:
 
 
 def with_stored_secrets(target: HttpTarget, stored: HttpTarget | None, given: Iterable[str]) -> HttpTarget:
-    """With what is stored in the place of marks. `given`: the headers that the request names itself. Invalid for what
-    is not stored, or was stored for another destination."""
+    """The target with the stored secrets in place of marks. `given`: the headers that the request names. Invalid if a
+    secret is not stored, or was given for another destination."""
     if target_errors(target):
-        return target  # and refused for these
+        return target  # the caller refuses it for these errors
     if stored is not None:
         _refuse_other_destination(target, stored, set(given))
         target = _restored(target, stored)

@@ -37,7 +37,7 @@ def parse_job_id(text: str) -> int:
 
 
 def job_key(text: str) -> str | None:
-    """The key in key:NAME, by which a job may be named wherever its id is taken."""
+    """The key in key:NAME, which is accepted wherever a job id is."""
     return text.removeprefix(KEY_PREFIX) if text.startswith(KEY_PREFIX) else None
 
 
@@ -76,7 +76,7 @@ def execution_id(job: int, scheduled_for: datetime) -> str:
 
 @lru_cache(maxsize=1024)
 def _encode_instant(at: datetime) -> str:
-    """Remembered, as thousands of executions share a due time."""
+    """Cached, because thousands of executions share a due time."""
     return _encode(to_micros(at))
 
 

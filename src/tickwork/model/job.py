@@ -22,7 +22,7 @@ from tickwork.model.schedule import Schedule
 
 
 class GraphJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A job among those it depends on and those that depend on it, with its execution in their latest round."""
+    """A job in a graph of dependencies, with its execution in the latest round."""
 
     job_id: str
     name: str | None
@@ -38,7 +38,7 @@ class GraphJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobGraph(msgspec.Struct, frozen=True):
-    items: list[GraphJob]  # the nearest to the job that was asked for first
+    items: list[GraphJob]  # those nearest to the requested job first
     truncated: bool  # there are more
 
 
@@ -48,7 +48,7 @@ DEFAULT_TIMEOUT = timedelta(minutes=5)
 SHORTEST_TIMEOUT = timedelta(milliseconds=1)
 LONGEST_TIMEOUT = timedelta(days=7)
 
-# As written by people; model.duration reads it.
+# As people write it; `quantities.parse_duration` reads it.
 Duration = Annotated[
     str | float,
     Meta(description='a duration: "90s", "5m", "1h30m", "PT5M" or seconds', extra={"kind": "duration"}),
@@ -85,19 +85,19 @@ class JobStatus(StrEnum):
 class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: Annotated[str, Meta(max_length=2048)]
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
-    headers: dict[str, str] = {}  # those that hold secrets are shown as a mark
+    headers: dict[str, str] = {}  # secret values are shown as ***
 
 
 def _default(value: Any) -> Meta:
-    """What stands for a field that neither the job nor its task says."""
+    """The default for a field that neither the job nor its task gives, for the JSON Schema."""
     return Meta(extra_json_schema={"default": value})
 
 
 class Partial(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A struct of which some fields may not be said."""
+    """A struct whose fields may be left out."""
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Those of the named fields, or of all, that are."""
+        """The fields that were given: of the named ones, or of all."""
         fields = names or self.__struct_fields__
         return {name: value for name in fields if (value := getattr(self, name)) is not UNSET}
 
@@ -124,7 +124,7 @@ class RetryRequest(Partial, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What to do about due times that passed while nothing could fire them."""
+    """What to do about due times that passed while no server was running."""
 
     policy: Literal["latest", "skip", "all"] = "latest"
     within: Duration = "1h"
@@ -134,7 +134,7 @@ class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
         return CatchUpView(self.policy, parse_duration(self.within).total_seconds(), self.max)
 
     def text(self) -> str:
-        """One text for one policy, so that jobs with the same one share a rule."""
+        """Equal policies have equal texts, so that their jobs share a rule."""
         within = parse_duration(self.within).total_seconds()
         return msgspec.json.encode(
             msgspec.structs.replace(self, within=within), order="deterministic"
@@ -196,7 +196,7 @@ BUILT_IN = {"priority": "normal", "queue": DEFAULT_QUEUE, "timeout": "5m"}
 
 
 class RunSettings(NamedTuple):
-    """How a job is run, by what it says and what it leaves to Tickwork."""
+    """Priority, queue and timeout of a job, with the defaults for what it leaves out."""
 
     priority: Priority
     queue: str
@@ -219,7 +219,7 @@ def timeout_errors(timeout: Duration) -> Iterator[FieldError]:
 
 
 def with_resolved_dependencies(request: JobRequest, parents: Sequence[int]) -> JobRequest:
-    """As it is kept: what it depends on by ids, and without what meant something only in its batch."""
+    """The request as it is stored: with parents by id, and without `ref`, which has a meaning only in its batch."""
     entries = [
         Dependency(job_id(parent), entry.on) if isinstance(entry, Dependency) else job_id(parent)
         for entry, parent in zip(request.depends_on, parents, strict=True)
@@ -234,15 +234,15 @@ class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Parent(NamedTuple):
-    """Whom a job depends on."""
+    """A job that another job depends on."""
 
-    job: int | None  # None: another one of the same request
-    place: int | None  # its place in there
+    job: int | None  # None: a job of the same request
+    place: int | None  # its index in the request
     on_any: bool
 
 
 class JobSpec(msgspec.Struct, frozen=True):
-    """A job that was understood and checked: ready to be stored."""
+    """A valid job, ready to be stored."""
 
     request: JobRequest
     task: str
@@ -304,7 +304,7 @@ def job_view(
     created_at: datetime,
     updated_at: datetime,
 ) -> JobView:
-    """A job as its definition and its row tell it. `once_at`: of one that is due once."""
+    """Builds the view from a job's definition and its row. `once_at` is the due time of a one-time job."""
     run = run_settings(request)
     return JobView(
         id=job_id(number),
@@ -337,7 +337,7 @@ def job_view(
 
 
 class CreatedJob(msgspec.Struct, frozen=True):
-    """What is told of each of many new jobs."""
+    """What the answer says about each of many new jobs."""
 
     id: str
     key: str | None

@@ -1,4 +1,4 @@
-"""What becomes of a due time while an earlier execution of the same job has not ended.
+"""What happens at a due time while an earlier execution of the same job has not ended.
 
 Firing, joining a rule late and run now all ask `decide`, so that a policy means the same in all three.
 """
@@ -18,7 +18,7 @@ class Blocker(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Nothing is in its way."""
+    """It runs."""
 
 
 class Skip(NamedTuple):

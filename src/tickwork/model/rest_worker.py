@@ -1,11 +1,11 @@
-"""What a worker says over plain REST, and what it is told.
+"""The requests of a REST worker, and the answers.
 
     register ──▶ claim ──▶ start ──▶ progress … ──▶ complete or fail
                    ▲                                      │
                    └──────────────────────────────────────┘
-    heartbeat, all the while: renews the lease, and tells what to stop
+    heartbeat, all the time: renews the lease, and lists the attempts to stop
 
-Every one of these may be repeated when its answer was lost: that changes nothing and is answered as before.
+A worker may repeat any of these requests when the answer was lost. That changes nothing and gets the same answer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,28 +44,28 @@ class TaskRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A task that a worker offers."""
 
     name: TaskName
-    parameters: dict[str, Any] = {}  # JSON Schema of the payload; nothing is checked by an empty one
+    parameters: dict[str, Any] = {}  # JSON Schema of the payload; an empty one allows anything
     description: Annotated[str, Meta(max_length=10_000)] | None = None
-    defaults: TaskDefaults = NO_DEFAULTS  # of its jobs, for what they do not say themselves
+    defaults: TaskDefaults = NO_DEFAULTS  # for what its jobs leave out
 
 
 OfferedTask = TaskName | TaskRequest
 
 
 class WorkerRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A worker that comes in: the body of POST /workers."""
+    """A worker that registers: the body of POST /workers."""
 
     name: Name
     tasks: Annotated[list[OfferedTask], Meta(min_length=1, max_length=1000)]
-    queues: Annotated[list[QueueName], Meta(max_length=100)] = []  # none named: all of them
-    weights: Weights = {}  # of queues: how much of its room each gets beside the others; 1 unless said
+    queues: Annotated[list[QueueName], Meta(max_length=100)] = []  # empty: all queues
+    weights: Weights = {}  # of queues: the share of its slots that each gets; 1 by default
     slots: Annotated[int, Meta(ge=1, le=10_000)] = 1
     labels: Labels = {}
     resources: Resources = {}  # "cpu": 4, "memory": "8Gi", "license": 2
 
 
 class RegisteredWorker(msgspec.Struct, frozen=True):
-    """A new worker. It must be heard of before its lease has run out."""
+    """A new worker. It must send a heartbeat before its lease expires."""
 
     id: str
     lease_seconds: float
@@ -73,7 +73,7 @@ class RegisteredWorker(msgspec.Struct, frozen=True):
 
 
 class StopRequest(msgspec.Struct, frozen=True):
-    """An attempt that the worker is to stop, told until it has reported how that ended."""
+    """An attempt that the worker must stop. It is repeated until the worker has reported how the attempt ended."""
 
     id: str
     attempt: int
@@ -81,7 +81,7 @@ class StopRequest(msgspec.Struct, frozen=True):
 
 
 class Heartbeat(msgspec.Struct, frozen=True):
-    """The answer to a heartbeat: the lease counts anew from here."""
+    """The answer to a heartbeat: the lease is renewed."""
 
     lease_seconds: float
     drain: bool  # take nothing new, and leave when done
@@ -89,7 +89,7 @@ class Heartbeat(msgspec.Struct, frozen=True):
 
 
 class ClaimRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How much a worker can take now, and how long it will wait for it."""
+    """How many executions a worker can take now, and how long it waits for them."""
 
     max: Annotated[int, Meta(ge=1, le=MOST_CLAIMED)] = 1
     wait: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = 0.0  # seconds
@@ -107,7 +107,7 @@ class ParentResult(msgspec.Struct, frozen=True):
 
 
 class ClaimedExecution(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt in the hands of a worker, with all that is needed to run it."""
+    """An attempt that a worker has, with everything that it needs to run it."""
 
     id: str
     attempt: int
@@ -115,12 +115,12 @@ class ClaimedExecution(msgspec.Struct, frozen=True, kw_only=True):
     payload: Any  # JSON; a server writes it as msgspec.Raw, unread
     timeout: float  # seconds
     scheduled_for: Instant
-    deadline: Instant  # when its time is over if it is begun at once
-    parents: list[ParentResult] | None  # None: too large to be handed over; to be asked for one by one
+    deadline: Instant  # when it times out if it starts now
+    parents: list[ParentResult] | None  # None: too large to send; get the results one by one
 
 
 class ClaimedWork(msgspec.Struct, frozen=True):
-    """What a worker holds and has not begun."""
+    """The attempts that a worker has and has not started."""
 
     items: list[ClaimedExecution]
     drain: bool  # take nothing new, and leave when done
@@ -179,7 +179,7 @@ class ReportedAttempt(msgspec.Struct, frozen=True):
 
 
 def resource_amounts(resources: Mapping[str, str | float]) -> dict[str, float]:
-    """Resources as numbers; ValueError says which of them is none."""
+    """Resources as numbers; ValueError names the one that is not a valid amount."""
     return {name: _amount(name, given) for name, given in resources.items()}
 
 

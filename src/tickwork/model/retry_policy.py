@@ -20,11 +20,11 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     factor: float = 2.0
     max: float = 3600.0
     jitter: float = 0.2
-    only_on: list[str] = []  # errors; none named: on any
+    only_on: list[str] = []  # errors; empty: all
     never_on: list[str] = []
 
     def refusal(self, kinds: Sequence[str]) -> str | None:
-        """Why an error of these kinds, its own type first, is not to be tried again; None when it is."""
+        """Why the policy does not retry an error of these kinds, its own type first; None when it does."""
         for name in self.never_on:
             if _names_one_of(name, kinds):
                 return f"{name} is in never_on"
@@ -49,10 +49,10 @@ class RetryPolicy(msgspec.Struct, frozen=True):
 
 
 def error_name(kind: type) -> str:
-    """As errors are called in records and in only_on and never_on: with their module, unless Python brings them."""
+    """The name of an error in records, only_on and never_on: with its module, unless it is built in."""
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _names_one_of(name: str, kinds: Sequence[str]) -> bool:
-    """A name without its module means the class of that name in any."""
+    """A name without a module matches a class of that name in any module."""
     return any(kind == name or kind.endswith(f".{name}") for kind in kinds)

@@ -19,7 +19,7 @@ class ParentOutcome(msgspec.Struct, array_like=True, frozen=True):
     name: str | None
     key: str | None
     task: str
-    status: ExecutionStatus | None  # None: it is no longer known
+    status: ExecutionStatus | None  # None: no longer stored
     result: Any  # JSON
 
 
@@ -43,7 +43,7 @@ def read_outcomes(sent: bytes | None) -> list[ParentOutcome]:
 
 
 class Listener(Protocol):
-    """Hears what a task says while it runs, from any thread."""
+    """Receives the log and the progress of a running task, from any thread."""
 
     def log(self, level: str, text: str) -> None: ...
 

@@ -19,7 +19,7 @@ Times are microseconds since 1970 by the database's clock; a worker maps them to
 A worker repeats Outcomes until they are acknowledged, on any server; repeating changes nothing. Notes likewise:
 lines are numbered within their attempt.
 
-A worker is outside: what it sends is bounded here, as it is decoded, and by `model.outcome`.
+Workers are not trusted: these types limit what they send while it is decoded, and `model.attempt_outcome` checks it.
 """
 
 from typing import Annotated, Any
@@ -45,7 +45,7 @@ Key = tuple[int, Micros, int]  # tenant, scheduled for, job: an execution as the
 
 
 class Claim(msgspec.Struct, array_like=True, frozen=True):
-    """One attempt in somebody's hands. The attempt number fences it."""
+    """One attempt that a worker has. The attempt number fences off earlier ones."""
 
     tenant: int
     at: Micros
@@ -65,9 +65,9 @@ class Run(msgspec.Struct, array_like=True, frozen=True):
     timeout: float
     not_before: Micros
     target: bytes | None = None  # the HTTP call as JSON, for the built-in worker
-    priority: int = 2  # the smaller, the sooner, when slots are short
-    flow: int = 0  # those of the same urgency take turns by it
-    parents: bytes | None = None  # JSON: how those ended that it depends on
+    priority: int = 2  # the smallest starts first when slots are short
+    flow: int = 0  # attempts of the same priority alternate between flows
+    parents: bytes | None = None  # JSON: how its parents ended
 
 
 class Failure(msgspec.Struct, array_like=True, frozen=True):
@@ -76,7 +76,7 @@ class Failure(msgspec.Struct, array_like=True, frozen=True):
     traceback: str | None = None
     retry: bool = True  # False: trying again is useless
     retry_after: float = 0.0  # not sooner than this many seconds
-    kinds: list[str] = []  # names of the error's class and of all that it derives from, to choose by
+    kinds: list[str] = []  # names of the error's class and of its base classes, for only_on and never_on
 
 
 class Outcome(msgspec.Struct, array_like=True, frozen=True):
@@ -116,7 +116,7 @@ class Note(msgspec.Struct, array_like=True, frozen=True):
     lines: Annotated[list[LogLine], Together] = []
     fraction: float | None = None  # no news of progress
     message: str | None = None
-    started: Micros = 0  # when the attempt began; 0 is not said
+    started: Micros = 0  # when the attempt started; 0: not given
 
 
 def execution_key(message: Claim | Run | Outcome | Note) -> ExecutionKey:
@@ -135,10 +135,10 @@ class Hello(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     host: Annotated[str, Meta(max_length=255)]
     version: Annotated[str, Meta(max_length=100)]
     slots: Annotated[int, Meta(ge=1, le=_MOST_HELD)]
-    credit: Credit  # how many attempts it will take into its hands at once
+    credit: Credit  # how many attempts it accepts at once
     tasks: Annotated[list[TaskOffer], Meta(max_length=1000)]
     queues: Annotated[list[QueueName], Meta(max_length=100)] = []  # none named: all of them
-    weights: Weights = {}  # of queues: how much of its room each gets beside the others; 1 unless said
+    weights: Weights = {}  # of queues: the share of its slots that each gets; 1 by default
     labels: Labels = {}
     # What it has of each, in bytes or as a number.
     resources: Annotated[
@@ -153,11 +153,11 @@ class Welcome(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     token: str
     lease: float  # seconds from when the Hello was sent
     now: Micros
-    forget: list[Claim] = []  # held by the worker, but no longer its own
+    forget: list[Claim] = []  # attempts that the worker has, but that are no longer its own
 
 
 class Refused(msgspec.Struct, tag=True, frozen=True):
-    """The lease is gone: drop everything and start anew as another worker."""
+    """The lease has expired: drop everything and register as a new worker."""
 
     reason: str
 
@@ -190,7 +190,7 @@ class Noted(msgspec.Struct, tag=True, frozen=True):
 class Beat(msgspec.Struct, tag=True, frozen=True, kw_only=True):
     sent: Annotated[float, Meta(ge=0, le=1e15)]  # the worker's monotonic clock
     credit: Credit
-    # Started, not yet told, and still running.
+    # Attempts that run and whose start was not reported yet.
     running: Annotated[list[tuple[Claim, Micros]], Meta(max_length=_MOST_HELD)] = []
 
 
