@@ -14,7 +14,7 @@ import asyncpg
 import pytest
 
 from tickwork.model.errors import TickworkError
-from tickwork.store.embedded.access import admit, own_folder
+from tickwork.store.embedded.private_access import admit, own_folder
 from tickwork.store.embedded.programs import binaries, server_uid
 from tickwork.store.embedded.server import EmbeddedPostgres
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from tickwork.bench.bench_cluster import Stage
 from tickwork.bench.recurring_jobs import copy_job
-from tickwork.bench.test_cluster import Stage
 from tickwork.model.ids import job_id, parse_job_id
 from tickwork.store.pool import Database
 from tickwork.store.retention import Partitions

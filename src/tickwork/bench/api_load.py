@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from tickwork.bench.bench_cluster import Stage
 from tickwork.bench.result import Curve, curve
-from tickwork.bench.test_cluster import Stage
 from tickwork.model.errors import TickworkError
 
 _END_OF_HEADERS = b"\r\n\r\n"

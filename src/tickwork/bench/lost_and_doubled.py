@@ -4,8 +4,8 @@ import asyncio
 from array import array
 from typing import NamedTuple
 
+from tickwork.bench.bench_cluster import Stage
 from tickwork.bench.progress import Show
-from tickwork.bench.test_cluster import Stage
 
 _LOOK = 0.2
 _ENDED_WITHIN = 300.0

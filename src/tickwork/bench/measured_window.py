@@ -3,10 +3,10 @@
 import asyncio
 from typing import NamedTuple
 
+from tickwork.bench.bench_cluster import Stage
 from tickwork.bench.progress import Show
 from tickwork.bench.result import Curve
 from tickwork.bench.run_ledger import Lateness
-from tickwork.bench.test_cluster import Stage
 
 _SECOND = 1.0
 _COMMITS = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"

@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any, NamedTuple
 
+from tickwork.bench.bench_cluster import Stage
 from tickwork.bench.lost_and_doubled import Balance, settle_accounts
 from tickwork.bench.measured_window import Window, watch
 from tickwork.bench.progress import Show
 from tickwork.bench.scenario_options import Plan
 from tickwork.bench.tasks import SPREAD
-from tickwork.bench.test_cluster import Stage
 from tickwork.model.errors import TickworkError
 from tickwork.model.ids import parse_job_id
 from tickwork.model.job import CatchUp, JobRequest

@@ -10,12 +10,12 @@ from typing import Any
 import click
 import msgspec
 
+from tickwork.bench.bench_cluster import use_postgres
 from tickwork.bench.progress import Show
 from tickwork.bench.resource_meter import describe_machine
 from tickwork.bench.result import Figure, median_of
 from tickwork.bench.scenario_options import SCENARIOS, Plan, Scenario, scenario
 from tickwork.bench.svg_plot import plot
-from tickwork.bench.test_cluster import use_postgres
 from tickwork.cli.exit_codes import FAILED
 from tickwork.cli.run_until_stopped import run_loop
 from tickwork.model.errors import TickworkError

@@ -15,7 +15,7 @@ from tickwork.client.server_address import KEY_FILE, SERVER_FILE, Address, Local
 from tickwork.client.sync_client import Client
 from tickwork.config import CONFIG_FILE, Settings, Sources, load_settings
 from tickwork.model.errors import TickworkError
-from tickwork.store.embedded.access import create_private, own_folder
+from tickwork.store.embedded.private_access import create_private, own_folder
 
 _RETRIES = 1  # few: a person is waiting at the terminal
 

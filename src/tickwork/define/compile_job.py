@@ -8,7 +8,6 @@ import msgspec
 from msgspec import UNSET
 
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.http_secret_mark import mark_errors, may_keep_stored_secrets
 from tickwork.model.http_target import target_errors
 from tickwork.model.job import (
     HTTP_TASK,
@@ -21,6 +20,7 @@ from tickwork.model.job import (
 )
 from tickwork.model.placement import placement_errors, placement_of
 from tickwork.model.quantities import parse_duration
+from tickwork.model.redaction_mark import mark_errors, may_keep_stored_secrets
 from tickwork.model.schedule import Once, Schedule
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults, with_task_defaults
 from tickwork.schedule.parse import parse_schedule

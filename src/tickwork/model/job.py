@@ -10,13 +10,13 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tickwork.model.errors import FieldError
 from tickwork.model.execution import ExecutionStatus, ExecutionView, WaitingFor
-from tickwork.model.http_secret import redacted
 from tickwork.model.ids import execution_id, job_id
 from tickwork.model.instant import Instant
 from tickwork.model.json_limits import raw_json
 from tickwork.model.overlap import Overlap
 from tickwork.model.placement import FairShare, Limits, Requires
 from tickwork.model.quantities import parse_duration
+from tickwork.model.redact_http_secrets import redacted
 from tickwork.model.retry_policy import Backoff, RetryPolicy
 from tickwork.model.schedule import Schedule
 

@@ -8,8 +8,8 @@ from tickwork.schedule.due.epoch import from_seconds
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.due.wall_clock import AS_SHOWN, ONCE_EACH, Dst
 from tickwork.schedule.errors import ScheduleError
-from tickwork.schedule.instant import write_instant
 from tickwork.schedule.interval import read_every
+from tickwork.schedule.iso_instant import write_instant
 from tickwork.schedule.options import MOST_DATES, Options
 from tickwork.schedule.rrule.rule import RecurrenceRule
 from tickwork.schedule.timing import compile_source

@@ -8,8 +8,8 @@ from tickwork.schedule.cron.expression import Cron
 from tickwork.schedule.due.epoch import END, to_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError
-from tickwork.schedule.instant import read_instant
 from tickwork.schedule.interval import read_every
+from tickwork.schedule.iso_instant import read_instant
 from tickwork.schedule.rrule.ical_text import MOST_COUNTED
 from tickwork.schedule.rrule.rule import RecurrenceRule, local_anchor, read_rule
 from tickwork.schedule.rrule.simplify import simplify_rule

@@ -16,8 +16,8 @@ from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.parse_sentence import Sentence, read_sentence
 from tickwork.schedule.english.words import MONTHS, WEEKDAYS
 from tickwork.schedule.errors import ScheduleError
-from tickwork.schedule.instant import Moment, read_instant, write_instant
 from tickwork.schedule.interval import read_duration, read_every
+from tickwork.schedule.iso_instant import Moment, read_instant, write_instant
 from tickwork.schedule.iso_repeating import read_iso_repeating
 from tickwork.schedule.options import read_end, read_start
 from tickwork.schedule.rrule.ical_text import read_rrule

@@ -11,7 +11,7 @@ from tickwork.model.schedule import KINDS, Once, Recurring, Schedule, Timing
 from tickwork.schedule.canonical import ParsedSchedule, canonical_form
 from tickwork.schedule.due.time_zone import zone_named
 from tickwork.schedule.errors import ScheduleProblems
-from tickwork.schedule.instant import Moment
+from tickwork.schedule.iso_instant import Moment
 from tickwork.schedule.notations import NOTATIONS, ReadContext, notation_of, read_notation
 from tickwork.schedule.options import (
     JOB_OPTION_NAMES,

@@ -19,7 +19,7 @@ from tickwork.schedule.due.wall_clock import WallClock
 from tickwork.schedule.english.describe import WEEKDAYS, clock_text, count_with_unit, join_with_and, ordinal
 from tickwork.schedule.errors import ScheduleProblems
 from tickwork.schedule.excluded_days import USUAL_WEEKEND, reason_excluded, weekend_of
-from tickwork.schedule.instant import Moment, check_year, write_instant
+from tickwork.schedule.iso_instant import Moment, check_year, write_instant
 from tickwork.schedule.options import read_zone
 from tickwork.schedule.parse import parse_with_notes, why_never_due
 from tickwork.schedule.timing import compile_source

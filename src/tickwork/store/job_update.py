@@ -8,9 +8,9 @@ import msgspec
 
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import Trigger
-from tickwork.model.http_secret_mark import mark_errors, with_stored_secrets
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobRequest, JobSpec, JobStatus
+from tickwork.model.redaction_mark import mark_errors, with_stored_secrets
 from tickwork.model.schedule import Once, count_between, nth_due_time
 from tickwork.schedule.timing import timing_from_text
 from tickwork.store.dependency_store import Edges

@@ -9,10 +9,10 @@ from msgspec import Meta
 from tickwork.bench import scenario_options as base
 from tickwork.bench.aged_database import age
 from tickwork.bench.api_load import Answers, Ask, ask, post
+from tickwork.bench.bench_cluster import HELD_EQUAL, stage
 from tickwork.bench.progress import Show
 from tickwork.bench.result import Figure
 from tickwork.bench.scenario_options import Many
-from tickwork.bench.test_cluster import HELD_EQUAL, stage
 from tickwork.model.ids import execution_id, parse_job_id
 
 _GOAL = 3000

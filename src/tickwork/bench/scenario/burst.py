@@ -6,12 +6,12 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from tickwork.bench import scenario_options as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
 from tickwork.bench.lost_and_doubled import settle_accounts
 from tickwork.bench.progress import Show
 from tickwork.bench.recurring_jobs import PERIOD, end_pulse, start_burst, start_pulse, wait_for
 from tickwork.bench.result import Curve, Figure
 from tickwork.bench.scenario_options import Many
-from tickwork.bench.test_cluster import HELD_EQUAL, Stage, stage
 
 _GOAL = 3  # seconds
 _URGENT_GOAL = 250  # ms, 99 of 100

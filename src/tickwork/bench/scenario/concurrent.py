@@ -7,13 +7,13 @@ from typing import Annotated
 from msgspec import Meta
 
 from tickwork.bench import scenario_options as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
 from tickwork.bench.lost_and_doubled import settle_accounts
 from tickwork.bench.measured_window import transactions
 from tickwork.bench.progress import Show
 from tickwork.bench.recurring_jobs import end_pulse, start_burst, wait_for
 from tickwork.bench.result import Curve, Figure
 from tickwork.bench.scenario_options import Many, Seconds
-from tickwork.bench.test_cluster import HELD_EQUAL, Stage, stage
 
 _GOAL = 10  # seconds
 _MEMORY_GOAL = 3e9

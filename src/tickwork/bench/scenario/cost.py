@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from tickwork.bench import scenario_options as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
 from tickwork.bench.lost_and_doubled import settle_accounts
 from tickwork.bench.measured_window import Window, watch
 from tickwork.bench.progress import Show
 from tickwork.bench.recurring_jobs import PERIOD, end_pulse, start_pulse, wait_for
 from tickwork.bench.result import Figure, Series
 from tickwork.bench.scenario_options import Many
-from tickwork.bench.test_cluster import HELD_EQUAL, Stage, stage
 
 _GOAL = 30  # µs
 _WAL_GOAL = 600  # bytes

@@ -6,13 +6,13 @@ from typing import Annotated
 from msgspec import Meta
 
 from tickwork.bench import scenario_options as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
 from tickwork.bench.lost_and_doubled import settle_accounts
 from tickwork.bench.progress import Show
 from tickwork.bench.recurring_jobs import PERIOD, end_pulse, start_burst, start_pulse, wait_for
 from tickwork.bench.result import Figure, curve
 from tickwork.bench.run_ledger import Lateness
 from tickwork.bench.scenario_options import Many
-from tickwork.bench.test_cluster import HELD_EQUAL, Stage, stage
 from tickwork.model.placement import FairShare
 
 _GOAL = 2  # times as late as without the flood, 99 of 100

@@ -5,13 +5,13 @@ from typing import Annotated
 from msgspec import Meta
 
 from tickwork.bench import scenario_options as base
+from tickwork.bench.bench_cluster import ANSWERS, HELD_EQUAL, said, stage
 from tickwork.bench.lost_and_doubled import settle_accounts
 from tickwork.bench.measured_window import watch
 from tickwork.bench.progress import Show
 from tickwork.bench.recurring_jobs import PERIOD, end_pulse, start_pulse, wait_for
 from tickwork.bench.result import Figure
 from tickwork.bench.scenario_options import Many
-from tickwork.bench.test_cluster import ANSWERS, HELD_EQUAL, said, stage
 from tickwork.model.job import HTTP_TASK, HttpTarget
 
 _GOAL = 3000

@@ -5,12 +5,12 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from tickwork.bench import scenario_options as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, stage
 from tickwork.bench.progress import Show
 from tickwork.bench.recurring_jobs import watch_spread
 from tickwork.bench.result import Figure, Series, curve
 from tickwork.bench.run_ledger import Lateness
 from tickwork.bench.scenario_options import Many
-from tickwork.bench.test_cluster import HELD_EQUAL, stage
 
 _GOAL = 50  # ms, 99 of 100
 _MEDIAN_GOAL = 5  # ms

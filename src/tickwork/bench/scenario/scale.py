@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from tickwork.bench import scenario_options as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
 from tickwork.bench.progress import Show
 from tickwork.bench.recurring_jobs import PERIOD, add_idle, watch_spread
 from tickwork.bench.resource_meter import resident
 from tickwork.bench.result import Figure
 from tickwork.bench.scenario_options import Many
-from tickwork.bench.test_cluster import HELD_EQUAL, Stage, stage
 
 _GOAL = 3  # seconds
 _MEMORY_GOAL = 300  # MB

@@ -8,11 +8,11 @@ from msgspec import Meta
 
 from tickwork.bench import scenario_options as base
 from tickwork.bench.api_load import Answers, ask, post
+from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
 from tickwork.bench.lost_and_doubled import Balance, settle_accounts
 from tickwork.bench.progress import Show
 from tickwork.bench.result import Curve, Figure
 from tickwork.bench.scenario_options import Many
-from tickwork.bench.test_cluster import HELD_EQUAL, Stage, stage
 from tickwork.model.errors import TickworkError
 
 _GOAL = 30_000

@@ -6,13 +6,13 @@ from typing import Annotated
 from msgspec import Meta
 
 from tickwork.bench import scenario_options as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, stage
 from tickwork.bench.lost_and_doubled import Balance, settle_accounts
 from tickwork.bench.measured_window import Window, watch
 from tickwork.bench.progress import Show
 from tickwork.bench.recurring_jobs import PERIOD, add_idle, end_pulse, start_pulse, vary, wait_for
 from tickwork.bench.result import Figure
 from tickwork.bench.scenario_options import Many
-from tickwork.bench.test_cluster import HELD_EQUAL, stage
 from tickwork.model.job import PRIORITIES, JobRequest
 from tickwork.model.placement import Limit
 

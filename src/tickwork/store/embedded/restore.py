@@ -16,7 +16,6 @@ from zipfile import BadZipFile, ZipFile
 import msgspec
 
 from tickwork.model.errors import Conflict, Invalid, TickworkError, WrongSchema
-from tickwork.store.embedded.access import create_private, own_folder
 from tickwork.store.embedded.backup import (
     DUMP,
     FORMAT,
@@ -28,6 +27,7 @@ from tickwork.store.embedded.backup import (
     Tell,
     sync_folder,
 )
+from tickwork.store.embedded.private_access import create_private, own_folder
 from tickwork.store.embedded.programs import binaries, call, run_watched, server_uid
 from tickwork.store.embedded.server import DATABASE, EmbeddedPostgres
 

@@ -10,14 +10,14 @@ import msgspec
 
 from tickwork.model.destination import destination_of
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.http_secret import (
+from tickwork.model.http_target import target_errors
+from tickwork.model.job import HttpTarget, JobRequest
+from tickwork.model.redact_http_secrets import (
     REDACTED,
     is_secret_name,
     replace_secret_parameters,
     secret_parameters,
 )
-from tickwork.model.http_target import target_errors
-from tickwork.model.job import HttpTarget, JobRequest
 
 _HINT = "send the value itself"
 
