@@ -202,7 +202,7 @@ async def test_nothing_is_told_of_what_others_run(
 async def test_a_stream_ends_when_its_key_is_revoked(
     node: Node, worker: ScriptedWorker, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "_TRUST", 0.0)
+    monkeypatch.setattr(logs, "_KEY_CHECK_INTERVAL", 0.0)
     run = await start(node, worker)
     await note(worker, run, "stored")
     caller = await node.keys.authenticate(node.first_key)

@@ -165,7 +165,7 @@ async def test_those_that_others_depend_on_go_after_them(
 async def test_however_many_there_are_and_however_many_stay_all_others_go(
     still_node: Node, clock: SettableClock, worker: ScriptedWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(past_job, "_TOGETHER", 2)
+    monkeypatch.setattr(past_job, "_JOBS_TOGETHER", 2)
     staying = [await make(still_node) for _ in range(3)]
     for job in staying:
         await make(still_node, depends_on=[job_id(job)], schedule="in 90d")

@@ -192,7 +192,7 @@ async def test_a_second_piece_of_work_in_one_attempt_is_refused_rather_than_pass
 ) -> None:
     ctx = attempt(1)
     await once_async(ctx, own, add)
-    with pytest.raises(NoRetry, match="put all into it"):
+    with pytest.raises(NoRetry, match="do all work in it"):
         await once_async(ctx, own, add)
 
 
