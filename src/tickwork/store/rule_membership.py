@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 import asyncpg
 
-from tickwork.model.errors import Conflict
+from tickwork.model.errors import Conflict, Unavailable
 from tickwork.model.job import JobSpec
 from tickwork.model.schedule import Recurring
 from tickwork.schedule.timing import timing_from_text
@@ -72,13 +72,16 @@ class ConcurrentChange(Exception):
 
 
 async def retry_on_conflict(act: Callable[[], Awaitable[_Done]]) -> _Done:
-    """Requests that change the same jobs at the same moment may get in each other's way: one begins anew, and then
-    sees what the other did."""
+    """Requests that change the same jobs at the same time can conflict: one of them starts again and then sees what
+    the other one did. A deadlock arrives as it is inside an open transaction, and as Unavailable otherwise."""
     for _ in range(_TRIES):
         try:
             return await act()
         except (ConcurrentChange, asyncpg.UniqueViolationError, asyncpg.DeadlockDetectedError):
             continue
+        except Unavailable as error:
+            if not isinstance(error.__cause__, asyncpg.DeadlockDetectedError):
+                raise
     raise Conflict("other requests keep changing the same jobs: try again")
 
 
