@@ -74,10 +74,12 @@ from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.store.why_waiting_store import PostgresWhyStore
 from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
-from tickwork.trigger.promote_far_jobs import promote_far_jobs
 from tickwork.trigger.queue_full import FullQueues
-from tickwork.trigger.release_queued import release_queued
-from tickwork.trigger.skip_rounds import skip_rounds_without_parents
+from tickwork.trigger.waiting_executions import (
+    create_deferred_executions,
+    release_queued_executions,
+    skip_rounds_without_parents,
+)
 from tickwork.trigger.zone_data_update import ZoneDataUpdate
 from tickwork.wake import Wake
 
@@ -209,25 +211,26 @@ class Node:
         self.backfills = Backfills(self._backfills, self._read, self._wake)
 
     def _compose_trigger(self) -> None:
-        backlogs = FullQueues(self._triggers, LEAD)
+        full_queues = FullQueues(self._triggers, LEAD)
         trigger = Trigger(
             self._triggers,
             Placer(self._roster).place,
             self._partitions.make_for,
-            backlogs,
+            full_queues,
             self._wake,
         )
         backfiller = Backfiller(self._backfills, self._partitions.make_for, self._wake)
         self._loops.add("fire", trigger.fire, every=_TICK)
         # When there is much: one waits for the database while the other works.
         self._loops.add("fire beside", trigger.fire, every=_SELDOM)
-        self._loops.add("backlogs", backlogs.learn, every=1)
+        self._loops.add("backlogs", full_queues.refresh, every=1)
         self._loops.add("backfill", backfiller.fill, every=_FILL)
-        self._loops.add("release", partial(release_queued, self._triggers, self._wake), every=_RELEASE)
-        promote = partial(
-            promote_far_jobs, self._triggers, self._partitions.horizon, self._partitions.make_for
+        release = partial(release_queued_executions, self._triggers, self._wake)
+        self._loops.add("release", release, every=_RELEASE)
+        create_deferred = partial(
+            create_deferred_executions, self._triggers, self._partitions.horizon, self._partitions.make_for
         )
-        self._loops.add("promote", promote, every=5)
+        self._loops.add("promote", create_deferred, every=5)
         dependencies = PostgresDependencyStore(self._database)
         self._loops.add("rounds", partial(skip_rounds_without_parents, dependencies), every=1)
         self._loops.add("zone data", ZoneDataUpdate(self._triggers, LEAD).follow, every=3600)

@@ -27,7 +27,7 @@ async def test_a_job_that_becomes_urgent_half_way_gets_its_execution_once(
 ) -> None:
     """Whether it had its turn before it moved to the front, or not."""
     monkeypatch.setattr(fire, "_CHUNK", 2)
-    monkeypatch.setattr(fire, "_LEAST", 1)
+    monkeypatch.setattr(fire, "_MIN_PER_RULE", 1)
     made = await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m")] * 3)
     jobs = [parse_job_id(job.id) for job in made]
     await later(clock, worker, timedelta(minutes=1) - ahead)

@@ -50,7 +50,7 @@ async def test_no_miss_no_double_and_nothing_after_the_answer(
     chunk: int,
 ) -> None:
     monkeypatch.setattr(fire, "_CHUNK", chunk)
-    monkeypatch.setattr(fire, "_LEAST", 1)
+    monkeypatch.setattr(fire, "_MIN_PER_RULE", 1)
     chance = random.Random(SEED)  # noqa: S311 (a history that can be repeated, not a secret)
     clock = SettableClock(database_url)
     start = datetime.now(UTC).replace(hour=12, minute=0, second=30, microsecond=0)

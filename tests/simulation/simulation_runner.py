@@ -78,7 +78,7 @@ def _put_in_place(patch: pytest.MonkeyPatch) -> None:
     )
     patch.setattr(gateway, "asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": _sleep}))
     patch.setattr(fire, "_CHUNK", 2)  # so that rounds are fired in several chunks
-    patch.setattr(fire, "_LEAST", 1)
+    patch.setattr(fire, "_MIN_PER_RULE", 1)
     _take_rules_in_one_order(patch)
     clocks = {time.monotonic: _monotonic, time.time: _wall}
     for name, module in list(sys.modules.items()):

@@ -1,1 +1,1 @@
-"""Rule and clock to executions: when is a schedule due, and firing it then."""
+"""Creates the executions of due times: a rule and the clock go in, executions come out."""

@@ -1,7 +1,7 @@
-"""Which due time of a rule to fire now, and which were missed.
+"""Decides which due time of a rule to fire now, and which due times were missed.
 
-A due time counts as missed when nothing fired it within a short grace: then the rule's policy decides. What is only
-late by less than that is fired in order, one due time after the other.
+Due times that are late by less than a short grace period are fired one after the other. Older ones were missed, and the
+rule's catch-up policy decides which of them still run.
 """
 
 from datetime import datetime, timedelta
@@ -16,19 +16,19 @@ from tickwork.model.schedule import Timing
 from tickwork.store.port.trigger import NOT_BEGUN, DueRule, Round, RoundNote
 
 GRACE = timedelta(seconds=10)
-_MOMENT = timedelta(microseconds=1)
-STEPS = 1000  # due times passed over in one go: a long outage is worked off in slices, never in one breath
+_MICROSECOND = timedelta(microseconds=1)
+STEPS = 1000  # missed due times per plan: a long outage takes several, so that none blocks the event loop for long
 
 
 class Plan(NamedTuple):
     rule: DueRule
     round: Round | None  # to fire now
-    following: datetime | None  # due after that
-    note: RoundNote | None  # what was missed
+    next_at: datetime | None  # the due time after that
+    missed: RoundNote | None
 
 
 def plan(rule: DueRule, timing: Timing, steps: int = STEPS) -> Plan:
-    """`steps`: how many due times may be passed over."""
+    """`steps`: how many missed due times this plan may cover."""
     if rule.cursor is None and rule.now - rule.next_at > GRACE:
         return _after_outage(rule, timing, msgspec.json.decode(rule.catch_up, type=CatchUp), steps)
     return _fire(rule, timing, rule.next_at, [])
@@ -42,14 +42,14 @@ def _after_outage(rule: DueRule, timing: Timing, policy: CatchUp, steps: int) ->
         missed.append(due)
         due = timing.next_after(due)
         if len(missed) == steps:
-            return Plan(rule, None, due, _note(rule, missed))
+            return Plan(rule, None, due, _missed_range(rule, missed))
     if due is None or due > rule.now:
-        return Plan(rule, None, due, _note(rule, missed))
+        return Plan(rule, None, due, _missed_range(rule, missed))
     return _fire(rule, timing, due, missed)
 
 
 def _first_to_run(rule: DueRule, timing: Timing, policy: CatchUp) -> datetime | None:
-    """Where running begins again; None when all that was missed stays so."""
+    """The oldest due time that still runs; None if the policy runs none of the missed ones."""
     if policy.policy == "skip":
         return timing.next_after(rule.now - GRACE)
     wanted = 1 if policy.policy == "latest" else policy.max
@@ -58,10 +58,10 @@ def _first_to_run(rule: DueRule, timing: Timing, policy: CatchUp) -> datetime | 
 
 
 def _newest(timing: Timing, wanted: int, oldest: datetime, now: datetime) -> datetime | None:
-    """The first of the so many newest due times in that range. The walk begins near the end and goes back only as
-    far as it must, because the range may hold millions."""
+    """The first of the `wanted` newest due times from `oldest` to `now`. The search starts near the end and goes back
+    only as far as necessary, because the range may contain millions."""
     found: list[datetime] = []
-    span, end = timedelta(seconds=wanted), now + _MOMENT  # nothing is due more often than once a second
+    span, end = timedelta(seconds=wanted), now + _MICROSECOND  # nothing is due more often than once a second
     while len(found) < wanted and oldest < end:
         begin = max(now - span, oldest)
         found = _last_between(timing, begin, end, wanted - len(found)) + found
@@ -70,9 +70,9 @@ def _newest(timing: Timing, wanted: int, oldest: datetime, now: datetime) -> dat
 
 
 def _last_between(timing: Timing, begin: datetime, end: datetime, wanted: int) -> list[datetime]:
-    """The last so many due times from `begin` until just before `end`. Where there are more, half of the time is
-    looked at first: the work grows with what is wanted, not with what there is."""
-    first = takewhile(lambda due: due < end, timing.due_times(begin - _MOMENT))
+    """The last `wanted` due times from `begin` until just before `end`. If there are more, the later half of the range
+    is searched first, so that the cost depends on `wanted` and not on the number of due times."""
+    first = takewhile(lambda due: due < end, timing.due_times(begin - _MICROSECOND))
     found = list(islice(first, wanted + 1))
     if len(found) <= wanted:
         return found
@@ -84,8 +84,8 @@ def _last_between(timing: Timing, begin: datetime, end: datetime, wanted: int) -
 
 def _fire(rule: DueRule, timing: Timing, due: datetime, missed: list[datetime]) -> Plan:
     round_ = Round(rule.id, due, rule.last_at, rule.cursor or NOT_BEGUN)
-    return Plan(rule, round_, timing.next_after(due), _note(rule, missed))
+    return Plan(rule, round_, timing.next_after(due), _missed_range(rule, missed))
 
 
-def _note(rule: DueRule, missed: list[datetime]) -> RoundNote | None:
+def _missed_range(rule: DueRule, missed: list[datetime]) -> RoundNote | None:
     return RoundNote(rule.id, missed[0], len(missed), missed[-1], "missed") if missed else None

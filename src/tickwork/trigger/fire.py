@@ -1,9 +1,9 @@
-"""Rule + clock → executions.
+"""Fires due rules: creates the executions of their jobs and hands them over to free workers.
 
-One step fires a chunk of every rule whose time has come, in one transaction: the rules are locked, the next jobs of
-each are read, their executions are written, and the rules' cursors move. If the node dies before the commit,
-nothing has happened; after it, everything has. Rules are locked before their jobs are looked at, and whoever
-changes a job's place in a rule takes the same lock, so a pause or an edit is either wholly before or wholly after.
+One step is one transaction for a chunk of each due rule: it locks the rules, reads the next jobs of each, inserts their
+executions and advances the rules' cursors. If the node dies before the commit, nothing has happened. Rules are locked
+before their jobs are read, and a change of a job's rule takes the same lock, so a pause or an edit takes effect
+completely before or completely after the step.
 """
 
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
@@ -33,55 +33,55 @@ from tickwork.store.port.trigger import (
     TriggerStore,
 )
 from tickwork.trigger.catch_up import GRACE, STEPS, Plan, plan
-from tickwork.trigger.jitter import spread
+from tickwork.trigger.jitter import add_jitter
 from tickwork.trigger.queue_full import FullQueues
 from tickwork.wake import Wake
 
-_FIRED = Counter("tickwork_executions_fired_total", "Executions that rules made, skipped ones included.")
-LEAD = timedelta(milliseconds=250)  # hand over this early: workers start on the dot by their own clock
-_FEWEST_RULES, _MOST_RULES = 8, 512  # late rules fired together, and as many that are on time
-_CHUNK = 4000  # executions written together, shared by those rules
-_LEAST = 8  # of each rule
-_PASSED_OVER = 20_000  # missed due times noted together, shared by those rules
-_NONE = range(0)
+_FIRED = Counter("tickwork_executions_fired_total", "Executions that rules created, skipped ones included.")
+LEAD = timedelta(milliseconds=250)  # hand over this early: workers start at the due time by their own clock
+_MIN_RULES, _MAX_RULES = 8, 512  # late rules per step; as many rules that are on time come on top
+_CHUNK = 4000  # executions per step, divided among its rules
+_MIN_PER_RULE = 8
+_MAX_MISSED = 20_000  # missed due times per step, divided among its rules
+_EMPTY = range(0)
 
 
 class Handout(Protocol):
-    """Room that connected workers have for work, reserved until it is delivered or released."""
+    """Executions with the workers that get them, whose slots are reserved until `deliver` or `release`."""
 
     def workers(self) -> Sequence[int | None]: ...
 
-    async def fix(self, handing: Handover) -> None: ...
+    async def fix(self, handover: Handover, /) -> None: ...
 
-    async def lease(self, handing: Handover) -> None: ...
+    async def lease(self, handover: Handover, /) -> None: ...
 
     def deliver(self) -> None: ...
 
     def release(self) -> None: ...
 
 
-Place = Callable[[Handover, ExecutionColumns], Awaitable[Handout]]
+AssignWorkers = Callable[[Handover, ExecutionColumns], Awaitable[Handout]]
 
 
 class Trigger:
     def __init__(
         self,
         store: TriggerStore,
-        place: Place,
+        assign_workers: AssignWorkers,
         make_days_for: MakeDays,
-        backlogs: FullQueues,
+        full_queues: FullQueues,
         wake: Wake,
     ) -> None:
         self._store = store
-        self._backlogs = backlogs
+        self._full_queues = full_queues
         self._wake = wake
         self._make_days_for = make_days_for
-        self._place = place
-        self._width = _FEWEST_RULES
+        self._assign_workers = assign_workers
+        self._max_rules = _MIN_RULES
         self._isolation = BadRowIsolation("fire")
 
     async def fire(self) -> bool:
-        """Fire a chunk of what is due; whether there was anything."""
+        """Fire a chunk of each due rule. Returns False if no rule was due."""
         try:
             return await self._fire_together()
         except Exception as error:
@@ -92,20 +92,20 @@ class Trigger:
 
     async def _fire_together(self) -> bool:
         try:
-            return await self._fire(self._place)
+            return await self._fire(self._assign_workers)
         except Collision:
             return await self._fire(None)
 
     async def _fire_each(self) -> None:
-        """One of them cannot be fired: the others are, and that one stops with the reason."""
+        """Fire each rule alone, because one of them cannot be fired. That one stops, with the reason."""
         async with self._store.firing() as firing:
-            rules = await firing.take(LEAD, GRACE, self._width)
+            rules = await firing.take(LEAD, GRACE, self._max_rules)
         await self._isolation.run_each([rule.id for rule in rules], self._fire_alone, self._stop)
 
     async def _fire_alone(self, rule: int) -> None:
-        """What cannot be handed out at once may still be made, so that it is known which of its jobs it is."""
+        """If the executions cannot be handed over, only create them: claiming then finds out which one is bad."""
         try:
-            await self._fire(self._place, rule)
+            await self._fire(self._assign_workers, rule)
         except Exception as error:
             if not is_row_error(error):
                 raise
@@ -114,23 +114,23 @@ class Trigger:
     async def _stop(self, rule: int, error: Exception) -> None:
         await self._store.stop_rule(rule, f"its schedule cannot be fired: {error_text(error)}")
 
-    async def _fire(self, place: Place | None, only: int | None = None) -> bool:
-        """Without `place`: carefully, past executions that exist already, and nothing is handed out at once."""
+    async def _fire(self, assign_workers: AssignWorkers | None, only: int | None = None) -> bool:
+        """Without `assign_workers`, executions that exist already are left alone, and none is handed over."""
         handout: Handout | None = None
         try:
             async with self._store.firing() as firing:
-                rules = await firing.take(LEAD, GRACE, self._width, only)
+                rules = await firing.take(LEAD, GRACE, self._max_rules, only)
                 if not rules:
                     return False
-                steps = max(_PASSED_OVER // len(rules), 1)
+                steps = max(_MAX_MISSED // len(rules), 1)
                 plans = [plan(rule, timing_from_text(rule.timing), min(steps, STEPS)) for rule in rules]
-                chunk = max(_CHUNK // len(plans), _LEAST)
+                chunk = max(_CHUNK // len(plans), _MIN_PER_RULE)
                 rounds = [each.round for each in plans if each.round]
                 candidates = await self._pick(firing, rounds, plans, chunk)
                 if candidates:
-                    blocked = await self._overlapping(firing, rounds, candidates)
+                    blocked = await self._apply_overlap(firing, rounds, candidates)
                     until = to_micros(rules[0].now + LEAD)
-                    handout = await self._write(firing, candidates, blocked, place, until)
+                    handout = await self._insert(firing, candidates, blocked, assign_workers, until)
                 await firing.advance(*_progress(plans, candidates, chunk))
         except BaseException:
             if handout:
@@ -140,16 +140,16 @@ class Trigger:
             handout.deliver()
         fired = candidates.works.size if candidates else 0
         _FIRED.inc(fired)
-        self._adapt(len(plans), fired)
+        self._adapt_max_rules(len(plans), fired)
         return True
 
-    def _adapt(self, rules: int, fired: int) -> None:
-        """Few rules together when they have many jobs, many when they have few."""
+    def _adapt_max_rules(self, rules: int, fired: int) -> None:
+        """Take fewer rules per step when they have many jobs, and more when they have few."""
         if fired >= _CHUNK / 2:
-            self._width = max(self._width // 2, _FEWEST_RULES)
+            self._max_rules = max(self._max_rules // 2, _MIN_RULES)
             self._wake.fire_beside()
-        elif rules >= self._width:
-            self._width = min(self._width * 2, _MOST_RULES)
+        elif rules >= self._max_rules:
+            self._max_rules = min(self._max_rules * 2, _MAX_RULES)
 
     async def _pick(
         self, firing: Firing, rounds: Sequence[Round], plans: Sequence[Plan], chunk: int
@@ -161,30 +161,30 @@ class Trigger:
         if not candidates.works.size:
             return None
         jitters = [timing_from_text(plan.rule.timing).jitter for plan in plans if plan.round]
-        return spread(candidates, jitters) if any(jitters) else candidates
+        return add_jitter(candidates, jitters) if any(jitters) else candidates
 
-    async def _write(
+    async def _insert(
         self,
         firing: Firing,
         candidates: Candidates,
         blocked: Mapping[int, Skip | Queue],
-        place: Place | None,
-        handed_out_until: Micros,
+        assign_workers: AssignWorkers | None,
+        until: Micros,
     ) -> Handout | None:
-        startable = _startable(candidates, blocked, handed_out_until)
+        startable = _startable(candidates, blocked, until)
         lanes = candidates.works.lanes
-        blocked_by = {place: each.blocked_by for place, each in blocked.items()}
-        skipped = {place: each.reason for place, each in blocked.items() if isinstance(each, Skip)}
-        if place is None:
-            nobody = [None] * candidates.works.size
-            skipped |= await self._backlogs.overflowing(firing, lanes, startable, nobody)
+        blocked_by = {index: decision.blocked_by for index, decision in blocked.items()}
+        skipped = {index: decision.reason for index, decision in blocked.items() if isinstance(decision, Skip)}
+        if assign_workers is None:
+            no_workers = [None] * candidates.works.size
+            skipped |= await self._full_queues.skipped(firing, lanes, startable, no_workers)
             await firing.insert_carefully(candidates, blocked_by, skipped)
             return None
-        handout = await place(firing, candidates.works.at(startable))
+        handout = await assign_workers(firing, candidates.works.at(startable))
         try:
             await handout.fix(firing)
-            workers = _spread_out(handout.workers(), startable, candidates.works.size)
-            skipped |= await self._backlogs.overflowing(firing, lanes, startable, workers)
+            workers = _workers_of_all(handout.workers(), startable, candidates.works.size)
+            skipped |= await self._full_queues.skipped(firing, lanes, startable, workers)
             await firing.insert(candidates, workers, blocked_by, skipped)
             await handout.lease(firing)
         except BaseException:
@@ -192,80 +192,85 @@ class Trigger:
             raise
         return handout
 
-    async def _overlapping(
+    async def _apply_overlap(
         self, firing: Firing, rounds: Sequence[Round], candidates: Candidates
     ) -> dict[int, Skip | Queue]:
-        """What becomes of the candidates that cannot run now. Executions that others replace are cancelled."""
+        """The decisions for candidates that cannot run now, by index. Cancels executions that are replaced."""
         if all(overlap == "allow" for overlap in candidates.overlaps):
             return {}
         blockers = await firing.blockers(rounds, candidates)
-        decisions = {place: decide(candidates.overlaps[place], each) for place, each in blockers.items()}
+        decisions = {
+            index: decide(candidates.overlaps[index], blocker) for index, blocker in blockers.items()
+        }
         replaced = [
-            _execution_of(candidates, place, each.replaced)
-            for place, each in decisions.items()
-            if isinstance(each, Replace)
+            _execution_key(candidates, index, decision.replaced)
+            for index, decision in decisions.items()
+            if isinstance(decision, Replace)
         ]
         if replaced:
             await firing.cancel(replaced)
-        return {place: each for place, each in decisions.items() if isinstance(each, Skip | Queue)}
+        return {index: each for index, each in decisions.items() if isinstance(each, Skip | Queue)}
 
 
-def _execution_of(candidates: Candidates, place: int, scheduled_for: datetime) -> ExecutionKey:
+def _execution_key(candidates: Candidates, index: int, scheduled_for: datetime) -> ExecutionKey:
     works = candidates.works
-    return ExecutionKey(works.tenants[place], scheduled_for, works.jobs[place])
+    return ExecutionKey(works.tenants[index], scheduled_for, works.jobs[index])
 
 
 def _startable(candidates: Candidates, blocked: Container[int], until: Micros) -> Sequence[int]:
-    """The places of those that could be handed to a worker now."""
+    """The indexes of the candidates that may be handed over now."""
     ready = candidates.works.ready
     if not blocked and max(ready) <= until:
         return range(len(ready))
-    return [place for place, at in enumerate(ready) if at <= until and place not in blocked]
+    return [index for index, at in enumerate(ready) if at <= until and index not in blocked]
 
 
-def _spread_out(workers: Sequence[int | None], places: Sequence[int], count: int) -> Sequence[int | None]:
-    if len(places) == count:
+def _workers_of_all(
+    workers: Sequence[int | None], startable: Sequence[int], count: int
+) -> Sequence[int | None]:
+    """The worker of each candidate, from those of the startable ones."""
+    if len(startable) == count:
         return workers
-    all_of_them: list[int | None] = [None] * count
-    for place, worker in zip(places, workers, strict=True):
-        all_of_them[place] = worker
-    return all_of_them
+    workers_of_all: list[int | None] = [None] * count
+    for index, worker in zip(startable, workers, strict=True):
+        workers_of_all[index] = worker
+    return workers_of_all
 
 
 def _progress(
     plans: Sequence[Plan], candidates: Candidates | None, chunk: int
 ) -> tuple[list[RuleStep], list[RoundNote]]:
-    """Where each rule stands now, and what to keep about its due times."""
+    """The new position of each rule, and what to record about its due times."""
     spans = dict(candidates.spans()) if candidates else {}
     numbers = count()
     steps: list[RuleStep] = []
-    notes = [plan.note for plan in plans if plan.note]
+    notes = [plan.missed for plan in plans if plan.missed]
     for each in plans:
         if each.round is None:
-            steps.append(_passed(each))
+            steps.append(_nothing_fired(each))
             continue
-        span = spans.get(next(numbers), _NONE)
+        span = spans.get(next(numbers), _EMPTY)
         if candidates and len(span) == chunk:
-            steps.append(_within(each.rule, each.round, _cursor_at(candidates, span[-1])))
+            steps.append(_partly_fired(each.rule, each.round, _cursor_at(candidates, span[-1])))
         else:
-            steps.append(_fired(each, each.round, found_none=not span))
+            steps.append(_fully_fired(each, each.round, found_none=not span))
             notes.append(RoundNote(each.rule.id, each.round.scheduled_for))
     return steps, notes
 
 
-def _cursor_at(candidates: Candidates, place: int) -> Cursor:
-    return candidates.works.priorities[place], candidates.works.jobs[place]
+def _cursor_at(candidates: Candidates, index: int) -> Cursor:
+    return candidates.works.priorities[index], candidates.works.jobs[index]
 
 
-def _passed(plan: Plan) -> RuleStep:
-    return RuleStep(plan.rule.id, plan.following, plan.rule.last_at, None, looks_empty=False)
+def _nothing_fired(plan: Plan) -> RuleStep:
+    return RuleStep(plan.rule.id, plan.next_at, plan.rule.last_at, None, looks_empty=False)
 
 
-def _within(rule: DueRule, round_: Round, last: Cursor) -> RuleStep:
-    """There may be more of it."""
+def _partly_fired(rule: DueRule, round_: Round, last: Cursor) -> RuleStep:
+    """The round may have more jobs after `last`."""
     return RuleStep(rule.id, round_.scheduled_for, rule.last_at, last, looks_empty=False)
 
 
-def _fired(plan: Plan, round_: Round, *, found_none: bool) -> RuleStep:
+def _fully_fired(plan: Plan, round_: Round, *, found_none: bool) -> RuleStep:
     empty = found_none and plan.rule.cursor is None
-    return RuleStep(plan.rule.id, plan.following, round_.scheduled_for, None, looks_empty=empty)
+    return RuleStep(plan.rule.id, plan.next_at, round_.scheduled_for, None, looks_empty=empty)

@@ -1,4 +1,4 @@
-"""Spreading the jobs of one due time: each by its own share, the same one whenever it is asked for."""
+"""Jitter: delays each job of a due time by a share of the jitter, which is always the same for a job and a due time."""
 
 import hashlib
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from datetime import timedelta
 from tickwork.model.worker_protocol import Micros
 from tickwork.store.port.trigger import Candidates
 
-_WHOLE = 2**32
+_HASH_VALUES = 2**32
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def spread(candidates: Candidates, jitters: Sequence[timedelta]) -> Candidates:
-    """With the jitter of each candidate's round."""
+def add_jitter(candidates: Candidates, jitters: Sequence[timedelta]) -> Candidates:
+    """`jitters`: one per round."""
     works = candidates.works
     longest = [jitter // _MICROSECOND for jitter in jitters]
     ready = [
@@ -24,4 +24,4 @@ def spread(candidates: Candidates, jitters: Sequence[timedelta]) -> Candidates:
 
 def share_of(job: int, at: Micros, longest: Micros) -> Micros:
     digest = hashlib.blake2b(b"%d %d" % (job, at), digest_size=4).digest()
-    return longest * int.from_bytes(digest, "big") // _WHOLE
+    return longest * int.from_bytes(digest, "big") // _HASH_VALUES

@@ -1,4 +1,4 @@
-"""When the rules of time zones change, the timers that were computed with the old ones follow."""
+"""Computes all timers again after an update of the time zone data."""
 
 from datetime import datetime, timedelta
 from importlib.metadata import version
@@ -9,7 +9,7 @@ from tickwork.model.bad_row_isolation import error_text
 from tickwork.schedule.timing import timing_from_text
 from tickwork.store.port.trigger import TriggerStore
 
-_RULES = 200  # computed anew in one transaction, and in one breath
+_BATCH = 200  # rules per transaction
 _log = structlog.get_logger("tickwork")
 
 
@@ -19,27 +19,27 @@ class ZoneDataUpdate:
         self._lead = lead
 
     async def follow(self) -> bool:
-        """Due times that are being fired stay; all later ones are as this node's time zone data says."""
+        """Apply this node's time zone data if it is newer. Due times that are already being fired do not change."""
         installed = version("tzdata")
         known = await self._store.zone_data()
-        newer = known is None or _numbers(known) < _numbers(installed)
+        newer = known is None or _version_tuple(known) < _version_tuple(installed)
         if known is not None and newer:
-            _log.info("computing all timers anew", time_zone_data=installed, before=known)
+            _log.info("time zone data changed: computing all timers again", time_zone_data=installed, before=known)
             rule: int | None = 0
             while rule is not None:
-                rule = await self._store.retime(rule, self._lead, _RULES, self._next)
+                rule = await self._store.retime(rule, self._lead, _BATCH, self._next_at)
         if newer:
             await self._store.set_zone_data(installed)
         return False
 
-    def _next(self, timing: str, after: datetime, planned: datetime) -> datetime | None:
-        """One that cannot be read stays as it is, until firing finds that out too and sets it aside."""
+    def _next_at(self, timing: str, after: datetime, planned: datetime) -> datetime | None:
+        """A schedule that cannot be read keeps its planned due time; firing it will then stop its rule."""
         try:
             return timing_from_text(timing).next_after(after)
-        except Exception as error:  # noqa: BLE001 (whatever is wrong with one rule, the others follow)
+        except Exception as error:  # noqa: BLE001 (an error in one rule must not stop the others)
             _log.error("a schedule cannot be read", timing=timing[:200], error=error_text(error))
             return planned
 
 
-def _numbers(release: str) -> tuple[int, ...]:
+def _version_tuple(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split("."))
