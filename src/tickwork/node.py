@@ -16,7 +16,7 @@ from prometheus_client import Gauge
 
 from tickwork import __version__
 from tickwork.access.api_keys import ApiKeys
-from tickwork.access.stored_answers import forget_old_answers
+from tickwork.access.expire_idempotency_keys import expire_idempotency_keys
 from tickwork.builtin_worker import BuiltInWorker
 from tickwork.config import Settings
 from tickwork.define.backfills import Backfills
@@ -294,7 +294,7 @@ class Node:
         self._loops.add("partitions", self._partitions.keep_up, every=600)
         self._loops.add("past jobs", PastJobs(self._database, self._settings.history_days).forget, every=600)
         self._loops.add("key use", self.keys.note_use, every=30)
-        self._loops.add("answers", partial(forget_old_answers, self._tenancy), every=600)
+        self._loops.add("answers", partial(expire_idempotency_keys, self._tenancy), every=600)
         if self._embedded:
             self._loops.add("postgres", self._embedded.keep_alive, every=1)
 

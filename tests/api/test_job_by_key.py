@@ -98,7 +98,7 @@ async def test_a_job_of_a_batch_depends_on_another_by_its_key(client: httpx2.Asy
         (["key:weekly"], "no job has the key 'weekly'"),
         (["key:"], "no job has the key ''"),
         (["key:" + "x" * 300], f"no job has the key '{'x' * 80}'"),
-        (["key:nightly", "key:nightly"], "'key:nightly' stands twice"),
+        (["key:nightly", "key:nightly"], "'key:nightly' appears twice"),
         (["key:mine"], "a job cannot depend on itself"),
     ],
 )

@@ -49,8 +49,8 @@ async def other_node(settings: Settings, clock: SettableClock) -> AsyncIterator[
     [
         ([after(ref="a"), after("@b")], "[1].depends_on[0]", "no job of this batch has the ref 'b'"),
         ([after(ref="extract"), after("@extrakt")], "[1].depends_on[0]", "did you mean @extract?"),
-        ([after(ref="a"), after("@a", Dependency("@a"))], "[1].depends_on[1].job", "'@a' stands twice"),
-        ([after(ref="a"), after(ref="a")], "[1].ref", "'a' stands twice in this request"),
+        ([after(ref="a"), after("@a", Dependency("@a"))], "[1].depends_on[1].job", "'@a' appears twice"),
+        ([after(ref="a"), after(ref="a")], "[1].ref", "'a' appears twice in this request"),
         ([after("@a", ref="a")], "depends_on[0]", "a job cannot depend on itself"),
         ([after("j999")], "depends_on[0]", "there is no job j999"),
         ([after("weekly")], "depends_on[0]", "'weekly' is not the id of a job"),

@@ -30,7 +30,7 @@ async def test_others_have_their_turn_while_a_batch_is_read(
         return parse_schedule(schedule, timezone, now=now, seed=seed)
 
     await ScriptedWorker.offer_only(still_node, ["work"])
-    monkeypatch.setattr(jobs, "_TURN", 0)
+    monkeypatch.setattr(jobs, "_YIELD_AFTER", 0)
     monkeypatch.setattr(compile_job, "parse_schedule", parse)
     busy = asyncio.create_task(others())
     requests = [JobRequest(task="work", schedule=f"every {60 + number}s") for number in range(50)]

@@ -1,1 +1,1 @@
-"""Who may call: tenants and API keys."""
+"""Authenticates callers: tenants and API keys. Also expires idempotency keys."""

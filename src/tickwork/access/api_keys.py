@@ -1,4 +1,4 @@
-"""API keys: random, shown once, kept only as a digest, revocable within seconds."""
+"""API keys: random, shown once, stored only as a digest. A revoked key stops working within seconds."""
 
 import base64
 import builtins
@@ -19,9 +19,9 @@ from tickwork.model.instant import to_utc
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 _PREFIX = "tw_"
-_SHOWN = 10  # characters of a key that lists show, so that people can tell keys apart
-_TRUSTED_FOR = 2.0  # seconds a look-up is believed: the longest a revoked key can go on
-_MOST_TRUSTED = 10_000
+_PREFIX_LENGTH = 10  # characters that lists show, so that people can tell keys apart
+_CACHE_LIFETIME = 2.0  # seconds: a key that another node revoked works for this long at most
+_MAX_CACHED = 10_000
 _TENANT = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
@@ -58,17 +58,17 @@ class KeyStore(Protocol):
 class ApiKeys:
     def __init__(self, store: KeyStore) -> None:
         self._store = store
-        self._trusted: dict[bytes, tuple[float, Caller | None]] = {}
+        self._cached: dict[bytes, tuple[float, Caller | None]] = {}
         self._used: set[int] = set()
 
     async def authenticate(self, secret: str) -> Caller | None:
         digest = _digest(secret)
-        until, caller = self._trusted.get(digest, (0.0, None))
+        until, caller = self._cached.get(digest, (0.0, None))
         if monotonic() >= until:
             caller = await self._store.find_key(digest)
-            if len(self._trusted) >= _MOST_TRUSTED:
-                self._trusted.clear()
-            self._trusted[digest] = (monotonic() + _TRUSTED_FOR, caller)
+            if len(self._cached) >= _MAX_CACHED:
+                self._cached.clear()
+            self._cached[digest] = (monotonic() + _CACHE_LIFETIME, caller)
         if caller:
             self._used.add(caller.key_id)
         return caller
@@ -81,14 +81,15 @@ class ApiKeys:
         tenant: str | None = None,
         expires_at: datetime | None = None,
     ) -> tuple[KeyView, str]:
-        """A key of the caller's tenant; the default tenant's admins make keys, and so tenants, for others too."""
+        """Create a key of the caller's tenant. Admins of the default tenant also create keys of other tenants, and with
+        the first key the tenant itself."""
         expires_at = to_utc(expires_at) if expires_at else None
         if expires_at and expires_at <= await self._store.now():
-            raise Invalid.field("expires_at", "lies in the past", "choose a later time, or leave it out")
-        tenant_id = await self._tenant(caller, tenant)
+            raise Invalid.field("expires_at", "is in the past", "choose a later time, or leave it out")
+        tenant_id = await self._find_tenant(caller, tenant)
         secret = make_secret()
         view = await self._store.create_key(
-            tenant_id, name, secret[:_SHOWN], _digest(secret), scopes, expires_at
+            tenant_id, name, secret[:_PREFIX_LENGTH], _digest(secret), scopes, expires_at
         )
         if view is None:
             raise Conflict("that key exists already")
@@ -96,16 +97,16 @@ class ApiKeys:
         return view, secret
 
     async def operator(self) -> Caller:
-        """Whoever has the database itself in hand may make keys without having one."""
+        """The caller for someone with direct access to the database, who needs no key."""
         tenant_id = await self._store.ensure_tenant(DEFAULT_TENANT, _signing_secret())
         return Caller(tenant_id, DEFAULT_TENANT, 0, frozenset({Scope.ADMIN}))
 
     async def list(self, caller: Caller) -> builtins.list[KeyView]:
-        return await self._store.keys(_reach(caller))
+        return await self._store.keys(_visible_tenant(caller))
 
     async def revoke(self, caller: Caller, key: int) -> KeyView:
-        view = await self._store.revoke_key(_reach(caller), key)
-        self._trusted.clear()
+        view = await self._store.revoke_key(_visible_tenant(caller), key)
+        self._cached.clear()
         _log.info("key revoked", **_about(view), by=key_id(caller.key_id))
         return view
 
@@ -113,20 +114,20 @@ class ApiKeys:
         return await self._store.signing_secret(caller.tenant_id)
 
     async def is_valid(self, key: int) -> bool:
-        """Whether a key that was let in before may stay."""
+        """Whether a key that was accepted earlier is still valid."""
         return await self._store.is_valid(key)
 
     async def any(self) -> bool:
         return await self._store.any_key()
 
     async def first(self, secret: str | None) -> str | None:
-        """The admin key of a new database: the one given, or one made now. None when there are keys already."""
+        """Create the admin key of a new database, with this secret or a random one. None if there are keys already."""
         tenant_id = await self._store.ensure_tenant(DEFAULT_TENANT, _signing_secret())
         if await self._store.any_key():
             return None
         secret = secret or make_secret()
         await self._store.create_key(
-            tenant_id, "first", secret[:_SHOWN], _digest(secret), [Scope.ADMIN], None
+            tenant_id, "first", secret[:_PREFIX_LENGTH], _digest(secret), [Scope.ADMIN], None
         )
         _log.info("first admin key created", tenant=DEFAULT_TENANT)
         return secret
@@ -137,18 +138,18 @@ class ApiKeys:
             await self._store.touch_keys(sorted(used))
         return False
 
-    async def _tenant(self, caller: Caller, tenant: str | None) -> int:
+    async def _find_tenant(self, caller: Caller, tenant: str | None) -> int:
         if tenant is None or tenant == caller.tenant:
             return caller.tenant_id
         if caller.tenant != DEFAULT_TENANT:
-            raise NotAllowed("only admins of the default tenant make keys for other tenants")
+            raise NotAllowed("only admins of the default tenant may create keys for other tenants")
         if not _TENANT.fullmatch(tenant):
-            raise Invalid.field("tenant", "is lower-case letters, digits, '.', '_' and '-', 63 at most")
+            raise Invalid.field("tenant", "must be lower-case letters, digits, '.', '_' and '-', at most 63")
         return await self._store.ensure_tenant(tenant, _signing_secret())
 
 
 def _about(view: KeyView) -> dict[str, object]:
-    """Never the secret."""
+    """For the log: never the secret."""
     return {"key": view.id, "name": view.name, "tenant": view.tenant}
 
 
@@ -156,8 +157,8 @@ def make_secret() -> str:
     return _PREFIX + secrets.token_urlsafe(32)
 
 
-def _reach(caller: Caller) -> int | None:
-    """Whose keys the caller may see and revoke: None for all tenants'."""
+def _visible_tenant(caller: Caller) -> int | None:
+    """The tenant whose keys the caller may list and revoke; None for all tenants."""
     return None if caller.tenant == DEFAULT_TENANT else caller.tenant_id
 
 

@@ -1,1 +1,1 @@
-"""Code, file or API call → stored job."""
+"""Turns code, a file or an API call into a stored job."""

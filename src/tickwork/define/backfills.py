@@ -1,4 +1,4 @@
-"""Backfills: due times of the past, planned and started, looked at, cancelled."""
+"""Plans, starts, lists and cancels backfills."""
 
 import asyncio
 import builtins
@@ -19,7 +19,7 @@ from tickwork.wake import Wake
 
 MOST_TIMES = 10_000
 _FURTHEST_BACK = timedelta(days=3_660)
-_MOMENT = timedelta(microseconds=1)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class Backfills:
@@ -34,7 +34,7 @@ class Backfills:
         self._wake = wake
 
     async def plan(self, tenant_id: int, job: int, request: BackfillRequest) -> BackfillPlan:
-        """What would be run; nothing is."""
+        """What a backfill would run. Starts nothing."""
         times = await self._times(tenant_id, job, _in_utc(request))
         return BackfillPlan(len(times), min(times, default=None), max(times, default=None))
 
@@ -54,16 +54,16 @@ class Backfills:
         return await self._store.backfills(tenant_id, job, limit, cursor)
 
     async def cancel(self, tenant_id: int, backfill: int) -> BackfillView:
-        """Nothing more is begun. Executions that run go on; they can be cancelled by themselves."""
+        """Start no more executions. Running ones continue; cancel them separately."""
         await self._store.cancel(tenant_id, backfill)
         return await self.get(tenant_id, backfill)
 
     async def _times(self, tenant_id: int, job: int, request: BackfillRequest) -> builtins.list[datetime]:
-        """The due times to run, in that order."""
+        """The due times to run, in the order of the request."""
         own = await self._store.own_times(tenant_id, job)
         _check_range(request, await self._read.now())
         end = min(request.to, own.until or request.to)
-        # Walking so far takes a tenth of a second: too long to keep everybody else waiting.
+        # This can take a tenth of a second, which would block the event loop for too long.
         due = await asyncio.to_thread(_due_times, timing_from_text(own.timing), request.from_, end)
         if request.order == "newest":
             due.reverse()
@@ -80,7 +80,7 @@ def _check_range(request: BackfillRequest, now: datetime) -> None:
         errors.append(FieldError("from", "is more than 10 years ago", "begin later"))
     if request.to > now:
         errors.append(
-            FieldError("to", "lies ahead", f"use {_written(now)} at most: the rest is still to come")
+            FieldError("to", "is in the future", f"use {_format(now)} at most: the rest is still to come")
         )
     elif request.to < request.from_:
         errors.append(FieldError("to", "is before from", "swap them"))
@@ -89,16 +89,16 @@ def _check_range(request: BackfillRequest, now: datetime) -> None:
 
 
 def _due_times(timing: Timing, begin: datetime, end: datetime) -> list[datetime]:
-    times = takewhile(lambda due: due <= end, timing.due_times(begin - _MOMENT))
+    times = takewhile(lambda due: due <= end, timing.due_times(begin - _MICROSECOND))
     due = list(islice(times, MOST_TIMES + 1))
     if len(due) > MOST_TIMES:
         raise Invalid.field(
             "to",
             f"there are more than {MOST_TIMES:,} due times since from",
-            f"narrow the range: {_written(due[-2])} is as far as one backfill can go",
+            f"narrow the range: one backfill can go as far as {_format(due[-2])}",
         )
     return due
 
 
-def _written(at: datetime) -> str:
+def _format(at: datetime) -> str:
     return at.isoformat(timespec="seconds").replace("+00:00", "Z")

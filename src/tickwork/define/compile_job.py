@@ -1,4 +1,4 @@
-"""A job as users write it → a job that is understood, with every mistake named at once."""
+"""Compiles a JobRequest, as users write it, to a JobSpec. Reports all errors of a request together."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -27,57 +27,57 @@ from tickwork.schedule.parse import parse_schedule
 
 _LONGEST_PAYLOAD = 512 * 1024
 _WITHOUT_BODY = ("GET", "HEAD", "DELETE")
-_NOTHING = Once(None, "")
+_INVALID_SCHEDULE = Once(None, "")
 
 
 class _ParseOnce:
-    """parse_schedule for the jobs of one request, each distinct schedule once. The seed only matters to schedules with
-    an H, which it spreads."""
+    """parse_schedule with a cache, for the jobs of one request. The seed matters only to schedules with an H, which it
+    spreads."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
-        self._known: dict[tuple[bytes, str | None, str], Schedule] = {}
+        self._parsed: dict[tuple[bytes, str | None, str], Schedule] = {}
 
     def __call__(self, schedule: str | dict[str, Any] | None, timezone: str | None, *, seed: str) -> Schedule:
         text = msgspec.json.encode(schedule)
         key = (text, timezone, seed if b"H" in text.upper() else "")
-        if key not in self._known:
-            self._known[key] = parse_schedule(schedule, timezone, now=self._now, seed=seed)
-        return self._known[key]
+        if key not in self._parsed:
+            self._parsed[key] = parse_schedule(schedule, timezone, now=self._now, seed=seed)
+        return self._parsed[key]
 
 
 class Compiler:
-    """For the jobs of one request. Many of them differ only in their payload and in what they depend on: the rest is
-    then compiled once. Those that differ in more may still share a schedule, which is parsed once."""
+    """Compiles the jobs of one request. A job that differs from the one before only in its payload and dependencies
+    reuses that one's result. Other jobs may still share a schedule, which is parsed once."""
 
     def __init__(self, now: datetime) -> None:
         self._parse_schedule = _ParseOnce(now)
         self._last: tuple[JobRequest, JobSpec] | None = None
 
     def compile(self, request: JobRequest, defaults: TaskDefaults = NO_DEFAULTS) -> JobSpec:
-        """Invalid names every field that cannot be understood. The defaults are those of its task."""
-        alike = msgspec.structs.replace(request, payload=UNSET, depends_on=[], ref=None)
-        if request.task and self._last and self._last[0] == alike:
-            return _with_its_own(self._last[1], request)
+        """Raises Invalid, which names every bad field. `defaults`: those of the job's task."""
+        shared = msgspec.structs.replace(request, payload=UNSET, depends_on=[], ref=None)
+        if request.task and self._last and self._last[0] == shared:
+            return _replace_payload(self._last[1], request)
         spec = _compile(with_task_defaults(request, defaults), self._parse_schedule)
-        self._last = alike, spec
+        self._last = shared, spec
         return spec
 
 
-def _with_its_own(spec: JobSpec, request: JobRequest) -> JobSpec:
-    """The job that was understood, for one that differs from it only in what is its own."""
+def _replace_payload(spec: JobSpec, request: JobRequest) -> JobSpec:
+    """The spec with the payload and the dependencies of this request, which equals the spec's request otherwise."""
     errors: list[FieldError] = []
     payload = _payload(request, errors)
     if errors:
         raise Invalid(errors)
-    own = msgspec.structs.replace(
+    new_request = msgspec.structs.replace(
         spec.request, payload=request.payload, depends_on=request.depends_on, ref=request.ref
     )
-    return msgspec.structs.replace(spec, request=own, payload=payload)
+    return msgspec.structs.replace(spec, request=new_request, payload=payload)
 
 
 def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
-    errors = [*_errors_of_handler(request), *placement_errors(request.requires, request.limits)]
+    errors = [*_target_errors(request), *placement_errors(request.requires, request.limits)]
     schedule = _schedule(request, parse, errors)
     payload = _payload(request, errors)
     run = run_settings(request)
@@ -102,7 +102,7 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
     )
 
 
-def _errors_of_handler(request: JobRequest) -> Iterator[FieldError]:
+def _target_errors(request: JobRequest) -> Iterator[FieldError]:
     if (request.task is None) == (request.http is None):
         yield FieldError("task", "give exactly one of task and http", "a Python task's name, or an HTTP call")
     if request.task == HTTP_TASK:
@@ -115,7 +115,7 @@ def _errors_of_handler(request: JobRequest) -> Iterator[FieldError]:
             yield from mark_errors(request.http)
         if request.http.method in _WITHOUT_BODY and request.payload not in (UNSET, None):
             yield FieldError(
-                "payload", f"{request.http.method} sends none", "use POST, or put it into the URL"
+                "payload", f"a {request.http.method} request has none", "use POST, or put it into the URL"
             )
 
 
@@ -124,7 +124,7 @@ def _schedule(request: JobRequest, parse: _ParseOnce, errors: list[FieldError]) 
         return parse(request.schedule, request.timezone, seed=request.key or request.name or "")
     except Invalid as invalid:
         errors.extend(invalid.errors)
-        return _NOTHING
+        return _INVALID_SCHEDULE
 
 
 def _payload(request: JobRequest, errors: list[FieldError]) -> bytes:

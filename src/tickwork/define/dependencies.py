@@ -1,4 +1,4 @@
-"""What jobs of one request depend on: named, found, free of circles, and when they run because of it."""
+"""Resolves the dependencies of the jobs in one request: finds the parents, rejects cycles, derives the schedule."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -18,30 +18,30 @@ _LOCAL = "@"
 
 
 class Fault(NamedTuple):
-    """What is wrong with a job, by its place in the request."""
+    """An error of a job. `place`: the job's index in the request."""
 
     place: int
     error: FieldError
 
 
-class Round(NamedTuple):
-    """The rounds in which a job runs, and who gives them."""
+class ParentSchedule(NamedTuple):
+    """The schedule that a job takes over from a parent."""
 
     schedule: Recurring
     catch_up: CatchUp
-    giver: str
+    parent: str  # its name in messages
 
 
 def named_jobs(requests: Sequence[JobRequest]) -> set[int]:
-    """The jobs outside of the request that some of it depends on."""
-    entries = (_name(entry) for request in requests for entry in request.depends_on)
-    return {job for name in entries if not name.startswith(_LOCAL) and (job := _number(name)) is not None}
+    """The ids of jobs outside the request that its jobs depend on."""
+    names = (_name(entry) for request in requests for entry in request.depends_on)
+    return {job for name in names if not name.startswith(_LOCAL) and (job := _job_number(name)) is not None}
 
 
 def named_keys(requests: Sequence[JobRequest]) -> set[str]:
-    """The keys of jobs that some of the request depends on."""
-    entries = (job_key(_name(entry)) for request in requests for entry in request.depends_on)
-    return {key for key in entries if key is not None and is_job_key(key)}
+    """The keys of jobs that the jobs of the request depend on."""
+    keys = (job_key(_name(entry)) for request in requests for entry in request.depends_on)
+    return {key for key in keys if key is not None and is_job_key(key)}
 
 
 class Dependencies:
@@ -53,8 +53,8 @@ class Dependencies:
         *,
         itself: int | None = None,
     ) -> None:
-        """`keys`: the jobs that have those which are named. `itself`: the job that is being changed, which may go on
-        with parents that nobody would begin with."""
+        """`keys`: the jobs that have the named keys. `itself`: the job that is being changed, which may keep parents
+        that a new job must not have."""
         self._requests = requests
         self._keys = keys
         self._known = known
@@ -64,11 +64,11 @@ class Dependencies:
         self._own_keys = {request.key: place for place, request in enumerate(requests) if request.key}
         for place, request in enumerate(requests):
             if request.ref is not None and self._places.setdefault(request.ref, place) != place:
-                self._refuse(place, "ref", f"{request.ref!r} stands twice in this request")
+                self._refuse(place, "ref", f"{request.ref!r} appears twice in this request")
         self.parents = [list(self._read(place, request)) for place, request in enumerate(requests)]
 
     def link(self, specs: Sequence[JobSpec]) -> list[JobSpec]:
-        """The jobs with their parents; what repeats because its parents do runs in their rounds."""
+        """Adds the parents to the jobs. A job with recurring parents takes over their schedule."""
         linked = list(specs)
         for place in self._parents_first():
             if self.parents[place]:
@@ -85,28 +85,28 @@ class Dependencies:
                 self.faults.extend(Fault(place, error) for error in invalid.errors)
                 continue
             if parent[:2] in seen:
-                self._refuse(place, path, f"{_name(entry)!r} stands twice")
+                self._refuse(place, path, f"{_name(entry)!r} appears twice")
             seen.add(parent[:2])
             yield parent
 
     def _parent(self, place: int, path: str, entry: str | Dependency) -> Parent:
         name, on_any = _name(entry), isinstance(entry, Dependency) and entry.on == "any outcome"
-        other = self._own_place(path, name)
+        other = self._place_in_request(path, name)
         parent = Parent(self._job(path, name) if other is None else None, other, on_any)
         is_itself = parent.job == self._itself if other is None else other == place
         if is_itself:
             raise Invalid.field(path, "a job cannot depend on itself")
         return parent
 
-    def _own_place(self, path: str, name: str) -> int | None:
-        """The place of another job of the same request, if one is meant."""
+    def _place_in_request(self, path: str, name: str) -> int | None:
+        """The index of the named job in this request, if it is one of its jobs."""
         if name.startswith(_LOCAL):
-            return self._place(path, name.removeprefix(_LOCAL))
+            return self._place_of_ref(path, name.removeprefix(_LOCAL))
         return self._own_keys.get(job_key(name) or "")
 
     def _job(self, path: str, name: str) -> int:
         key = job_key(name)
-        job = _number(name) if key is None else self._keys.get(key)
+        job = _job_number(name) if key is None else self._keys.get(key)
         if key is not None and job is None:
             raise Invalid.field(path, f"no job has the key {key[:80]!r}")
         if job is None:
@@ -118,15 +118,15 @@ class Dependencies:
         if parent is None:
             raise Invalid.field(path, f"there is no job {name}")
         if self._itself is None and parent.status == JobStatus.CANCELLED:
-            raise Invalid.field(path, f"job {name} is cancelled: it would be waited for in vain")
+            raise Invalid.field(path, f"job {name} is cancelled: it will never run")
         if self._itself is None and not parent.is_known:
-            raise Invalid.field(path, f"job {name} ran so long ago that nobody knows how it ended")
+            raise Invalid.field(path, f"job {name} ran so long ago that its outcome is no longer known")
         return job
 
-    def _place(self, path: str, ref: str) -> int:
+    def _place_of_ref(self, path: str, ref: str) -> int:
         if ref not in self._places:
-            near = get_close_matches(ref, self._places, n=1)
-            hint = f"did you mean {_LOCAL}{near[0]}?" if near else f'give that job "ref": "{ref[:80]}"'
+            close = get_close_matches(ref, self._places, n=1)
+            hint = f"did you mean {_LOCAL}{close[0]}?" if close else f'give that job "ref": "{ref[:80]}"'
             raise Invalid.field(path, f"no job of this batch has the ref {ref[:80]!r}", hint)
         return self._places[ref]
 
@@ -138,48 +138,50 @@ class Dependencies:
         try:
             return list(TopologicalSorter(graph).static_order())
         except CycleError as error:
-            circle: list[int] = error.args[1]
-            names = " → ".join(self._called(place) for place in circle)
-            self._refuse(circle[-1], "depends_on", f"these jobs wait for each other: {names}")
+            cycle: list[int] = error.args[1]
+            names = " → ".join(self._display_name(place) for place in cycle)
+            self._refuse(cycle[-1], "depends_on", f"these jobs wait for each other: {names}")
             return []
 
-    def _called(self, place: int) -> str:
+    def _display_name(self, place: int) -> str:
         return self._requests[place].ref or f"[{place}]"
 
     def _linked(self, place: int, specs: Sequence[JobSpec]) -> JobSpec:
         spec = msgspec.structs.replace(specs[place], parents=self.parents[place])
-        rounds = [round_ for parent in spec.parents if (round_ := self._round(parent, specs))]
-        if not rounds:
+        schedules = [found for parent in spec.parents if (found := self._schedule_of(parent, specs))]
+        if not schedules:
             if isinstance(spec.schedule, Recurring):
                 hint = "leave out the schedule: it runs once, after them"
                 self._refuse(place, "schedule", "repeats, but the jobs it depends on run once", hint)
             return spec
         if spec.request.schedule is not None:
             hint = "leave it out: a job runs in the rounds of those it depends on"
-            self._refuse(place, "schedule", f"is given by {rounds[0].giver}, on which it depends", hint)
-        other = next((each for each in rounds if each.schedule.text != rounds[0].schedule.text), None)
+            self._refuse(place, "schedule", f"is given by {schedules[0].parent}, on which it depends", hint)
+        first = schedules[0]
+        other = next((each for each in schedules if each.schedule.text != first.schedule.text), None)
         if other:
-            self._refuse(place, "depends_on", _at_odds(rounds[0], other))
-        return msgspec.structs.replace(spec, schedule=rounds[0].schedule, catch_up=rounds[0].catch_up)
+            self._refuse(place, "depends_on", _different_schedules(first, other))
+        return msgspec.structs.replace(spec, schedule=first.schedule, catch_up=first.catch_up)
 
-    def _round(self, parent: Parent, specs: Sequence[JobSpec]) -> Round | None:
+    def _schedule_of(self, parent: Parent, specs: Sequence[JobSpec]) -> ParentSchedule | None:
         if parent.place is not None:
             spec = specs[parent.place]
-            name = _LOCAL + self._called(parent.place)
-            return Round(spec.schedule, spec.catch_up, name) if isinstance(spec.schedule, Recurring) else None
+            if not isinstance(spec.schedule, Recurring):
+                return None
+            return ParentSchedule(spec.schedule, spec.catch_up, _LOCAL + self._display_name(parent.place))
         known = self._known[parent.job or 0]
         if known.timing is None or known.catch_up is None:
             return None
         catch_up = msgspec.json.decode(known.catch_up, type=CatchUp)
         schedule = Recurring(known.timing, timing_from_text(known.timing))
-        return Round(schedule, catch_up, f"job {job_id(known.id)}")
+        return ParentSchedule(schedule, catch_up, f"job {job_id(known.id)}")
 
     def _refuse(self, place: int, path: str, message: str, hint: str | None = None) -> None:
         self.faults.append(Fault(place, FieldError(path, message, hint)))
 
 
-def _at_odds(one: Round, other: Round) -> str:
-    words = [f"{each.giver} {each.schedule.timing.words}" for each in (one, other)]
+def _different_schedules(one: ParentSchedule, other: ParentSchedule) -> str:
+    words = [f"{each.parent} {each.schedule.timing.words}" for each in (one, other)]
     return f"these do not run at the same times, so their rounds cannot be paired: {words[0]}, {words[1]}"
 
 
@@ -187,7 +189,7 @@ def _name(entry: str | Dependency) -> str:
     return entry.job if isinstance(entry, Dependency) else entry
 
 
-def _number(name: str) -> int | None:
+def _job_number(name: str) -> int | None:
     try:
         return parse_job_id(name)
     except BadId:

@@ -1,7 +1,7 @@
-"""Jobs created one by one at the same time, written together.
+"""Writes jobs that concurrent requests create one by one in shared transactions.
 
-While a batch is being written, the next one gathers: alone, a job is created at once; under load, one commit covers
-as many as came meanwhile. What is wrong with one of them concerns nobody else.
+While a batch is being written, new requests wait for the next batch. Without load, a job is written at once; under
+load, one commit covers all jobs that arrived in the meantime. An error in one job does not affect the others.
 """
 
 import asyncio
@@ -11,12 +11,12 @@ from typing import NamedTuple
 from tickwork.model.errors import Conflict, Invalid, QueueFull
 from tickwork.model.job import JobRequest, JobView
 
-_MOST = 200  # written together
+_MAX_BATCH = 200
 
 Create = Callable[[int, Sequence[JobRequest]], Awaitable[list[JobView]]]
 
 
-class _Asked(NamedTuple):
+class _Pending(NamedTuple):
     request: JobRequest
     answer: asyncio.Future[JobView]
 
@@ -24,46 +24,46 @@ class _Asked(NamedTuple):
 class GroupCommit:
     def __init__(self, create: Create) -> None:
         self._create = create
-        self._asked: dict[int, list[_Asked]] = {}
+        self._pending: dict[int, list[_Pending]] = {}  # by tenant
         self._writing: asyncio.Task[None] | None = None
 
     async def create(self, tenant_id: int, request: JobRequest) -> JobView:
-        asked = _Asked(request, asyncio.get_running_loop().create_future())
-        self._asked.setdefault(tenant_id, []).append(asked)
+        pending = _Pending(request, asyncio.get_running_loop().create_future())
+        self._pending.setdefault(tenant_id, []).append(pending)
         if self._writing is None:
             self._writing = asyncio.create_task(self._write_all())
-        return await asked.answer
+        return await pending.answer
 
     async def _write_all(self) -> None:
-        while self._asked:
-            tenant_id = next(iter(self._asked))
-            waiting = self._asked.pop(tenant_id)
-            if len(waiting) > _MOST:
-                self._asked[tenant_id] = waiting[_MOST:]  # behind the other tenants
-            await self._write(tenant_id, [asked for asked in waiting[:_MOST] if not asked.answer.done()])
+        while self._pending:
+            tenant_id = next(iter(self._pending))
+            waiting = self._pending.pop(tenant_id)
+            if len(waiting) > _MAX_BATCH:
+                self._pending[tenant_id] = waiting[_MAX_BATCH:]  # behind the other tenants
+            await self._write(tenant_id, [each for each in waiting[:_MAX_BATCH] if not each.answer.done()])
         self._writing = None
 
-    async def _write(self, tenant_id: int, batch: Sequence[_Asked]) -> None:
+    async def _write(self, tenant_id: int, batch: Sequence[_Pending]) -> None:
         try:
-            views = await self._create(tenant_id, [asked.request for asked in batch])
+            views = await self._create(tenant_id, [pending.request for pending in batch])
         except (Invalid, Conflict, QueueFull) as error:
             if len(batch) == 1:
                 _answer(batch[0], error)
                 return
-            for asked in batch:
-                await self._write(tenant_id, [asked])
-        except Exception as error:  # noqa: BLE001 (it is for those who asked)
-            for asked in batch:
-                _answer(asked, error)
+            for pending in batch:
+                await self._write(tenant_id, [pending])
+        except Exception as error:  # noqa: BLE001 (every caller gets it)
+            for pending in batch:
+                _answer(pending, error)
         else:
-            for asked, view in zip(batch, views, strict=True):
-                _answer(asked, view)
+            for pending, view in zip(batch, views, strict=True):
+                _answer(pending, view)
 
 
-def _answer(asked: _Asked, answer: JobView | Exception) -> None:
-    if asked.answer.done():
-        return  # whoever asked has gone
+def _answer(pending: _Pending, answer: JobView | Exception) -> None:
+    if pending.answer.done():
+        return  # the caller was cancelled
     if isinstance(answer, Exception):
-        asked.answer.set_exception(answer)
+        pending.answer.set_exception(answer)
     else:
-        asked.answer.set_result(answer)
+        pending.answer.set_result(answer)

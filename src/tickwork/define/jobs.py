@@ -1,4 +1,4 @@
-"""Jobs: made, changed, held, ended. Everything the API, the clients and the workers' declared jobs go through."""
+"""Creates, changes, pauses, resumes and cancels jobs, for the API and for the jobs that workers declare."""
 
 import asyncio
 import builtins
@@ -38,9 +38,9 @@ from tickwork.model.validation import MOST_ERRORS
 from tickwork.store.port.define import DefineStore, KnownTask, Made
 from tickwork.store.port.read import ReadStore
 
-_TRIES = 50  # of a change that others keep overtaking
-_MOST_SHOWN = 1000  # jobs of a graph
-_TURN = 0.02  # seconds that a long request is read before others have a turn
+_MAX_TRIES = 50  # of a change that conflicts with other changes
+_MAX_GRAPH_JOBS = 1000
+_YIELD_AFTER = 0.02  # seconds that compiling a long request may block the event loop
 
 
 class Jobs:
@@ -55,10 +55,10 @@ class Jobs:
         self._read = read
         self._publish = publish
         self._until_stopped = until_stopped
-        self._gatherer = GroupCommit(self.create)
+        self._group_commit = GroupCommit(self.create)
 
     async def create(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobView]:
-        """All or none. Invalid names every bad field of every job."""
+        """Create all of these jobs or none. Raises Invalid, which names every bad field of every job."""
         specs, made = await self._make(tenant_id, requests)
         views = [_view(spec, each) for spec, each in zip(specs, made, strict=True)]
         unknown = [each.job for each, view in zip(made, views, strict=True) if view is None]
@@ -66,23 +66,23 @@ class Jobs:
         return [view or next(read) for view in views]
 
     async def create_one(self, tenant_id: int, request: JobRequest) -> JobView:
-        """By itself; inside a transaction it commits with that."""
+        """Create a job in its own transaction, or in the open one if there is one."""
         return (await self.create(tenant_id, [request]))[0]
 
     async def create_grouped(self, tenant_id: int, request: JobRequest) -> JobView:
-        """In one commit with others that come at the same moment, so never inside a transaction. A job that refers to
-        other jobs of its request stays alone: in a group it would find those of other requests."""
+        """Create a job in one commit with concurrent requests. Must not be called inside a transaction. A job with a
+        ref or dependencies is created alone: in a group it would find the refs of other requests."""
         if request.depends_on or request.ref:
             return await self.create_one(tenant_id, request)
-        return await self._gatherer.create(tenant_id, request)
+        return await self._group_commit.create(tenant_id, request)
 
     async def create_many(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[CreatedJob]:
-        """The same, told in brief: what is new is not read again."""
+        """Create all of these jobs or none. Returns only what is known without reading the new jobs again."""
         _, made = await self._make(tenant_id, requests)
         old = [each.job for each in made if not each.is_new]
-        seen = iter(await self._read.jobs_by_id(tenant_id, old) if old else [])
+        read = iter(await self._read.jobs_by_id(tenant_id, old) if old else [])
         return [
-            _new_in_brief(each, request) if each.is_new else _in_brief(next(seen), request)
+            _created_new(each, request) if each.is_new else _created_before(next(read), request)
             for each, request in zip(made, requests, strict=True)
         ]
 
@@ -91,7 +91,7 @@ class Jobs:
     ) -> tuple[builtins.list[JobSpec], builtins.list[Made]]:
         specs = await self._compile(tenant_id, requests)
         made = await self._store.create(tenant_id, specs)
-        if any(map(_is_due_at_once, specs)):
+        if any(map(_is_due_now, specs)):
             self._publish(WorkArrived(tenant_id))
         return specs, made
 
@@ -99,15 +99,15 @@ class Jobs:
         return (await self._read.jobs_by_id(tenant_id, [job]))[0]
 
     async def find(self, tenant_id: int, key: str) -> int:
-        """The job that has this key; one that was cancelled has it no more."""
+        """The job that has this key. Cancelled jobs have none."""
         found = await self._store.find_keys(tenant_id, {key}) if is_job_key(key) else {}
         if key not in found:
             raise NotFound("job", f"{KEY_PREFIX}{key}")
         return found[key]
 
     async def graph(self, tenant_id: int, job: int) -> JobGraph:
-        """What depends on each other around it."""
-        return await self._read.graph(tenant_id, job, _MOST_SHOWN)
+        """The jobs that are connected with this one by dependencies."""
+        return await self._read.graph(tenant_id, job, _MAX_GRAPH_JOBS)
 
     async def list(
         self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None = None
@@ -117,8 +117,8 @@ class Jobs:
     async def patch(
         self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None = None
     ) -> JobView:
-        """A JSON merge patch over the job as it was defined."""
-        for _ in range(_TRIES):
+        """Apply a JSON merge patch (RFC 7396) to the definition of the job."""
+        for _ in range(_MAX_TRIES):
             try:
                 await self._patch(tenant_id, job, patch, if_match)
             except Stale:
@@ -132,15 +132,16 @@ class Jobs:
 
     async def _patch(self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None) -> None:
         current = await self._store.definition(tenant_id, job)
-        document = _as_it_is(current.document)
+        document = _with_defaults(current.document)
         if isinstance(patch.get("schedule"), dict):
             shown = (await self.get(tenant_id, job)).schedule
-            document = {**document, "schedule": _as_base(shown, patch["schedule"]), "timezone": None}
+            schedule = _schedule_to_patch(shown, patch["schedule"])
+            document = {**document, "schedule": schedule, "timezone": None}
         (spec,) = await self._compile(tenant_id, [_patched(document, patch)], itself=job)
         await self._store.change(tenant_id, job, spec, current.version if if_match is None else if_match)
 
     async def pause(self, tenant_id: int, job: int) -> JobView:
-        """Nothing of it starts after the answer, not even what a worker was handed ahead of its time."""
+        """After this returns, no attempt starts, not even one that a worker received ahead of its due time."""
         await self._store.set_status(tenant_id, job, JobStatus.PAUSED)
         self._publish(JobChanged(tenant_id, job))
         await self._until_stopped(tenant_id, job)
@@ -152,7 +153,7 @@ class Jobs:
         return await self.get(tenant_id, job)
 
     async def cancel(self, tenant_id: int, job: int, if_match: int | None = None) -> JobView:
-        """No further executions. One that runs goes on; it can be cancelled by itself."""
+        """Create no more executions. A running one continues; cancel it separately."""
         await self._store.set_status(tenant_id, job, JobStatus.CANCELLED, if_match)
         self._publish(JobChanged(tenant_id, job))
         await self._until_stopped(tenant_id, job)
@@ -166,11 +167,11 @@ class Jobs:
         compiler = Compiler(now)
         errors = builtins.list(islice(_repeated_keys(requests), MOST_ERRORS))
         specs: builtins.list[JobSpec] = []
-        begun = monotonic()
+        started = monotonic()
         for number, request in enumerate(requests):
-            if monotonic() - begun > _TURN:
+            if monotonic() - started > _YIELD_AFTER:
                 await asyncio.sleep(0)
-                begun = monotonic()
+                started = monotonic()
             try:
                 specs.append(_compile_one(request, tasks, compiler))
             except Invalid as invalid:
@@ -208,19 +209,19 @@ class Jobs:
 
 class _KnownTasks(NamedTuple):
     by_name: dict[str, KnownTask]
-    names: list[str]  # to guess what was meant; asked for only when something is not known
+    names: list[str]  # for suggestions; read only when a task is unknown
 
     def defaults(self, task: str | None) -> TaskDefaults:
         known = self.by_name.get(task or "")
         return known.defaults if known else NO_DEFAULTS
 
 
-def _is_due_at_once(spec: JobSpec) -> bool:
+def _is_due_now(spec: JobSpec) -> bool:
     return isinstance(spec.schedule, Once) and spec.schedule.at is None
 
 
 def _view(spec: JobSpec, made: Made) -> JobView | None:
-    """A new job as reading it would show it. None for one that was there before, or whose parents have ids now."""
+    """The view of a new job. None if it must be read: the job existed before, or has parents, whose ids are new."""
     if made.created_at is None or spec.parents:
         return None
     if isinstance(spec.schedule, Recurring):
@@ -242,11 +243,11 @@ def _view(spec: JobSpec, made: Made) -> JobView | None:
     )
 
 
-def _in_brief(seen: JobView, request: JobRequest) -> CreatedJob:
-    return CreatedJob(seen.id, request.key, seen.next_run_at, seen.execution_id)
+def _created_before(view: JobView, request: JobRequest) -> CreatedJob:
+    return CreatedJob(view.id, request.key, view.next_run_at, view.execution_id)
 
 
-def _new_in_brief(made: Made, request: JobRequest) -> CreatedJob:
+def _created_new(made: Made, request: JobRequest) -> CreatedJob:
     execution = execution_id(made.job, made.scheduled_for) if made.scheduled_for else None
     return CreatedJob(job_id(made.job), request.key, made.next_run_at, execution)
 
@@ -258,13 +259,13 @@ def _compile_one(request: JobRequest, tasks: _KnownTasks, compiler: Compiler) ->
     except Invalid as invalid:
         errors.extend(invalid.errors)
     if request.task and request.task != HTTP_TASK:
-        errors.extend(_errors_of_task(request, tasks))
+        errors.extend(_task_errors(request, tasks))
     if errors:
         raise Invalid(errors)
     return spec
 
 
-def _errors_of_task(request: JobRequest, tasks: _KnownTasks) -> list[FieldError]:
+def _task_errors(request: JobRequest, tasks: _KnownTasks) -> list[FieldError]:
     known = tasks.by_name.get(request.task or "")
     if known is None:
         return [unknown_task(request.task or "", tasks.names)]
@@ -275,19 +276,19 @@ def _repeated_keys(requests: Sequence[JobRequest]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for number, request in enumerate(requests):
         if request.key is not None and request.key in seen:
-            yield FieldError(f"[{number}].key", f"{request.key!r} stands twice in this request")
+            yield FieldError(f"[{number}].key", f"{request.key!r} appears twice in this request")
         seen.add(request.key or "")
 
 
-def _as_it_is(document: dict[str, Any]) -> dict[str, Any]:
-    """With what it was left to Tickwork to say, so that only what a patch takes away comes from the task anew."""
+def _with_defaults(document: dict[str, Any]) -> dict[str, Any]:
+    """Adds Tickwork's own defaults, so that the task's defaults apply only to fields that the patch removes."""
     retry = msgspec.to_builtins(RetryPolicy()) | document.get("retry", {})
     return BUILT_IN | document | {"retry": retry}
 
 
-def _as_base(shown: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """A schedule is patched as it is shown, whichever way it was written; and as it can be of one kind only,
-    naming another takes the present one away."""
+def _schedule_to_patch(shown: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """A patch applies to the schedule as it is shown, in whatever notation it was written. A schedule has only one
+    kind, so a patch that names a kind replaces the current one."""
     names_kind = any(patch.get(kind) is not None for kind in KINDS)
     return {name: value for name, value in shown.items() if not (names_kind and name in KINDS)}
 
@@ -297,13 +298,13 @@ def _patched(document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:
         raise Invalid.field("ref", "names a job only in the batch that it is created in")
     merged = _merge(document, patch)
     if merged.get("http") and "url" not in merged["http"]:
-        # The patch fits field by field; of the whole, only this can be missing.
+        # The patch was validated field by field, so only this can be missing.
         raise Invalid.field("http.url", "is required")
-    return _unmarked(msgspec.convert(merged, JobRequest), document, patch)
+    return _with_stored_secrets(msgspec.convert(merged, JobRequest), document, patch)
 
 
-def _unmarked(request: JobRequest, document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:
-    """A patch may have been made from what was shown, where marks stand for secrets."""
+def _with_stored_secrets(request: JobRequest, document: dict[str, Any], patch: dict[str, Any]) -> JobRequest:
+    """A patch may repeat what was shown, where a mark replaces each secret. Puts the stored secrets back."""
     if request.http is None or "http" not in patch:
         return request
     stored = msgspec.convert(document["http"], HttpTarget) if document.get("http") else None

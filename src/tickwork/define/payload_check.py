@@ -1,4 +1,4 @@
-"""Does a payload fit what the task's workers said its parameters are?"""
+"""Checks a payload against the parameters that workers declared for the task."""
 
 import difflib
 from collections.abc import Iterable, Iterator
@@ -11,9 +11,9 @@ import msgspec
 
 from tickwork.model.errors import FieldError
 
-_MOST_ERRORS = 20
-_LONGEST_MESSAGE = 200
-_HALF = 90
+_MAX_ERRORS = 20
+_MAX_MESSAGE = 200
+_SHOWN_PER_END = 90
 
 
 def unknown_task(name: str, known: Iterable[str]) -> FieldError:
@@ -23,28 +23,25 @@ def unknown_task(name: str, known: Iterable[str]) -> FieldError:
 
 
 def payload_errors(payload: object, schema: str) -> list[FieldError]:
-    """Every place where the payload does not fit."""
+    """The parts of the payload that do not fit the schema."""
     try:
         validator = _validator(schema)
     except ValueError as error:
-        hint = "change the task's parameters and start its worker again"
-        return [
-            FieldError(
-                "task", f"its worker gave a broken schema of its parameters: {_short(str(error))}", hint
-            )
-        ]
+        hint = "change the task's parameters and restart its worker"
+        message = f"its worker declared its parameters with an invalid schema: {_short(str(error))}"
+        return [FieldError("task", message, hint)]
     if validator.is_valid(payload):
         return []
     errors = chain.from_iterable(map(_field_errors, validator.iter_errors(payload)))
-    return list(islice(errors, _MOST_ERRORS))
+    return list(islice(errors, _MAX_ERRORS))
 
 
 @lru_cache(maxsize=4096)
 def _validator(schema: str) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(msgspec.json.decode(schema), retriever=_nothing_from_outside)
+    return jsonschema_rs.Draft202012Validator(msgspec.json.decode(schema), retriever=_refuse_remote)
 
 
-def _nothing_from_outside(address: str) -> Any:
+def _refuse_remote(address: str) -> Any:
     raise ValueError(f"{address} is outside of this schema")
 
 
@@ -64,5 +61,5 @@ def _field_errors(error: jsonschema_rs.ValidationError) -> Iterator[FieldError]:
 
 
 def _short(text: str) -> str:
-    """Messages quote the value, which may be as long as the payload: its beginning and what is said of it do."""
-    return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_HALF]} … {text[-_HALF:]}"
+    """Messages quote the value, which may be as long as the payload. The start and the end are enough."""
+    return text if len(text) <= _MAX_MESSAGE else f"{text[:_SHOWN_PER_END]} … {text[-_SHOWN_PER_END:]}"

@@ -1,4 +1,4 @@
-"""What a schedule means and when it is due next, seen from the database's present time."""
+"""Shows what a schedule means and when it is due next, by the database's clock."""
 
 from datetime import datetime
 from typing import Any

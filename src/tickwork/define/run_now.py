@@ -1,4 +1,4 @@
-"""Running a job now, besides its schedule."""
+"""Runs a job now, outside its schedule."""
 
 from tickwork.model.event import Publish, WorkArrived
 from tickwork.model.execution import ExecutionView
@@ -22,7 +22,7 @@ class Runs:
         self._wake = wake
 
     async def run(self, tenant_id: int, job: int, overlap: Overlap = "allow") -> ExecutionView:
-        """One more execution, due now. What `overlap` says holds for it alone, whatever the job says."""
+        """Create an execution that is due now. `overlap` replaces the job's overlap policy for this execution only."""
         scheduled_for = await self._store.run(tenant_id, job, overlap)
         self._publish(WorkArrived(tenant_id))
         if overlap == "replace":

@@ -174,7 +174,9 @@ class Trigger:
         startable = _startable(candidates, blocked, until)
         lanes = candidates.works.lanes
         blocked_by = {index: decision.blocked_by for index, decision in blocked.items()}
-        skipped = {index: decision.reason for index, decision in blocked.items() if isinstance(decision, Skip)}
+        skipped = {
+            index: decision.reason for index, decision in blocked.items() if isinstance(decision, Skip)
+        }
         if assign_workers is None:
             no_workers = [None] * candidates.works.size
             skipped |= await self._full_queues.skipped(firing, lanes, startable, no_workers)

@@ -24,7 +24,9 @@ class ZoneDataUpdate:
         known = await self._store.zone_data()
         newer = known is None or _version_tuple(known) < _version_tuple(installed)
         if known is not None and newer:
-            _log.info("time zone data changed: computing all timers again", time_zone_data=installed, before=known)
+            _log.info(
+                "time zone data changed: computing all timers again", time_zone_data=installed, before=known
+            )
             rule: int | None = 0
             while rule is not None:
                 rule = await self._store.retime(rule, self._lead, _BATCH, self._next_at)
