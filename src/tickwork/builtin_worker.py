@@ -8,7 +8,7 @@ from typing import Protocol
 from tickwork.config import Settings
 from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.worker_gateway import WorkerGateway
-from tickwork.execute.runners.http.breaker_gate import BreakerGate
+from tickwork.execute.runners.http.circuit_breaker_runner import CircuitBreakerRunner
 from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.execute.worker import Worker
@@ -32,10 +32,10 @@ class BuiltInWorker:
     ) -> None:
         policy = AddressPolicy.of(settings.http_allow, loopback=settings.http_allow_loopback)
         self._gateway = gateway
-        self._runner = HttpRunner(policy, Secrets(secrets).of)
-        gated = BreakerGate(self._runner, breakers.admit, breakers.told)
+        self._runner = HttpRunner(policy, SecretCache(secrets).of)
+        runner = CircuitBreakerRunner(self._runner, breakers.admit, breakers.told)
         self._worker = Worker(
-            self, [direct_task(HTTP_TASK, gated)], name="built-in", slots=_SLOTS, log_failures=False
+            self, [direct_task(HTTP_TASK, runner)], name="built-in", slots=_SLOTS, log_failures=False
         )  # the server in this process already logs them
         self._running: asyncio.Task[None] | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -57,22 +57,22 @@ class BuiltInWorker:
 
     async def connect(self) -> InProcessConnection:
         connection = InProcessConnection()
-        attending = asyncio.create_task(self._attend(connection))
-        self._connections.add(attending)
-        attending.add_done_callback(self._connections.discard)
+        serving = asyncio.create_task(self._serve(connection))
+        self._connections.add(serving)
+        serving.add_done_callback(self._connections.discard)
         return connection
 
-    async def _attend(self, connection: InProcessConnection) -> None:
+    async def _serve(self, connection: InProcessConnection) -> None:
         """Close the worker's end however this ends, so that the worker reconnects at once."""
         try:
             with suppress(Unavailable):
                 await self._gateway.attend(None, connection.server_end)
         finally:
-            await connection.server_end.close(1013, "the server cannot work just now")
+            await connection.server_end.close(1013, "the server is not available")
 
 
-class Secrets:
-    """Caches the signing secrets of tenants."""
+class SecretCache:
+    """The signing secrets of tenants."""
 
     def __init__(self, store: SecretStore) -> None:
         self._store = store

@@ -154,7 +154,7 @@ def _from_file(file: Path | None) -> dict[str, _Given]:
 
 def _unknown_setting(file: Path, name: str, known: tuple[str, ...]) -> FieldError:
     hint = did_you_mean(name, known) or f"the settings are {', '.join(known)}"
-    return FieldError(name, f"is not a setting, but stands in {file}", hint)
+    return FieldError(name, f"is not a setting, but appears in {file}", hint)
 
 
 def _read(name: str, given: _Given) -> Any:
@@ -175,8 +175,8 @@ def _to_path(kind: type, value: object) -> object:
 
 
 def _bad_value(name: str, given: _Given) -> FieldError:
-    may_hold_secret = name in _SECRETS or name == "database_url"
-    value = "what is set" if may_hold_secret else repr(shown(name, given.value))
+    may_contain_secret = name in _SECRETS or name == "database_url"
+    value = "what is set" if may_contain_secret else repr(shown(name, given.value))
     return FieldError(name, f"{value} in {given.source} must be {MEANINGS[name]}", f"correct {given.source}")
 
 

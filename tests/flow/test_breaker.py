@@ -13,7 +13,7 @@ from support.node_steps import run_due
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.execute.attempt_ending import AttemptFailed, ending_of_error, ending_of_json
-from tickwork.execute.runners.http.breaker_gate import BreakerGate
+from tickwork.execute.runners.http.circuit_breaker_runner import CircuitBreakerRunner
 from tickwork.model.circuit_breaker import FAILURES_IN_A_ROW, LONGEST_PAUSE, PACE, PAUSE, BreakerState
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
@@ -54,7 +54,7 @@ class HttpNode:
     def __init__(self, node: Node, site: Site, worker: ScriptedWorker) -> None:
         self.node = node
         self.worker = worker
-        self._call = BreakerGate(site, node.breakers.admit, node.breakers.told)
+        self._call = CircuitBreakerRunner(site, node.breakers.admit, node.breakers.told)
 
     @classmethod
     async def open(cls, settings: Settings, site: Site) -> "HttpNode":

@@ -196,7 +196,7 @@ async def test_a_thread_that_will_not_stop_is_reported_and_keeps_its_slot(short_
         outcome = await server.outcome()
         assert failure_of(outcome) == ("failed", "Timeout")
         assert outcome.failure.message.endswith("its code was told to stop but still runs in the worker")
-        assert bench.worker._held.credit() == 0
+        assert bench.worker._attempts.credit() == 0
         assert bench.worker.needs_restart.is_set()
         threads.release.set()
         outcome = await server.outcome()
@@ -226,7 +226,7 @@ async def test_a_thread_that_will_not_stop_when_revoked_is_reported_as_cancelled
         outcome = await server.outcome()
         assert outcome.kind == "cancelled"
         assert outcome.reason == "stop it; its code was told to stop but still runs in the worker"
-        assert bench.worker._held.credit() == 4
+        assert bench.worker._attempts.credit() == 4
         assert not bench.worker.needs_restart.is_set()  # one slot in five
         threads.release.set()
 

@@ -1,13 +1,14 @@
-"""One attempt of a worker, from its arrival until its outcome is recorded."""
+"""One attempt of a worker, from its arrival until its outcome is recorded, and the arguments of its task."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tickwork.execute.attempt_ending import Ending
+from tickwork.execute.attempt_ending import AttemptFailed, Ending
 from tickwork.model.ids import execution_id, from_micros, job_id
+from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context, Listener
-from tickwork.model.worker_protocol import Claim, Micros, Outcome, Run
+from tickwork.model.worker_protocol import Claim, Failure, Micros, Outcome, Run
 
 if TYPE_CHECKING:
     from tickwork.execute.log.outbox import LogOutbox
@@ -52,7 +53,7 @@ class Attempt:
         self.done = (
             False  # its outcome is queued for the server, or is no longer wanted; its code may still run
         )
-        self.reported_running = False  # a beat has told the server that it runs
+        self.reported_running = False  # a beat has reported it to the server
         self.has_log = False  # log_outbox has a buffer for it
 
     @property
@@ -98,3 +99,15 @@ def context_of(run: Run, listener: Listener | None = None) -> Context:
         listener=listener,
         parents=run.parents,
     )
+
+
+def arguments_of(task: TaskDefinition, run: Run, make_context: Callable[[], Context]) -> dict[str, Any]:
+    try:
+        arguments = task.decode(run.payload)
+    except ValueError as error:
+        raise AttemptFailed(
+            Failure("BadPayload", f"the payload does not fit the task: {error}", retry=False)
+        ) from None
+    if task.context_parameter:
+        arguments[task.context_parameter] = make_context()
+    return arguments

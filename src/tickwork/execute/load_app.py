@@ -37,7 +37,7 @@ def _import(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the module exists, but something that it imports does not
-        hint = f"start in the folder that holds {name.partition('.')[0]}.py"
+        hint = f"start in the folder that contains {name.partition('.')[0]}.py"
         raise Invalid.field("app", f"there is no module {name!r} in {here}", hint) from None
 
 

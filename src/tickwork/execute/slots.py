@@ -108,8 +108,8 @@ class Slots:
     def surplus(self) -> list[Attempt]:
         """Remove and return the ready attempts that would wait for longer than until the next beat, judged by how many
         started since the last one. Called at every beat; empty unless some have waited since then."""
-        suspended = self._ready_at_beat + self._added_since_beat - len(self._ready)
-        too_many = len(self._ready) - suspended - self.usable if suspended < self._ready_at_beat else 0
+        started = self._ready_at_beat + self._added_since_beat - len(self._ready)
+        too_many = len(self._ready) - started - self.usable if started < self._ready_at_beat else 0
         taken = [self._ready.pop() for _ in range(too_many)]
         self._added_since_beat, self._ready_at_beat = 0, len(self._ready)
         return taken

@@ -17,12 +17,12 @@ import structlog
 
 from tickwork import __version__
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
-from tickwork.execute.held_attempts import HeldAttempts
 from tickwork.execute.lease import Lease, LeaseLost
 from tickwork.execute.log.outbox import COLLECT_INTERVAL
 from tickwork.execute.log_failed_attempts import FailedAttemptLog
 from tickwork.execute.runner_set import RunnerSet
 from tickwork.execute.server_link import Connection, Link
+from tickwork.execute.worker_attempts import WorkerAttempts
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model import worker_protocol as protocol
 from tickwork.model.ids import worker_id
@@ -91,7 +91,7 @@ class Worker:
         self._connection_log_limit = LogRateLimit(
             _log.warning, _NO_CONNECTION, per_kind=1, period=_CONNECTION_LOG_PERIOD
         )
-        self._held = HeldAttempts(
+        self._attempts = WorkerAttempts(
             slots,
             self._runners.handlers,
             self._clock,
@@ -118,7 +118,7 @@ class Worker:
             while not self._finished:
                 await self._run_connection()
         finally:
-            await self._held.close()
+            await self._attempts.close()
             await self._runners.close()
             self._failures.close()
             _log.info("worker stopped", name=self._name)
@@ -127,21 +127,21 @@ class Worker:
         """Accept no new attempts and return those that have not started. `run` ends when the rest is recorded."""
         if not self._draining:
             _log.info(
-                "worker drains: takes nothing new and finishes what it runs", running=self._held.running
+                "worker drains: takes nothing new and finishes what it runs", running=self._attempts.running
             )
         self._draining = True
-        self._held.return_unstarted()
+        self._attempts.return_unstarted()
         self._report_due.set()
         self._check_now.set()
 
     def abort_running(self) -> None:
         """Stop the running attempts and report them as lost, so that other workers can retry them at once."""
-        self._held.stop_running()
+        self._attempts.stop_running()
 
     def stop_now(self) -> None:
         """Stop everything without a report. The server notices when the lease expires."""
         if not self._finished:
-            _log.warning("worker breaks off what it runs", running=self._held.running)
+            _log.warning("worker stops without finishing its running attempts", running=self._attempts.running)
         self._stopped = True
         self._check_now.set()
 
@@ -153,16 +153,16 @@ class Worker:
     @property
     def is_busy(self) -> bool:
         """The worker has attempts that are due and whose outcomes are not recorded yet."""
-        return self._held.has_due
+        return self._attempts.has_due
 
     @property
     def next_start(self) -> Micros | None:
         """The earliest start of the attempts that are not due yet."""
-        return self._held.next_start
+        return self._attempts.next_start
 
     @property
     def _finished(self) -> bool:
-        return self._stopped or (self._draining and not self._held)
+        return self._stopped or (self._draining and not self._attempts)
 
     @property
     def _may_leave(self) -> bool:
@@ -176,7 +176,7 @@ class Worker:
         try:
             await _until_one_ends(self._watch_connection(), self._connect_and_serve())
         except LeaseLost:
-            self._held.forget_all()  # again: attempts may have arrived before the connection was closed
+            self._attempts.forget_all()  # again: attempts may have arrived before the connection was closed
         except OSError as error:
             self._log_lost_connection(str(error) or type(error).__name__)
         if not self._finished:
@@ -184,7 +184,7 @@ class Worker:
 
     def _log_lost_connection(self, error: str) -> None:
         if self._connection_log_limit.admits(error):
-            _log.warning(_NO_CONNECTION, error=error, holding=len(self._held))
+            _log.warning(_NO_CONNECTION, error=error, holding=len(self._attempts))
 
     async def _watch_connection(self) -> None:
         """Return when the worker is finished. Raise when the server is silent for too long."""
@@ -235,19 +235,19 @@ class Worker:
             labels=self._labels,
             resources=self._resources,
             resume=self._lease.token,
-            holding=self._held.claims(),
+            holding=self._attempts.claims(),
         )
 
     def _accept_welcome(self, welcome: Welcome, sent: float) -> None:
         self._lease.grant(welcome.token, sent=sent, seconds=welcome.lease)
         self._clock.learn(sent=sent, database=welcome.now)
-        self._held.forget(welcome.forget)
-        self._held.resend()
+        self._attempts.forget(welcome.forget)
+        self._attempts.resend()
         self._last_received = self._clock.elapsed()
         self._welcomed = True
         self._drain_sent = self._server_drained = False
         self._connect_tries = 0
-        self._held.start_due()
+        self._attempts.start_due()
         self._report_due.set()
         _log.info("connected", worker=worker_id(welcome.worker))
 
@@ -270,19 +270,19 @@ class Worker:
             case protocol.Runs(runs):
                 self._take(runs)
             case protocol.Ack(number):
-                self._held.acknowledge_outcomes(number)
+                self._attempts.acknowledge_outcomes(number)
                 if self._finished:
                     self._check_now.set()
             case protocol.Noted(number):
-                self._held.acknowledge_logs(number)
+                self._attempts.acknowledge_logs(number)
             case protocol.Renewed(sent, now):
                 self._lease.renew(sent=sent)
                 self._clock.learn(sent=sent, database=now)
-                self._held.start_due()
+                self._attempts.start_due()
             case protocol.Revoke(claims, reason):
-                self._held.revoke(claims, reason)
+                self._attempts.revoke(claims, reason)
             case protocol.Drain():
-                _log.info("somebody asked for this worker to drain")
+                _log.info("the server asked this worker to drain")
                 self.drain()
             case protocol.Drained():
                 self._server_drained = True
@@ -291,9 +291,9 @@ class Worker:
                 self._lose_lease(reason)
 
     def _take(self, runs: Iterable[protocol.Run]) -> None:
-        self._held.take(runs)
+        self._attempts.take(runs)
         if self._draining:
-            self._held.return_unstarted()
+            self._attempts.return_unstarted()
 
     async def _send_beats(self, connection: Connection) -> None:
         loop = asyncio.get_running_loop()
@@ -305,15 +305,15 @@ class Worker:
                 _log.warning(
                     "something blocked the event loop: a task that never awaits?", seconds=round(late, 1)
                 )
-            self._held.start_due()
-            self._held.return_surplus()
-            await self._send_beat(connection, self._held.newly_long_running())
+            self._attempts.start_due()
+            self._attempts.return_surplus()
+            await self._send_beat(connection, self._attempts.newly_long_running())
 
     async def _send_long_running(self, connection: Connection) -> None:
         """Report them between beats, so that the server knows their start times even if the worker dies soon after."""
         while True:
             await asyncio.sleep(_LONG_RUNNING_INTERVAL)
-            if running := self._held.newly_long_running():
+            if running := self._attempts.newly_long_running():
                 await self._send_beat(connection, running)
 
     async def _send_beat(self, connection: Connection, running: list[tuple[Claim, Micros]]) -> None:
@@ -329,11 +329,11 @@ class Worker:
                 self._drain_sent = True
             await self._send_pending(connection)
             if not self._sent_credit / 2 <= self._credit() <= self._sent_credit * 2:
-                await self._send_beat(connection, self._held.newly_long_running())
+                await self._send_beat(connection, self._attempts.newly_long_running())
             await asyncio.sleep(_REPORT_INTERVAL)
 
     async def _send_pending(self, connection: Connection) -> None:
-        while messages := self._held.next_messages():
+        while messages := self._attempts.next_messages():
             for message in messages:
                 await connection.send(message)
 
@@ -341,27 +341,27 @@ class Worker:
         """Poll, because tasks also log from threads, which cannot set an asyncio event."""
         while True:
             await asyncio.sleep(COLLECT_INTERVAL)
-            if self._held.has_logs:
+            if self._attempts.has_logs:
                 self._report_due.set()
 
     # Credit and lease
 
     def _credit(self) -> int:
-        return 0 if self._draining else self._held.credit()
+        return 0 if self._draining else self._attempts.credit()
 
     def _check_lease(self) -> None:
         """Stop the running attempts when the lease has expired, because other workers may start them now. The worker
         keeps its attempts: the next server that it connects to decides whether they are still its own."""
         if self._lease.ran_out(self._clock.elapsed()):
-            stopped = self._held.stop_running()
+            stopped = self._attempts.stop_running()
             if stopped:
-                _log.warning("the lease was not renewed in time; stopped what ran", attempts=stopped)
+                _log.warning("the lease was not renewed in time; stopped the running attempts", attempts=stopped)
 
     def _lose_lease(self, reason: str) -> NoReturn:
         """Drop all attempts at once: other workers may already run them."""
-        _log.warning("the lease is lost; registering as a new worker", reason=reason, dropped=len(self._held))
+        _log.warning("the lease is lost; registering as a new worker", reason=reason, dropped=len(self._attempts))
         self._lease.drop()
-        self._held.forget_all()
+        self._attempts.forget_all()
         raise LeaseLost(reason)
 
     def _seconds_until_lease_ends(self, at_most: float) -> float:

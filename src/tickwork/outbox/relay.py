@@ -76,7 +76,7 @@ class Relay:
                     await check(connection)
                     await self._serve(connection)
             except _TEMPORARY_ERRORS as error:
-                _log.warning("the outbox waits", error=str(error) or type(error).__name__)
+                _log.warning("the relay waits and tries again", error=str(error) or type(error).__name__)
             await asyncio.sleep(self._pause)
             self._pause = min(self._pause * 2, _LONGEST_PAUSE)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tickwork.execute.runners.process_runner import LENGTH_BYTES
+from tickwork.execute.runners.child_protocol import LENGTH_BYTES
 from tickwork.model.worker_protocol import Run
 
 _TASKS = """

@@ -12,8 +12,7 @@ import msgspec
 from tickwork.execute.attempt_ending import Ending
 from tickwork.execute.clock import elapsed
 from tickwork.execute.log.buffer import LogBuffer
-from tickwork.execute.runners.child_messages import Ended, FromChild, Logged
-from tickwork.execute.runners.process_runner import LENGTH_BYTES
+from tickwork.execute.runners.child_protocol import LENGTH_BYTES, Ended, FromChild, Logged
 from tickwork.model.worker_protocol import Micros
 
 _SEND_INTERVAL = 0.1  # seconds

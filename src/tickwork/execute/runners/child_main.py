@@ -16,13 +16,12 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from tickwork.execute.attempt import context_of
+from tickwork.execute.attempt import arguments_of, context_of
 from tickwork.execute.attempt_ending import Ending, ending_of_call
 from tickwork.execute.load_app import load_app
 from tickwork.execute.log.capture import Capture
 from tickwork.execute.runners.child_log import ChildLog
-from tickwork.execute.runners.process_runner import CANCEL, LENGTH_BYTES
-from tickwork.execute.task_arguments import arguments_of
+from tickwork.execute.runners.child_protocol import CANCEL, LENGTH_BYTES
 from tickwork.log_setup import LogFormat, configure_logs
 from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context

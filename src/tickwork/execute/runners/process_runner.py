@@ -12,13 +12,11 @@ import msgspec
 
 from tickwork.execute.attempt import Attempt, Handler
 from tickwork.execute.attempt_ending import Ending, failed, unchanged
-from tickwork.execute.runners.child_messages import Ended, FromChild, Logged
+from tickwork.execute.runners.child_protocol import CANCEL, LENGTH_BYTES, Ended, FromChild, Logged
 from tickwork.log_setup import logs_in_use
 from tickwork.model.errors import Invalid
 from tickwork.model.task import TaskDefinition
 
-LENGTH_BYTES = 4
-CANCEL = b""
 _INPUT, _OUTPUT = 0, 1
 _GRACE = 1.0  # seconds for a task that was told to stop, before its process is killed
 _EXIT_TIMEOUT = 1.0  # seconds for an idle child to exit by itself

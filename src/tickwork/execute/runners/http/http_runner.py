@@ -32,7 +32,7 @@ from tickwork.execute.attempt_ending import AttemptFailed, AttemptPostponed
 from tickwork.execute.runners.http.destination_limit import DestinationFull, DestinationLimits
 from tickwork.execute.runners.http.request import Call, content_of, headers_of, read_call
 from tickwork.execute.runners.http.response import (
-    PromptResponse,
+    ProvisionalLimitResponse,
     failure_of,
     header_bytes,
     result_of,
@@ -104,8 +104,8 @@ class HttpRunner:
 
     def _postpone(self, call: Call, run: Run) -> AttemptPostponed:
         message = (
-            f"{self._limits.connections_per_host} requests to {call.destination} are under way and hardly any ends; "
-            "this one was not sent and comes again later"
+            f"{self._limits.connections_per_host} requests to {call.destination} are in progress and do not end soon; "
+            "this one was not sent and will be retried later"
         )
         longest = 2 ** min(run.attempt, _MAX_POSTPONE_POWER)
         return AttemptPostponed(uniform(longest / 2, longest), Failure("DestinationBusy", message))  # noqa: S311 (spread)
@@ -147,7 +147,7 @@ def _open_session(guard: AddressGuard, limits: HttpLimits) -> ClientSession:
         auto_decompress=False,
         trust_env=False,
         middlewares=[_send_once],
-        response_class=PromptResponse,
+        response_class=ProvisionalLimitResponse,
     )
 
 

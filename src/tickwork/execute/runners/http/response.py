@@ -115,7 +115,7 @@ def _seconds_until(date: str, now: float) -> float:
 _MAX_PROVISIONAL = 20  # aiohttp accepts any number, and reading a flood of them delays other targets
 
 
-class PromptResponse(ClientResponse):
+class ProvisionalLimitResponse(ClientResponse):
     async def start(self, connection: Connection) -> ClientResponse:
         protocol = connection.protocol
         if protocol is None:

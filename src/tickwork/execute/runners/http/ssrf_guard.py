@@ -99,12 +99,12 @@ class AddressPolicy:
 
     def denial(self, address: Address) -> str | None:
         """Why the address must not be called, to follow the word "is"; None when it may."""
-        meant = _meant(address)
-        if self._allows(meant):
+        target = _translate(address)
+        if self._allows(target):
             return None
-        if meant in _METADATA:
-            return f"a cloud's metadata service (opened only by naming it alone: {ip_network(meant)})"
-        return _special_use(meant)
+        if target in _METADATA:
+            return f"a cloud's metadata service (opened only by naming it alone: {ip_network(target)})"
+        return _special_use(target)
 
     def check(self, host: str, address: str) -> None:
         reason = self.denial(ip_address(address.partition("%")[0]))
@@ -133,7 +133,7 @@ def _correction(text: str) -> str:
         return "write it as 10.0.0.0/8 or fd00::/8"
 
 
-def _meant(address: Address) -> Address:
+def _translate(address: Address) -> Address:
     """The IPv4 address that the system or a NAT64 gateway translates an IPv6 address to."""
     if isinstance(address, IPv4Address):
         return address

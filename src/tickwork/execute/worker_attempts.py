@@ -13,14 +13,14 @@ from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Claim, Micros, Notes, Outcomes, Run
 
-_LONG_RUNNING = 1_000_000  # microseconds: the server is told of attempts that run for longer
+_LONG_RUNNING = 1_000_000  # microseconds: attempts that run for longer are reported to the server
 
 _RETURNED = Ending(AttemptOutcome.RETURNED)
 _LOST = Ending(AttemptOutcome.LOST)
 _UNWANTED = cancelled("no longer this worker's")
 
 
-class HeldAttempts:
+class WorkerAttempts:
     def __init__(
         self,
         slots: int,

@@ -23,14 +23,14 @@ Report = Callable[[Run, str, CallResult], None]
 _TIMEOUT_SHARE = 0.9  # a call that is cancelled after this share of its timeout counts as timed out
 
 
-class BreakerGate:
+class CircuitBreakerRunner:
     def __init__(self, runner: Callable[[Run], Awaitable[bytes]], admit: Admit, report: Report) -> None:
         self._run = runner
         self._admit = admit
         self._report = report
 
     async def __call__(self, run: Run) -> bytes:
-        began = monotonic()
+        started = monotonic()
         destination = _destination(run.target or b"")
         reason = await self._admit(run, destination)
         if reason:
@@ -43,7 +43,7 @@ class BreakerGate:
             result = call_result_from(error.failure)
             raise
         except asyncio.CancelledError:
-            if monotonic() - began > run.timeout * _TIMEOUT_SHARE:
+            if monotonic() - started > run.timeout * _TIMEOUT_SHARE:
                 result = CallResult(
                     CallVerdict.FAILS, f"Timeout: no complete answer within {run.timeout:g} s"
                 )

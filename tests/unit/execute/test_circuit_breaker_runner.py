@@ -1,4 +1,4 @@
-"""The gate before each HTTP call: who may pass, and what it tells of how the call went."""
+"""The circuit breaker around HTTP calls: which calls it allows, and what it reports about them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tickwork.execute.attempt_ending import AttemptFailed, AttemptHeld, AttemptPostponed
-from tickwork.execute.runners.http.breaker_gate import BreakerGate
+from tickwork.execute.runners.http.circuit_breaker_runner import CircuitBreakerRunner
 from tickwork.model.destination import CallResult, CallVerdict
 from tickwork.model.job import HttpTarget
 from tickwork.model.worker_protocol import Failure, Run
@@ -19,22 +19,25 @@ def run_of(timeout: float = 60.0) -> Run:
     return Run(1, 0, 1, 1, "http", b"{}", timeout, 0, TARGET)
 
 
-class Gate:
-    """A gated runner that writes down what it tells."""
+class RecordingRunner:
+    """A runner with a circuit breaker that records its reports."""
 
     def __init__(self, call: Callable[[Run], Awaitable[bytes]], reason: str | None = None) -> None:
-        self.told: list[tuple[str, CallResult]] = []
+        self.reports: list[tuple[str, CallResult]] = []
         self._reason = reason
-        self.run = BreakerGate(call, self._admit, lambda _, *heard: self.told.append(heard))
+        self.run = CircuitBreakerRunner(call, self._admit, self._report)
 
     async def _admit(self, _run: Run, _destination: str) -> str | None:
         return self._reason
 
+    def _report(self, _run: Run, destination: str, result: CallResult) -> None:
+        self.reports.append((destination, result))
+
     @property
     def verdict(self) -> CallVerdict:
-        ((destination, heard),) = self.told
+        ((destination, result),) = self.reports
         assert destination == "https://api.example.com"
-        return heard.verdict
+        return result.verdict
 
 
 def fails(error: Exception) -> Callable[[Run], Awaitable[bytes]]:
@@ -53,17 +56,17 @@ async def hangs(_run: Run) -> bytes:
     return b""
 
 
-async def test_an_answer_passes_and_is_told_as_a_success() -> None:
-    gate = Gate(answers)
-    assert await gate.run(run_of()) == b"{}"
-    assert gate.verdict is CallVerdict.WORKS
+async def test_an_answer_is_returned_and_reported_as_a_success() -> None:
+    runner = RecordingRunner(answers)
+    assert await runner.run(run_of()) == b"{}"
+    assert runner.verdict is CallVerdict.WORKS
 
 
-async def test_what_must_wait_is_not_called_and_nothing_is_told() -> None:
-    gate = Gate(fails(AssertionError("called")), reason="circuit breaker open")
+async def test_an_open_circuit_breaker_prevents_the_call_and_nothing_is_reported() -> None:
+    runner = RecordingRunner(fails(AssertionError("called")), reason="circuit breaker open")
     with pytest.raises(AttemptHeld, match="circuit breaker open"):
-        await gate.run(run_of())
-    assert gate.told == []
+        await runner.run(run_of())
+    assert runner.reports == []
 
 
 @pytest.mark.parametrize(
@@ -75,21 +78,21 @@ async def test_what_must_wait_is_not_called_and_nothing_is_told() -> None:
         (RuntimeError("ours"), CallVerdict.UNKNOWN),
     ],
 )
-async def test_a_failure_passes_as_it_is(error: Exception, verdict: CallVerdict) -> None:
-    gate = Gate(fails(error))
+async def test_a_failure_is_reported_and_raised_unchanged(error: Exception, verdict: CallVerdict) -> None:
+    runner = RecordingRunner(fails(error))
     with pytest.raises(type(error)):
-        await gate.run(run_of())
-    assert gate.verdict is verdict
+        await runner.run(run_of())
+    assert runner.verdict is verdict
 
 
 @pytest.mark.parametrize(("seconds", "verdict"), [(60.0, CallVerdict.UNKNOWN), (0.0, CallVerdict.FAILS)])
-async def test_being_stopped_speaks_against_the_destination_only_when_its_time_was_up(
+async def test_a_cancelled_call_counts_against_the_destination_only_after_its_timeout(
     seconds: float, verdict: CallVerdict
 ) -> None:
-    gate = Gate(hangs)
-    running = asyncio.create_task(gate.run(run_of(seconds)))
+    runner = RecordingRunner(hangs)
+    running = asyncio.create_task(runner.run(run_of(seconds)))
     await asyncio.sleep(0)
     running.cancel()
     await asyncio.wait([running])
     assert running.cancelled()
-    assert gate.verdict is verdict
+    assert runner.verdict is verdict
