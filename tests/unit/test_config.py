@@ -1,4 +1,4 @@
-"""Where settings come from, and what is said about bad ones."""
+"""Where settings come from, and the errors about bad ones."""
 
 import re
 from datetime import timedelta
@@ -45,11 +45,11 @@ def test_a_flag_that_was_not_given_changes_nothing():
     assert load({"port": None})[0].port == 8080
 
 
-def test_an_empty_variable_is_as_good_as_none():
+def test_an_empty_variable_is_ignored():
     assert load(env={"TICKWORK_PORT": "", "TICKWORK_URL": " "})[0] == Settings()
 
 
-def test_variables_are_read_as_what_the_setting_is():
+def test_variables_are_converted_to_the_type_of_the_setting():
     env = {
         "TICKWORK_HTTP": "false",
         "TICKWORK_HTTP_ALLOW": "10.0.0.0/8, ::1/128",
@@ -62,7 +62,7 @@ def test_variables_are_read_as_what_the_setting_is():
 
 
 @pytest.mark.parametrize("written", ['"90s"', "90", '"1m30s"'])
-def test_a_duration_is_read_as_people_write_it(written, tmp_path):
+def test_a_duration_may_have_a_unit(written, tmp_path):
     settings, _ = load(toml=f"wait_for_database = {written}\n", tmp_path=tmp_path)
     assert settings.wait_for_database == timedelta(seconds=90)
     assert shown("wait_for_database", settings.wait_for_database) == "1m30s"
@@ -70,14 +70,14 @@ def test_a_duration_is_read_as_people_write_it(written, tmp_path):
     assert error.message == "'soon' in --wait-for-database must be a duration such as 60s or 5m"
 
 
-def test_the_file_has_lists_and_true_types(tmp_path):
+def test_the_file_has_lists_and_typed_values(tmp_path):
     settings, _ = load(toml='http_allow = ["10.0.0.0/8"]\nhttp = false\ndata_dir = "d"\n', tmp_path=tmp_path)
     assert (settings.http_allow, settings.http, settings.data_dir) == (("10.0.0.0/8",), False, Path("d"))
     (error,) = errors_of(toml='port = "8080"\n', tmp_path=tmp_path)
     assert error.path == "port"
 
 
-def test_every_bad_value_is_named_with_its_source_and_what_would_be_right():
+def test_every_bad_value_is_named_with_its_source_and_the_fix():
     env = {"TICKWORK_PORT": "eighty", "TICKWORK_HTTP_ALLOW": "10.0.0.0/99", "TICKWORK_LOG_LEVEL": "loud"}
     errors = {error.path: error for error in errors_of(flags={"slots": 0}, env=env)}
     assert set(errors) == {"port", "http_allow", "log_level", "slots"}
@@ -94,12 +94,12 @@ def test_every_bad_value_is_named_with_its_source_and_what_would_be_right():
         ("history_days", "0"),
     ],
 )
-def test_refuses_what_could_never_work(name, text):
+def test_refuses_values_that_cannot_work(name, text):
     (error,) = errors_of(env={f"TICKWORK_{name.upper()}": text})
     assert error.path == name
 
 
-def test_an_unknown_setting_in_the_file_says_what_was_meant(tmp_path):
+def test_an_unknown_setting_in_the_file_gets_a_suggestion(tmp_path):
     errors = errors_of(toml="databse_url = 'x'\ncolour = 'red'\n", tmp_path=tmp_path)
     assert errors[0].hint == "did you mean database_url?"
     assert "the settings are database_url, wait_for_database, data_dir" in errors[1].hint
@@ -139,11 +139,11 @@ def test_a_bad_secret_is_not_repeated_in_the_error():
     assert not re.search("hunter2", str(errors))
 
 
-def test_what_kubernetes_sets_for_a_service_called_tickwork_is_not_a_setting():
+def test_variables_that_kubernetes_sets_for_a_service_called_tickwork_are_not_settings():
     env = {"TICKWORK_PORT": "tcp://10.0.0.7:80", "TICKWORK_SERVICE_HOST": "10.0.0.7"}
     assert load(env=env)[0].port == 8080
     assert unknown_variables(env) == ["TICKWORK_SERVICE_HOST"]
 
 
-def test_every_setting_says_what_it_must_be():
+def test_every_setting_has_a_meaning():
     assert set(MEANINGS) == set(Settings.__struct_fields__)

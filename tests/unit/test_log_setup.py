@@ -1,4 +1,4 @@
-"""What logs look like, seen from outside the process."""
+"""The log output of a process."""
 
 import json
 import subprocess
@@ -31,21 +31,21 @@ def logged(log_format, program=PROGRAM):
 
 
 @pytest.mark.parametrize("log_format", ["json", "auto"])
-def test_is_json_lines_where_no_terminal_is(log_format):
+def test_logs_json_lines_without_a_terminal(log_format):
     fired, outside, failed = map(json.loads, logged(log_format).splitlines())
     assert (fired["event"], fired["jobs"], fired["level"]) == ("fired", 3, "info")
     assert (outside["event"], outside["logger"]) == ("from outside", "library")
     assert "ValueError: no good" in failed["exception"]
 
 
-def test_is_for_eyes_when_asked_for():
+def test_logs_readable_text_when_configured():
     text = logged("console")
     assert "fired" in text
     assert "jobs=3" in text
     assert "\x1b" not in text
 
 
-WORDS_OF_OTHERS = """
+CONTROL_CHARACTERS = """
 import structlog
 from tickwork.log_setup import configure_logs
 configure_logs({format!r}, "info")
@@ -54,14 +54,14 @@ structlog.get_logger("tickwork.worker").warning("attempt failed", error="\\x1b[2
 """
 
 
-def test_a_traceback_is_lines_of_its_own_for_eyes_and_one_field_for_machines():
-    assert "error=\\x1b[2Jno\nTraceback:\n  in their code\n" in logged("console", WORDS_OF_OTHERS)
-    (line,) = logged("json", WORDS_OF_OTHERS).splitlines()
+def test_a_traceback_is_separate_lines_on_the_console_and_one_field_in_json():
+    assert "error=\\x1b[2Jno\nTraceback:\n  in their code\n" in logged("console", CONTROL_CHARACTERS)
+    (line,) = logged("json", CONTROL_CHARACTERS).splitlines()
     assert json.loads(line)["exception"].splitlines()[1] == "  in their code"
 
 
-def test_words_of_others_do_not_steer_the_terminal():
-    assert "\x1b" not in logged("console", WORDS_OF_OTHERS)
+def test_control_characters_do_not_reach_the_terminal():
+    assert "\x1b" not in logged("console", CONTROL_CHARACTERS)
 
 
 @pytest.mark.parametrize("log_format", ["json", "console"])

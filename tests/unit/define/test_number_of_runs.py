@@ -1,4 +1,4 @@
-"""Jobs that have only so many due times."""
+"""Jobs with a limited number of due times."""
 
 import threading
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ NOW = datetime(2026, 3, 4, 10, 30, tzinfo=UTC)
 
 
 class WatchedTiming(CompiledTiming):
-    """Knows in which thread it was walked through."""
+    """Records in which thread its due times were computed."""
 
-    walked_in: threading.Thread | None = None
+    computed_in: threading.Thread | None = None
 
     def due_times(self, after: datetime) -> Iterator[datetime]:
-        self.walked_in = threading.current_thread()
+        self.computed_in = threading.current_thread()
         return super().due_times(after)
 
 
@@ -32,8 +32,8 @@ def job(every: int, max_runs: int) -> JobSpec:
     return JobSpec(**{**fields, "schedule": Recurring(text, WatchedTiming(text))})
 
 
-@pytest.mark.parametrize(("jobs", "beside"), [(3, False), (30, True)])
-async def test_many_runs_of_many_schedules_are_counted_beside_the_event_loop(jobs: int, beside: bool) -> None:
+@pytest.mark.parametrize(("jobs", "in_thread"), [(3, False), (30, True)])
+async def test_the_runs_of_many_schedules_are_counted_in_a_thread(jobs: int, in_thread: bool) -> None:
     specs = {number: job(60 + number, 1000) for number in range(jobs)}
     found = await last_due_times(specs, NOW)
     for number, spec in specs.items():
@@ -45,4 +45,4 @@ async def test_many_runs_of_many_schedules_are_counted_beside_the_event_loop(job
             < timedelta(seconds=60 + number)
         )
         assert isinstance(spec.schedule, Recurring)
-        assert (spec.schedule.timing.walked_in is not threading.main_thread()) is beside  # type: ignore[attr-defined]
+        assert (spec.schedule.timing.computed_in is not threading.main_thread()) is in_thread  # type: ignore[attr-defined]
