@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tickwork.cli.server_command import answering, listen, url_of
+from tickwork.cli.server_command import listen, serving_http, url_of
 from tickwork.node import Node
 
 FOLDER = Path(__file__).parent / "fuzz"
@@ -18,7 +18,7 @@ async def test_nothing_that_the_document_allows_or_forbids_breaks_the_server(
     node: Node, tmp_path: Path
 ) -> None:
     with listen("127.0.0.1", 0) as listener:
-        async with answering(node, listener):
+        async with serving_http(node, listener):
             done = await asyncio.to_thread(_fuzz, url_of(listener), node.first_key or "", tmp_path)
     assert done.returncode == 0, done.stdout[-8000:]
     assert "Tested: 53" in done.stdout

@@ -13,7 +13,7 @@ import pytest
 
 from tickwork.api.asgi_app import ROUTES
 from tickwork.api.openapi import document
-from tickwork.cli.server_command import answering, listen, url_of
+from tickwork.cli.server_command import listen, serving_http, url_of
 from tickwork.node import Node
 
 OPERATIONS = {route.handler.__name__ for route in ROUTES}
@@ -68,7 +68,7 @@ def document_file(tmp_path: Path) -> Path:
 @pytest.fixture
 async def address(node: Node) -> AsyncIterator[tuple[str, str]]:
     with listen("127.0.0.1", 0) as listener:
-        async with answering(node, listener):
+        async with serving_http(node, listener):
             assert node.first_key
             yield url_of(listener), node.first_key
 

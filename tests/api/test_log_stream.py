@@ -11,7 +11,7 @@ import pytest
 
 from support.waiting import eventually
 from tickwork.api import log_routes as logs
-from tickwork.cli.server_command import answering, listen, url_of
+from tickwork.cli.server_command import listen, serving_http, url_of
 from tickwork.client.async_client import AsyncClient
 from tickwork.config import Settings
 from tickwork.model.access import Scope
@@ -35,7 +35,7 @@ async def serve() -> AsyncIterator[Serve]:
 
         async def serve(node: Node) -> str:
             listener = listen("127.0.0.1", 0)
-            await stack.enter_async_context(answering(node, listener))
+            await stack.enter_async_context(serving_http(node, listener))
             return url_of(listener)
 
         yield serve
@@ -158,12 +158,12 @@ async def test_a_client_whose_node_stops_goes_on_when_there_is_one_again(
     port = listener.getsockname()[1]
     async with AsyncClient(url_of(listener), node.first_key) as client:
         news: Any = client.follow_execution_logs(name(run))
-        async with answering(first, listener):
+        async with serving_http(first, listener):
             assert (await anext(news)).text == "before"
         await first.stop()
         await note(worker, run, "between", first=1)
         await worker.tell(run, AttemptOutcome.COMPLETED)
-        async with answering(node, listen("127.0.0.1", port)):
+        async with serving_http(node, listen("127.0.0.1", port)):
             assert [each.text async for each in news] == ["between"]
 
 

@@ -14,7 +14,7 @@ import websockets
 from api.openapi_contract import keeps_the_contract
 from support.waiting import eventually
 from tickwork import AsyncClient
-from tickwork.cli.server_command import answering, listen, url_of
+from tickwork.cli.server_command import listen, serving_http, url_of
 from tickwork.config import Settings
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import AttemptOutcome
@@ -40,7 +40,7 @@ TASK = TaskOffer("work", {"type": "object", "properties": {"n": {"type": "intege
 async def url(node: Node) -> AsyncIterator[str]:
     """Where a node answers that runs by itself."""
     with listen("127.0.0.1", 0) as listener:
-        async with answering(node, listener):
+        async with serving_http(node, listener):
             yield url_of(listener)
 
 
@@ -167,7 +167,7 @@ async def test_a_key_revoked_on_one_node_is_refused_by_all_within_seconds(
     other = Node(settings)
     await other.open()
     with listen("127.0.0.1", 0) as listener:
-        async with answering(other, listener), client_at(url_of(listener), key["secret"]) as holder:
+        async with serving_http(other, listener), client_at(url_of(listener), key["secret"]) as holder:
             assert (await holder.get("/v1/jobs")).status_code == 200
             await client.delete(f"/v1/keys/{key['id']}")
             await eventually(lambda: _is_refused(holder), within=5)

@@ -13,7 +13,7 @@ from support.database_libraries import LIBRARIES, Library
 from support.end_sessions import end_sessions
 from support.waiting import eventually
 from tickwork import App, AsyncClient
-from tickwork.cli.server_command import answering, listen, url_of
+from tickwork.cli.server_command import listen, serving_http, url_of
 from tickwork.model.errors import Invalid, NotAllowed, Unavailable
 from tickwork.node import Node
 from tickwork.outbox import relay as relay_module
@@ -122,7 +122,7 @@ async def place(still_node: Node, connection: asyncpg.Connection, database_url: 
     await ScriptedWorker.connect(still_node, tasks=["work"])
     with listen("127.0.0.1", 0) as listener:
         address = Address(url_of(listener), still_node.first_key or "")
-        async with answering(still_node, listener), AsyncClient(*address, retries=0) as client:
+        async with serving_http(still_node, listener), AsyncClient(*address, retries=0) as client:
             yield Place(still_node, database_url, connection, client, address)
 
 

@@ -66,9 +66,9 @@ def test_sends_again_or_drops_only_what_is_set_aside(ask: Ask, sql: Callable[...
     ask("install")
     insert = "INSERT INTO tickwork_outbox.job (request, refused_at, error) VALUES ('{}', now(), 'why') RETURNING id"
     first, second = sql(insert), sql(insert)
-    assert ask("discard", str(first)).stderr == "1 dropped\n"
+    assert ask("discard", str(first)).stderr == "1 discarded\n"
     assert ask("retry").stderr == "1 will be sent again\n"
-    assert ask("discard", str(second)).stderr == "0 dropped\n"
+    assert ask("discard", str(second)).stderr == "0 discarded\n"
     assert sql("SELECT count(*) FROM tickwork_outbox.job WHERE refused_at IS NULL") == 1
 
 
@@ -77,8 +77,8 @@ def test_forgets_what_was_done_long_ago(ask: Ask, sql: Callable[..., Any]) -> No
     for days in (0, 29, 31):
         insert = "INSERT INTO tickwork_outbox.done VALUES ($1, 'null', now() - $2 * interval '1 day')"
         sql(insert, f"e1-{days}", days)
-    assert ask("prune").stderr == "1 forgotten\n"
-    assert ask("prune", "--older-than", "1h").stderr == "1 forgotten\n"
+    assert ask("prune").stderr == "1 deleted\n"
+    assert ask("prune", "--older-than", "1h").stderr == "1 deleted\n"
 
 
 def test_does_not_mistake_the_servers_database_for_yours(database_url: str, monkeypatch: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from support.cluster import Program
 from support.waiting import eventually
-from tickwork.cli.server_command import answering, listen, url_of
+from tickwork.cli.server_command import listen, serving_http, url_of
 from tickwork.client.async_client import AsyncClient
 from tickwork.model.execution import ExecutionView
 from tickwork.node import Node
@@ -90,7 +90,7 @@ async def bench(node: Node, tmp_path: Path) -> AsyncIterator[Bench]:
             env={"TICKWORK_API_KEY": node.first_key or ""},
             folder=tmp_path,
         )
-        async with answering(node, listener), AsyncClient(url, node.first_key) as client:
+        async with serving_http(node, listener), AsyncClient(url, node.first_key) as client:
             await worker.start()
             yield Bench(client, worker, tmp_path)
             worker.clean_up()

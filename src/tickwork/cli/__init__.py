@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tickwork.cli.exit_codes import explained
+from tickwork.cli.exit_codes import errors_as_exit_codes
 
 _COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
     "up": "Run PostgreSQL, a server and a worker, all in one.",
@@ -31,7 +31,7 @@ _COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
 _COMPLETION = 'Completion: eval "$(_TICKWORK_COMPLETE=bash_source tickwork)", or zsh_source, or fish_source.'
 
 
-class LateGroup(click.Group):
+class LazyGroup(click.Group):
     """Knows its commands by name and summary, and imports one only to run it, so that --help stays fast."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
@@ -48,11 +48,11 @@ class LateGroup(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        with explained():
+        with errors_as_exit_codes():
             return super().invoke(ctx)
 
 
-@click.command(cls=LateGroup, epilog=_COMPLETION, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=LazyGroup, epilog=_COMPLETION, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(message="tickwork %(version)s", package_name="tickwork")
 @click.pass_context
 def main(ctx: click.Context) -> None:

@@ -11,9 +11,11 @@ from tickwork.cli.execution_command import seconds
 from tickwork.cli.exit_codes import FAILED
 from tickwork.cli.find_server import with_client
 from tickwork.cli.option_types import duration, past
-from tickwork.cli.output import Columns, output_option, page_options, say, show_item, show_page
+from tickwork.cli.output import Columns, output_option, page_options, say, show_item
+from tickwork.cli.print_answer import prints_item, prints_page
 from tickwork.client.sync_client import Client
 from tickwork.model.backfill import BackfillPlan, BackfillStatus, BackfillView, Order, Policy
+from tickwork.model.page import Page
 
 _COLUMNS: Columns[BackfillView] = {
     "id": lambda backfill: backfill.id,
@@ -109,33 +111,31 @@ def backfill(
     started = client.backfill_job(job_id, from_, to, **options)
     if not wait:
         return show_item(started, _FIELDS, output)
-    with _progress(started) as seen:
-        ended = client.wait_for_backfill(started.id, seconds(wait_timeout), seen)
-    return _finish_with(ended, output)
+    with _progress_bar(started) as update:
+        ended = client.wait_for_backfill(started.id, seconds(wait_timeout), update)
+    return _print_outcome_and_exit(ended, output)
 
 
 @click.command()
 @click.argument("job_id", metavar="JOB")
 @page_options
-@output_option
-@with_client
-def backfills(client: Client, job_id: str, output: str, **page: Any) -> None:
+@prints_page(_COLUMNS)
+def backfills(client: Client, job_id: str, **page: Any) -> Page[BackfillView]:
     """List the backfills of a job, newest first."""
-    show_page(client.list_backfills(job_id, **page), _COLUMNS, output)
+    return client.list_backfills(job_id, **page)
 
 
 @click.command()
 @click.argument("backfill_id", metavar="ID")
-@output_option
-@with_client
-def cancel_backfill(client: Client, backfill_id: str, output: str) -> None:
+@prints_item(_FIELDS)
+def cancel_backfill(client: Client, backfill_id: str) -> BackfillView:
     """Cancel a backfill: nothing more of it starts, running executions go on."""
-    show_item(client.cancel_backfill(backfill_id), _FIELDS, output)
+    return client.cancel_backfill(backfill_id)
 
 
 @contextmanager
-def _progress(started: BackfillView) -> Iterator[Callable[[BackfillView], None]]:
-    """A progress bar on stderr, if that is a terminal."""
+def _progress_bar(started: BackfillView) -> Iterator[Callable[[BackfillView], None]]:
+    """Shown on stderr, if that is a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -143,13 +143,13 @@ def _progress(started: BackfillView) -> Iterator[Callable[[BackfillView], None]]
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(started.id, total=started.total)
 
-        def seen(backfill: BackfillView) -> None:
+        def update(backfill: BackfillView) -> None:
             bar.update(task, completed=backfill.made - backfill.active)
 
-        yield seen
+        yield update
 
 
-def _finish_with(ended: BackfillView, output: str) -> None:
+def _print_outcome_and_exit(ended: BackfillView, output: str) -> None:
     """Print the backfill on stdout if --output asks for it, the summary on stderr, and exit with the outcome."""
     if output != "table":
         show_item(ended, _FIELDS, output)

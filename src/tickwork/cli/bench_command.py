@@ -45,7 +45,7 @@ def _command(chosen: Scenario) -> click.Command:
         plan = _plan(chosen.quick if quick else chosen.plan, given)
         use_postgres(postgres)
         figure = _measure(chosen, plan, runs)
-        _keep(figure, plan, postgres, out)
+        _save(figure, plan, postgres, out)
         click.echo(f"held equal: {figure.held_equal}", err=True)
         click.echo(f"kept: {out / figure.scenario}.json, .svg", err=True)
         print(figure.json() if as_json else figure.line())
@@ -100,7 +100,7 @@ def _measure(chosen: Scenario, plan: Plan, runs: int) -> Figure:
     figures: list[Figure] = []
 
     async def measure() -> None:
-        _cancel_when_told()
+        _cancel_on_sigterm()
         for run in range(1, runs + 1):
             if runs > 1:
                 show.say(f"run {run} of {runs}")
@@ -115,14 +115,14 @@ def _measure(chosen: Scenario, plan: Plan, runs: int) -> Figure:
     return median_of(figures)
 
 
-def _cancel_when_told() -> None:
-    """SIGTERM must leave no process behind either."""
+def _cancel_on_sigterm() -> None:
+    """So that SIGTERM, like Ctrl-C, leaves no process behind."""
     task = asyncio.current_task()
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: task and task.cancel())
 
 
-def _keep(figure: Figure, plan: Plan, postgres: Path | None, out: Path) -> None:
+def _save(figure: Figure, plan: Plan, postgres: Path | None, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     document = {
         **msgspec.structs.asdict(figure),

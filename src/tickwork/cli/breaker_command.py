@@ -2,11 +2,11 @@
 
 import click
 
-from tickwork.cli.find_server import with_client
-from tickwork.cli.output import Columns, output_option, show_item
-from tickwork.cli.refreshing_list import show_list, watch_option
+from tickwork.cli.output import Columns
+from tickwork.cli.print_answer import prints_item, prints_list
 from tickwork.client.sync_client import Client
 from tickwork.model.circuit_breaker import BreakerView
+from tickwork.model.page import Page
 
 _COLUMNS: Columns[BreakerView] = {
     "destination": lambda breaker: breaker.destination,
@@ -26,18 +26,15 @@ def command() -> None:
 
 
 @command.command("list")
-@watch_option
-@output_option
-@with_client
-def list_(client: Client, output: str, watch: float | None) -> None:
+@prints_list(_COLUMNS)
+def list_(client: Client) -> Page[BreakerView]:
     """List destinations that failed recently, with the number of executions that wait for them."""
-    show_list(client.list_breakers, _COLUMNS, output, watch)
+    return client.list_breakers()
 
 
 @command.command()
 @click.argument("destination")
-@output_option
-@with_client
-def reset(client: Client, destination: str, output: str) -> None:
+@prints_item(_COLUMNS)
+def reset(client: Client, destination: str) -> BreakerView:
     """Close the circuit breaker of a destination, such as https://api.example.com, at once."""
-    show_item(client.reset_breaker(destination), _COLUMNS, output)
+    return client.reset_breaker(destination)

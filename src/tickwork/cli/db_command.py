@@ -9,10 +9,15 @@ from typing import Any
 import click
 
 from tickwork import __version__
-from tickwork.cli.database_check import as_refused, once_there, require_database, wait_option
+from tickwork.cli.database_access import (
+    readable_postgres_errors,
+    require_database,
+    retry_until_reachable,
+    wait_option,
+)
 from tickwork.cli.find_server import read_settings
 from tickwork.cli.output import Columns, output_option, say, show_item
-from tickwork.cli.run_until_stopped import Stop
+from tickwork.cli.run_until_stopped import StopRequest
 from tickwork.client.server_address import KEY_FILE
 from tickwork.config import Settings
 from tickwork.log_setup import configure_logs
@@ -52,7 +57,7 @@ def upgrade_(**flags: object) -> None:
 @output_option
 def status_(database_url: str | None, output: str) -> None:
     """Show the schema version of the database and the pending migrations."""
-    with as_refused():
+    with readable_postgres_errors():
         url = require_database(_settings(database_url=database_url))
         show_item(asyncio.run(status(url))._asdict(), _FIELDS, output)
 
@@ -66,9 +71,9 @@ def backup(file: Path, data_dir: str | None, force: bool) -> None:
 
     The file gives full access: protect it as you protect the key.
     """
-    folder = _own_data("backup", data_dir)
-    with as_refused():
-        made = back_up(
+    folder = _embedded_data_dir("backup", data_dir)
+    with readable_postgres_errors():
+        backup_info = back_up(
             folder,
             KEY_FILE,
             file,
@@ -77,7 +82,7 @@ def backup(file: Path, data_dir: str | None, force: bool) -> None:
             force=force,
             tell=say,
         )
-    say(f"{file} has the database as of {made.created_at:%Y-%m-%d %H:%M:%S} UTC, and its admin key")
+    say(f"{file} has the database as of {backup_info.created_at:%Y-%m-%d %H:%M:%S} UTC, and its admin key")
 
 
 @command.command("restore")
@@ -85,14 +90,14 @@ def backup(file: Path, data_dir: str | None, force: bool) -> None:
 @_DATA_DIR
 def restore_(file: Path, data_dir: str | None) -> None:
     """Create a new data folder from a backup, completely or not at all."""
-    folder = _own_data("restore", data_dir)
-    with as_refused():
-        made = restore(file, folder, KEY_FILE, migrations()[-1].number, tell=say)
-    say(f"{folder} has the database as of {made.created_at:%Y-%m-%d %H:%M:%S} UTC; start it with:")
+    folder = _embedded_data_dir("restore", data_dir)
+    with readable_postgres_errors():
+        backup_info = restore(file, folder, KEY_FILE, migrations()[-1].number, tell=say)
+    say(f"{folder} has the database as of {backup_info.created_at:%Y-%m-%d %H:%M:%S} UTC; start it with:")
     say(f"  tickwork up --data-dir {shlex.quote(str(folder))}")
 
 
-def _own_data(verb: str, data_dir: str | None) -> Path:
+def _embedded_data_dir(verb: str, data_dir: str | None) -> Path:
     settings, _ = read_settings(data_dir=data_dir)
     if settings.database_url and data_dir is None:
         tool = {"backup": "pg_dump or pg_basebackup", "restore": "pg_restore"}[verb]
@@ -106,7 +111,7 @@ def _own_data(verb: str, data_dir: str | None) -> Path:
 
 async def _upgrade(settings: Settings) -> list[str]:
     url = require_database(settings)
-    return await once_there(partial(upgrade, url), settings.wait_for_database, Stop())
+    return await retry_until_reachable(partial(upgrade, url), settings.wait_for_database, StopRequest())
 
 
 def _settings(**flags: object) -> Settings:

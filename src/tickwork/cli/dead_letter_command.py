@@ -9,14 +9,15 @@ from tickwork.cli.exit_codes import CONFLICT, NOT_FOUND
 from tickwork.cli.find_server import with_client
 from tickwork.cli.option_types import past
 from tickwork.cli.output import Columns, output_option, page_options, say, show_item
-from tickwork.cli.refreshing_list import show_list, watch_option
+from tickwork.cli.print_answer import prints_list
 from tickwork.client.sync_client import Client
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
+from tickwork.model.page import Page
 from tickwork.model.quantities import parse_rate
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_COUNTED = 500  # at most, for the confirmation prompt
+_MOST_COUNTED = 500  # for the confirmation prompt
 
 
 def _why(letter: DeadLetterView) -> str | None:
@@ -32,11 +33,11 @@ _COLUMNS: Columns[DeadLetterView] = {
     "attempts": lambda letter: letter.attempts,
     "why": _why,
 }
-_REDRIVEN: Columns[Redriven] = {
-    "redriven": lambda done: done.redriven,
-    "last ready": lambda done: done.last_at,
+_REDRIVE_FIELDS: Columns[Redriven] = {
+    "redriven": lambda result: result.redriven,
+    "last ready": lambda result: result.last_at,
 }
-_DISCARDED: Columns[Discarded] = {"discarded": lambda done: done.discarded}
+_DISCARD_FIELDS: Columns[Discarded] = {"discarded": lambda result: result.discarded}
 
 _FILTERS = (
     click.option("--task"),
@@ -59,7 +60,7 @@ def _filters(command: Command) -> Command:
     return command
 
 
-def _choice(command: Command) -> Command:
+def _selection_options(command: Command) -> Command:
     """The ids of dead letters, or options that select them."""
     ids = click.argument("ids", nargs=-1, metavar="[ID]...")
     every = click.option("--all", "every", is_flag=True, help="All dead letters.")
@@ -83,76 +84,74 @@ def command() -> None:
 @command.command("list")
 @_filters
 @page_options
-@watch_option
-@output_option
-@with_client
-def list_(client: Client, output: str, watch: float | None, **filters: Any) -> None:
+@prints_list(_COLUMNS)
+def list_(client: Client, **filters: Any) -> Page[DeadLetterView]:
     """List dead letters, latest failure first. `tickwork execution get ID` shows the traceback."""
-    show_list(lambda: client.list_dead_letters(**filters), _COLUMNS, output, watch)
+    return client.list_dead_letters(**filters)
 
 
 @command.command()
-@_choice
+@_selection_options
 @click.option("--rate", type=rate, metavar="COUNT/TIME", help="How many to start in a period: 10/s, 100/1m.")
 @click.option("--max", type=click.IntRange(1), help="How many at most, oldest failures first.")
 @output_option
 @with_client
-def redrive(client: Client, output: str, rate: str | None, max: int | None, **choice: Any) -> None:  # noqa: A002
+def redrive(client: Client, output: str, rate: str | None, max: int | None, **selection: Any) -> None:  # noqa: A002
     """Run dead letters again: the same executions, with new attempts.
 
     \b
     tickwork dead-letter redrive e5-1k0avmtt23w
     tickwork dead-letter redrive --task billing.charge --since 2h --rate 100/1m
     """
-    chosen = _chosen(client, "redrive", choice)
-    done = client.redrive_dead_letters(**chosen, rate=rate, max=max)
-    show_item(done, _REDRIVEN, output)
-    for refused in done.refused:
+    confirmed = _confirmed(client, "redrive", selection)
+    result = client.redrive_dead_letters(**confirmed, rate=rate, max=max)
+    show_item(result, _REDRIVE_FIELDS, output)
+    for refused in result.refused:
         say(f"{refused.id} stays: {refused.reason}")
-    _say_not_found(done.not_found)
-    if done.not_found or (done.refused and chosen["ids"]):
-        raise click.exceptions.Exit(NOT_FOUND if done.not_found else CONFLICT)
+    _say_not_found(result.not_found)
+    if result.not_found or (result.refused and confirmed["ids"]):
+        raise click.exceptions.Exit(NOT_FOUND if result.not_found else CONFLICT)
 
 
 @command.command()
-@_choice
+@_selection_options
 @output_option
 @with_client
-def discard(client: Client, output: str, **choice: Any) -> None:
+def discard(client: Client, output: str, **selection: Any) -> None:
     """Discard dead letters. They stay in the history as failed.
 
     \b
     tickwork dead-letter discard e5-1k0avmtt23w
     tickwork dead-letter discard --error ValueError --until 7d
     """
-    done = client.discard_dead_letters(**_chosen(client, "discard", choice))
-    show_item(done, _DISCARDED, output)
-    _say_not_found(done.not_found)
-    if done.not_found:
+    result = client.discard_dead_letters(**_confirmed(client, "discard", selection))
+    show_item(result, _DISCARD_FIELDS, output)
+    _say_not_found(result.not_found)
+    if result.not_found:
         raise click.exceptions.Exit(NOT_FOUND)
 
 
-def _chosen(client: Client, deed: str, choice: dict[str, Any]) -> dict[str, Any]:
+def _confirmed(client: Client, action: str, selection: dict[str, Any]) -> dict[str, Any]:
     """The given ids or filter, after the user has confirmed."""
-    ids, every, yes = (choice.pop(name) for name in ("ids", "every", "yes"))
-    filters = {name: value for name, value in choice.items() if value is not None}
+    ids, every, yes = (selection.pop(name) for name in ("ids", "every", "yes"))
+    filters = {name: value for name, value in selection.items() if value is not None}
     if sum(map(bool, (ids, every, filters))) != 1:
-        raise click.UsageError(f"choose what to {deed}: ids, or options such as --task, or --all")
+        raise click.UsageError(f"choose what to {action}: ids, or options such as --task, or --all")
     if not yes:
-        _ask(deed, len(ids), "") if ids else _ask(deed, *_count(client, filters))
+        _confirm(action, len(ids), "") if ids else _confirm(action, *_count(client, filters))
     return {"ids": list(ids), "filter": None} if ids else {"ids": None, "filter": filters}
 
 
 def _count(client: Client, filters: dict[str, Any]) -> tuple[int, str]:
-    page = client.list_dead_letters(**filters, limit=_COUNTED)
+    page = client.list_dead_letters(**filters, limit=_MOST_COUNTED)
     return len(page.items), " or more" if page.next_cursor else ""
 
 
-def _ask(deed: str, count: int, more: str) -> None:
+def _confirm(action: str, count: int, more: str) -> None:
     if count > 1 or more:
-        click.confirm(f"{deed.capitalize()} {count}{more} dead letters?", abort=True, err=True)
+        click.confirm(f"{action.capitalize()} {count}{more} dead letters?", abort=True, err=True)
 
 
 def _say_not_found(ids: list[str]) -> None:
-    for name in ids:
-        say(f"{name} is not a dead letter")
+    for execution_id in ids:
+        say(f"{execution_id} is not a dead letter")

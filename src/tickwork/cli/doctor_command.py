@@ -1,15 +1,18 @@
 """Check the installation, and say how to fix it."""
 
+import asyncio
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import Literal
 
 import click
 import httpx2
 import msgspec
 
-from tickwork.cli.database_check import Finding, check_database
+from tickwork.cli.database_access import readable_postgres_errors
 from tickwork.cli.exit_codes import FAILED
 from tickwork.cli.find_server import find_address, read_settings
 from tickwork.cli.output import Columns, output_option, show_page
@@ -18,11 +21,35 @@ from tickwork.client.sync_client import Client
 from tickwork.client.types import Problem
 from tickwork.config import Settings, did_you_mean, unknown_variables, variable
 from tickwork.log_setup import configure_logs
-from tickwork.model.errors import NotAllowed, TickworkError
+from tickwork.model.errors import NotAllowed, TickworkError, WrongSchema
 from tickwork.model.page import Page
+from tickwork.store.connect import SETTINGS, WORK
+from tickwork.store.database_clock import DatabaseClock
+from tickwork.store.migrate import status
+from tickwork.store.pool import CONNECTIONS, Database
 
-_OTHERS = 0o077
-_PATIENCE = 5.0  # seconds
+_OTHER_USERS = 0o077
+_READINESS_TIMEOUT = 5.0  # seconds
+_OLDEST_POSTGRES = 14
+_LARGEST_OFFSET = 0.5  # seconds
+# Settings that should be on, and the risk otherwise.
+_SHOULD_BE_ON = {
+    "fsync": "a power cut may destroy the database",
+    "full_page_writes": "a power cut may destroy the database",
+    "synchronous_commit": "a crash may lose the last commits",
+    "autovacuum": "tables grow and slow down",
+}
+_FREE_CONNECTIONS = """
+SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+    - count(*) FILTER (WHERE datid IS NOT NULL AND application_name <> 'tickwork') FROM pg_stat_activity
+"""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    status: Literal["ok", "warn", "fail"]
+    what: str
+    found: str
+    fix: str = ""
 
 
 _COLUMNS: Columns[Finding] = {
@@ -47,7 +74,7 @@ def command(database_url: str | None, output: str) -> None:
         *_check_variables(),
         *_check_time_zones(),
         *_check_data_folder(settings),
-        *check_database(settings),
+        *_check_database(settings),
         *_check_server(settings),
     ]
     show_page(Page(findings), _COLUMNS, output)
@@ -78,7 +105,7 @@ def _check_data_folder(settings: Settings) -> Iterator[Finding]:
     key = settings.data_dir / KEY_FILE
     if not key.exists():
         yield Finding("ok", "data folder", f"no {key} here")
-    elif os.name != "nt" and key.stat().st_mode & _OTHERS:
+    elif os.name != "nt" and key.stat().st_mode & _OTHER_USERS:
         yield Finding("fail", "data folder", f"{key} can be read by others", f"chmod 600 {key}")
     else:
         yield Finding("ok", "data folder", f"only you can read {key}")
@@ -91,7 +118,7 @@ def _check_server(settings: Settings) -> Iterator[Finding]:
         yield Finding("warn", "server", "not checked", str(error))
         return
     try:
-        found = _key_of(address)
+        found = _scope_of_key(address)
     except NotAllowed as error:
         yield Finding("fail", "server", f"{address.url}: {error}", "set TICKWORK_API_KEY to a valid key")
     except TickworkError as error:
@@ -103,23 +130,23 @@ def _check_server(settings: Settings) -> Iterator[Finding]:
 
 def _readiness(address: Address) -> Finding:
     try:
-        answer = httpx2.get(f"{address.url}/readyz", timeout=_PATIENCE)
+        answer = httpx2.get(f"{address.url}/readyz", timeout=_READINESS_TIMEOUT)
     except httpx2.TransportError as error:
         return Finding("fail", "readiness", str(error) or type(error).__name__, "check the server's log")
     if answer.is_success:
         return Finding("ok", "readiness", "the server and its loops work")
-    said = _detail(answer.content) or f"the server answers {answer.status_code}"
+    said = _problem_detail(answer.content) or f"the server answers {answer.status_code}"
     return Finding("fail", "readiness", said, "the server's log has the whole error: look for `step failed`")
 
 
-def _detail(body: bytes) -> str:
+def _problem_detail(body: bytes) -> str:
     try:
         return msgspec.json.decode(body, type=Problem).detail
     except msgspec.MsgspecError:
         return ""
 
 
-def _key_of(address: Address) -> str:
+def _scope_of_key(address: Address) -> str:
     with Client(*address, retries=0) as client:
         client.list_tasks()
         try:
@@ -127,3 +154,106 @@ def _key_of(address: Address) -> str:
         except NotAllowed:
             return "the key can read, and is not an admin key"
         return "the key is an admin key"
+
+
+def _check_database(settings: Settings) -> Iterator[Finding]:
+    if settings.database_url is None:
+        yield Finding("ok", "database", "none set: `tickwork up` runs its own")
+        return
+    try:
+        with readable_postgres_errors():
+            yield from asyncio.run(_database_findings(settings.database_url))
+    except TickworkError as error:
+        fix = "check --database-url, and that PostgreSQL runs there as a primary"
+        yield Finding("fail", "database", str(error), fix)
+
+
+async def _database_findings(url: str) -> list[Finding]:
+    database = Database(url, size=1)
+    await database.open()
+    try:
+        return [finding async for finding in _check_connected(database, url)]
+    finally:
+        await database.close()
+
+
+async def _check_connected(database: Database, url: str) -> AsyncIterator[Finding]:
+    async with database.transaction() as connection:
+        release = connection.get_server_version()
+    found = f"PostgreSQL {release.major}"
+    if release.major < _OLDEST_POSTGRES:
+        yield Finding("fail", "database", found, f"upgrade it to {_OLDEST_POSTGRES} or newer")
+        return
+    yield Finding("ok", "database", found)
+    for finding in (
+        *await _server_settings(database),
+        await _session_settings(database),
+        await _connections(database),
+    ):
+        yield finding
+    schema = await _schema(url)
+    yield schema
+    if schema.status != "fail":
+        clock = DatabaseClock(database)
+        await clock.read()
+        yield _clock(clock.micros() / 1e6 - time.time())
+
+
+async def _server_settings(database: Database) -> list[Finding]:
+    found = {name: await _setting(database, name) for name in _SHOULD_BE_ON}
+    findings = [
+        Finding("warn", "server settings", f"{name} is off: {_SHOULD_BE_ON[name]}", f"set {name} = on")
+        for name, value in found.items()
+        if value == "off"
+    ]
+    if await _setting(database, "transaction_read_only") == "on":
+        fix = "find out why, and set default_transaction_read_only = off"
+        findings.append(Finding("fail", "server settings", "nothing may be written", fix))
+    return findings or [Finding("ok", "server settings", f"{', '.join(_SHOULD_BE_ON)} are on")]
+
+
+async def _session_settings(database: Database) -> Finding:
+    """Check that the session has the settings that Tickwork sets."""
+    wanted = {**SETTINGS, **WORK.settings()}
+    found = {name: await _setting(database, name) for name in wanted}
+    wrong = [
+        f"{name} = {found[name]}" for name, value in wanted.items() if found[name].lower() != value.lower()
+    ]
+    if wrong:
+        fix = "let the pooler pass on settings from the start of a session or a transaction"
+        return Finding("fail", "session settings", f"not as set: {', '.join(wrong)}", fix)
+    return Finding("ok", "session settings", f"as set: jit = {found['jit']} and {len(wanted) - 1} others")
+
+
+async def _connections(database: Database) -> Finding:
+    (row,) = await database.fetch(_FREE_CONNECTIONS)
+    servers = max(row[0], 0) // CONNECTIONS
+    found = f"{row[0]} for Tickwork, {CONNECTIONS} for each server"
+    if not servers:
+        return Finding("warn", "connections", found, "raise max_connections, or put PgBouncer in between")
+    return Finding("ok", "connections", f"{found}: enough for {servers}")
+
+
+async def _setting(database: Database, name: str) -> str:
+    (row,) = await database.fetch("SELECT current_setting($1)", name)
+    return str(row[0])
+
+
+async def _schema(url: str) -> Finding:
+    try:
+        schema = await status(url)
+    except WrongSchema as error:
+        return Finding("fail", "schema", error.found, error.fix)
+    if schema.pending:
+        return Finding("fail", "schema", f"lacks {', '.join(schema.pending)}", "tickwork db upgrade")
+    if schema.current > schema.latest:
+        found = f"at migration {schema.current}, made by a newer Tickwork; this one, of {schema.latest}, works with it"
+        return Finding("ok", "schema", found, "upgrade this Tickwork, too, when you can")
+    return Finding("ok", "schema", f"at migration {schema.current}")
+
+
+def _clock(offset: float) -> Finding:
+    if abs(offset) > _LARGEST_OFFSET:
+        found = f"this machine is {abs(offset):.1f} s {'behind' if offset > 0 else 'ahead of'} the database"
+        return Finding("warn", "clock", found, "run a time service such as chrony on both")
+    return Finding("ok", "clock", f"{abs(offset) * 1000:.0f} ms from the database")

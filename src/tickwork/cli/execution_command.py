@@ -8,27 +8,27 @@ from typing import Any
 import click
 import msgspec
 
-from tickwork.cli.execution_story import first_due, headline, next_due, tell
+from tickwork.cli.describe_execution import describe_execution, first_due, next_due, summary_line
 from tickwork.cli.exit_codes import FAILED
 from tickwork.cli.find_server import with_client
-from tickwork.cli.log_lines import render, render_progress
+from tickwork.cli.log_lines import format_entry, format_progress
 from tickwork.cli.option_types import duration, past
 from tickwork.cli.output import Columns, as_json, full, output_option, page_options, say, show_item, show_page
-from tickwork.cli.refreshing_list import show_list, watch_option
-from tickwork.cli.wait_display import shown_while_waiting, tell_why, the_execution
+from tickwork.cli.print_answer import prints_item, prints_list, prints_page
+from tickwork.cli.wait_display import fetch_execution, progress_while_waiting, why_lines
 from tickwork.client.sync_client import Client
 from tickwork.model.attempt_log import AttemptProgress, LogEntry
 from tickwork.model.execution import AttemptView, ExecutionStatus, ExecutionView
 from tickwork.model.page import Page
 from tickwork.model.quantities import format_duration
 
-_BRIEFEST = timedelta(milliseconds=1)
+_SHORTEST_SHOWN = timedelta(milliseconds=1)
 
 
 def _took(started_at: datetime | None, finished_at: datetime | None) -> str | None:
     if not (started_at and finished_at):
         return None
-    return format_duration(max(finished_at - started_at, _BRIEFEST))
+    return format_duration(max(finished_at - started_at, _SHORTEST_SHOWN))
 
 
 def _note(execution: ExecutionView) -> str | None:
@@ -105,12 +105,10 @@ def command() -> None:
 )
 @click.option("--until", type=past, metavar="TIME|AGE", help="Due before.")
 @page_options
-@watch_option
-@output_option
-@with_client
-def list_(client: Client, output: str, watch: float | None, **filters: Any) -> None:
+@prints_list(_COLUMNS)
+def list_(client: Client, **filters: Any) -> Page[ExecutionView]:
     """List executions, newest first."""
-    show_list(lambda: client.list_executions(**filters), _COLUMNS, output, watch)
+    return client.list_executions(**filters)
 
 
 @command.command()
@@ -122,8 +120,8 @@ def get(client: Client, execution_id: str, output: str) -> None:
     execution = client.get_execution(execution_id)
     if output != "table":
         return show_item(execution, EXECUTION_FIELDS, output)
-    first, *rest = tell(execution, client.list_attempts(execution_id).items, datetime.now(UTC)).splitlines()
-    return click.echo("\n".join([click.style(first, bold=True), *rest]))
+    attempts = client.list_attempts(execution_id).items
+    return _echo_with_bold_title(describe_execution(execution, attempts, datetime.now(UTC)).splitlines())
 
 
 @command.command()
@@ -138,14 +136,14 @@ def logs(
 ) -> None:
     """Show what an execution logged and printed."""
     if follow:
-        return _follow(client, execution_id, output, attempt=attempt, tail=tail)
+        return _follow_logs(client, execution_id, output, attempt=attempt, tail=tail)
     entries = list(_all_lines(client, execution_id, attempt, tail))
     if output != "table":
         return show_page(Page(entries), {}, output)
     if not entries:
         return say("nothing was logged")
     for number, entry in enumerate(entries):
-        click.echo(render(entry, entries[number - 1] if number else None))
+        click.echo(format_entry(entry, entries[number - 1] if number else None))
     return None
 
 
@@ -161,26 +159,25 @@ def _all_lines(
             return
 
 
-def _follow(client: Client, execution_id: str, output: str, **wanted: int | None) -> None:
+def _follow_logs(client: Client, execution_id: str, output: str, **wanted: int | None) -> None:
     """Ctrl-C stops the output, not the execution."""
-    before: LogEntry | None = None
+    previous: LogEntry | None = None
     with suppress(KeyboardInterrupt):
-        for news in client.follow_execution_logs(execution_id, **wanted):
-            if isinstance(news, AttemptProgress):
-                say(render_progress(news))
+        for item in client.follow_execution_logs(execution_id, **wanted):
+            if isinstance(item, AttemptProgress):
+                say(format_progress(item))
                 continue
-            click.echo(render(news, before) if output == "table" else msgspec.json.encode(news))
-            before = news
-        say(headline(client.get_execution(execution_id)))
+            click.echo(format_entry(item, previous) if output == "table" else msgspec.json.encode(item))
+            previous = item
+        say(summary_line(client.get_execution(execution_id)))
 
 
 @command.command()
 @click.argument("execution_id", metavar="ID")
-@output_option
-@with_client
-def attempts(client: Client, execution_id: str, output: str) -> None:
+@prints_page(_ATTEMPT_COLUMNS)
+def attempts(client: Client, execution_id: str) -> Page[AttemptView]:
     """List the attempts of an execution."""
-    show_page(client.list_attempts(execution_id), _ATTEMPT_COLUMNS, output)
+    return client.list_attempts(execution_id)
 
 
 @command.command()
@@ -192,26 +189,23 @@ def why(client: Client, execution_id: str, output: str) -> None:
     reasons = client.explain_execution(execution_id)
     if output != "table":
         return show_item(reasons, {}, output)
-    first, *rest = tell_why(reasons)
-    return click.echo("\n".join([click.style(first, bold=True), *rest]))
+    return _echo_with_bold_title(why_lines(reasons))
 
 
 @command.command()
 @click.argument("execution_id", metavar="ID")
-@output_option
-@with_client
-def cancel(client: Client, execution_id: str, output: str) -> None:
+@prints_item(EXECUTION_FIELDS)
+def cancel(client: Client, execution_id: str) -> ExecutionView:
     """Cancel an execution, even if it is running."""
-    show_item(client.cancel_execution(execution_id), EXECUTION_FIELDS, output)
+    return client.cancel_execution(execution_id)
 
 
 @command.command()
 @click.argument("execution_id", metavar="ID")
-@output_option
-@with_client
-def retry(client: Client, execution_id: str, output: str) -> None:
+@prints_item(EXECUTION_FIELDS)
+def retry(client: Client, execution_id: str) -> ExecutionView:
     """Run a failed or cancelled execution again."""
-    show_item(client.retry_execution(execution_id), EXECUTION_FIELDS, output)
+    return client.retry_execution(execution_id)
 
 
 @command.command()
@@ -223,19 +217,24 @@ def retry(client: Client, execution_id: str, output: str) -> None:
 @with_client
 def wait(client: Client, execution_id: str, timeout: timedelta | None, output: str) -> None:
     """Wait until an execution ends, print its result, and exit with its outcome."""
-    with shown_while_waiting(client, the_execution(client, execution_id)):
+    with progress_while_waiting(client, fetch_execution(client, execution_id)):
         ended = client.wait_for_execution(execution_id, seconds(timeout))
-    finish_with(ended, output)
+    print_outcome_and_exit(ended, output)
 
 
-def finish_with(execution: ExecutionView, output: str) -> None:
+def _echo_with_bold_title(lines: list[str]) -> None:
+    title, *rest = lines
+    click.echo("\n".join([click.style(title, bold=True), *rest]))
+
+
+def print_outcome_and_exit(execution: ExecutionView, output: str) -> None:
     """Print the result on stdout and the outcome on stderr, and exit with the outcome."""
     if output != "table":
         show_item(execution, EXECUTION_FIELDS, output)
     elif execution.result is not None:
         click.echo(full(as_json(execution.result)))
-    spent = _took(execution.started_at, execution.finished_at)
-    say(f"{execution.id} {execution.status}" + (f" in {spent}" if spent else ""))
+    took = _took(execution.started_at, execution.finished_at)
+    say(f"{execution.id} {execution.status}" + (f" in {took}" if took else ""))
     if execution.status is not ExecutionStatus.COMPLETED:
         say(full(_error(execution) or execution.reason))
         raise click.exceptions.Exit(FAILED)

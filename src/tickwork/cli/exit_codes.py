@@ -19,18 +19,17 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Turn errors of Tickwork into a message and an exit code."""
+def errors_as_exit_codes() -> Iterator[None]:
     try:
         yield
     except (TickworkError, TimeoutError) as error:
-        for line in _lines(error):
-            click.echo(f"{click.style('error:', fg='red')} {line}", err=True)
+        for message in _messages(error):
+            click.echo(f"{click.style('error:', fg='red')} {message}", err=True)
         code = next(code for kind, code in _CODES if isinstance(error, kind))
         raise click.exceptions.Exit(code) from error
 
 
-def _lines(error: Exception) -> list[str]:
+def _messages(error: Exception) -> list[str]:
     if isinstance(error, Invalid):
         return list(map(str, error.errors))
     return [str(error) or "no answer in time"]

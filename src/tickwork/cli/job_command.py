@@ -6,7 +6,7 @@ from typing import Any, get_args
 import click
 
 from tickwork.cli.backfill_command import backfill, backfills, cancel_backfill
-from tickwork.cli.execution_command import EXECUTION_FIELDS, finish_with, seconds
+from tickwork.cli.execution_command import EXECUTION_FIELDS, print_outcome_and_exit, seconds
 from tickwork.cli.find_server import with_client
 from tickwork.cli.job_options import definition_fields, definition_options
 from tickwork.cli.job_tree import tree
@@ -19,13 +19,13 @@ from tickwork.cli.output import (
     page_options,
     print_fields,
     show_item,
-    show_page,
 )
 from tickwork.cli.preview_command import TIME_COLUMNS
+from tickwork.cli.print_answer import prints_item, prints_page
 from tickwork.cli.refreshing_list import show_list, watch_option
-from tickwork.cli.wait_display import newest_of_job, shown_while_waiting, the_execution
+from tickwork.cli.wait_display import fetch_execution, fetch_latest_execution, progress_while_waiting
 from tickwork.client.sync_client import Client
-from tickwork.model.execution import MissedView
+from tickwork.model.execution import ExecutionView, MissedView
 from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView, Sort
 from tickwork.model.overlap import Overlap
 from tickwork.model.page import Page
@@ -33,11 +33,11 @@ from tickwork.model.quantities import format_duration
 from tickwork.model.schedule import PreviewTime
 
 
-def _what(job: JobView) -> str | None:
+def _target(job: JobView) -> str | None:
     return f"{job.http.method} {job.http.url}" if job.http else job.task
 
 
-def _named(entry: str | Dependency) -> str:
+def _dependency_text(entry: str | Dependency) -> str:
     if isinstance(entry, str):
         return entry
     return f"{entry.job} ({entry.on})"
@@ -46,7 +46,7 @@ def _named(entry: str | Dependency) -> str:
 _COLUMNS: Columns[JobView] = {
     "id": lambda job: job.id,
     "name": lambda job: job.name or job.key,
-    "what": _what,
+    "what": _target,
     "status": lambda job: job.status,
     "schedule": lambda job: job.schedule_words,
     "next run": lambda job: job.next_run_at,
@@ -56,7 +56,7 @@ _FIELDS: Columns[JobView] = {
     "name": lambda job: job.name,
     "key": lambda job: job.key,
     "status": lambda job: job.status,
-    "what": _what,
+    "what": _target,
     "payload": lambda job: as_json(job.payload or None),
     "schedule": lambda job: job.schedule_words,
     "next run": lambda job: job.next_run_at,
@@ -66,13 +66,13 @@ _FIELDS: Columns[JobView] = {
     "attempts": lambda job: job.retry.max_attempts,
     "timeout": lambda job: format_duration(timedelta(seconds=job.timeout)),
     "overlap": lambda job: job.overlap,
-    "depends on": lambda job: [_named(entry) for entry in job.depends_on],
+    "depends on": lambda job: [_dependency_text(entry) for entry in job.depends_on],
     "tags": lambda job: job.tags,
     "version": lambda job: job.version,
     "created": lambda job: job.created_at,
     "updated": lambda job: job.updated_at,
 }
-_MISSED: Columns[MissedView] = {
+_MISSED_COLUMNS: Columns[MissedView] = {
     "from": lambda missed: missed.begin,
     "to": lambda missed: missed.end,
     "count": lambda missed: missed.count,
@@ -125,9 +125,9 @@ def create(client: Client, wait: bool, wait_timeout: timedelta | None, output: s
     """
     job = client.create_job(**definition_fields(options))
     if wait:
-        with shown_while_waiting(client, newest_of_job(client, job.id)):
+        with progress_while_waiting(client, fetch_latest_execution(client, job.id)):
             ended = client.wait_for_job(job.id, seconds(wait_timeout), execution_id=job.execution_id)
-        finish_with(ended, output)
+        print_outcome_and_exit(ended, output)
     else:
         _show_with_next_runs(client, job, output)
 
@@ -164,11 +164,10 @@ def list_(
 
 @command.command()
 @_JOB
-@output_option
-@with_client
-def get(client: Client, job_id: str, output: str) -> None:
+@prints_item(_FIELDS)
+def get(client: Client, job_id: str) -> JobView:
     """Show a job in full."""
-    show_item(client.get_job(job_id), _FIELDS, output)
+    return client.get_job(job_id)
 
 
 @command.command()
@@ -187,20 +186,18 @@ def edit(client: Client, job_id: str, if_match: int | None, output: str, **optio
 
 @command.command()
 @_JOB
-@output_option
-@with_client
-def pause(client: Client, job_id: str, output: str) -> None:
+@prints_item(_FIELDS)
+def pause(client: Client, job_id: str) -> JobView:
     """Pause a job: nothing of it starts until you resume it."""
-    show_item(client.pause_job(job_id), _FIELDS, output)
+    return client.pause_job(job_id)
 
 
 @command.command()
 @_JOB
-@output_option
-@with_client
-def resume(client: Client, job_id: str, output: str) -> None:
+@prints_item(_FIELDS)
+def resume(client: Client, job_id: str) -> JobView:
     """Resume a paused job."""
-    show_item(client.resume_job(job_id), _FIELDS, output)
+    return client.resume_job(job_id)
 
 
 @command.command()
@@ -225,49 +222,44 @@ def run(
     """Run a job now, whatever its schedule."""
     execution = client.run_job(job_id, overlap=overlap)
     if wait:
-        with shown_while_waiting(client, the_execution(client, execution.id)):
+        with progress_while_waiting(client, fetch_execution(client, execution.id)):
             ended = client.wait_for_execution(execution.id, seconds(wait_timeout))
-        finish_with(ended, output)
+        print_outcome_and_exit(ended, output)
     else:
         show_item(execution, EXECUTION_FIELDS, output)
 
 
 @command.command()
 @_JOB
-@output_option
-@with_client
-def retry(client: Client, job_id: str, output: str) -> None:
+@prints_item(EXECUTION_FIELDS)
+def retry(client: Client, job_id: str) -> ExecutionView:
     """Run the latest failed execution of a job again."""
-    show_item(client.retry_job(job_id), EXECUTION_FIELDS, output)
+    return client.retry_job(job_id)
 
 
 @command.command()
 @_JOB
-@output_option
-@with_client
-def cancel(client: Client, job_id: str, output: str) -> None:
+@prints_item(_FIELDS)
+def cancel(client: Client, job_id: str) -> JobView:
     """Cancel a job: it has no further executions."""
-    show_item(client.cancel_job(job_id), _FIELDS, output)
+    return client.cancel_job(job_id)
 
 
 @command.command("next")
 @_JOB
 @click.option("-n", "--count", type=click.IntRange(1, 100), default=5, show_default=True)
-@output_option
-@with_client
-def next_(client: Client, job_id: str, count: int, output: str) -> None:
+@prints_page(TIME_COLUMNS)
+def next_(client: Client, job_id: str, count: int) -> Page[PreviewTime]:
     """Show when a job will run next."""
-    times = _next_runs(client, client.get_job(job_id), count)
-    show_page(Page(times), TIME_COLUMNS, output)
+    return Page(_next_runs(client, client.get_job(job_id), count))
 
 
 @command.command()
 @_JOB
-@output_option
-@with_client
-def missed(client: Client, job_id: str, output: str) -> None:
+@prints_page(_MISSED_COLUMNS)
+def missed(client: Client, job_id: str) -> Page[MissedView]:
     """List due times that a job missed and did not run later."""
-    show_page(client.list_missed(job_id), _MISSED, output)
+    return client.list_missed(job_id)
 
 
 def _show_with_next_runs(client: Client, job: JobView, output: str) -> None:

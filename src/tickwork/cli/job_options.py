@@ -9,7 +9,7 @@ from tickwork.cli.option_types import dependency, header, json_value, label, res
 from tickwork.model.job import PRIORITIES, HttpTarget, OnWorkerLost
 from tickwork.model.overlap import Overlap
 
-_NAMED = ("cpu", "memory", "storage", "gpu")  # other resources have names of the user's own
+_STANDARD_RESOURCES = ("cpu", "memory", "storage", "gpu")  # any other name is a custom resource
 
 
 def limit(text: str) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def fair_share(text: str) -> dict[str, Any]:
         ) from None
 
 
-OPTIONS = (
+_PLACEMENT_OPTIONS = (
     click.option(
         "--require",
         "resources",
@@ -74,7 +74,7 @@ OPTIONS = (
 def requires(resources: tuple[tuple[str, float], ...], labels: tuple[tuple[str, str], ...]) -> dict[str, Any]:
     """The `requires` field of a job request; empty if nothing is required."""
     amounts = dict(resources)
-    custom = {name: amounts.pop(name) for name in [*amounts] if name not in _NAMED}
+    custom = {name: amounts.pop(name) for name in [*amounts] if name not in _STANDARD_RESOURCES}
     given = {**amounts, "custom": custom, "labels": dict(labels)}
     return {name: value for name, value in given.items() if value}
 
@@ -127,7 +127,7 @@ _OPTIONS = (
         type=click.Choice(get_args(Overlap)),
         help="What to do if the previous execution has not ended.",
     ),
-    *OPTIONS,
+    *_PLACEMENT_OPTIONS,
     click.option(
         "--depends-on",
         type=dependency,

@@ -15,10 +15,10 @@ from tickwork.model.job import GraphJob, JobGraph
 from tickwork.model.quantities import format_duration
 
 _MOST_SIBLINGS = 20  # drawn one by one
-_LOOK_AGAIN = 0.5  # seconds
-Below = dict[str, list[GraphJob]]  # the jobs that are drawn below a job
-_BRIEFEST = timedelta(milliseconds=1)
-_BADLY = ("failed", "cancelled")
+_REFRESH_INTERVAL = 0.5  # seconds
+Children = dict[str, list[GraphJob]]  # the jobs that are drawn below each job
+_SHORTEST_SHOWN = timedelta(milliseconds=1)
+_UNSUCCESSFUL = ("failed", "cancelled")
 
 
 @click.command()
@@ -33,7 +33,7 @@ def tree(client: Client, job_id: str, watch: bool, output: str) -> None:
         return print_json(graph.items if output == "jsonl" else [graph], output)
     if watch:
         graph = _follow(client, job_id, graph)
-    click.echo("\n".join(drawn(graph)))
+    click.echo("\n".join(tree_lines(graph)))
     if graph.truncated:
         say(f"only the nearest {len(graph.items):,} are shown")
     return None
@@ -45,62 +45,62 @@ def _follow(client: Client, job_id: str, graph: JobGraph) -> JobGraph:
     from rich.live import Live
     from rich.text import Text
 
-    with Live(console=Console(), auto_refresh=False, transient=True) as picture:
-        while not _is_over(graph):
-            picture.update(Text.from_ansi("\n".join(drawn(graph))), refresh=True)
-            sleep(_LOOK_AGAIN)
+    with Live(console=Console(), auto_refresh=False, transient=True) as live:
+        while not _is_finished(graph):
+            live.update(Text.from_ansi("\n".join(tree_lines(graph))), refresh=True)
+            sleep(_REFRESH_INTERVAL)
             graph = client.get_graph(job_id)
     return graph
 
 
-def _is_over(graph: JobGraph) -> bool:
-    """Nothing runs, and whatever waits is blocked by a failure."""
-    ended_badly = any(job.status in _BADLY for job in graph.items)
+def _is_finished(graph: JobGraph) -> bool:
+    """Nothing runs, and every waiting job is blocked by a failure."""
+    a_job_failed = any(job.status in _UNSUCCESSFUL for job in graph.items)
     return all(
-        job.status is None or job.status.ended or (ended_badly and job.waiting_for is WaitingFor.DEPENDENCY)
+        job.status is None or job.status.ended or (a_job_failed and job.waiting_for is WaitingFor.DEPENDENCY)
         for job in graph.items
     )
 
 
-def drawn(graph: JobGraph) -> Iterator[str]:
+def tree_lines(graph: JobGraph) -> Iterator[str]:
     """One line per job, below the last of its parents."""
-    below: Below = {}
+    children: Children = {}
     known = {job.job_id for job in graph.items}
     for job in sorted(graph.items, key=lambda job: (len(job.job_id), job.job_id)):
         parents = [parent for parent in job.depends_on if parent in known]
-        below.setdefault(parents[-1] if parents else "", []).append(job)
-    roots, rest = _shown(below, "")
+        children.setdefault(parents[-1] if parents else "", []).append(job)
+    roots, rest = _drawn_and_counted(children, "")
     for job in roots:
         yield _line(job)
-        yield from _branches(below, job.job_id, "")
+        yield from _branches(children, job.job_id, "")
     if rest:
-        yield f"and {len(rest):,} more: {_counted(rest)}"
+        yield f"and {len(rest):,} more: {_status_counts(rest)}"
 
 
-def _branches(below: Below, parent: str, indent: str) -> Iterator[str]:
-    jobs, rest = _shown(below, parent)
-    for place, job in enumerate(jobs, 1):
-        last = place == len(jobs) and not rest
+def _branches(children: Children, parent: str, indent: str) -> Iterator[str]:
+    jobs, rest = _drawn_and_counted(children, parent)
+    for position, job in enumerate(jobs, 1):
+        last = position == len(jobs) and not rest
         yield f"{indent}{'└─' if last else '├─'} {_line(job)}"
-        yield from _branches(below, job.job_id, indent + ("   " if last else "│  "))
+        yield from _branches(children, job.job_id, indent + ("   " if last else "│  "))
     if rest:
-        yield f"{indent}└─ and {len(rest):,} more: {_counted(rest)}"
+        yield f"{indent}└─ and {len(rest):,} more: {_status_counts(rest)}"
 
 
-def _shown(below: Below, parent: str) -> tuple[list[GraphJob], list[GraphJob]]:
+def _drawn_and_counted(children: Children, parent: str) -> tuple[list[GraphJob], list[GraphJob]]:
     """The jobs to draw, and those to count only. A job with children is always drawn."""
-    jobs = below.get(parent, [])
-    ends = [job for job in jobs if job.job_id not in below]
-    rest = ends[_MOST_SIBLINGS:]
+    jobs = children.get(parent, [])
+    leaves = [job for job in jobs if job.job_id not in children]
+    rest = leaves[_MOST_SIBLINGS:]
     return [job for job in jobs if job not in rest], rest
 
 
 def _line(job: GraphJob) -> str:
     name = brief(job.name or job.key or job.task)
-    return f"{name}  {click.style(job.job_id, dim=True)}  {_state(job)}{_after(job)}"
+    return f"{name}  {click.style(job.job_id, dim=True)}  {_state_text(job)}{_parents_text(job)}"
 
 
-def _after(job: GraphJob) -> str:
+def _parents_text(job: GraphJob) -> str:
     """Names the parents if there are several, because a job is drawn below only one of them."""
     match len(job.depends_on):
         case 0 | 1:
@@ -111,7 +111,7 @@ def _after(job: GraphJob) -> str:
             return f"  after {many:,} jobs"
 
 
-def _state(job: GraphJob) -> str:
+def _state_text(job: GraphJob) -> str:
     if job.status is None:
         return "not yet due"
     state = coloured(job.status)
@@ -119,10 +119,10 @@ def _state(job: GraphJob) -> str:
         return f"{state}, waits for {job.waiting_for}"
     if job.started_at:
         took = (job.finished_at or datetime.now(UTC)) - job.started_at
-        return f"{state}, {format_duration(max(took, _BRIEFEST))}"
+        return f"{state}, {format_duration(max(took, _SHORTEST_SHOWN))}"
     return state
 
 
-def _counted(jobs: Sequence[GraphJob]) -> str:
+def _status_counts(jobs: Sequence[GraphJob]) -> str:
     counts = Counter(job.status or "not yet due" for job in jobs)
     return ", ".join(f"{count:,} {coloured(status)}" for status, count in counts.most_common())

@@ -10,32 +10,34 @@ import click
 import msgspec
 
 from tickwork.access.api_keys import ApiKeys
-from tickwork.cli.database_check import as_refused
+from tickwork.cli.database_access import readable_postgres_errors
 from tickwork.cli.find_server import open_client, read_settings, server_option, with_client
 from tickwork.cli.option_types import duration
-from tickwork.cli.output import Columns, output_option, say, show_item, show_page
+from tickwork.cli.output import Columns, output_option, say, show_item
+from tickwork.cli.print_answer import prints_item, prints_page
 from tickwork.client.sync_client import Client
 from tickwork.client.types import NewKey
 from tickwork.config import Settings
 from tickwork.log_setup import configure_logs
 from tickwork.model.access import KeyView, Scope
 from tickwork.model.errors import WrongSchema
+from tickwork.model.page import Page
 from tickwork.store.access_store import PostgresAccessStore
 from tickwork.store.embedded.server import reached
 from tickwork.store.migrate import status
 from tickwork.store.pool import Database
 
 
-def make_key(
+def create_key_offline(
     settings: Settings, name: str, scopes: Sequence[str], tenant: str | None, expires_at: datetime | None
 ) -> NewKey:
     configure_logs(settings.log_format, settings.log_level)  # keep logs out of the output
-    with as_refused(), _database(settings) as url:
-        return asyncio.run(_make_key(url, name, [Scope(scope) for scope in scopes], tenant, expires_at))
+    with readable_postgres_errors(), _database_url(settings) as url:
+        return asyncio.run(_create_key(url, name, [Scope(scope) for scope in scopes], tenant, expires_at))
 
 
 @contextmanager
-def _database(settings: Settings) -> Iterator[str]:
+def _database_url(settings: Settings) -> Iterator[str]:
     if settings.database_url:
         yield settings.database_url
         return
@@ -43,7 +45,7 @@ def _database(settings: Settings) -> Iterator[str]:
         yield postgres.url
 
 
-async def _make_key(
+async def _create_key(
     url: str, name: str, scopes: Sequence[Scope], tenant: str | None, expires_at: datetime | None
 ) -> NewKey:
     if (await status(url)).pending:
@@ -118,11 +120,10 @@ def create(
     if offline:
         if server:
             raise click.UsageError("--offline uses no server: remove --server")
-
         settings, _ = read_settings(database_url=database_url, data_dir=data_dir)
         if data_dir and not database_url:
             settings = msgspec.structs.replace(settings, database_url=None)
-        key = make_key(settings, **request, expires_at=expires_at)
+        key = create_key_offline(settings, **request, expires_at=expires_at)
     else:
         if database_url or data_dir:
             raise click.UsageError("--database-url and --data-dir go with --offline")
@@ -133,20 +134,18 @@ def create(
 
 
 @command.command("list")
-@output_option
-@with_client
-def list_(client: Client, output: str) -> None:
+@prints_page(_COLUMNS)
+def list_(client: Client) -> Page[KeyView]:
     """List keys, without their secrets."""
-    show_page(client.list_keys(), _COLUMNS, output)
+    return client.list_keys()
 
 
 @command.command()
 @click.argument("key_id", metavar="ID")
-@output_option
-@with_client
-def revoke(client: Client, key_id: str, output: str) -> None:
+@prints_item(_COLUMNS)
+def revoke(client: Client, key_id: str) -> KeyView:
     """Revoke a key at once."""
-    show_item(client.revoke_key(key_id), _COLUMNS, output)
+    return client.revoke_key(key_id)
 
 
 @command.command("signing-secret")

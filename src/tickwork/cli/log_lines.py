@@ -6,24 +6,24 @@ from tickwork.cli.output import full
 from tickwork.model.attempt_log import AttemptProgress, LogEntry
 
 _COLOURS = {"debug": "bright_black", "warning": "yellow", "error": "red", "critical": "red"}
-_WIDEST_LEVEL = 8
-_TIME = 12  # characters
+_LEVEL_WIDTH = 8
+_TIME_WIDTH = 12
 _RULE = "──"
 
 
-def render(entry: LogEntry, before: LogEntry | None) -> str:
-    """The line, with a heading if the entry before belongs to another attempt or day."""
+def format_entry(entry: LogEntry, previous: LogEntry | None) -> str:
+    """The line, with a heading if the previous entry belongs to another attempt or day."""
     line = f"{_time(entry)}  {_level(entry)}  {_text(entry)}".rstrip()
-    return line if before and _heading(before) == _heading(entry) else f"{_heading(entry)}\n{line}"
+    return line if previous and _heading(previous) == _heading(entry) else f"{_heading(entry)}\n{line}"
 
 
-def render_progress(progress: AttemptProgress) -> str:
+def format_progress(progress: AttemptProgress) -> str:
     return full(f"progress: {progress.fraction:.0%} {progress.message or ''}".rstrip())
 
 
 def _heading(entry: LogEntry) -> str:
-    rule = f"{_RULE} attempt {entry.attempt}, {entry.at.astimezone():%Y-%m-%d} {_RULE}"
-    return click.style(rule, bold=True)
+    heading = f"{_RULE} attempt {entry.attempt}, {entry.at.astimezone():%Y-%m-%d} {_RULE}"
+    return click.style(heading, bold=True)
 
 
 def _time(entry: LogEntry) -> str:
@@ -32,11 +32,11 @@ def _time(entry: LogEntry) -> str:
 
 
 def _level(entry: LogEntry) -> str:
-    padded = full(entry.level).ljust(_WIDEST_LEVEL)
+    padded = full(entry.level).ljust(_LEVEL_WIDTH)
     return click.style(padded, fg=_COLOURS[entry.level]) if entry.level in _COLOURS else padded
 
 
 def _text(entry: LogEntry) -> str:
     """Aligns further lines of an entry under the first."""
-    margin = "\n" + " " * (_TIME + 2 + _WIDEST_LEVEL + 2)
+    margin = "\n" + " " * (_TIME_WIDTH + 2 + _LEVEL_WIDTH + 2)
     return margin.join(full(entry.text).splitlines())

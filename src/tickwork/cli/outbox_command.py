@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 import asyncpg
 import click
 
-from tickwork.cli.database_check import as_refused
-from tickwork.cli.find_server import find_address, read_settings
+from tickwork.cli.database_access import readable_postgres_errors
+from tickwork.cli.find_server import find_address, read_settings, server_option
 from tickwork.cli.option_types import duration
 from tickwork.cli.output import Columns, output_option, say, show_page
-from tickwork.cli.run_until_stopped import Stop, run_loop
+from tickwork.cli.run_until_stopped import StopRequest, run_loop
 from tickwork.client.async_client import AsyncClient
 from tickwork.client.server_address import Address
 from tickwork.log_setup import configure_logs
@@ -58,11 +58,7 @@ def install_(url: str | None, sql: bool) -> None:
 
 @command.command()
 @_DATABASE_URL
-@click.option(
-    "--server",
-    metavar="URL",
-    help="The server.  [default: TICKWORK_URL, or the `tickwork up` of this folder]",
-)
+@server_option
 def relay(url: str | None, server: str | None) -> None:
     """Create the jobs that your committed transactions have submitted, until stopped.
 
@@ -71,8 +67,8 @@ def relay(url: str | None, server: str | None) -> None:
     settings, _ = read_settings(url=server, outbox_url=url)
     configure_logs(settings.log_format, settings.log_level)
     address = find_address(settings)
-    with as_refused():
-        run_loop(_relay(_required(settings.outbox_url), address))
+    with readable_postgres_errors():
+        run_loop(_relay(_required_url(settings.outbox_url), address))
 
 
 @command.command("list")
@@ -101,7 +97,8 @@ def retry(ids: tuple[Any, ...], url: str | None) -> None:
 @_DATABASE_URL
 def discard(ids: tuple[Any, ...], url: str | None) -> None:
     """Delete rejected jobs."""
-    say(f"{_in_outbox(url, lambda connection: connection.fetchval(statement.DISCARD, ids))} dropped")
+    count = _in_outbox(url, lambda connection: connection.fetchval(statement.DISCARD, ids))
+    say(f"{count} discarded")
 
 
 @command.command()
@@ -116,46 +113,46 @@ def discard(ids: tuple[Any, ...], url: str | None) -> None:
 def prune(url: str | None, older_than: Any) -> None:
     """Delete old completion records."""
     count = _in_outbox(url, lambda connection: connection.fetchval(statement.PRUNE, older_than))
-    say(f"{count} forgotten")
+    say(f"{count} deleted")
 
 
 async def _relay(url: str, address: Address) -> None:
-    stop = Stop()
+    stop = StopRequest()
     stop.listen()
     async with AsyncClient(*address, retries=0) as client:
-        running = asyncio.create_task(Relay(url, client).run())
-        stopping = asyncio.create_task(stop.asked.wait())
+        relaying = asyncio.create_task(Relay(url, client).run())
+        stopping = asyncio.create_task(stop.received.wait())
         say(f"relaying to {address.url}")
-        await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        if running.done():
-            running.result()
-        running.cancel()
+        await asyncio.wait({relaying, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if relaying.done():
+            relaying.result()
+        relaying.cancel()
 
 
 def _in_outbox(
-    url: str | None, act: Callable[[Connection], Awaitable[Result]], *, checked: bool = True
+    url: str | None, action: Callable[[Connection], Awaitable[Result]], *, checked: bool = True
 ) -> Result:
-    """Do one thing in the user's database."""
-    database = _required(read_settings(outbox_url=url)[0].outbox_url)
+    """Run the action on a connection to the user's database. `checked`: the outbox must be installed."""
+    database = _required_url(read_settings(outbox_url=url)[0].outbox_url)
 
     async def main() -> Result:
         async with connected(database) as connection:
             if checked:
                 await check(connection)
-            return await act(connection)
+            return await action(connection)
 
     try:
-        with as_refused():
+        with readable_postgres_errors():
             return asyncio.run(main())
     except (OSError, asyncpg.InterfaceError) as error:
         raise unavailable(error) from error
 
 
-def _required(url: str | None) -> str:
+def _required_url(url: str | None) -> str:
     if url is None:
         raise Invalid.field(
             "outbox_url",
             "is not set",
-            "give --database-url, that of your application, or set TICKWORK_OUTBOX_URL",
+            "give the database of your application as --database-url, or set TICKWORK_OUTBOX_URL",
         )
     return url

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from tickwork.cli.find_server import with_client
-from tickwork.cli.output import Columns, output_option, page_options, show_item
-from tickwork.cli.refreshing_list import show_list, watch_option
+from tickwork.cli.output import Columns, page_options
+from tickwork.cli.print_answer import prints_item, prints_list
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import NotFound
+from tickwork.model.page import Page
 from tickwork.model.quantities import format_duration
 from tickwork.model.queue import MOST_BACKLOG, QueueSettings, QueueView
 
@@ -51,21 +51,18 @@ def command() -> None:
 
 @command.command("list")
 @page_options
-@watch_option
-@output_option
-@with_client
-def list_(client: Client, output: str, watch: float | None, **page: Any) -> None:
+@prints_list(QUEUE_COLUMNS)
+def list_(client: Client, **page: Any) -> Page[QueueView]:
     """List queues by name, with the number and age of waiting executions."""
-    show_list(lambda: client.list_queues(**page), QUEUE_COLUMNS, output, watch)
+    return client.list_queues(**page)
 
 
 @command.command()
 @click.argument("name")
-@output_option
-@with_client
-def get(client: Client, name: str, output: str) -> None:
+@prints_item(QUEUE_COLUMNS)
+def get(client: Client, name: str) -> QueueView:
     """Show a queue."""
-    show_item(client.get_queue(name), QUEUE_COLUMNS, output)
+    return client.get_queue(name)
 
 
 @command.command("set")
@@ -81,35 +78,32 @@ def get(client: Client, name: str, output: str) -> None:
     help="Reject new executions while N are waiting.",
 )
 @click.option("--no-max-backlog", is_flag=True, help="Remove this limit.")
-@output_option
-@with_client
-def set_(client: Client, name: str, output: str, **options: Any) -> None:
+@prints_item(QUEUE_COLUMNS)
+def set_(client: Client, name: str, **options: Any) -> QueueView:
     """Change some limits of a queue; the others stay as they are.
 
     You can set limits before the first job names the queue.
     """
-    show_item(client.set_queue(name, **_limits(_present(client, name), options)), QUEUE_COLUMNS, output)
+    return client.set_queue(name, **_changed_limits(_current_limits(client, name), options))
 
 
 @command.command()
 @click.argument("name")
-@output_option
-@with_client
-def pause(client: Client, name: str, output: str) -> None:
+@prints_item(QUEUE_COLUMNS)
+def pause(client: Client, name: str) -> QueueView:
     """Pause a queue: nothing more of it starts, running executions go on."""
-    show_item(client.pause_queue(name), QUEUE_COLUMNS, output)
+    return client.pause_queue(name)
 
 
 @command.command()
 @click.argument("name")
-@output_option
-@with_client
-def resume(client: Client, name: str, output: str) -> None:
+@prints_item(QUEUE_COLUMNS)
+def resume(client: Client, name: str) -> QueueView:
     """Resume a paused queue."""
-    show_item(client.resume_queue(name), QUEUE_COLUMNS, output)
+    return client.resume_queue(name)
 
 
-def _present(client: Client, name: str) -> dict[str, Any]:
+def _current_limits(client: Client, name: str) -> dict[str, Any]:
     try:
         queue = client.get_queue(name)
     except NotFound:
@@ -117,12 +111,13 @@ def _present(client: Client, name: str) -> dict[str, Any]:
     return {limit: getattr(queue, limit) for limit in _LIMITS}
 
 
-def _limits(present: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+def _changed_limits(current: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    changed = dict(current)
     for limit in _LIMITS:
         removed = options[f"no_{limit}"]
         if removed and options[limit] is not None:
             flag = limit.replace("_", "-")
             raise click.UsageError(f"give --{flag} or --no-{flag}, not both")
         if removed or options[limit] is not None:
-            present = {**present, limit: options[limit]}
-    return present
+            changed[limit] = options[limit]
+    return changed

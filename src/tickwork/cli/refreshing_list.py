@@ -17,76 +17,80 @@ from tickwork.cli.output import Columns, Item, print_json, show_page, table_line
 from tickwork.model.errors import Unavailable
 from tickwork.model.page import Page
 
-_EVERY = 2.0
-_LEAST, _MOST = 0.2, 3600.0
-_ALWAYS_NEW = {"heartbeat_at", "lease_until", "oldest_age"}  # changes of these alone are not shown
+_INTERVAL_DEFAULT = 2.0
+_SHORTEST_INTERVAL, _LONGEST_INTERVAL = 0.2, 3600.0
+_IGNORED_FIELDS = {"heartbeat_at", "lease_until", "oldest_age"}  # changes of these alone are not shown
 
 watch_option = click.option(
     "--watch",
     is_flag=False,
-    flag_value=_EVERY,
-    type=click.FloatRange(_LEAST, _MOST),
+    flag_value=_INTERVAL_DEFAULT,
+    type=click.FloatRange(_SHORTEST_INTERVAL, _LONGEST_INTERVAL),
     metavar="[SECONDS]",
-    help=f"Refresh every SECONDS, {_EVERY:g} by default; Ctrl-C stops it.",
+    help=f"Refresh every SECONDS, {_INTERVAL_DEFAULT:g} by default; Ctrl-C stops it.",
 )
 
 
 def show_list(
-    look: Callable[[], Page[Item]], columns: Columns[Item], output: str, every: float | None
+    fetch: Callable[[], Page[Item]], columns: Columns[Item], output: str, interval: float | None
 ) -> None:
-    if every is None:
-        return show_page(look(), columns, output)
+    """Print the page once, or again after each interval (in seconds)."""
+    if interval is None:
+        return show_page(fetch(), columns, output)
     with suppress(KeyboardInterrupt):
         if output == "table" and sys.stdout.isatty():
-            _redraw(look, columns, every)
+            _redraw(fetch, columns, interval)
         else:
-            _print_news(look, columns, output, every)
+            _print_changes(fetch, columns, output, interval)
     return None
 
 
-def _redraw(look: Callable[[], Page[Item]], columns: Columns[Item], every: float) -> None:
+def _redraw(fetch: Callable[[], Page[Item]], columns: Columns[Item], interval: float) -> None:
     with Live(console=Console(), auto_refresh=False, vertical_overflow="ellipsis") as live:
         while True:
-            live.update(Group(_drawn(look, columns), _footer(every)), refresh=True)
-            sleep(every)
+            live.update(Group(_table(fetch, columns), _footer(interval)), refresh=True)
+            sleep(interval)
 
 
-def _drawn(look: Callable[[], Page[Item]], columns: Columns[Item]) -> Text:
-    """One line per row, however narrow the terminal is."""
+def _table(fetch: Callable[[], Page[Item]], columns: Columns[Item]) -> Text:
     try:
-        items = look().items
-    except Unavailable as error:  # it may come back
-        return one_line_each([str(error)])
-    return one_line_each(table_lines(items, columns) if items else ["nothing found"])
+        items = fetch().items
+    except Unavailable as error:  # the server may come back
+        return unwrapped([str(error)])
+    return unwrapped(table_lines(items, columns) if items else ["nothing found"])
 
 
-def one_line_each(lines: list[str]) -> Text:
+def unwrapped(lines: list[str]) -> Text:
+    """Cuts off lines that are wider than the terminal."""
     text = Text.from_ansi("\n".join(lines))
     text.no_wrap, text.overflow = True, "ellipsis"
     return text
 
 
-def _footer(every: float) -> Text:
-    return Text(f"{datetime.now().astimezone():%H:%M:%S}, every {every:g} s; Ctrl-C stops it", style="dim")
+def _footer(interval: float) -> Text:
+    now = datetime.now().astimezone()
+    return Text(f"{now:%H:%M:%S}, every {interval:g} s; Ctrl-C stops it", style="dim")
 
 
-def _print_news(look: Callable[[], Page[Item]], columns: Columns[Item], output: str, every: float) -> None:
-    """Rows of a table, or JSON lines."""
+def _print_changes(
+    fetch: Callable[[], Page[Item]], columns: Columns[Item], output: str, interval: float
+) -> None:
+    """New and changed items, as rows of a table or as JSON lines."""
     known: Mapping[object, Any] = {}
-    begun = False
+    has_header = False
     while True:
         with suppress(Unavailable):
-            items = look().items
-            news = [item for item in items if known.get(_identity(item)) != _lasting(item)]
-            known = {_identity(item): _lasting(item) for item in items}
+            items = fetch().items
+            changed = [item for item in items if known.get(_identity(item)) != _compared_fields(item)]
+            known = {_identity(item): _compared_fields(item) for item in items}
             if output != "table":
-                print_json(news, "jsonl")
-            elif news:
-                for line in table_lines(news, columns)[begun:]:
+                print_json(changed, "jsonl")
+            elif changed:
+                for line in table_lines(changed, columns)[has_header:]:
                     click.echo(line)
-                begun = True
+                has_header = True
             sys.stdout.flush()
-        sleep(every)
+        sleep(interval)
 
 
 def _identity(item: Any) -> object:
@@ -94,5 +98,6 @@ def _identity(item: Any) -> object:
     return getattr(item, item.__struct_fields__[0])
 
 
-def _lasting(item: Any) -> dict[str, Any]:
-    return {name: value for name, value in msgspec.to_builtins(item).items() if name not in _ALWAYS_NEW}
+def _compared_fields(item: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(item)
+    return {name: value for name, value in fields.items() if name not in _IGNORED_FIELDS}

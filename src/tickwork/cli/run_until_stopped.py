@@ -1,4 +1,4 @@
-"""Run until a signal asks to stop; replace or leave the process."""
+"""Run a process until a signal stops it; restart it; exit from it."""
 
 import asyncio
 import gc
@@ -9,30 +9,30 @@ from collections.abc import Coroutine
 from threading import Timer
 from typing import Any, NoReturn
 
-_LEAVE = 5.0  # seconds
+_EXIT_AFTER = 5.0  # seconds
 
 
-class Stop:
-    """Ctrl-C and SIGTERM: the first asks to finish, the second to stop at once."""
+class StopRequest:
+    """Set by Ctrl-C and SIGTERM: the first one means to finish running work, the second one to stop immediately."""
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
-        self.at_once = asyncio.Event()
+        self.received = asyncio.Event()
+        self.immediate = asyncio.Event()
 
     def listen(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             try:
-                loop.add_signal_handler(number, self.ask)
+                loop.add_signal_handler(number, self._on_signal)
             except NotImplementedError:  # Windows
-                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self.ask))
+                signal.signal(number, lambda *_: loop.call_soon_threadsafe(self._on_signal))
 
-    def ask(self) -> None:
-        (self.at_once if self.asked.is_set() else self.asked).set()
+    def _on_signal(self) -> None:
+        (self.immediate if self.received.is_set() else self.received).set()
 
 
 def run_loop(main: Coroutine[Any, Any, None]) -> None:
-    _collect_garbage_seldom()
+    _collect_garbage_rarely()
     if sys.platform == "win32":
         asyncio.run(main)
     else:
@@ -45,18 +45,18 @@ def replace_process() -> NoReturn:
     """Restart with the same command line, process id, environment and standard streams."""
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 (what was started before)
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 (the same command again)
 
 
-def leave_soon() -> None:
-    """End this process soon, even if user code has left threads or coroutines that never end."""
-    timer = Timer(_LEAVE, os._exit, (0,))
+def exit_soon() -> None:
+    """Exit soon, even if user code has left threads or coroutines that never end."""
+    timer = Timer(_EXIT_AFTER, os._exit, (0,))
     timer.daemon = True
     timer.start()
 
 
-def _collect_garbage_seldom() -> None:
-    """A busy process creates many short-lived objects and hardly any cycles. With the default thresholds, looking for
-    cycles takes half of the time when a hundred thousand executions run at once."""
+def _collect_garbage_rarely() -> None:
+    """A busy process creates many short-lived objects and hardly any cycles. With the default thresholds, the search
+    for cycles takes half of the time when a hundred thousand executions run at once."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

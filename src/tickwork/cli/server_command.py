@@ -10,29 +10,30 @@ import click
 
 from tickwork.api.asgi_app import build_app
 from tickwork.api.http_server import MAX_CONNECTIONS, HttpServer
-from tickwork.cli.database_check import once_there, require_database, wait_option
-from tickwork.cli.find_server import keep_key, make_folder, read_settings
+from tickwork.cli.data_folder import create_data_folder, save_admin_key
+from tickwork.cli.database_access import require_database, retry_until_reachable, wait_option
+from tickwork.cli.find_server import read_settings
 from tickwork.cli.output import say
-from tickwork.cli.run_until_stopped import Stop, run_loop
+from tickwork.cli.run_until_stopped import StopRequest, run_loop
 from tickwork.config import Settings
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import TickworkError
 from tickwork.node import Node
 
-_BACKLOG = 1024
+_SOCKET_BACKLOG = 1024
 
 
-class PortTaken(TickworkError):
+class PortInUse(TickworkError):
     pass
 
 
 def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        return socket.create_server((host, port), family=family, backlog=_SOCKET_BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise PortTaken(f"port {port} is in use by another program; choose another with --port") from None
+            raise PortInUse(f"port {port} is in use by another program; choose another with --port") from None
         raise TickworkError(f"cannot listen on {host}:{port}: {error.strerror}") from None
 
 
@@ -44,13 +45,13 @@ def url_of(listener: socket.socket) -> str:
 
 
 @asynccontextmanager
-async def working(settings: Settings, stop: Stop) -> AsyncIterator[Node]:
+async def running_node(settings: Settings, stop: StopRequest) -> AsyncIterator[Node]:
     async def start() -> Node:
         node = Node(settings)
         await node.start()
         return node
 
-    node = await once_there(start, settings.wait_for_database, stop)
+    node = await retry_until_reachable(start, settings.wait_for_database, stop)
     try:
         yield node
     finally:
@@ -58,18 +59,18 @@ async def working(settings: Settings, stop: Stop) -> AsyncIterator[Node]:
 
 
 @asynccontextmanager
-async def answering(
+async def serving_http(
     node: Node, listener: socket.socket, max_connections: int = MAX_CONNECTIONS
 ) -> AsyncIterator[None]:
-    web = HttpServer(build_app(node), max_connections)
-    running = asyncio.create_task(web.serve(sockets=[listener]))
-    await web.ready.wait()
+    server = HttpServer(build_app(node), max_connections)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    await server.ready.wait()
     try:
         yield
     finally:
         node.end_streams()
-        web.should_exit = True
-        await running
+        server.should_exit = True
+        await serving
 
 
 @click.command()
@@ -90,20 +91,20 @@ def command(no_http: bool, **flags: object) -> None:
 
 
 async def _serve(settings: Settings) -> None:
-    stop = Stop()
+    stop = StopRequest()
     stop.listen()
     with listen(settings.host, settings.port) as listener:
-        async with working(settings, stop) as node:
+        async with running_node(settings, stop) as node:
             if node.first_key and not settings.admin_key:
-                _hand_over(node.first_key, settings)
-            async with answering(node, listener, settings.max_connections):
+                _save_or_print_admin_key(node.first_key, settings)
+            async with serving_http(node, listener, settings.max_connections):
                 say(f"Tickwork answers on {url_of(listener)}")
-                await stop.asked.wait()
+                await stop.received.wait()
 
 
-def _hand_over(key: str, settings: Settings) -> None:
+def _save_or_print_admin_key(key: str, settings: Settings) -> None:
     try:
-        make_folder(settings.data_dir)
-        say(f"The admin key of this new database is in {keep_key(settings.data_dir, key)}")
+        create_data_folder(settings.data_dir)
+        say(f"The admin key of this new database is in {save_admin_key(settings.data_dir, key)}")
     except TickworkError as error:
         say(f"{error}. The admin key of this new database, shown only now: {key}")

@@ -1,4 +1,4 @@
-"""Show the state of the system on one screen; also collects what `tickwork top` shows."""
+"""Show the state of the system on one screen. Also fetches what `tickwork top` shows."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -21,17 +21,17 @@ from tickwork.model.queue import QueueView
 from tickwork.model.worker import WorkerView
 
 DEAD_LETTERS_WITHIN = timedelta(hours=24)
-_WORTH_A_LOOK = 60.0  # seconds that the oldest in a queue has waited
+_LONG_WAIT = 60.0  # seconds that the oldest execution of a queue has waited
 _PAGE = 500
-_DEAD_LETTERS = 100
-_RUNNING = 100
-_LATEST = 200
-_PACE_OVER = 10.0  # seconds
+_MOST_DEAD_LETTERS = 100
+_MOST_RUNNING = 100
+_LATEST_EXECUTIONS = 200
+_RATE_WINDOW = 10.0  # seconds
 
 
-class Picture(msgspec.Struct, frozen=True, kw_only=True):
+class SystemStatus(msgspec.Struct, frozen=True, kw_only=True):
     at: Instant
-    answered_in: float  # seconds, the first request
+    answered_in: float  # seconds for the first request
     workers: list[WorkerView]  # online or draining, without the built-in ones
     slots: int
     slots_used: int
@@ -57,16 +57,16 @@ class Activity(msgspec.Struct, frozen=True):
     failed: int  # among them
 
 
-def look(client: Client, now: datetime) -> Picture:
+def fetch_status(client: Client, now: datetime) -> SystemStatus:
     began = monotonic()
-    everybody = [worker for worker in client.list_workers(limit=_PAGE).items if worker.status != "offline"]
+    connected = [worker for worker in client.list_workers(limit=_PAGE).items if worker.status != "offline"]
     answered_in = monotonic() - began
-    built_in = [worker for worker in everybody if worker.tasks == [HTTP_TASK]]
-    workers = [worker for worker in everybody if worker not in built_in]
+    built_in = [worker for worker in connected if worker.tasks == [HTTP_TASK]]
+    workers = [worker for worker in connected if worker not in built_in]
     queues = client.list_queues(limit=_PAGE).items
-    letters = client.list_dead_letters(since=now - DEAD_LETTERS_WITHIN, limit=_DEAD_LETTERS)
+    letters = client.list_dead_letters(since=now - DEAD_LETTERS_WITHIN, limit=_MOST_DEAD_LETTERS)
     breakers = [breaker for breaker in client.list_breakers().items if breaker.state != BreakerState.CLOSED]
-    return Picture(
+    return SystemStatus(
         at=now,
         answered_in=answered_in,
         workers=workers,
@@ -87,23 +87,23 @@ def look(client: Client, now: datetime) -> Picture:
     )
 
 
-def look_at_activity(client: Client, now: datetime) -> Activity:
-    latest = client.list_executions(until=now, limit=_LATEST).items
-    over = _PACE_OVER
-    if len(latest) == _LATEST:  # there are more: measure over the time that the page covers
-        over = min(max((now - latest[-1].scheduled_for).total_seconds(), 0.1), _PACE_OVER)
-    since = now - timedelta(seconds=over)
-    ended = [each for each in latest if each.finished_at and each.finished_at >= since]
-    failed = sum(each.status is ExecutionStatus.FAILED for each in ended)
-    running = client.list_executions(status=ExecutionStatus.RUNNING, limit=_RUNNING).items
-    return Activity(running, len(ended) / over, failed)
+def fetch_activity(client: Client, now: datetime) -> Activity:
+    latest = client.list_executions(until=now, limit=_LATEST_EXECUTIONS).items
+    window = _RATE_WINDOW
+    if len(latest) == _LATEST_EXECUTIONS:  # there are more: measure over the time that the page covers
+        window = min(max((now - latest[-1].scheduled_for).total_seconds(), 0.1), _RATE_WINDOW)
+    since = now - timedelta(seconds=window)
+    ended = [execution for execution in latest if execution.finished_at and execution.finished_at >= since]
+    failed = sum(execution.status is ExecutionStatus.FAILED for execution in ended)
+    running = client.list_executions(status=ExecutionStatus.RUNNING, limit=_MOST_RUNNING).items
+    return Activity(running, len(ended) / window, failed)
 
 
 def _problems(
     workers: list[WorkerView], queues: list[QueueView], breakers: list[BreakerView]
 ) -> Iterator[str]:
     for queue in queues:
-        if not queue.paused and queue.oldest_age is not None and queue.oldest_age > _WORTH_A_LOOK:
+        if not queue.paused and queue.oldest_age is not None and queue.oldest_age > _LONG_WAIT:
             yield f"queue {queue.name}: the oldest has waited for {queue.oldest_age:.0f} s" + (
                 "" if workers else ", and no worker is online"
             )
@@ -111,7 +111,7 @@ def _problems(
         yield f"{breaker.destination} keeps failing: {breaker.last_error or 'its circuit breaker is open'}"
 
 
-_SHOWN = 15  # queues
+_MOST_QUEUES_SHOWN = 15  # queues
 
 
 @click.command()
@@ -123,47 +123,47 @@ def command(client: Client, output: str) -> None:
     Exits with 1 if there is a problem: the server does not answer, an execution has waited for more than a minute, or a
     destination of HTTP jobs keeps failing.
     """
-    picture = look(client, datetime.now(UTC))
+    status = fetch_status(client, datetime.now(UTC))
     if output != "table":
-        print_json([picture], output)
+        print_json([status], output)
     else:
-        _show(picture)
-    if picture.problems:
+        _show(status)
+    if status.problems:
         raise click.exceptions.Exit(FAILED)
 
 
-def _show(picture: Picture) -> None:
-    print_fields(facts(picture))
-    busy = [queue for queue in picture.queues if is_busy(queue)]
+def _show(status: SystemStatus) -> None:
+    print_fields(status_fields(status))
+    busy = [queue for queue in status.queues if is_busy(queue)]
     if busy:
         click.echo()
-        print_table(busy[:_SHOWN], QUEUE_COLUMNS)
-    for problem in picture.problems:
-        say(f"{click.style('look:', fg='yellow')} {full(problem)}")
+        print_table(busy[:_MOST_QUEUES_SHOWN], QUEUE_COLUMNS)
+    for problem in status.problems:
+        say(f"{click.style('problem:', fg='yellow')} {full(problem)}")
 
 
-def facts(picture: Picture) -> Mapping[str, object]:
-    """The lines of the screen; empty ones are not printed."""
-    draining = sum(worker.status == "draining" for worker in picture.workers)
+def status_fields(status: SystemStatus) -> Mapping[str, object]:
+    """The lines of the screen. Empty values are not printed."""
+    draining = sum(worker.status == "draining" for worker in status.workers)
     return {
-        "server": f"answers in {picture.answered_in * 1000:.0f} ms, and so does its database",
-        "workers": f"{len(picture.workers) - draining} online"
+        "server": f"answers in {status.answered_in * 1000:.0f} ms, and so does its database",
+        "workers": f"{len(status.workers) - draining} online"
         + (f", {draining} draining" if draining else "")
-        + f"; {picture.slots_used} of {picture.slots} slots in use",
-        "http jobs": f"{picture.http_slots_used} of {picture.http_slots} slots in use",
-        "running": picture.running,
-        "waiting": waiting(picture),
-        "dead letters": f"{_count(picture.dead_letters, picture.dead_letters_is_exact)} in the last 24 hours",
-        "failing": [breaker.destination for breaker in picture.breakers],
-        "next run": "\n".join(_next_run(job, picture.at) for job in picture.next_runs[:3]),
+        + f"; {status.slots_used} of {status.slots} slots in use",
+        "http jobs": f"{status.http_slots_used} of {status.http_slots} slots in use",
+        "running": status.running,
+        "waiting": waiting_text(status),
+        "dead letters": f"{_count(status.dead_letters, status.dead_letters_is_exact)} in the last 24 hours",
+        "failing": [breaker.destination for breaker in status.breakers],
+        "next run": "\n".join(_next_run(job, status.at) for job in status.next_runs[:3]),
     }
 
 
-def waiting(picture: Picture) -> str:
-    count = _count(picture.waiting, picture.waiting_is_exact)
-    if picture.oldest_age is None:
+def waiting_text(status: SystemStatus) -> str:
+    count = _count(status.waiting, status.waiting_is_exact)
+    if status.oldest_age is None:
         return count
-    return f"{count}, the oldest for {format_duration(timedelta(seconds=round(picture.oldest_age, 1)))}"
+    return f"{count}, the oldest for {format_duration(timedelta(seconds=round(status.oldest_age, 1)))}"
 
 
 def is_busy(queue: QueueView) -> bool:

@@ -4,15 +4,15 @@ from typing import Any
 
 import click
 
-from tickwork.cli.find_server import with_client
-from tickwork.cli.output import Columns, as_json, output_option
-from tickwork.cli.refreshing_list import show_list, watch_option
+from tickwork.cli.output import Columns, as_json
+from tickwork.cli.print_answer import prints_list
 from tickwork.client.sync_client import Client
+from tickwork.model.page import Page
 from tickwork.model.worker import TaskView
 
 
 def _parameters(task: TaskView) -> str | None:
-    """As in a signature: name: type = default, with a ? if it is optional and has no default."""
+    """A signature such as `name: type = default`, with a ? after an optional name without a default."""
     required = set(task.parameters.get("required", ()))
     properties: dict[str, Any] = task.parameters.get("properties", {})
     return ", ".join(_parameter(name, schema, name in required) for name, schema in properties.items())
@@ -46,9 +46,7 @@ def command() -> None:
 
 
 @command.command("list")
-@watch_option
-@output_option
-@with_client
-def list_(client: Client, output: str, watch: float | None) -> None:
+@prints_list(_COLUMNS)
+def list_(client: Client) -> Page[TaskView]:
     """List tasks by name, with their parameters and workers."""
-    show_list(client.list_tasks, _COLUMNS, output, watch)
+    return client.list_tasks()

@@ -13,23 +13,30 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from tickwork.cli.describe_execution import format_elapsed
 from tickwork.cli.execution_command import progress_of
-from tickwork.cli.execution_story import lasted
 from tickwork.cli.find_server import with_client
 from tickwork.cli.output import Columns, Item, table_lines
 from tickwork.cli.queue_command import QUEUE_COLUMNS
-from tickwork.cli.refreshing_list import one_line_each
-from tickwork.cli.status_command import Activity, Picture, is_busy, look, look_at_activity, waiting
+from tickwork.cli.refreshing_list import unwrapped
+from tickwork.cli.status_command import (
+    Activity,
+    SystemStatus,
+    fetch_activity,
+    fetch_status,
+    is_busy,
+    waiting_text,
+)
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import TickworkError
 from tickwork.model.execution import ExecutionView
 from tickwork.model.worker import WorkerView
 
-_EVERY = 2.0
-_KEY_WITHIN = 0.1  # seconds between looks for a key, and at the size of the terminal
-_SHARE = 4  # queues and workers get 1/4 of the screen each, running executions the rest
+_INTERVAL_DEFAULT = 2.0
+_POLL_INTERVAL = 0.1  # seconds between checks for a key and for the size of the terminal
+_SCREEN_SHARES = 4  # queues and workers get 1/4 of the screen each, running executions the rest
 
-_RUNNING: Columns[ExecutionView] = {
+_RUNNING_COLUMNS: Columns[ExecutionView] = {
     "running": lambda execution: execution.id,
     "task": lambda execution: execution.task,
     "for": lambda execution: _ran_for(execution, datetime.now(UTC)),
@@ -37,7 +44,7 @@ _RUNNING: Columns[ExecutionView] = {
     "worker": lambda execution: execution.worker,
     "progress": progress_of,
 }
-_WORKERS: Columns[WorkerView] = {
+_WORKER_COLUMNS: Columns[WorkerView] = {
     "worker": lambda worker: worker.id,
     "name": lambda worker: worker.name,
     "status": lambda worker: worker.status,
@@ -47,39 +54,43 @@ _WORKERS: Columns[WorkerView] = {
 
 
 def _ran_for(execution: ExecutionView, now: datetime) -> str | None:
-    return lasted(now - execution.started_at) if execution.started_at else None
+    return format_elapsed(now - execution.started_at) if execution.started_at else None
 
 
-class _Seen(NamedTuple):
-    picture: Picture
+class _Snapshot(NamedTuple):
+    status: SystemStatus
     activity: Activity
 
 
-class _Watcher:
-    """Queries the server in its own thread, so that a server that hangs does not block the keyboard."""
+class _StatusPoller:
+    """Queries the server in a thread of its own, so that a server that hangs does not block the keyboard."""
 
-    def __init__(self, client: Client, every: float) -> None:
-        self.seen: _Seen | None = None
+    def __init__(self, client: Client, interval: float) -> None:
+        self.latest: _Snapshot | None = None
         self.error: str | None = None
-        self.over = Event()
+        self.stopped = Event()
         self._client = client
-        self._every = every
-        Thread(target=self._watch, name="tickwork top", daemon=True).start()
+        self._interval = interval
+        Thread(target=self._poll, name="tickwork top", daemon=True).start()
 
-    def _watch(self) -> None:
-        while not self.over.is_set():
+    def _poll(self) -> None:
+        while not self.stopped.is_set():
             now = datetime.now(UTC)
             try:
-                self.seen = _Seen(look(self._client, now), look_at_activity(self._client, now))
+                self.latest = _Snapshot(fetch_status(self._client, now), fetch_activity(self._client, now))
                 self.error = None
             except TickworkError as error:
                 self.error = str(error)
-            self.over.wait(self._every)
+            self.stopped.wait(self._interval)
 
 
 @click.command()
 @click.option(
-    "--every", type=click.FloatRange(0.2, 3600), default=_EVERY, show_default=True, metavar="SECONDS"
+    "--every",
+    type=click.FloatRange(0.2, 3600),
+    default=_INTERVAL_DEFAULT,
+    show_default=True,
+    metavar="SECONDS",
 )
 @with_client
 def command(client: Client, every: float) -> None:
@@ -89,60 +100,62 @@ def command(client: Client, every: float) -> None:
     """
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise click.UsageError("this needs a terminal; use `tickwork status` instead")
-    console, watcher = Console(), _Watcher(client, every)
-    with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
+    console, poller = Console(), _StatusPoller(client, every)
+    with _raw_keyboard() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
         try:
             while pressed() not in ("q", "Q", "\x1b"):
-                live.update(draw(watcher.seen, watcher.error, console.size.height), refresh=True)
-                sleep(_KEY_WITHIN)
+                live.update(draw(poller.latest, poller.error, console.size.height), refresh=True)
+                sleep(_POLL_INTERVAL)
         except KeyboardInterrupt:
             pass
-    watcher.over.set()
+    poller.stopped.set()
 
 
-def draw(seen: _Seen | None, error: str | None, height: int) -> Text:
-    if seen is None:
-        return one_line_each([error or "asking…"])
-    share = max(height // _SHARE, 3)
-    head = [*_head(seen), *([error] if error else []), ""]
+def draw(snapshot: _Snapshot | None, error: str | None, height: int) -> Text:
+    if snapshot is None:
+        return unwrapped([error or "loading…"])
+    share = max(height // _SCREEN_SHARES, 3)
+    header = [*_header(snapshot), *([error] if error else []), ""]
     lower = [
-        *_section([queue for queue in seen.picture.queues if is_busy(queue)], QUEUE_COLUMNS, share),
-        *_section(seen.picture.workers, _WORKERS, share),
+        *_section([queue for queue in snapshot.status.queues if is_busy(queue)], QUEUE_COLUMNS, share),
+        *_section(snapshot.status.workers, _WORKER_COLUMNS, share),
     ]
-    upper = _section(seen.activity.running, _RUNNING, max(height - len(head) - len(lower) - 1, 3))
-    lines = [*head, *(upper or ["nothing runs", ""]), *lower]
-    return one_line_each([*lines[: height - 1], click.style("q quits", dim=True)])
+    upper = _section(
+        snapshot.activity.running, _RUNNING_COLUMNS, max(height - len(header) - len(lower) - 1, 3)
+    )
+    lines = [*header, *(upper or ["nothing runs", ""]), *lower]
+    return unwrapped([*lines[: height - 1], click.style("q quits", dim=True)])
 
 
-def _head(seen: _Seen) -> Iterator[str]:
-    picture, activity = seen
-    local = picture.at.astimezone()
-    pace = f"{activity.per_second:,.1f} executions/s end, {activity.failed} failed lately"
-    yield click.style(f"tickwork {local:%H:%M:%S}", bold=True) + f"  {pace}"
+def _header(snapshot: _Snapshot) -> Iterator[str]:
+    status, activity = snapshot
+    local = status.at.astimezone()
+    rate = f"{activity.per_second:,.1f} executions/s end, {activity.failed} failed recently"
+    yield click.style(f"tickwork {local:%H:%M:%S}", bold=True) + f"  {rate}"
     yield "  ".join(
         (
-            f"running: {picture.running}",
-            f"waiting: {waiting(picture)}",
-            f"workers: {len(picture.workers)}",
-            f"slots: {picture.slots_used}/{picture.slots}",
-            f"dead letters in 24 h: {picture.dead_letters}",
+            f"running: {status.running}",
+            f"waiting: {waiting_text(status)}",
+            f"workers: {len(status.workers)}",
+            f"slots: {status.slots_used}/{status.slots}",
+            f"dead letters in 24 h: {status.dead_letters}",
         )
     )
-    yield from (click.style(problem, fg="yellow") for problem in picture.problems[:2])
+    yield from (click.style(problem, fg="yellow") for problem in status.problems[:2])
 
 
-def _section(items: Sequence[Item], columns: Columns[Item], most: int) -> list[str]:
+def _section(items: Sequence[Item], columns: Columns[Item], max_lines: int) -> list[str]:
     """A table with a maximum number of lines, and an empty line."""
     if not items:
         return []
     lines = table_lines(items, columns)
-    left = len(lines) - (most - 1)
-    shown = lines if left <= 0 else [*lines[: most - 2], f"… and {left + 1} more"]
+    left = len(lines) - (max_lines - 1)
+    shown = lines if left <= 0 else [*lines[: max_lines - 2], f"… and {left + 1} more"]
     return [*shown, ""]
 
 
 @contextmanager
-def _keys() -> Iterator[Callable[[], str]]:
+def _raw_keyboard() -> Iterator[Callable[[], str]]:
     """Reads single keys without Enter, if the terminal supports it."""
     try:
         import termios
@@ -153,12 +166,12 @@ def _keys() -> Iterator[Callable[[], str]]:
     before = termios.tcgetattr(sys.stdin)
     tty.setcbreak(sys.stdin)
     try:
-        yield _key
+        yield _read_key
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
 
 
-def _key() -> str:
+def _read_key() -> str:
     import os
     from select import select
 

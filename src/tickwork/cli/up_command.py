@@ -8,20 +8,20 @@ from contextlib import AsyncExitStack
 import click
 import msgspec
 
-from tickwork.cli.database_check import wait_option
-from tickwork.cli.find_server import (
-    announced,
-    draft_key,
-    drop_draft,
-    keep_key,
-    make_folder,
-    read_key,
-    read_settings,
+from tickwork.cli.data_folder import (
+    create_data_folder,
+    delete_pending_admin_key,
+    pending_admin_key,
+    read_admin_key,
+    save_admin_key,
+    server_file,
 )
+from tickwork.cli.database_access import wait_option
+from tickwork.cli.find_server import read_settings
 from tickwork.cli.output import say
-from tickwork.cli.run_until_stopped import Stop, run_loop
-from tickwork.cli.server_command import PortTaken, answering, listen, url_of, working
-from tickwork.cli.worker_process import child_worker
+from tickwork.cli.run_until_stopped import StopRequest, run_loop
+from tickwork.cli.server_command import PortInUse, listen, running_node, serving_http, url_of
+from tickwork.cli.worker_process import running_child_worker
 from tickwork.client.server_address import DATA_DIR_DEFAULT, KEY_FILE, Address
 from tickwork.config import DEFAULT, Settings, variable
 from tickwork.log_setup import configure_logs
@@ -45,59 +45,61 @@ def command(app: str | None, **flags: object) -> None:
     """
     settings, sources = read_settings(**flags, http_allow_loopback=True)
     configure_logs(settings.log_format, settings.log_level)
-    make_folder(settings.data_dir)
-    first_key = settings.admin_key or draft_key(settings.data_dir)
-    listening = _listen_nearby if sources["port"] == DEFAULT else listen
-    run_loop(_up(msgspec.structs.replace(settings, admin_key=first_key), app, listening))
+    create_data_folder(settings.data_dir)
+    first_key = settings.admin_key or pending_admin_key(settings.data_dir)
+    open_listener = _listen_on_next_free_port if sources["port"] == DEFAULT else listen
+    run_loop(_up(msgspec.structs.replace(settings, admin_key=first_key), app, open_listener))
 
 
-async def _up(settings: Settings, app: str | None, listening: Callable[[str, int], socket.socket]) -> None:
-    stop = Stop()
+async def _up(
+    settings: Settings, app: str | None, open_listener: Callable[[str, int], socket.socket]
+) -> None:
+    stop = StopRequest()
     stop.listen()
     async with AsyncExitStack() as stack:
-        listener = stack.enter_context(listening(settings.host, settings.port))
-        node = await stack.enter_async_context(working(settings, stop))
-        await stack.enter_async_context(answering(node, listener, settings.max_connections))
+        listener = stack.enter_context(open_listener(settings.host, settings.port))
+        node = await stack.enter_async_context(running_node(settings, stop))
+        await stack.enter_async_context(serving_http(node, listener, settings.max_connections))
         address = Address(url_of(listener), await _admin_key(settings, node))
-        worker = await stack.enter_async_context(child_worker(app, address)) if app else None
+        worker = await stack.enter_async_context(running_child_worker(app, address)) if app else None
         if worker:
-            await worker.until_connected(stop)
-        stack.enter_context(announced(settings.data_dir, address.url))
-        _say_where(settings, address.url, app)
-        await (worker.until(stop) if worker else stop.asked.wait())
+            await worker.wait_until_connected(stop)
+        stack.enter_context(server_file(settings.data_dir, address.url))
+        _print_addresses(settings, address.url, app)
+        await (worker.run_until_stopped(stop) if worker else stop.received.wait())
         say("stopping")
 
 
-def _listen_nearby(host: str, port: int) -> socket.socket:
+def _listen_on_next_free_port(host: str, port: int) -> socket.socket:
     for candidate in range(port, min(port + _PORTS_TO_TRY, 65_536)):
         try:
             listener = listen(host, candidate)
-        except PortTaken:
+        except PortInUse:
             continue
         if candidate != port:
             say(f"port {port} is in use; using {candidate}")
         return listener
-    raise PortTaken(f"port {port} and the {_PORTS_TO_TRY - 1} after it are in use; choose one with --port")
+    raise PortInUse(f"port {port} and the {_PORTS_TO_TRY - 1} after it are in use; choose one with --port")
 
 
 async def _admin_key(settings: Settings, node: Node) -> str:
-    """The first key if the database has it, from this start or an interrupted one; otherwise the stored key."""
+    """The first key, if the database got it in this start or in an interrupted one; otherwise the stored key."""
     first_key = settings.admin_key or ""
     if await node.keys.authenticate(first_key):
-        keep_key(settings.data_dir, first_key)
-    drop_draft(settings.data_dir)
-    return read_key(settings.data_dir)
+        save_admin_key(settings.data_dir, first_key)
+    delete_pending_admin_key(settings.data_dir)
+    return read_admin_key(settings.data_dir)
 
 
-def _say_where(settings: Settings, url: str, app: str | None) -> None:
+def _print_addresses(settings: Settings, url: str, app: str | None) -> None:
     folder = settings.data_dir.absolute()
     setting = f"{variable('data_dir')}={shlex.quote(str(folder))}"  # commands look for the default folder
-    here = settings.data_dir == DATA_DIR_DEFAULT
-    command = "tickwork worker MODULE:APP" if here else f"{setting} tickwork worker MODULE:APP"
+    is_default = settings.data_dir == DATA_DIR_DEFAULT
+    command = "tickwork worker MODULE:APP" if is_default else f"{setting} tickwork worker MODULE:APP"
     say("Tickwork is up. Ctrl-C stops it.")
     say(f"  API     {url}/v1")
     say(f"  docs    {url}/docs")
     say(f"  data    {folder} (the admin key is in {KEY_FILE})")
     say(f"  worker  {app or f'none yet; start one with `{command}`'}")
-    if not here:
+    if not is_default:
         say(f"  shell   export {setting}  # lets other commands find it")

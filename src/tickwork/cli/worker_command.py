@@ -6,18 +6,19 @@ from typing import Any
 
 import click
 
-from tickwork.cli.find_server import find_address, read_settings, with_client
+from tickwork.cli.find_server import find_address, read_settings
 from tickwork.cli.option_types import label, resource, weighted_queue
-from tickwork.cli.output import Columns, output_option, page_options, show_item
-from tickwork.cli.refreshing_list import show_list, watch_option
-from tickwork.cli.run_until_stopped import leave_soon, replace_process, run_loop
-from tickwork.cli.worker_process import work
+from tickwork.cli.output import Columns, page_options
+from tickwork.cli.print_answer import prints_item, prints_list
+from tickwork.cli.run_until_stopped import exit_soon, replace_process, run_loop
+from tickwork.cli.worker_process import run_worker
 from tickwork.client.sync_client import Client
 from tickwork.client.worker_link import WebSocketLink, own_order
 from tickwork.execute.load_app import Application, load_app
 from tickwork.execute.worker import Worker
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import TickworkError
+from tickwork.model.page import Page
 from tickwork.model.placement import SIZES
 from tickwork.model.quantities import format_size
 from tickwork.model.worker import WorkerView
@@ -83,30 +84,26 @@ def command() -> None:
 
 @command.command("list")
 @page_options
-@watch_option
-@output_option
-@with_client
-def list_(client: Client, output: str, watch: float | None, **page: Any) -> None:
+@prints_list(_COLUMNS)
+def list_(client: Client, **page: Any) -> Page[WorkerView]:
     """List workers, newest first."""
-    show_list(lambda: client.list_workers(**page), _COLUMNS, output, watch)
+    return client.list_workers(**page)
 
 
 @command.command()
 @click.argument("worker_id", metavar="ID")
-@output_option
-@with_client
-def get(client: Client, worker_id: str, output: str) -> None:
+@prints_item(_FIELDS)
+def get(client: Client, worker_id: str) -> WorkerView:
     """Show a worker in full."""
-    show_item(client.get_worker(worker_id), _FIELDS, output)
+    return client.get_worker(worker_id)
 
 
 @command.command()
 @click.argument("worker_id", metavar="ID")
-@output_option
-@with_client
-def drain(client: Client, worker_id: str, output: str) -> None:
+@prints_item(_FIELDS)
+def drain(client: Client, worker_id: str) -> WorkerView:
     """Drain a worker: it accepts nothing new, finishes its attempts and exits."""
-    show_item(client.drain_worker(worker_id), _FIELDS, output)
+    return client.drain_worker(worker_id)
 
 
 @command.command()
@@ -174,9 +171,9 @@ def run(
             resources=dict(resources),
             app=app,
         )
-        if await work(worker, declared, address, until_stdin_ends=until_stdin_ends):
+        if await run_worker(worker, declared, address, until_stdin_ends=until_stdin_ends):
             replace_process()
-        leave_soon()
+        exit_soon()
 
     run_loop(main())
 
@@ -187,11 +184,11 @@ def _load(app: str) -> Application:
     except TickworkError:
         raise
     except Exception as error:
-        trace = "".join(format_exception(error.with_traceback(_from_their_code_on(error.__traceback__))))
+        trace = "".join(format_exception(error.with_traceback(_from_user_code_on(error.__traceback__))))
         raise TickworkError(f"{app} cannot be imported\n{trace.rstrip()}") from error
 
 
-def _from_their_code_on(trace: TracebackType | None) -> TracebackType | None:
+def _from_user_code_on(trace: TracebackType | None) -> TracebackType | None:
     """Drops the frames of Tickwork and importlib that lead to the user's code."""
     while trace and ("importlib" in trace.tb_frame.f_code.co_filename or _is_ours(trace)):
         trace = trace.tb_next

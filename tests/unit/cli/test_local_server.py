@@ -7,9 +7,9 @@ import stat
 import msgspec
 import pytest
 
-from tickwork.cli.find_server import announced, keep_key, make_folder, read_key
-from tickwork.cli.server_command import PortTaken, listen, url_of
-from tickwork.cli.up_command import _listen_nearby
+from tickwork.cli.data_folder import create_data_folder, read_admin_key, save_admin_key, server_file
+from tickwork.cli.server_command import PortInUse, listen, url_of
+from tickwork.cli.up_command import _listen_on_next_free_port
 from tickwork.client.server_address import Address, find_server
 from tickwork.model.errors import TickworkError
 
@@ -17,9 +17,9 @@ from tickwork.model.errors import TickworkError
 def test_clients_find_the_server_while_it_runs_and_not_after(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / ".tickwork"
-    make_folder(folder)
-    keep_key(folder, "tw_secret")
-    with announced(folder, "http://127.0.0.1:8080"):
+    create_data_folder(folder)
+    save_admin_key(folder, "tw_secret")
+    with server_file(folder, "http://127.0.0.1:8080"):
         assert find_server(env={}) == Address("http://127.0.0.1:8080", "tw_secret")
         assert msgspec.json.decode((folder / "server.json").read_bytes())["pid"] == os.getpid()
     assert not (folder / "server.json").exists()
@@ -28,31 +28,31 @@ def test_clients_find_the_server_while_it_runs_and_not_after(tmp_path, monkeypat
 @pytest.mark.skipif(os.name == "nt", reason="files have no such mode there")
 def test_nobody_else_can_read_the_key(tmp_path):
     folder = tmp_path / "data"
-    make_folder(folder)
+    create_data_folder(folder)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     (folder / "admin.key").write_text("an old one, open to all")
     (folder / "admin.key").chmod(0o644)
-    assert stat.S_IMODE(keep_key(folder, "tw_secret").stat().st_mode) == 0o600
-    assert read_key(folder) == "tw_secret"
+    assert stat.S_IMODE(save_admin_key(folder, "tw_secret").stat().st_mode) == 0o600
+    assert read_admin_key(folder) == "tw_secret"
     assert (folder / "admin.key.old").read_text() == "an old one, open to all"
 
 
 def test_the_data_folder_stays_out_of_repositories(tmp_path):
-    make_folder(tmp_path / "data")
+    create_data_folder(tmp_path / "data")
     assert (tmp_path / "data" / ".gitignore").read_text() == "*\n"
 
 
 def test_a_lost_key_is_named(tmp_path):
     with pytest.raises(TickworkError, match=r"admin\.key"):
-        read_key(tmp_path)
+        read_admin_key(tmp_path)
 
 
 def test_a_taken_port_is_said_and_the_next_free_one_used(capsys):
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(PortTaken, match=f"port {port} is in use"):
+        with pytest.raises(PortInUse, match=f"port {port} is in use"):
             listen("127.0.0.1", port)
-        with _listen_nearby("127.0.0.1", port) as near:
+        with _listen_on_next_free_port("127.0.0.1", port) as near:
             assert near.getsockname()[1] > port
         assert f"port {port} is in use; using " in capsys.readouterr().err
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from support.sample_answers import COMPLETED, NOON, page
-from tickwork.cli.log_lines import render
+from tickwork.cli.log_lines import format_entry
 from tickwork.model.attempt_log import LogEntry
 
 
@@ -114,4 +114,4 @@ def test_ctrl_c_ends_the_watching_cleanly(ask, server, monkeypatch):
 
 
 def test_what_was_logged_cannot_steer_the_terminal():
-    assert "\x1b" not in render(entry(0, "\x1b[2J", level="\x1b[1m"), entry(0, ""))
+    assert "\x1b" not in format_entry(entry(0, "\x1b[2J", level="\x1b[1m"), entry(0, ""))

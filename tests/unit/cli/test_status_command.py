@@ -41,7 +41,7 @@ def test_exits_with_1_when_work_waits_for_long(ask, stand):
     stand(queues=[MAIL_QUEUE])
     done = ask("status")
     assert done.exit_code == 1
-    assert "look: queue mail: the oldest has waited for 75 s" in done.stderr
+    assert "problem: queue mail: the oldest has waited for 75 s" in done.stderr
 
 
 def test_a_paused_queue_waits_because_somebody_wants_it_to(ask, stand):

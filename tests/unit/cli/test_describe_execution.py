@@ -6,7 +6,13 @@ from datetime import timedelta
 import pytest
 
 from support.sample_answers import EXECUTION, NOON, changed, page
-from tickwork.cli.execution_story import headline, lasted, next_steps, ordinal, tell
+from tickwork.cli.describe_execution import (
+    describe_execution,
+    format_elapsed,
+    next_steps,
+    ordinal,
+    summary_line,
+)
 from tickwork.model.execution import (
     AttemptError,
     AttemptOutcome,
@@ -61,7 +67,7 @@ def test_failed_twice_lost_its_worker_and_then_succeeded():
         attempt(4, AttemptOutcome.COMPLETED, 28, 31),
     ]
     assert (
-        tell(execution, attempts, later(7200))
+        describe_execution(execution, attempts, later(7200))
         == """\
 report completed at its 4th attempt
 
@@ -102,7 +108,7 @@ def test_failed_for_good_shows_the_error_the_log_and_what_to_do():
     )
     only = attempt(1, AttemptOutcome.FAILED, 0, 1, error=error, log_tail="opening\nreading")
     assert (
-        tell(execution, [only], later(60))
+        describe_execution(execution, [only], later(60))
         == """\
 report failed: attempts used up
 
@@ -132,7 +138,7 @@ What you can do:
 
 def chapter(execution, *attempts, now=60):
     """What is told between the facts and what can be done."""
-    return tell(execution, attempts, later(now)).split("\n\n")[2]
+    return describe_execution(execution, attempts, later(now)).split("\n\n")[2]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +175,7 @@ def test_a_drain_that_hands_it_to_another_worker():
     execution = changed(EXECUTION, status=ExecutionStatus.RUNNING)
     returned = attempt(1, AttemptOutcome.RETURNED, None, 3)
     again = attempt(2, None, 4, None, "w2", None)
-    first, second = tell(execution, [returned, again], later(64)).split("\n\n")[2:4]
+    first, second = describe_execution(execution, [returned, again], later(64)).split("\n\n")[2:4]
     assert first.endswith("It went to another worker 1s later.")
     assert second == "Attempt 2 began at 13:00:04 on worker w2 and has been running for 1m00s."
 
@@ -190,7 +196,7 @@ def test_one_that_speaks_has_begun():
 
 def test_a_rescue_or_a_retry_does_not_move_when_it_was_due():
     waiting = changed(SCHEDULED, waiting_for=WaitingFor.WORKER, attempt=2, due_at=later(20))
-    told = tell(waiting, [attempt(1, AttemptOutcome.LOST, 0, 20)], later(60))
+    told = describe_execution(waiting, [attempt(1, AttemptOutcome.LOST, 0, 20)], later(60))
     assert "due        2026-11-15 13:00:00+01:00 (1m ago), by its schedule" in told
 
 
@@ -202,7 +208,7 @@ def test_quarantined_after_it_took_down_its_workers():
         finished_at=later(90),
     )
     lost = attempt(3, AttemptOutcome.LOST, 60, 80, silent_for=15.2)
-    assert headline(execution) == "report failed: quarantined: it lost 3 workers"
+    assert summary_line(execution) == "report failed: quarantined: it lost 3 workers"
     assert chapter(execution, lost).endswith(
         "Its worker stopped answering; found after 15s.\n"
         "It was not tried again: quarantined: it lost 3 workers."
@@ -213,7 +219,7 @@ def test_cancelled_while_it_ran():
     execution = changed(
         EXECUTION, status=ExecutionStatus.CANCELLED, reason="cancelled by request", finished_at=later(3)
     )
-    assert headline(execution) == "report was cancelled: cancelled by request"
+    assert summary_line(execution) == "report was cancelled: cancelled by request"
     assert chapter(execution, attempt(1, AttemptOutcome.CANCELLED, 0, 3)).endswith(
         "and was cancelled after 3s."
     )
@@ -247,7 +253,7 @@ def test_cancelled_while_it_waited_for_another_attempt():
     ],
 )
 def test_the_headline_says_how_it_stands(fields, expected):
-    assert headline(changed(EXECUTION, **fields)) == expected
+    assert summary_line(changed(EXECUTION, **fields)) == expected
 
 
 def test_the_date_is_told_where_it_changes():
@@ -257,14 +263,14 @@ def test_the_date_is_told_where_it_changes():
         attempt(2, AttemptOutcome.COMPLETED, night + 2, night + 3),
     ]
     execution = changed(EXECUTION, status=ExecutionStatus.COMPLETED, finished_at=later(night + 3))
-    first, second = tell(execution, attempts, later(night + 60)).split("\n\n")[2:4]
+    first, second = describe_execution(execution, attempts, later(night + 60)).split("\n\n")[2:4]
     assert first.startswith("Attempt 1 began on 2026-11-15 at 23:59:59 on")
     assert second.startswith("Attempt 2 began on 2026-11-16 at 00:00:01 on")
 
 
 def test_words_of_others_cannot_steer_the_terminal():
     told = attempt(1, AttemptOutcome.FAILED, 0, 1, name="\x1b[2J", error=AttemptError("E", "\x1b[31m"))
-    assert "\x1b" not in tell(changed(EXECUTION, reason="\x1b"), [told], later(60))
+    assert "\x1b" not in describe_execution(changed(EXECUTION, reason="\x1b"), [told], later(60))
 
 
 @pytest.mark.parametrize(
@@ -282,7 +288,7 @@ def test_words_of_others_cannot_steer_the_terminal():
     ],
 )
 def test_durations_are_as_exact_as_is_worth_reading(seconds, expected):
-    assert lasted(timedelta(seconds=seconds)) == expected
+    assert format_elapsed(timedelta(seconds=seconds)) == expected
 
 
 def test_ordinals():

@@ -15,14 +15,14 @@ from tickwork.model.execution import (
 )
 
 _INDENT = "    "
-_COARSE = 10  # seconds, from which fractions are not shown
-_TRIGGERS = {
+_WHOLE_SECONDS_FROM = 10  # seconds, from which fractions are not shown
+_TRIGGER_TEXTS = {
     Trigger.SCHEDULE: "by its schedule",
     Trigger.MANUAL: "run manually",
     Trigger.BACKFILL: "run by a backfill",
     Trigger.RETRY: "retried manually",
 }
-_WAITS = {
+_WAITING_TEXTS = {
     WaitingFor.DUE: "waits until it is due",
     WaitingFor.WORKER: "waits for a worker that can run it",
     WaitingFor.LIMIT: "waits for a limit",
@@ -32,129 +32,135 @@ _WAITS = {
 }
 
 
-def tell(execution: ExecutionView, attempts: Sequence[AttemptView], now: datetime) -> str:
+def describe_execution(execution: ExecutionView, attempts: Sequence[AttemptView], now: datetime) -> str:
     paragraphs = [
-        headline(execution),
-        facts(execution, attempts, now),
-        *chapters(execution, attempts, now),
-        *ending(execution, attempts),
+        summary_line(execution),
+        _identity_and_times(execution, attempts, now),
+        *attempt_paragraphs(execution, attempts, now),
+        *result_or_error(execution, attempts),
         next_steps(execution),
     ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
 
 
-def _blocking(execution: ExecutionView) -> str | None:
+def _blocking_execution(execution: ExecutionView) -> str | None:
     other = execution.blocked_by
     return f"{other.execution_id} is {other.status}; retry it to go on" if other else None
 
 
-def headline(execution: ExecutionView) -> str:
-    """Its task and its state, in one line."""
+def summary_line(execution: ExecutionView) -> str:
+    """The task and the state, in one line."""
     match execution.status:
         case ExecutionStatus.COMPLETED if execution.attempt == 1:
-            stands = "completed"
+            state = "completed"
         case ExecutionStatus.COMPLETED:
-            stands = f"completed at its {ordinal(execution.attempt)} attempt"
+            state = f"completed at its {ordinal(execution.attempt)} attempt"
         case ExecutionStatus.RUNNING:
-            stands = "is running" + _because(_progress(execution))
+            state = "is running" + _with_reason(_progress_text(execution))
         case ExecutionStatus.PENDING:
-            waits = _WAITS[execution.waiting_for] if execution.waiting_for else "waits"
-            stands = waits + _because(execution.reason or _blocking(execution))
+            waits = _WAITING_TEXTS[execution.waiting_for] if execution.waiting_for else "waits"
+            state = waits + _with_reason(execution.reason or _blocking_execution(execution))
         case ExecutionStatus.FAILED:
-            stands = "failed" + _because(execution.reason)
+            state = "failed" + _with_reason(execution.reason)
         case status:
-            stands = f"was {status}" + _because(execution.reason)
-    return full(f"{execution.task} {stands}")
+            state = f"was {status}" + _with_reason(execution.reason)
+    return full(f"{execution.task} {state}")
 
 
 def first_due(execution: ExecutionView) -> datetime:
-    """Its original due time: a retry or a rescue changes due_at."""
+    """The original due time: a retry or a rescue changes due_at."""
     return execution.due_at if execution.attempt == 1 else execution.scheduled_for
 
 
 def next_due(execution: ExecutionView) -> datetime | None:
-    """When its next attempt is due, if it had others before."""
+    """When the next attempt is due, if there were attempts before it."""
     waits = execution.status is ExecutionStatus.PENDING and execution.attempt > 1
     return execution.due_at if waits else None
 
 
-def facts(execution: ExecutionView, attempts: Sequence[AttemptView], now: datetime) -> str:
-    at = first_due(execution)
-    due = f"{absolute(at)} ({relative(at, now)}), {_TRIGGERS[execution.trigger]}"
+def _identity_and_times(execution: ExecutionView, attempts: Sequence[AttemptView], now: datetime) -> str:
+    due_at = first_due(execution)
+    due = f"{absolute(due_at)} ({relative(due_at, now)}), {_TRIGGER_TEXTS[execution.trigger]}"
     lines = [f"execution  {execution.id}", f"job        {execution.job_id}", f"due        {due}"]
     began = next((attempt.started_at for attempt in attempts if attempt.started_at), None)
     if execution.finished_at:
-        took = f", {lasted(execution.finished_at - began)} after it first began" if began else ""
+        took = f", {format_elapsed(execution.finished_at - began)} after it first began" if began else ""
         lines.append(f"ended      {absolute(execution.finished_at)}{took}")
     return "\n".join(lines)
 
 
-def chapters(execution: ExecutionView, attempts: Sequence[AttemptView], now: datetime) -> Iterator[str]:
+def attempt_paragraphs(
+    execution: ExecutionView, attempts: Sequence[AttemptView], now: datetime
+) -> Iterator[str]:
     """One paragraph for each attempt: when and where it began, how it ended, what happened next."""
     day = None
     for attempt, following in pairwise([*attempts, None]):
         if attempt is None:
             return
         begin = attempt.started_at or attempt.finished_at
-        when = "" if begin is None else _moment(begin, day)
+        when = "" if begin is None else _start_time(begin, day)
         day = begin.astimezone().date() if begin else day
-        happened = _happened(attempt, when, now)
-        then = _then(attempt, following) if following else _last(attempt, execution, now)
-        yield f"{happened}\n{then}" if then else happened
+        sentence = _attempt_sentence(attempt, when, now)
+        then = (
+            _next_attempt_text(attempt, following)
+            if following
+            else _after_last_attempt(attempt, execution, now)
+        )
+        yield f"{sentence}\n{then}" if then else sentence
 
 
-def _happened(attempt: AttemptView, when: str, now: datetime) -> str:
-    number, worker = f"Attempt {attempt.attempt}", _worker(attempt)
+def _attempt_sentence(attempt: AttemptView, when: str, now: datetime) -> str:
+    number, worker = f"Attempt {attempt.attempt}", _worker_text(attempt)
     if attempt.outcome == AttemptOutcome.RETURNED:
         return f"{number} was returned {when} by {worker}, which was stopping. That uses no attempt."
     if attempt.outcome == AttemptOutcome.HELD:
         return f"{number} was held {when} by the circuit breaker of its destination. That uses no attempt."
     began = f"began {when} on {worker}" if attempt.started_at else f"was given to {worker}"
-    return f"{number} {began}{_went(attempt, now)}"
+    return f"{number} {began}{_outcome_text(attempt, now)}"
 
 
-def _went(attempt: AttemptView, now: datetime) -> str:
-    took = _after(attempt)
-    endings = {
-        None: _goes_on(attempt, now),
+def _outcome_text(attempt: AttemptView, now: datetime) -> str:
+    took = _elapsed_text(attempt)
+    texts = {
+        None: _still_running_text(attempt, now),
         AttemptOutcome.COMPLETED: f" and completed{took}.",
         AttemptOutcome.FAILED: f" and failed{took}:\n{_error(attempt)}",
-        AttemptOutcome.LOST: f". Its worker stopped answering{_found(attempt)}.{_last_words(attempt)}",
+        AttemptOutcome.LOST: f". Its worker stopped answering{_detection_text(attempt)}.{_last_log_line(attempt)}",
         AttemptOutcome.SNOOZED: f" and asked{took} to run again later. That uses no attempt.",
         AttemptOutcome.CANCELLED: f" and was cancelled{took}.",
     }
-    return endings[attempt.outcome]
+    return texts[attempt.outcome]
 
 
-def _goes_on(attempt: AttemptView, now: datetime) -> str:
+def _still_running_text(attempt: AttemptView, now: datetime) -> str:
     if attempt.started_at is None and attempt.log_tail:
         return " and is running."
     if attempt.started_at is None:
         return ", which has not reported a start yet."
-    return f" and has been running for {lasted(now - attempt.started_at)}."
+    return f" and has been running for {format_elapsed(now - attempt.started_at)}."
 
 
-def _found(attempt: AttemptView) -> str:
-    return "" if attempt.silent_for is None else f"; found after {_seconds(attempt.silent_for)}"
+def _detection_text(attempt: AttemptView) -> str:
+    return "" if attempt.silent_for is None else f"; found after {_format_seconds(attempt.silent_for)}"
 
 
-def _last_words(attempt: AttemptView) -> str:
+def _last_log_line(attempt: AttemptView) -> str:
     lines = (attempt.log_tail or "").rstrip().splitlines()
     return f"\nThe last line that it logged:\n{indented(lines[-1])}" if lines else ""
 
 
-def _then(attempt: AttemptView, following: AttemptView) -> str:
+def _next_attempt_text(attempt: AttemptView, following: AttemptView) -> str:
     moved = attempt.worker != following.worker and attempt.outcome in (
         AttemptOutcome.LOST,
         AttemptOutcome.RETURNED,
     )
     what = "It went to another worker" if moved else "It was tried again"
     if attempt.finished_at and following.started_at:
-        return f"{what} {lasted(following.started_at - attempt.finished_at)} later."
+        return f"{what} {format_elapsed(following.started_at - attempt.finished_at)} later."
     return f"{what}."
 
 
-def _last(attempt: AttemptView, execution: ExecutionView, now: datetime) -> str:
+def _after_last_attempt(attempt: AttemptView, execution: ExecutionView, now: datetime) -> str:
     """What happens, or does not happen, after the last attempt so far."""
     match execution.status:
         case ExecutionStatus.PENDING if execution.due_at > now:
@@ -162,14 +168,14 @@ def _last(attempt: AttemptView, execution: ExecutionView, now: datetime) -> str:
         case ExecutionStatus.PENDING:
             return "It will be tried again."
         case ExecutionStatus.FAILED:
-            return f"It was not tried again{_because(execution.reason)}."
+            return f"It was not tried again{_with_reason(execution.reason)}."
         case ExecutionStatus.CANCELLED if attempt.outcome != AttemptOutcome.CANCELLED:
-            return f"Then it was cancelled{_because(execution.reason)}."
+            return f"Then it was cancelled{_with_reason(execution.reason)}."
         case _:
             return ""
 
 
-def ending(execution: ExecutionView, attempts: Sequence[AttemptView]) -> Iterator[str]:
+def result_or_error(execution: ExecutionView, attempts: Sequence[AttemptView]) -> Iterator[str]:
     """The result; or the last error in full, with what was logged before it."""
     if execution.result is not None:
         yield f"Result: {full(as_json(execution.result))}"
@@ -182,7 +188,7 @@ def ending(execution: ExecutionView, attempts: Sequence[AttemptView]) -> Iterato
 
 
 def next_steps(execution: ExecutionView) -> str:
-    steps = dict(_steps(execution))
+    steps = dict(_commands(execution))
     if not steps:
         return ""
     width = max(map(len, steps))
@@ -190,7 +196,7 @@ def next_steps(execution: ExecutionView) -> str:
     return "\n".join(["What you can do:", *lines])
 
 
-def _steps(execution: ExecutionView) -> Iterator[tuple[str, str]]:
+def _commands(execution: ExecutionView) -> Iterator[tuple[str, str]]:
     of_execution = "tickwork execution {} " + execution.id
     match execution.status:
         case ExecutionStatus.FAILED:
@@ -209,19 +215,19 @@ def _steps(execution: ExecutionView) -> Iterator[tuple[str, str]]:
 
 
 def ordinal(number: int) -> str:
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
-    return f"{number}{ending}"
+    suffix = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
+    return f"{number}{suffix}"
 
 
-def lasted(duration: timedelta) -> str:
-    return _seconds(max(duration.total_seconds(), 0.0))
+def format_elapsed(duration: timedelta) -> str:
+    return _format_seconds(max(duration.total_seconds(), 0.0))
 
 
-def _seconds(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     """Rounded to a readable precision: 5ms, 2.5s, 41s, 3m20s, 2h05m."""
     if seconds < 1:
         return f"{max(round(seconds * 1000), 1)}ms"
-    if seconds < _COARSE:
+    if seconds < _WHOLE_SECONDS_FROM:
         return f"{seconds:.1f}".removesuffix(".0") + "s"
     minutes, left = divmod(round(seconds), 60)
     if not minutes:
@@ -234,22 +240,22 @@ def indented(text: str) -> str:
     return "\n".join(_INDENT + line for line in full(text.rstrip("\n")).splitlines())
 
 
-def _moment(at: datetime, day: object) -> str:
+def _start_time(at: datetime, day: object) -> str:
     """The time of day; with the date if it differs from the previous one."""
     local = at.astimezone()
     return f"at {local:%H:%M:%S}" if local.date() == day else f"on {local:%Y-%m-%d at %H:%M:%S}"
 
 
-def _worker(attempt: AttemptView) -> str:
+def _worker_text(attempt: AttemptView) -> str:
     if attempt.worker is None:
         return "a worker"
     return full(f"worker {attempt.worker}" + (f" ({attempt.worker_name})" if attempt.worker_name else ""))
 
 
-def _after(attempt: AttemptView) -> str:
+def _elapsed_text(attempt: AttemptView) -> str:
     if not (attempt.started_at and attempt.finished_at):
         return ""
-    return f" after {lasted(attempt.finished_at - attempt.started_at)}"
+    return f" after {format_elapsed(attempt.finished_at - attempt.started_at)}"
 
 
 def _error(attempt: AttemptView) -> str:
@@ -258,10 +264,10 @@ def _error(attempt: AttemptView) -> str:
     )
 
 
-def _progress(execution: ExecutionView) -> str | None:
+def _progress_text(execution: ExecutionView) -> str | None:
     progress = execution.progress
     return f"{progress.fraction:.0%} {progress.message or ''}".rstrip() if progress else None
 
 
-def _because(reason: str | None) -> str:
+def _with_reason(reason: str | None) -> str:
     return f": {full(reason)}" if reason else ""
