@@ -118,7 +118,7 @@ def test_all_that_is_wrong_with_any_task_is_said_when_the_worker_starts() -> Non
     ]
     alone = App()
     alone.task(name="three", schedule="every 1h")(three)
-    with pytest.raises(Invalid, match=r"three\(schedule\): it is run by its schedule without arguments"):
+    with pytest.raises(Invalid, match=r"three\(schedule\): runs the task without arguments"):
         declared_jobs(alone)
 
 

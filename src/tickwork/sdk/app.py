@@ -3,11 +3,12 @@
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
+
+import msgspec
 
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.job import Duration, JobRequest, Priority
-from tickwork.model.placement import FairShare, Limit, Requires
+from tickwork.model.job import JobRequest
 from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context
 from tickwork.sdk.lazy_client import LazyClients
@@ -23,13 +24,12 @@ from tickwork.sdk.task_decorator import (
     Decorator,
     TakesContext,
 )
-from tickwork.sdk.task_options import Errors, with_options
+from tickwork.sdk.task_options import TaskOptions, check_option_names, with_options
 from tickwork.sdk.task_parameters import definition_error, errors_of_shape
 
 if TYPE_CHECKING:
     from tickwork.client.async_client import AsyncClient
     from tickwork.client.sync_client import Client
-from msgspec import structs
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,20 +86,11 @@ class App:
         /,
         *,
         name: str | None = None,
-        retries: int | None = None,
-        retry_on: Errors | None = None,
-        never_retry_on: Errors | None = None,
-        timeout: Duration | None = None,
-        queue: str | None = None,
-        priority: Priority | None = None,
-        requires: Requires | None = None,
-        limits: list[Limit] | None = None,
-        fair_share: FairShare | None = None,
-        tags: list[str] | None = None,
         process: bool = False,
         schedule: Schedule | None = None,
         timezone: str | None = None,
         key: str | None = None,
+        **options: Unpack[TaskOptions],
     ) -> Decorator: ...
     def task(
         self,
@@ -107,45 +98,25 @@ class App:
         /,
         *,
         name: str | None = None,
-        retries: int | None = None,
-        retry_on: Errors | None = None,
-        never_retry_on: Errors | None = None,
-        timeout: Duration | None = None,
-        queue: str | None = None,
-        priority: Priority | None = None,
-        requires: Requires | None = None,
-        limits: list[Limit] | None = None,
-        fair_share: FairShare | None = None,
-        tags: list[str] | None = None,
         process: bool = False,
         schedule: Schedule | None = None,
         timezone: str | None = None,
         key: str | None = None,
+        **options: Unpack[TaskOptions],
     ) -> Any:
         """Make a function a task: `@app.task` or `@app.task(retries=3, …)`. With a schedule, workers also create a
         recurring job for it when they start, under `key`."""
+        check_option_names(options)
 
         def register(function: Callable[..., Any]) -> Task[..., Any]:
             errors = list(errors_of_shape(function))
             request = JobRequest(task=name or default_name(function))
             try:
-                request = with_options(
-                    request,
-                    retries=retries,
-                    retry_on=retry_on,
-                    never_retry_on=never_retry_on,
-                    timeout=timeout,
-                    queue=queue,
-                    priority=priority,
-                    requires=requires,
-                    limits=limits,
-                    fair_share=fair_share,
-                    tags=tags,
-                )
+                request = with_options(request, options)
             except Invalid as invalid:
                 errors.extend(invalid.errors)
             if schedule is None and (timezone or key):
-                errors.append(FieldError("schedule", "is missing", "timezone and key say more about it"))
+                errors.append(FieldError("schedule", "is missing", "timezone and key apply to a schedule"))
             if request.task in self.tasks:
                 message, hint = f"there are two tasks named {request.task!r}", "give one of them another name"
                 errors.append(FieldError("name", message, hint))
@@ -174,6 +145,7 @@ def _declared(
         return None
     return with_options(
         request,
+        {},
         schedule=schedule,
         timezone=timezone,
         key=key or f"task:{request.task}",
@@ -202,6 +174,6 @@ def _declared_job(task: Task[..., Any], declared: JobRequest) -> JobRequest:
         payload = task.request_for().payload
     except TypeError as error:
         hint = "give the parameter a default, or submit the job with .on(…)"
-        wrong = FieldError("schedule", f"it is run by its schedule without arguments: {error}", hint)
-        raise definition_error(task.function, [wrong]) from None
-    return structs.replace(declared, payload=payload)
+        field_error = FieldError("schedule", f"runs the task without arguments: {error}", hint)
+        raise definition_error(task.function, [field_error]) from None
+    return msgspec.structs.replace(declared, payload=payload)

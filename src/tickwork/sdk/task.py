@@ -5,21 +5,20 @@ from copy import copy
 from datetime import datetime
 from functools import cached_property, update_wrapper
 from inspect import BoundArguments, Parameter, getdoc, iscoroutinefunction
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 import msgspec
 
 from tickwork.model import json_codec as codec
 from tickwork.model.errors import Invalid
-from tickwork.model.job import Duration, IfExists, JobRequest, JobView, Priority
-from tickwork.model.placement import FairShare, Limit, Requires
+from tickwork.model.job import IfExists, JobRequest, JobView
 from tickwork.model.task import Runner, TaskDefinition, defaults_of
 from tickwork.model.task_context import Context
 from tickwork.model.validation import error_with_path
 from tickwork.outbox.submit_in_transaction import write, write_async
 from tickwork.sdk.job_handle import Handle
 from tickwork.sdk.lazy_client import LazyClients
-from tickwork.sdk.task_options import Errors, with_options
+from tickwork.sdk.task_options import TaskOptions, check_option_names, with_options
 from tickwork.sdk.task_parameters import TaskSignature, read_signature
 from tickwork.sdk.workflow import Step, Steps
 
@@ -67,23 +66,23 @@ class Task(Generic[P, R_co]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the plain function. If it requires a context and the call gives none, it gets a new one."""
-        read = self._signature
-        if not read.needs_context or read.context_parameter in kwargs or _has_context(args):
+        signature = self._signature
+        if not signature.needs_context or signature.context_parameter in kwargs or _has_context(args):
             return self.function(*args, **kwargs)
-        arguments = _by_name(read.arguments.bind(*args, **kwargs))
-        return self.function(**{read.context_parameter or "": Context()}, **arguments)
+        arguments = _by_name(signature.arguments.bind(*args, **kwargs))
+        return self.function(**{signature.context_parameter or "": Context()}, **arguments)
 
     def at(self, when: datetime) -> "Task[P, R_co]":
         """The same task, to be submitted for that time."""
         if when.tzinfo is None:
             raise Invalid.field("when", "has no time zone", "such as datetime.now(UTC) + timedelta(hours=1)")
-        return self._changed(schedule={"at": when.isoformat()})
+        return self._changed({}, schedule={"at": when.isoformat()})
 
     def on(
         self, schedule: Schedule, *, timezone: str | None = None, key: str | None = None
     ) -> "Task[P, R_co]":
         """The same task, to be submitted with a schedule: cron, an interval, English, or an object."""
-        return self._changed(schedule=schedule, timezone=timezone, key=key)
+        return self._changed({}, schedule=schedule, timezone=timezone, key=key)
 
     def options(
         self,
@@ -91,33 +90,11 @@ class Task(Generic[P, R_co]):
         name: str | None = None,
         key: str | None = None,
         if_exists: IfExists | None = None,
-        retries: int | None = None,
-        retry_on: Errors | None = None,
-        never_retry_on: Errors | None = None,
-        timeout: Duration | None = None,
-        queue: str | None = None,
-        priority: Priority | None = None,
-        requires: Requires | None = None,
-        limits: list[Limit] | None = None,
-        fair_share: FairShare | None = None,
-        tags: list[str] | None = None,
+        **options: Unpack[TaskOptions],
     ) -> "Task[P, R_co]":
         """The same task, to be submitted with other options."""
-        return self._changed(
-            name=name,
-            key=key,
-            if_exists=if_exists,
-            retries=retries,
-            retry_on=retry_on,
-            never_retry_on=never_retry_on,
-            timeout=timeout,
-            queue=queue,
-            priority=priority,
-            requires=requires,
-            limits=limits,
-            fair_share=fair_share,
-            tags=tags,
-        )
+        check_option_names(options)
+        return self._changed(options, name=name, key=key, if_exists=if_exists)
 
     @overload
     def submit(
@@ -207,9 +184,9 @@ class Task(Generic[P, R_co]):
             return Runner.PROCESS
         return Runner.COROUTINE if iscoroutinefunction(self.function) else Runner.THREAD
 
-    def _changed(self, **options: Any) -> "Task[P, R_co]":
+    def _changed(self, options: TaskOptions, **job_fields: Any) -> "Task[P, R_co]":
         changed = copy(self)
-        changed.request = with_options(self.request, **options)
+        changed.request = with_options(self.request, options, **job_fields)
         return changed
 
     def _handle(self, job: JobView) -> Handle[Any]:
@@ -217,7 +194,7 @@ class Task(Generic[P, R_co]):
 
 
 def _has_context(arguments: tuple[Any, ...]) -> bool:
-    return any(isinstance(each, Context) for each in arguments)
+    return any(isinstance(argument, Context) for argument in arguments)
 
 
 def _as_json(name: str, value: object) -> Any:

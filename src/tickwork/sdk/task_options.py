@@ -1,13 +1,13 @@
-"""The options of a task, checked and applied to its job request."""
+"""The options of `@app.task(…)` and `Task.options(…)`: checked, and applied to the job request of a task."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.job import JobRequest, timeout_errors
-from tickwork.model.placement import placement_errors
+from tickwork.model.job import Duration, JobRequest, Priority, timeout_errors
+from tickwork.model.placement import FairShare, Limit, Requires, placement_errors
 from tickwork.model.retry_policy import error_name
 from tickwork.model.validation import type_errors
 
@@ -16,30 +16,45 @@ Errors = (
 )  # classes as after `except`, or their names
 
 _MOST_RETRIES = 99
-_OPTIONS = {
+_RETRY_OPTIONS = {  # the option for each field of a job
     "retry.only_on": "retry_on",
     "retry.never_on": "never_retry_on",
-}  # the option for each field of a job
-_TERMS = ("requires", "limits")
+}
+_PLACEMENT_FIELDS = ("requires", "limits")
 
 
-def with_options(
-    request: JobRequest,
-    *,
-    retries: int | None = None,
-    retry_on: Errors | None = None,
-    never_retry_on: Errors | None = None,
-    **given: Any,
-) -> JobRequest:
-    """The request with the options that are not None. Raises Invalid with everything that is wrong."""
+class TaskOptions(TypedDict, total=False):
+    """None means that an option is not given."""
+
+    retries: int | None
+    retry_on: Errors | None
+    never_retry_on: Errors | None
+    timeout: Duration | None
+    queue: str | None
+    priority: Priority | None
+    requires: Requires | None
+    limits: list[Limit] | None
+    fair_share: FairShare | None
+    tags: list[str] | None
+
+
+def check_option_names(options: TaskOptions) -> None:
+    for name in options:
+        if name not in TaskOptions.__annotations__:
+            raise TypeError(f"got an unexpected keyword argument {name!r}")
+
+
+def with_options(request: JobRequest, options: TaskOptions, **job_fields: Any) -> JobRequest:
+    """The request with the options and fields that are not None. Raises Invalid with everything that is wrong."""
     errors: list[FieldError] = []
+    fields: dict[str, Any] = {**options, **job_fields}
     retry = {
-        "max_attempts": _attempts(retries, errors),
-        "only_on": _names("retry_on", retry_on, errors),
-        "never_on": _names("never_retry_on", never_retry_on, errors),
+        "max_attempts": _attempts(fields.pop("retries", None), errors),
+        "only_on": _names("retry_on", fields.pop("retry_on", None), errors),
+        "never_on": _names("never_retry_on", fields.pop("never_retry_on", None), errors),
     }
     changed = msgspec.structs.replace(
-        request, retry=msgspec.structs.replace(request.retry, **_given(retry)), **_given(given)
+        request, retry=msgspec.structs.replace(request.retry, **_given(retry)), **_given(fields)
     )
     errors.extend(_errors_of(changed))
     if errors:
@@ -55,7 +70,7 @@ def _attempts(retries: Any, errors: list[FieldError]) -> int | None:
     if retries is None:
         return None
     if not isinstance(retries, int) or isinstance(retries, bool) or not 0 <= retries <= _MOST_RETRIES:
-        hint = "how often to try again after the first try failed"
+        hint = "how often to retry after the first failure"
         errors.append(
             FieldError("retries", f"must be a whole number from 0 to {_MOST_RETRIES}; got {retries!r}", hint)
         )
@@ -68,7 +83,7 @@ def _names(option: str, given: Errors | None, errors: list[FieldError]) -> list[
         return None
     if isinstance(given, str) or not isinstance(given, Sequence):
         given = [given]
-    return [name for each in given if (name := _name(option, each, errors)) is not None]
+    return [name for error in given if (name := _name(option, error, errors)) is not None]
 
 
 def _name(option: str, error: object, errors: list[FieldError]) -> str | None:
@@ -76,7 +91,7 @@ def _name(option: str, error: object, errors: list[FieldError]) -> str | None:
         return error
     if not (isinstance(error, type) and issubclass(error, BaseException)):
         hint = "give classes such as ValueError, or their names"
-        errors.append(FieldError(option, f"{error!r} is no error", hint))
+        errors.append(FieldError(option, f"{error!r} is not an exception class", hint))
         return None
     # A worker imports the script by its module name, so its classes are not in __main__ there.
     return error.__qualname__ if error.__module__ == "__main__" else error_name(error)
@@ -90,8 +105,8 @@ def _errors_of(request: JobRequest) -> Iterator[FieldError]:
         yield FieldError("options", str(error), "give text, numbers, lists and dicts")
     except msgspec.ValidationError:
         found = list(type_errors(document, JobRequest))
-        yield from (fault._replace(path=_OPTIONS.get(fault.path, fault.path)) for fault in found)
-        if not any(fault.path.startswith(_TERMS) for fault in found):
+        yield from (error._replace(path=_RETRY_OPTIONS.get(error.path, error.path)) for error in found)
+        if not any(error.path.startswith(_PLACEMENT_FIELDS) for error in found):
             yield from placement_errors(request.requires, request.limits)
     else:
         if request.timeout is not msgspec.UNSET:

@@ -249,7 +249,7 @@ def test_a_declared_schedule_is_one_job_however_often_it_is_synced():
 def test_a_declared_schedule_cannot_give_arguments():
     app = App()
     app.task(name="add", schedule="every 5m")(add)
-    with pytest.raises(Invalid, match=r"add\(schedule\): it is run by its schedule without arguments"):
+    with pytest.raises(Invalid, match=r"add\(schedule\): runs the task without arguments"):
         declared_jobs(app)
 
 
