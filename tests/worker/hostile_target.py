@@ -14,10 +14,10 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 GIGABYTE = 1_000_000_000
 
 Send = Callable[[bytes], Awaitable[None]]
-Way = Callable[[Send, asyncio.StreamWriter], Awaitable[None]]
+Behavior = Callable[[Send, asyncio.StreamWriter], Awaitable[None]]
 
 
-def saying(*pieces: bytes) -> Way:
+def answering(*pieces: bytes) -> Behavior:
     async def answer(send: Send, _: asyncio.StreamWriter) -> None:
         for piece in pieces:
             await send(piece)
@@ -25,7 +25,7 @@ def saying(*pieces: bytes) -> Way:
     return answer
 
 
-def falling_silent_after(start: bytes) -> Way:
+def falling_silent_after(start: bytes) -> Behavior:
     async def answer(send: Send, _: asyncio.StreamWriter) -> None:
         await send(start)
         await asyncio.Event().wait()
@@ -33,7 +33,7 @@ def falling_silent_after(start: bytes) -> Way:
     return answer
 
 
-def repeating(start: bytes, pieces: Callable[[], Iterator[bytes]], pause: float = 0.0) -> Way:
+def repeating(start: bytes, pieces: Callable[[], Iterator[bytes]], pause: float = 0.0) -> Behavior:
     async def answer(send: Send, _: asyncio.StreamWriter) -> None:
         await send(start)
         for piece in pieces():
@@ -67,8 +67,8 @@ def _whole(head: bytes, body: bytes = b"") -> bytes:
     return head + b"content-length: %d\r\n\r\n" % len(body) + body
 
 
-WAYS: dict[str, Way] = {
-    "good": saying(_whole(HEAD, b"fine")),
+BEHAVIORS: dict[str, Behavior] = {
+    "good": answering(_whole(HEAD, b"fine")),
     "silence": falling_silent_after(b""),
     "silence-in-headers": falling_silent_after(HEAD + b"a: b\r\n"),
     "silence-in-body": falling_silent_after(HEAD + b"content-length: 9\r\n\r\nhalf"),
@@ -83,9 +83,9 @@ WAYS: dict[str, Way] = {
     "trailers": repeating(
         HEAD + b"transfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n", lambda: repeat(b"a: b\r\n" * 1000)
     ),
-    "loop": saying(_whole(b"HTTP/1.1 302 Found\r\nlocation: /loop\r\n")),
-    "busy": saying(_whole(b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 120\r\n")),
-    "busy-until": saying(
+    "loop": answering(_whole(b"HTTP/1.1 302 Found\r\nlocation: /loop\r\n")),
+    "busy": answering(_whole(b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 120\r\n")),
+    "busy-until": answering(
         _whole(b"HTTP/1.1 429 Too Many Requests\r\nretry-after: %s\r\n" % formatdate(2e9, usegmt=True).encode())
     ),
     "reset": reset,
@@ -108,7 +108,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
             await reader.readexactly(int(head.partition("content-length: ")[2].partition("\r\n")[0] or 0))
-            await WAYS[head.split()[1].strip("/")](send, writer)
+            await BEHAVIORS[head.split()[1].strip("/")](send, writer)
     writer.close()
 
 

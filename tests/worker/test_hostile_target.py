@@ -1,5 +1,5 @@
-"""HTTP targets that do everything wrong, in a process of their own: each costs its slot until the deadline at most,
-little memory, and no other job its time."""
+"""HTTP targets that misbehave, in their own process: each takes a slot until the deadline at most, takes little memory,
+and delays no other job."""
 
 import re
 import socket
@@ -76,7 +76,7 @@ async def http_worker(limits: HttpLimits, slots: int) -> AsyncIterator[Conversat
 
 @contextmanager
 def little_memory() -> Iterator[None]:
-    """By the peak, which Linux lets a process set back."""
+    """Checks the peak memory, which Linux lets a process reset."""
     Path("/proc/self/clear_refs").write_text("5")
     before = psutil.Process().memory_info().rss
     yield
@@ -85,7 +85,7 @@ def little_memory() -> Iterator[None]:
     assert int(peak[1]) * 1024 - before < 50 * MEBIBYTE
 
 
-def told(outcome: Outcome) -> tuple[str, str]:
+def failure_of(outcome: Outcome) -> tuple[str, str]:
     assert outcome.failure, outcome
     return outcome.failure.type, outcome.failure.message
 
@@ -109,27 +109,27 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("way", FAILURES)
-async def test_it_fails_in_words_and_its_slot_is_free_at_the_deadline(target, other, way):
+async def test_it_fails_with_a_message_and_its_slot_is_free_at_the_deadline(target, other, way):
     with little_memory():
         async with http_worker(HttpLimits(), slots=1) as server:
             await server.run(target.run(way), other.run("good", job=2))
             bad, good = await server.outcomes(2)
-    expected, words = FAILURES[way]
-    kind, message = told(bad)
+    expected, text = FAILURES[way]
+    kind, message = failure_of(bad)
     assert re.fullmatch(expected, kind)
-    assert re.search(words, message)
+    assert re.search(text, message)
     assert (good.job, good.kind) == (2, "completed")
 
 
 @pytest.mark.parametrize(("way", "seconds"), [("busy", 120.0), ("busy-until", 60.0)])
-async def test_it_is_left_alone_for_as_long_as_it_asks(target, way, seconds):
+async def test_it_is_not_called_again_for_as_long_as_it_asks(target, way, seconds):
     async with http_worker(HttpLimits(), slots=1) as server:
         await server.run(target.run(way))
         outcome = await server.outcome()
     assert outcome.failure.retry_after == seconds
 
 
-async def test_a_bomb_is_not_unpacked(target):
+async def test_a_compressed_answer_is_not_decompressed(target):
     with little_memory():
         async with http_worker(HttpLimits(), slots=1) as server:
             await server.run(target.run("bomb", timeout=60.0))
@@ -138,39 +138,39 @@ async def test_a_bomb_is_not_unpacked(target):
     assert len(outcome.result) < 20_000
 
 
-async def test_one_that_speaks_no_tls_is_called_unsafe(target):
+async def test_a_target_without_tls_is_a_tls_error(target):
     async with http_worker(HttpLimits(), slots=1) as server:
         await server.run(target.run("good", scheme="https"))
-        kind, words = told(await server.outcome())
+        kind, message = failure_of(await server.outcome())
     assert kind == "TlsError"
-    assert words.startswith("127.0.0.1 offered no safe connection")
+    assert message.startswith("127.0.0.1 offered no safe connection")
 
 
-async def test_one_that_died_cannot_be_connected_to(target):
+async def test_a_dead_target_cannot_be_connected_to(target):
     target.stop()
     async with http_worker(HttpLimits(), slots=1) as server:
         await server.run(target.run("good"))
-        kind, words = told(await server.outcome())
+        kind, message = failure_of(await server.outcome())
     assert kind == "ConnectError"
-    assert words.startswith("127.0.0.1 could not be connected to")
+    assert message.startswith("127.0.0.1 could not be connected to")
 
 
-async def test_one_that_accepts_nothing_is_given_up(other):
+async def test_a_target_that_accepts_no_connection_times_out(other):
     with ExitStack() as sockets:
         listener = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=1))
         address = listener.getsockname()
-        for _ in range(10):  # until nobody else gets in
+        for _ in range(10):  # until its backlog is full
             waiting = sockets.enter_context(socket.socket())
             waiting.setblocking(False)
             waiting.connect_ex(address)
         async with http_worker(HttpLimits(connect=0.2), slots=1) as server:
             await server.run(call(f"http://127.0.0.1:{address[1]}/"), other.run("good", job=2))
             bad, good = await server.outcomes(2)
-    assert told(bad) == ("ConnectTimeout", "127.0.0.1 did not accept a connection in time")
+    assert failure_of(bad) == ("ConnectTimeout", "127.0.0.1 did not accept a connection in time")
     assert good.kind == "completed"
 
 
-async def test_a_request_that_hangs_is_broken_off_when_it_is_cancelled(target, other):
+async def test_a_request_that_hangs_ends_when_it_is_cancelled(target, other):
     async with http_worker(HttpLimits(connections=1), slots=1) as server:
         hanging = target.run("silence", timeout=300.0)
         await server.run(hanging, other.run("good", job=2, timeout=300.0))
@@ -180,7 +180,7 @@ async def test_a_request_that_hangs_is_broken_off_when_it_is_cancelled(target, o
     assert (good.job, good.kind) == (2, "completed")
 
 
-async def test_jobs_for_others_do_not_wait_for_those_that_hang(target, other):
+async def test_jobs_for_other_destinations_do_not_wait_for_requests_that_hang(target, other):
     hanging = ("silence", "silence-in-headers", "silence-in-body", "drip")
     async with http_worker(HttpLimits(), slots=20) as server:
         await server.run(*(target.run(way, job=job, timeout=300.0) for job, way in enumerate(hanging * 2)))
@@ -189,16 +189,18 @@ async def test_jobs_for_others_do_not_wait_for_those_that_hang(target, other):
     assert {outcome.kind for outcome in outcomes} == {"completed"}
 
 
-async def test_a_destination_that_hangs_gets_its_share_of_the_slots_and_uses_up_no_attempt(target, other):
+async def test_a_destination_that_hangs_gets_its_share_of_the_slots_and_uses_no_attempt(target, other):
     async with http_worker(HttpLimits(connections_per_host=5), slots=10) as server:
         await server.run(*(target.run("silence", job=job, timeout=300.0) for job in range(100)))
         await server.run(*(other.run("good", job=job, timeout=300.0) for job in range(100, 120)))
         outcomes = await server.outcomes(115)
     postponed = [outcome for outcome in outcomes if outcome.job < 100]
     assert len(postponed) == 95
-    assert {(outcome.kind, told(outcome)[0]) for outcome in postponed} == {("snoozed", "DestinationBusy")}
+    assert {(outcome.kind, failure_of(outcome)[0]) for outcome in postponed} == {
+        ("snoozed", "DestinationBusy")
+    }
     assert all(1 <= outcome.snooze <= 2 for outcome in postponed)
-    assert told(postponed[0])[1].startswith("5 requests to http://127.0.0.1:")
+    assert failure_of(postponed[0])[1].startswith("5 requests to http://127.0.0.1:")
     assert {outcome.kind for outcome in outcomes if outcome.job >= 100} == {"completed"}
 
 

@@ -1,4 +1,4 @@
-"""HTTP jobs reach no address that was not opened, in whatever way they ask for it."""
+"""HTTP jobs reach no address that is not allowed, in whatever notation they name it."""
 
 import socket
 import ssl
@@ -15,10 +15,10 @@ from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressGuard
 from tickwork.model.worker_protocol import Failure, Run
 
 NOTHING_OPENED = AddressPolicy()
-SECOND_LOOPBACK_ONLY = AddressPolicy.of(["127.0.0.2/32"])  # stands for the public internet
+SECOND_LOOPBACK_ONLY = AddressPolicy.of(["127.0.0.2/32"])  # in place of the public internet
 SELF_SIGNED = Path(__file__).parent / "data" / "self_signed.pem"
 
-WAYS_IN = r"""
+LOOPBACK_URLS = r"""
 http://127.0.0.1:PORT/ http://127.0.0.1:PORT http://127.0.0.1:PORT?x http://127.0.0.1:PORT/#x http://127.1:PORT/
 http://127.0.1:PORT/ http://127.000.000.001:PORT/ http://0177.0.0.1:PORT/ http://0177.0.0.01:PORT/
 http://017700000001:PORT/ http://0x7f000001:PORT/ http://0x7f.0.0.1:PORT/ http://0x7f.1:PORT/ http://0X7F.0x1:PORT/
@@ -39,7 +39,7 @@ https://127.0.0.1:PORT/ https://localhost:PORT/ ftp://127.0.0.1:PORT/ ws://127.0
 http+unix://127.0.0.1:PORT/ gopher://127.0.0.1:PORT/_GET http://169.254.169.254/latest/meta-data/
 http://[::ffff:169.254.169.254]/ http://[64:ff9b::a9fe:a9fe]/ http://[fd00:ec2::254]/ http://168.63.129.16/
 """
-WAYS_IN_BEYOND_ASCII = [
+NON_ASCII_LOOPBACK_URLS = [
     "http://\uff11\uff12\uff17.\uff10.\uff10.\uff11:PORT/",  # full-width digits
     "http://127\u30020\u30020\u30021:PORT/",  # ideographic full stops
     "http://\u2460\u2461\u2466.0.0.1:PORT/",  # circled digits
@@ -73,14 +73,14 @@ async def make_runner():
 
 
 async def failure(runner: HttpRunner, url: str) -> Failure:
-    with pytest.raises(AttemptFailed) as failed:
+    with pytest.raises(AttemptFailed) as raised:
         await runner(run_of(url))
-    return failed.value.failure
+    return raised.value.failure
 
 
 @pytest.fixture
 def look_up(monkeypatch):
-    """Lets a test say which addresses each look-up finds, one list after the other."""
+    """Lets a test set the addresses that each look-up finds, one list after the other."""
     real, asked = socket.getaddrinfo, []
 
     def answer_with(*answers):
@@ -95,28 +95,28 @@ def look_up(monkeypatch):
     return answer_with
 
 
-async def test_no_way_of_writing_it_leads_to_this_machine(make_runner):
+async def test_no_notation_of_a_loopback_address_reaches_this_machine(make_runner):
     runner = make_runner(NOTHING_OPENED)
-    ways_in = WAYS_IN.split() + WAYS_IN_BEYOND_ASCII
-    assert len(ways_in) >= 60
-    async with canary() as bird:
-        told = [await failure(runner, way.replace("PORT", str(bird.port))) for way in ways_in]
-        assert bird.connections == 0
-        await make_runner(AddressPolicy.of([], loopback=True))(run_of(bird.url()))
-        assert bird.connections == 1
-    assert {each.type for each in told} <= {"AddressDenied", "BadTarget", "DnsError"}
+    urls = LOOPBACK_URLS.split() + NON_ASCII_LOOPBACK_URLS
+    assert len(urls) >= 60
+    async with canary() as listener:
+        failed = [await failure(runner, url.replace("PORT", str(listener.port))) for url in urls]
+        assert listener.connections == 0
+        await make_runner(AddressPolicy.of([], loopback=True))(run_of(listener.url()))
+        assert listener.connections == 1
+    assert {each.type for each in failed} <= {"AddressDenied", "BadTarget", "DnsError"}
 
 
 async def test_a_denial_is_final_and_names_the_setting(make_runner):
-    told = await failure(make_runner(NOTHING_OPENED), "http://127.0.0.1:9/")
-    assert (told.type, told.retry) == ("AddressDenied", False)
-    assert "may call it only if TICKWORK_HTTP_ALLOW names its network" in told.message
+    failed = await failure(make_runner(NOTHING_OPENED), "http://127.0.0.1:9/")
+    assert (failed.type, failed.retry) == ("AddressDenied", False)
+    assert "may call it only if TICKWORK_HTTP_ALLOW names its network" in failed.message
 
 
 @pytest.mark.parametrize(
     "name", ["localhost", "2130706433", "0x7f000001", "017700000001", "127.1", "0x7f.1", "0"]
 )
-async def test_the_guard_itself_sees_through_every_notation(name):
+async def test_the_guard_itself_recognizes_every_notation(name):
     guard = AddressGuard(NOTHING_OPENED, timeout=5.0)
     with pytest.raises(AddressDenied):
         await guard.resolve(name, 80)
@@ -129,23 +129,23 @@ def test_the_guard_opens_no_socket_to_a_denied_address():
         guard.open_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 80)))
 
 
-async def test_one_bad_address_among_good_ones_spoils_the_name(make_runner, look_up):
+async def test_one_denied_address_among_allowed_ones_denies_the_name(make_runner, look_up):
     look_up(["127.0.0.2", "127.0.0.1"])
-    async with canary() as bird:
-        told = await failure(make_runner(SECOND_LOOPBACK_ONLY), bird.url(host="mixed.example"))
-        assert bird.connections == 0
-    assert told.message.startswith("mixed.example is not on the public internet")
+    async with canary() as listener:
+        failed = await failure(make_runner(SECOND_LOOPBACK_ONLY), listener.url(host="mixed.example"))
+        assert listener.connections == 0
+    assert failed.message.startswith("mixed.example is not on the public internet")
 
 
 async def test_a_name_that_changes_its_address_is_never_followed_to_a_denied_one(make_runner, look_up):
     asked = look_up(["127.0.0.2"], ["127.0.0.1"])
-    async with canary() as bird:
-        url = bird.url(host="rebind.example")
+    async with canary() as listener:
+        url = listener.url(host="rebind.example")
         for _ in range(25):
             await make_runner(SECOND_LOOPBACK_ONLY)(run_of(url))
             assert (await failure(make_runner(SECOND_LOOPBACK_ONLY), url)).type == "AddressDenied"
-        assert bird.connections == 25
-    assert len(asked) == 50  # one look-up an attempt: what was checked is what was connected to
+        assert listener.connections == 25
+    assert len(asked) == 50  # one look-up per attempt: the checked address is the one connected to
 
 
 async def test_the_request_names_the_host_though_the_connection_goes_to_the_checked_address(
@@ -166,28 +166,28 @@ async def test_an_untrusted_certificate_fails_the_attempt_and_the_server_was_ask
     tls.load_cert_chain(SELF_SIGNED)
     tls.sni_callback = lambda _, name, __: asked_for.append(name)
     async with target(respond(), host="127.0.0.2", tls=tls) as served:
-        told = await failure(
+        failed = await failure(
             make_runner(SECOND_LOOPBACK_ONLY), served.url(host="job.example", scheme="https")
         )
-    assert told.type == "TlsError"
-    assert "self-signed certificate" in told.message
+    assert failed.type == "TlsError"
+    assert "self-signed certificate" in failed.message
     assert asked_for == ["job.example"]
     assert served.requests == []
 
 
-async def test_a_handshake_that_never_ends_is_given_up(make_runner):
+async def test_a_handshake_that_never_ends_times_out(make_runner):
     async with target(respond(), host="127.0.0.2") as served:
         runner = make_runner(SECOND_LOOPBACK_ONLY, HttpLimits(connect=0.2))
-        told = await failure(runner, served.url(host="127.0.0.2", scheme="https"))
-    assert told == Failure("ConnectTimeout", "127.0.0.2 did not accept a connection in time")
+        failed = await failure(runner, served.url(host="127.0.0.2", scheme="https"))
+    assert failed == Failure("ConnectTimeout", "127.0.0.2 did not accept a connection in time")
 
 
-async def test_a_name_server_that_never_answers_is_given_up(make_runner, monkeypatch):
+async def test_a_name_server_that_never_answers_times_out(make_runner, monkeypatch):
     answered = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answered.wait())
-    told = await failure(make_runner(NOTHING_OPENED, HttpLimits(connect=0.2)), "http://silent.example/")
+    failed = await failure(make_runner(NOTHING_OPENED, HttpLimits(connect=0.2)), "http://silent.example/")
     answered.set()
-    assert told == Failure("DnsError", "silent.example could not be looked up: no answer within 0.2 s")
+    assert failed == Failure("DnsError", "silent.example could not be looked up: no answer within 0.2 s")
 
 
 async def test_an_unknown_name_is_a_failed_look_up(make_runner, monkeypatch):
@@ -195,8 +195,8 @@ async def test_an_unknown_name_is_a_failed_look_up(make_runner, monkeypatch):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    told = await failure(make_runner(NOTHING_OPENED), "http://nobody.example/")
-    assert told == Failure("DnsError", "nobody.example could not be looked up: Name or service not known")
+    failed = await failure(make_runner(NOTHING_OPENED), "http://nobody.example/")
+    assert failed == Failure("DnsError", "nobody.example could not be looked up: Name or service not known")
 
 
 async def test_proxies_of_the_environment_are_not_used(make_runner, monkeypatch):

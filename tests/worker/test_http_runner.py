@@ -54,12 +54,12 @@ async def runner(make_runner):
 
 
 async def failure(runner: HttpRunner, run: Run) -> Failure:
-    with pytest.raises(AttemptFailed) as failed:
+    with pytest.raises(AttemptFailed) as raised:
         await runner(run)
-    return failed.value.failure
+    return raised.value.failure
 
 
-async def test_sends_the_payload_with_everything_that_was_promised(make_runner):
+async def test_sends_the_payload_with_all_documented_headers(make_runner):
     async with target(respond()) as served:
         await make_runner(secrets=SECRETS)(
             run_of(served.url("/hook?a=%2F%7e"), attempt=3, **{"X-Own": "mine"})  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ async def test_keeps_the_start_of_the_answer_as_the_result(runner, body, content
     assert msgspec.json.decode(result) == {"status": 202, "body": shown}
 
 
-async def test_does_not_unpack_a_compressed_answer(runner):
+async def test_does_not_decompress_an_answer(runner):
     async with target(respond(body=b"\x1f\x8bbomb", content_encoding="gzip")) as served:
         result = await runner(run_of(served.url()))
     assert msgspec.json.decode(result) == {"status": 200, "body": "\x1f\ufffdbomb"}
@@ -141,19 +141,19 @@ async def test_does_not_unpack_a_compressed_answer(runner):
 @pytest.mark.parametrize(
     "status", ["400 Bad Request", "404 Not Found", "500 Oops", "502 Bad Gateway", "799 Odd"]
 )
-async def test_another_status_fails_and_may_be_tried_again(runner, status):
+async def test_another_status_fails_and_may_be_retried(runner, status):
     async with target(respond(status, b"because", retry_after="7")) as served:
-        told = await failure(runner, run_of(served.url()))
-    assert told.type == f"Http{status[:3]}"
-    assert told.message.startswith(f"127.0.0.1 answered {status[:3]}")
-    assert told.message.endswith(": because")
-    assert (told.retry, told.retry_after) == (True, 0.0)
+        failed = await failure(runner, run_of(served.url()))
+    assert failed.type == f"Http{status[:3]}"
+    assert failed.message.startswith(f"127.0.0.1 answered {status[:3]}")
+    assert failed.message.endswith(": because")
+    assert (failed.retry, failed.retry_after) == (True, 0.0)
 
 
-async def test_gone_is_not_tried_again(runner):
+async def test_gone_is_not_retried(runner):
     async with target(respond("410 Gone")) as served:
-        told = await failure(runner, run_of(served.url()))
-    assert told == Failure("Http410", "127.0.0.1 answered 410 Gone", retry=False, kinds=["Http4xx"])
+        failed = await failure(runner, run_of(served.url()))
+    assert failed == Failure("Http410", "127.0.0.1 answered 410 Gone", retry=False, kinds=["Http4xx"])
 
 
 @pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Service Unavailable"])
@@ -174,8 +174,8 @@ async def test_gone_is_not_tried_again(runner):
 async def test_waits_as_long_as_the_target_asks(make_runner, status, asked, seconds):
     runner = make_runner(now=lambda: 1_000_000_000.0)
     async with target(respond(status, retry_after=asked)) as served:
-        told = await failure(runner, run_of(served.url()))
-    assert (told.retry, told.retry_after) == (True, seconds)
+        failed = await failure(runner, run_of(served.url()))
+    assert (failed.retry, failed.retry_after) == (True, seconds)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ async def test_waits_as_long_as_the_target_asks(make_runner, status, asked, seco
 )
 async def test_does_not_follow_redirects(runner, status):
     async with target(respond(status, location="/")) as served:
-        told = await failure(runner, run_of(served.url(), method="GET"))
+        failed = await failure(runner, run_of(served.url(), method="GET"))
     assert len(served.requests) == 1
-    assert "redirects are not followed" in told.message
+    assert "redirects are not followed" in failed.message
 
 
 DRIPPING = {
@@ -205,9 +205,9 @@ DRIPPING = {
 async def test_the_deadline_holds_in_every_phase_and_frees_the_connection(make_runner, answer):
     runner = make_runner(HttpLimits(connections=1, connections_per_host=1))
     async with target(answer) as slow, target(respond()) as quick:
-        told = await failure(runner, run_of(slow.url(), timeout=SOON))
+        failed = await failure(runner, run_of(slow.url(), timeout=SOON))
         await runner(run_of(quick.url()))
-    assert told == Failure("Timeout", "127.0.0.1 did not answer completely within 0.2 s")
+    assert failed == Failure("Timeout", "127.0.0.1 did not answer completely within 0.2 s")
 
 
 async def test_waiting_for_a_free_connection_counts_towards_the_deadline(make_runner):
@@ -238,8 +238,10 @@ async def test_waiting_for_a_free_connection_counts_towards_the_deadline(make_ru
 async def test_stops_reading_an_endless_body(runner, start):
     counted: list[int] = []
     async with target(endless(start, b"x" * 65536, counted=counted)) as served:
-        told = await failure(runner, run_of(served.url()))
-    assert told == Failure("ResponseTooLarge", f"127.0.0.1 answered with more than {MEBIBYTE} bytes of body")
+        failed = await failure(runner, run_of(served.url()))
+    assert failed == Failure(
+        "ResponseTooLarge", f"127.0.0.1 answered with more than {MEBIBYTE} bytes of body"
+    )
     assert sum(counted) < 32 * MEBIBYTE  # what the sockets' buffers took on top
 
 
@@ -247,9 +249,9 @@ async def test_reads_no_more_of_a_failure_than_it_shows(runner):
     counted: list[int] = []
     start = b"HTTP/1.1 500 Oops\r\ncontent-length: 10000000000\r\n\r\n"
     async with target(endless(start, b"x" * 65536, counted=counted)) as served:
-        told = await failure(runner, run_of(served.url()))
-    assert told.type == "Http500"
-    assert len(told.message) < 4200
+        failed = await failure(runner, run_of(served.url()))
+    assert failed.type == "Http500"
+    assert len(failed.message) < 4200
     assert sum(counted) < 32 * MEBIBYTE
 
 
@@ -257,20 +259,20 @@ async def test_reads_no_more_of_a_failure_than_it_shows(runner):
 async def test_stops_reading_endless_headers(runner, piece):
     counted: list[int] = []
     async with target(endless(b"HTTP/1.1 200 OK\r\n", piece, counted=counted)) as served:
-        told = await failure(runner, run_of(served.url()))
-    assert told.type == "BadResponse"
-    assert len(told.message) < 1000
+        failed = await failure(runner, run_of(served.url()))
+    assert failed.type == "BadResponse"
+    assert len(failed.message) < 1000
     assert sum(counted) < 32 * MEBIBYTE
 
 
 async def test_refuses_headers_of_more_than_64_kib_together(runner):
     many: dict[str, Any] = {f"x{number}": "y" * 7000 for number in range(10)}
     async with target(respond(**many)) as served:
-        told = await failure(runner, run_of(served.url()))
-    assert told == Failure("ResponseTooLarge", "127.0.0.1 answered with more than 65536 bytes of headers")
+        failed = await failure(runner, run_of(served.url()))
+    assert failed == Failure("ResponseTooLarge", "127.0.0.1 answered with more than 65536 bytes of headers")
 
 
-async def test_calls_broken_http_by_its_name(runner):
+async def test_broken_http_is_a_bad_response(runner):
     async with target(endless(b"SSH-2.0-OpenSSH_9.2\r\n", b"\r\n")) as served:
         assert (await failure(runner, run_of(served.url()))).type == "BadResponse"
 
@@ -286,35 +288,35 @@ async def hang_up_half_way(request, writer):
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "POST"])
 @pytest.mark.parametrize("answer", [reset, hang_up])
-async def test_a_lost_connection_fails_the_attempt_and_is_not_repeated_in_secret(runner, method, answer):
+async def test_a_lost_connection_fails_the_attempt_and_the_request_is_not_repeated(runner, method, answer):
     async with target(answer) as served:
-        told = await failure(runner, run_of(served.url(), method=method))
-    assert told == Failure("ConnectionLost", "127.0.0.1 closed the connection before it had answered")
+        failed = await failure(runner, run_of(served.url(), method=method))
+    assert failed == Failure("ConnectionLost", "127.0.0.1 closed the connection before it had answered")
     assert len(served.requests) == 1
 
 
-async def test_half_an_answer_is_no_success(runner):
+async def test_an_incomplete_answer_fails_the_attempt(runner):
     async with target(hang_up_half_way) as served:
-        told = await failure(runner, run_of(served.url()))
-    assert told.type == "ConnectionLost"
-    assert told.message.startswith("127.0.0.1 broke off in the middle of its answer")
+        failed = await failure(runner, run_of(served.url()))
+    assert failed.type == "ConnectionLost"
+    assert failed.message.startswith("127.0.0.1 broke off in the middle of its answer")
 
 
-async def test_nobody_listening_is_a_failed_connection(runner):
+async def test_a_closed_port_is_a_failed_connection(runner):
     async with target(respond()) as served:
         pass
-    told = await failure(runner, run_of(served.url()))
-    assert (told.type, told.retry) == ("ConnectError", True)
+    failed = await failure(runner, run_of(served.url()))
+    assert (failed.type, failed.retry) == ("ConnectError", True)
 
 
-async def test_uses_one_connection_again_and_again(runner):
+async def test_reuses_a_connection(runner):
     async with target(respond(body=b"x" * 100_000)) as served:
         for _ in range(20):
             await runner(run_of(served.url()))
     assert (served.connections, len(served.requests)) == (1, 20)
 
 
-async def test_opens_no_more_connections_than_it_may(make_runner):
+async def test_limits_the_connections_per_host(make_runner):
     runner = make_runner(HttpLimits(connections_per_host=3))
     async with target(respond()) as served:
         await asyncio.gather(*(runner(run_of(served.url())) for _ in range(30)))
@@ -328,7 +330,7 @@ async def test_keeps_no_cookies(runner):
     assert "cookie" not in served.requests[1].headers
 
 
-async def test_a_target_that_got_past_the_front_door_is_refused_all_the_same(runner):
+async def test_an_invalid_target_that_was_stored_is_refused(runner):
     async with target(respond()) as served:
         forged = await failure(runner, run_of(served.url(), **{"Webhook-Id": "forged", "X-A": "b\r\nc: d"}))  # type: ignore[arg-type]
         missing = await failure(runner, msgspec.structs.replace(run_of(served.url()), target=None))

@@ -1,4 +1,4 @@
-"""What targets repeat of a job's secrets, and where they are, is not kept."""
+"""Results and errors contain neither secrets that a target repeats nor the target's address."""
 
 import errno
 import os
@@ -40,16 +40,16 @@ def run_of(url: str) -> Run:
 
 
 async def failure(runner: HttpRunner, url: str) -> Failure:
-    with pytest.raises(AttemptFailed) as failed:
+    with pytest.raises(AttemptFailed) as raised:
         await runner(run_of(url))
-    return failed.value.failure
+    return raised.value.failure
 
 
 async def test_an_error_that_repeats_the_header_is_kept_without_it(make_runner):
     async with target(respond("401 Unauthorized", f"bad key: Bearer {SECRET}".encode())) as served:
-        told = await failure(make_runner(), served.url())
+        failed = await failure(make_runner(), served.url())
     assert served.requests[0].headers["authorization"] == f"Bearer {SECRET}"
-    assert told.message == "127.0.0.1 answered 401 Unauthorized: bad key: ***"
+    assert failed.message == "127.0.0.1 answered 401 Unauthorized: bad key: ***"
 
 
 async def test_a_result_that_repeats_a_secret_is_kept_without_it(make_runner):
@@ -61,7 +61,7 @@ async def test_a_result_that_repeats_a_secret_is_kept_without_it(make_runner):
 
 @pytest.mark.parametrize("status", ["200 OK", "500 Internal Server Error"])
 @pytest.mark.parametrize("before", range(4096 - len(SECRET), 4098))
-async def test_not_even_a_part_of_one_stays_where_an_answer_is_cut(make_runner, status, before):
+async def test_no_part_of_a_secret_remains_where_an_answer_is_cut(make_runner, status, before):
     body = b"x" * before + SECRET.encode() * 3 + b"y" * 5000
     async with target(respond(status, body)) as served:
         runner = make_runner()
@@ -81,28 +81,28 @@ async def test_an_answer_full_of_secrets_ends_with_no_part_of_one(make_runner):
     assert "…" in kept
 
 
-async def test_broken_http_that_repeats_a_secret_is_told_without_it(make_runner):
+async def test_broken_http_that_repeats_a_secret_is_reported_without_it(make_runner):
     async def echo(request, writer):
         writer.write(f"HTTP/9.9 {SECRET} nonsense\r\n\r\n".encode())
         await writer.drain()
         writer.close()
 
     async with target(echo) as served:
-        told = await failure(make_runner(), served.url())
-    assert told.type == "BadResponse"
-    assert SECRET not in told.message
+        failed = await failure(make_runner(), served.url())
+    assert failed.type == "BadResponse"
+    assert SECRET not in failed.message
 
 
-async def test_a_denied_address_is_told_to_the_log_and_not_to_the_job(make_runner, monkeypatch):
+async def test_a_denied_address_is_in_the_log_and_not_in_the_failure(make_runner, monkeypatch):
     async def resolve(self, host, port, family):
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.1.2.3", port))]
 
     monkeypatch.setattr(AddressGuard, "_look_up", resolve)
     with structlog.testing.capture_logs() as logged:
-        told = await failure(make_runner(), "http://intranet.example/")
-    assert (told.type, told.retry) == ("AddressDenied", False)
-    assert "10.1.2.3" not in told.message
-    assert told.message == (
+        failed = await failure(make_runner(), "http://intranet.example/")
+    assert (failed.type, failed.retry) == ("AddressDenied", False)
+    assert "10.1.2.3" not in failed.message
+    assert failed.message == (
         "intranet.example is not on the public internet: "
         "HTTP jobs may call it only if TICKWORK_HTTP_ALLOW names its network"
     )
@@ -111,17 +111,17 @@ async def test_a_denied_address_is_told_to_the_log_and_not_to_the_job(make_runne
 
 
 @pytest.mark.parametrize("address", ["10.0.0.1", "127.0.0.1", "169.254.169.254", "100.64.0.1", "192.168.0.1"])
-async def test_every_denied_address_is_told_in_the_same_words(make_runner, monkeypatch, address):
+async def test_every_denied_address_gets_the_same_message(make_runner, monkeypatch, address):
     async def resolve(self, host, port, family):
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
     monkeypatch.setattr(AddressGuard, "_look_up", resolve)
-    told = await failure(make_runner(AddressPolicy()), "http://intranet.example/")
-    assert told.message.startswith("intranet.example is not on the public internet")
+    failed = await failure(make_runner(AddressPolicy()), "http://intranet.example/")
+    assert failed.message.startswith("intranet.example is not on the public internet")
 
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["127.0.0.1", "127.0.0.2"]])
-async def test_a_connection_that_fails_does_not_tell_the_address(make_runner, monkeypatch, addresses):
+async def test_a_failed_connection_does_not_reveal_the_address(make_runner, monkeypatch, addresses):
     with socket.socket() as taken:  # bound and not listening: refused
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -130,10 +130,10 @@ async def test_a_connection_that_fails_does_not_tell_the_address(make_runner, mo
             return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
 
         monkeypatch.setattr(AddressGuard, "_look_up", resolve)
-        told = await failure(make_runner(), f"http://intranet.example:{port}/")
-    assert told.type == "ConnectError"
-    assert "127.0.0" not in told.message
+        failed = await failure(make_runner(), f"http://intranet.example:{port}/")
+    assert failed.type == "ConnectError"
+    assert "127.0.0" not in failed.message
     if len(addresses) == 1:
         assert (
-            told.message == f"intranet.example could not be connected to: {os.strerror(errno.ECONNREFUSED)}"
+            failed.message == f"intranet.example could not be connected to: {os.strerror(errno.ECONNREFUSED)}"
         )

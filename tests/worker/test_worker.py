@@ -1,4 +1,4 @@
-"""A worker and a server in good health: attempts go in, outcomes come out."""
+"""A worker with a server and a connection that work: it gets attempts and reports outcomes."""
 
 import asyncio
 from contextvars import ContextVar
@@ -69,7 +69,7 @@ async def steer(how: str) -> None:
             raise Cancel("not needed any more")
         case "exit":
             raise SystemExit(3)
-        case "told":
+        case "attempt failed":
             raise AttemptFailed(Failure("HttpStatus", "503", retry_after=7.0))
     raise ValueError(how)
 
@@ -84,7 +84,7 @@ async def unwritable() -> object:
     return object()
 
 
-async def test_says_who_it_is_and_what_it_offers():
+async def test_hello_has_the_workers_name_and_tasks():
     async with working(app, slots=7, name="box", queues=["mail"], labels={"region": "eu"}) as bench:
         conversation = await bench.conversation()
         hello = await conversation.welcome()
@@ -121,7 +121,7 @@ async def test_sends_outcomes_in_batches():
     assert len(first.items) > 100
 
 
-async def test_runs_an_attempt_once_even_when_told_twice():
+async def test_runs_an_attempt_once_even_if_it_is_sent_twice():
     async with working(app) as bench:
         server = await bench.connected()
         server.acknowledge = False
@@ -132,7 +132,7 @@ async def test_runs_an_attempt_once_even_when_told_twice():
     assert [outcome.job for outcome in outcomes] == [1, 2]
 
 
-async def test_does_not_start_before_its_time():
+async def test_does_not_start_an_attempt_before_its_due_time():
     async with working(app) as bench:
         server = await bench.connected()
         bench.clock.halt()
@@ -149,7 +149,7 @@ async def test_does_not_start_before_its_time():
     assert early.started >= due
 
 
-async def test_starts_by_its_own_timer_when_the_time_has_come():
+async def test_starts_an_attempt_at_its_due_time_by_its_own_timer():
     async with working(app) as bench:
         server = await bench.connected()
         due = bench.clock.database + 30_000
@@ -158,7 +158,7 @@ async def test_starts_by_its_own_timer_when_the_time_has_come():
     assert all(outcome.started >= due for outcome in outcomes)
 
 
-async def test_waiting_for_its_time_takes_no_slot():
+async def test_an_attempt_that_is_not_due_takes_no_slot():
     async with working(app, slots=1) as bench:
         server = await bench.connected()
         later = bench.clock.database + 3_600_000_000
@@ -168,10 +168,10 @@ async def test_waiting_for_its_time_takes_no_slot():
 
 
 async def test_never_runs_more_at_once_than_it_has_slots():
-    crowd = App()
+    app = App()
     running = most = 0
 
-    @crowd.task(name="count")
+    @app.task(name="count")
     async def count() -> None:
         nonlocal running, most
         running += 1
@@ -179,14 +179,14 @@ async def test_never_runs_more_at_once_than_it_has_slots():
         await asyncio.sleep(0.001)
         running -= 1
 
-    async with working(crowd, slots=3) as bench:
+    async with working(app, slots=3) as bench:
         server = await bench.connected()
         await server.run(*(run_of("count", job=n) for n in range(30)))
         await server.outcomes(30)
     assert most == 3
 
 
-async def test_asks_for_more_when_it_gets_much_done():
+async def test_credit_grows_with_throughput():
     async with working(app, slots=2) as bench:
         server = await bench.connected()
         for round_ in range(100):
@@ -238,7 +238,7 @@ async def test_asyncio_timeouts_and_groups_work_inside_a_task():
         assert (await server.outcome()).result == b'["timeout","group","0"]'
 
 
-async def test_a_task_that_cancels_itself_does_not_harm_the_next():
+async def test_a_task_that_cancels_itself_does_not_affect_the_next():
     selfish = App()
 
     @selfish.task(name="cancel_me")
@@ -284,7 +284,7 @@ async def test_a_cancellation_that_comes_after_the_end_does_not_stop_the_worker(
             slot.cancel()
 
 
-async def test_the_context_says_which_attempt_it_is():
+async def test_the_context_identifies_the_attempt():
     async with working(app) as bench:
         server = await bench.connected()
         await server.run(run_of("about_me", job=5, attempt=3))
@@ -303,10 +303,10 @@ async def test_the_context_says_which_attempt_it_is():
         ("no retry", "failed", "tickwork.model.task_context.NoRetry", False),
         ("value", "failed", "ValueError", True),
         ("exit", "failed", "SystemExit", True),
-        ("told", "failed", "HttpStatus", True),
+        ("attempt failed", "failed", "HttpStatus", True),
     ],
 )
-async def test_what_a_task_raises_says_how_it_failed(how, kind, failure, retry):
+async def test_the_exception_of_a_task_decides_how_it_failed(how, kind, failure, retry):
     async with working(app) as bench:
         server = await bench.connected()
         await server.run(run_of("steer", f'{{"how": "{how}"}}'))
@@ -315,7 +315,7 @@ async def test_what_a_task_raises_says_how_it_failed(how, kind, failure, retry):
     assert (outcome.kind, outcome.failure.type, outcome.failure.retry) == (kind, failure, retry)
 
 
-async def test_the_traceback_begins_in_the_task_itself():
+async def test_the_traceback_starts_in_the_task():
     async with working(app) as bench:
         server = await bench.connected()
         await server.run(run_of("steer", '{"how": "what"}'))
@@ -339,7 +339,7 @@ async def test_snooze_and_cancel_are_outcomes_of_their_own():
 
 
 @pytest.mark.parametrize(
-    ("payload", "says"),
+    ("payload", "message"),
     [
         ('{"a": "one"}', "$.a"),
         ("{}", "required field `a`"),
@@ -349,17 +349,17 @@ async def test_snooze_and_cancel_are_outcomes_of_their_own():
     ],
 )
 @pytest.mark.parametrize("task", ["add", "add_in_thread"])
-async def test_a_payload_that_does_not_fit_fails_for_good_and_says_why(task, payload, says):
+async def test_a_payload_that_does_not_fit_fails_without_retry_and_names_the_error(task, payload, message):
     async with working(app) as bench:
         server = await bench.connected()
         await server.run(run_of(task, payload))
         outcome = await server.outcome()
     assert outcome.failure
     assert (outcome.kind, outcome.failure.type, outcome.failure.retry) == ("failed", "BadPayload", False)
-    assert says in outcome.failure.message
+    assert message in outcome.failure.message
 
 
-async def test_a_result_over_the_limit_is_a_failure_that_says_so():
+async def test_a_result_over_the_limit_is_a_failure():
     async with working(app) as bench:
         server = await bench.connected()
         await server.run(run_of("large", '{"size": 262142}'), run_of("large", '{"size": 262143}', job=2))
@@ -399,7 +399,7 @@ async def test_a_direct_task_reads_the_run_itself():
         assert (await server.outcome()).result == b'{"attempt":2,"payload":[1]}'
 
 
-async def test_beats_tell_what_has_been_running_for_long_and_only_once(monkeypatch):
+async def test_beats_report_each_long_running_attempt_once(monkeypatch):
     monkeypatch.setattr(worker_module, "_BEAT", 0.01)
     slow = App()
     finish = asyncio.Event()
@@ -414,13 +414,13 @@ async def test_beats_tell_what_has_been_running_for_long_and_only_once(monkeypat
         await server.run(run)
         bench.clock.advance(0.5)
         assert (await server.beats.get()).running == []
-        while not (told := (await server.beats.get()).running):
+        while not (reported := (await server.beats.get()).running):
             bench.clock.advance(0.5)
-        assert [claim for claim, _ in told] == [claim_of(run)]
+        assert [claim for claim, _ in reported] == [claim_of(run)]
         assert (await server.beats.get()).running == []
         finish.set()
         outcome = await server.outcome()
-    assert told[0][1] == outcome.started
+    assert reported[0][1] == outcome.started
 
 
 async def test_a_key_that_is_refused_ends_the_worker():
@@ -435,12 +435,12 @@ async def test_a_key_that_is_refused_ends_the_worker():
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:8080", "ftp://host", "http://", "http://host:port", ""])
-def test_an_address_that_is_none_is_refused_at_once(address):
+def test_an_invalid_address_is_refused_at_once(address):
     with pytest.raises(Invalid, match="is not the address of a server"):
         WebSocketLink([address], KEY)
 
 
-async def test_tells_between_beats_since_when_something_runs(monkeypatch):
+async def test_reports_start_times_between_beats(monkeypatch):
     monkeypatch.setattr(worker_module, "_BEAT", 1_000)
     monkeypatch.setattr(worker_module, "_LONG_RUNNING_INTERVAL", 0.01)
     app, began = App(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""A worker that is asked to leave."""
+"""A worker that drains."""
 
 import asyncio
 
@@ -20,14 +20,14 @@ class Steady:
         await self.finish.wait()
 
 
-async def test_hands_back_what_it_has_not_begun_and_finishes_the_rest(monkeypatch):
+async def test_returns_unstarted_attempts_and_finishes_the_rest(monkeypatch):
     monkeypatch.setattr(worker_module, "_BEAT", 0.01)
     steady = Steady()
     async with working(steady.app, slots=1) as bench:
         server = await bench.connected()
-        running, ahead_in_words = run_of("steady"), run_of("steady", job=2)
+        running, waiting = run_of("steady"), run_of("steady", job=2)
         early = run_of("steady", job=3, not_before=START + 10**15)
-        await server.run(running, ahead_in_words, early)
+        await server.run(running, waiting, early)
         await steady.began.wait()
         bench.worker.drain()
         await server.expect(Drain)
@@ -35,14 +35,14 @@ async def test_hands_back_what_it_has_not_begun_and_finishes_the_rest(monkeypatc
         assert {(outcome.job, outcome.kind) for outcome in returned} == {(2, "returned"), (3, "returned")}
         while not server.beats.empty():
             server.beats.get_nowait()
-        assert (await server.beats.get()).credit == 0  # it lives, as its lease must not end now
+        assert (await server.beats.get()).credit == 0  # beats continue, so that its lease does not expire
         assert not bench.running.done()
         steady.finish.set()
         assert (await server.outcome()).kind == "completed"
         await bench.running
 
 
-async def test_does_not_leave_before_its_outcomes_are_recorded():
+async def test_does_not_exit_before_its_outcomes_are_recorded():
     steady = Steady()
     async with working(steady.app) as bench:
         server = await bench.connected()
@@ -50,7 +50,7 @@ async def test_does_not_leave_before_its_outcomes_are_recorded():
         await server.run(run_of("steady"))
         await steady.began.wait()
         steady.finish.set()
-        unheard = await server.expect(Outcomes)
+        unacknowledged = await server.expect(Outcomes)
         bench.worker.drain()
         await server.expect(Drain)
         await server.drop()
@@ -60,13 +60,13 @@ async def test_does_not_leave_before_its_outcomes_are_recorded():
         assert (hello.credit, hello.holding) == (0, [claim_of(run_of("steady"))])
         await again.expect(Drain)
         repeated = await again.expect(Outcomes)
-        assert repeated.items == unheard.items
+        assert repeated.items == unacknowledged.items
         assert not bench.running.done()
         await again.send(Ack(repeated.number))
         await bench.running
 
 
-async def test_hands_back_what_still_arrives_while_it_drains():
+async def test_returns_attempts_that_arrive_while_it_drains():
     steady = Steady()
     async with working(steady.app) as bench:
         server = await bench.connected()
@@ -81,7 +81,7 @@ async def test_hands_back_what_still_arrives_while_it_drains():
         await bench.running
 
 
-async def test_says_goodbye_when_it_holds_nothing():
+async def test_closes_the_connection_when_it_has_no_attempts():
     async with working(Steady().app) as bench:
         server = await bench.connected()
         bench.worker.drain()
@@ -90,7 +90,7 @@ async def test_says_goodbye_when_it_holds_nothing():
         await bench.running
 
 
-async def test_a_worker_that_never_reached_a_server_leaves_at_once():
+async def test_a_worker_that_never_connected_exits_at_once():
     async with working(Steady().app) as bench:
         await bench.servers[0].close()
         bench.worker.drain()
@@ -98,7 +98,7 @@ async def test_a_worker_that_never_reached_a_server_leaves_at_once():
         await bench.servers[0].open()
 
 
-async def test_breaks_everything_off_when_told_to_stop_now():
+async def test_stop_now_stops_running_attempts():
     steady = Steady()
     async with working(steady.app) as bench:
         server = await bench.connected()

@@ -1,4 +1,4 @@
-"""Coroutines, threads and child processes: stopping them, and what is left when they will not stop."""
+"""Coroutines, threads and child processes: how they stop, and what happens if they do not."""
 
 import asyncio
 import os
@@ -46,7 +46,7 @@ def failure_of(outcome: Outcome) -> tuple[str, str | None]:
 
 
 def _wait_for_end(processes: list[psutil.Process]) -> None:
-    """A zombie has ended: its own child is left to init, which may take its time."""
+    """A zombie counts as ended: init reaps it, which may take a while."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             while process.status() != psutil.STATUS_ZOMBIE:
@@ -91,7 +91,7 @@ def coroutines() -> tuple[App, asyncio.Event]:
 
 
 @pytest.mark.parametrize("task", ["forever", "polite"])
-async def test_a_coroutine_is_cancelled_when_its_time_is_over(task):
+async def test_a_coroutine_is_cancelled_after_its_timeout(task):
     app, _ = coroutines()
     async with working(app, slots=1) as bench:
         server = await bench.connected()
@@ -113,7 +113,7 @@ async def test_a_running_coroutine_that_is_revoked_is_cancelled():
     assert (outcome.kind, outcome.reason) == ("cancelled", "the job was deleted")
 
 
-async def test_a_coroutine_that_will_not_stop_is_reported_and_keeps_its_slot(short_grace):
+async def test_a_coroutine_that_does_not_stop_is_reported_and_keeps_its_slot(short_grace):
     app, began = coroutines()
     async with working(app, slots=1) as bench:
         server = await bench.connected()
@@ -142,13 +142,13 @@ async def test_whatever_a_coroutine_raises_is_only_the_end_of_its_attempt(error)
             assert failure_of(await server.outcome()) == ("failed", error.__name__)
 
 
-async def test_a_coroutine_that_blocks_the_worker_is_named_while_it_does(monkeypatch):
+async def test_a_coroutine_that_blocks_the_event_loop_is_logged_while_it_does(monkeypatch):
     blocked = threading.Event()
     monkeypatch.setattr(watch_module, "_INTERVAL", 0.01)
     monkeypatch.setattr(
-        watch_module, "_log", SimpleNamespace(warning=lambda *_, where: said.append(where) or blocked.set())
+        watch_module, "_log", SimpleNamespace(warning=lambda *_, where: logged.append(where) or blocked.set())
     )
-    said: list[str] = []
+    logged: list[str] = []
     app = App()
 
     @app.task(name="block")
@@ -159,7 +159,7 @@ async def test_a_coroutine_that_blocks_the_worker_is_named_while_it_does(monkeyp
         server = await bench.connected()
         await server.run(run_of("block"))
         assert (await server.outcome()).kind == "completed"
-    assert "block_the_loop" in said[0]
+    assert "block_the_loop" in logged[0]
 
 
 # Threads
@@ -188,7 +188,7 @@ class Threads:
         return threading.current_thread().name
 
 
-async def test_a_thread_that_will_not_stop_is_reported_and_keeps_its_slot(short_grace):
+async def test_a_thread_that_does_not_stop_is_reported_and_keeps_its_slot(short_grace):
     threads = Threads()
     async with working(threads.app, slots=1) as bench:
         server = await bench.connected()
@@ -203,7 +203,7 @@ async def test_a_thread_that_will_not_stop_is_reported_and_keeps_its_slot(short_
     assert (outcome.job, outcome.kind) == (2, "completed")
 
 
-async def test_a_thread_that_looks_at_its_context_stops_when_revoked():
+async def test_a_thread_that_checks_its_context_stops_when_revoked():
     threads = Threads()
     async with working(threads.app) as bench:
         server = await bench.connected()
@@ -215,7 +215,7 @@ async def test_a_thread_that_looks_at_its_context_stops_when_revoked():
     assert (outcome.kind, outcome.reason) == ("cancelled", "stop it")
 
 
-async def test_a_thread_that_will_not_stop_when_revoked_is_reported_as_cancelled(short_grace):
+async def test_a_thread_that_does_not_stop_when_revoked_is_reported_as_cancelled(short_grace):
     threads = Threads()
     async with working(threads.app, slots=5) as bench:
         server = await bench.connected()
@@ -255,7 +255,7 @@ async def test_sys_exit_in_a_thread_is_only_the_end_of_its_attempt():
         assert failure_of(await server.outcome()) == ("failed", "SystemExit")
 
 
-async def test_threads_are_used_again():
+async def test_threads_are_reused():
     threads = Threads()
     async with working(threads.app, slots=50) as bench:
         server = await bench.connected()
@@ -266,7 +266,7 @@ async def test_threads_are_used_again():
     assert len(names) == 1
 
 
-async def test_a_thread_that_never_ends_does_not_hold_up_the_stop(short_grace):
+async def test_a_thread_that_never_ends_does_not_delay_the_stop(short_grace):
     threads = Threads()
     async with working(threads.app) as bench:
         server = await bench.connected()
@@ -308,7 +308,7 @@ async def test_a_child_process_gets_arguments_and_context(children):
         ("other", "failed", "ValueError"),
     ],
 )
-async def test_what_a_task_raises_in_a_child_comes_back(children, how, kind, failure):
+async def test_the_exception_of_a_task_in_a_child_is_reported(children, how, kind, failure):
     server = await children.connected()
     await server.run(run_of("fail", f'{{"how": "{how}"}}'))
     assert failure_of(await server.outcome()) == (kind, failure)
@@ -322,7 +322,7 @@ async def test_a_wrong_payload_and_a_large_result_fail_in_a_child_too(children):
     assert failure_of(await server.outcome()) == ("failed", "ResultTooLarge")
 
 
-async def test_what_a_child_cannot_write_or_should_not_is_said_in_words(children):
+async def test_an_invalid_result_and_a_long_error_of_a_child_are_reported(children):
     server = await children.connected()
     await server.run(run_of("unwritable"))
     unwritable = await server.outcome()
@@ -341,13 +341,13 @@ async def test_a_child_logs_as_its_worker_does(children):
     assert (await server.outcome()).result == b'"WARNING"'
 
 
-async def test_running_out_of_memory_is_a_failure_like_others(children):
+async def test_running_out_of_memory_is_an_ordinary_failure(children):
     server = await children.connected()
     await server.run(run_of("poison", '{"how": "memory"}'))
     assert failure_of(await server.outcome()) == ("failed", "MemoryError")
 
 
-async def test_a_child_that_never_pauses_holds_up_nothing_else(children, monkeypatch):
+async def test_a_busy_child_delays_nothing_else(children, monkeypatch):
     monkeypatch.setattr(worker_module, "_BEAT", 0.01)
     server = await children.connected()
     await server.run(run_of("spin", timeout=300.0))
@@ -374,7 +374,7 @@ async def test_a_task_in_a_child_is_asked_to_stop_before_it_is_killed(children, 
 
 
 @pytest.mark.parametrize(
-    ("task", "how", "says"),
+    ("task", "how", "message"),
     [
         ("fail", "die", "exit code 5"),
         ("fail", "kill", "signal 9"),
@@ -383,18 +383,18 @@ async def test_a_task_in_a_child_is_asked_to_stop_before_it_is_killed(children, 
         ("poison", "unseen", "exit code 7"),
     ],
 )
-async def test_a_child_that_dies_fails_its_attempt_and_is_replaced(children, task, how, says):
+async def test_a_child_that_dies_fails_its_attempt_and_is_replaced(children, task, how, message):
     server = await children.connected()
     await server.run(run_of(task, f'{{"how": "{how}"}}'))
     outcome = await server.outcome()
     assert failure_of(outcome) == ("failed", "ProcessDied")
     assert outcome.failure
-    assert says in outcome.failure.message
+    assert message in outcome.failure.message
     await server.run(run_of("where", job=2))
     assert (await server.outcome()).kind == "completed"
 
 
-async def test_an_idle_child_that_died_is_not_used_again(children):
+async def test_an_idle_child_that_died_is_not_reused(children):
     server = await children.connected()
     await server.run(run_of("where"))
     await server.outcome()
@@ -405,7 +405,7 @@ async def test_an_idle_child_that_died_is_not_used_again(children):
     assert (await server.outcome()).kind == "completed"
 
 
-async def test_a_child_is_killed_when_its_time_is_over(children):
+async def test_a_child_is_killed_after_its_timeout(children):
     server = await children.connected()
     await server.run(run_of("hang_briefly", timeout=0.05))
     assert failure_of(await server.outcome()) == ("failed", "Timeout")
@@ -413,7 +413,7 @@ async def test_a_child_is_killed_when_its_time_is_over(children):
     assert (await server.outcome()).kind == "completed"
 
 
-async def test_a_revoked_child_is_killed_with_all_it_started(children, tmp_path):
+async def test_a_revoked_child_is_killed_with_its_own_children(children, tmp_path):
     server = await children.connected()
     began = tmp_path / "began"
     os.mkfifo(began)
@@ -427,7 +427,7 @@ async def test_a_revoked_child_is_killed_with_all_it_started(children, tmp_path)
     await asyncio.to_thread(_wait_for_end, processes)
 
 
-async def test_children_leave_with_the_worker(monkeypatch):
+async def test_children_exit_with_the_worker(monkeypatch):
     monkeypatch.chdir(TESTS)
     async with working(worker_tasks.app, path="support.worker_tasks:app") as bench:
         server = await bench.connected()

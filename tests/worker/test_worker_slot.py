@@ -1,4 +1,4 @@
-"""A slot runs one attempt after the other, and what is said of one must not hit the next."""
+"""A slot runs one attempt after the other, and a message about one must not affect the next."""
 
 import asyncio
 
@@ -7,8 +7,8 @@ from tickwork import App
 from tickwork.model.worker_protocol import Revoke
 
 
-async def test_forgetting_what_has_ended_does_not_stop_what_runs_in_its_slot():
-    began, gate = asyncio.Event(), asyncio.Event()
+async def test_forgetting_an_ended_attempt_does_not_stop_the_next_one_in_its_slot():
+    began, finish = asyncio.Event(), asyncio.Event()
     app = App()
 
     @app.task(name="short")
@@ -18,8 +18,8 @@ async def test_forgetting_what_has_ended_does_not_stop_what_runs_in_its_slot():
     @app.task(name="long")
     async def long() -> str:
         began.set()
-        await gate.wait()
-        return "through"
+        await finish.wait()
+        return "done"
 
     async with working(app, slots=1) as bench:
         first = await bench.connected()
@@ -32,8 +32,8 @@ async def test_forgetting_what_has_ended_does_not_stop_what_runs_in_its_slot():
         second = await bench.conversation()
         hello = await second.welcome(forget=[claim_of(ended)])
         assert hello.credit >= 1
-        gate.set()
+        finish.set()
         outcomes = {outcome.job: outcome.result for outcome in await second.outcomes(2)}
-        assert outcomes[3] == b'"through"'
+        assert outcomes[3] == b'"done"'
         await second.drop()
         assert (await (await bench.conversation()).welcome()).credit >= 1

@@ -1,4 +1,4 @@
-"""The child process of a worker that is gone."""
+"""A child process whose worker has died."""
 
 import os
 import subprocess
@@ -25,8 +25,8 @@ def endless() -> None:
 """
 
 
-@pytest.mark.parametrize("sent", [0, 1], ids=["idle", "just handed something"])
-def test_a_child_ends_when_its_worker_is_gone(tmp_path: Path, sent: int) -> None:
+@pytest.mark.parametrize("sent", [0, 1], ids=["idle", "with a run"])
+def test_a_child_exits_when_its_worker_has_died(tmp_path: Path, sent: int) -> None:
     (tmp_path / "orphan_tasks.py").write_text(_TASKS)
     run = msgspec.msgpack.encode(Run(1, 1, 1, 1, "endless", b"{}", 60.0, 0))
     child = [

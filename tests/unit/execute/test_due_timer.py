@@ -1,4 +1,4 @@
-"""Attempts that wait for their time."""
+"""Attempts that wait for their due time."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -29,7 +29,7 @@ def _attempt(name: str, at: int) -> Any:
     return _Attempt(name=name, run=SimpleNamespace(not_before=at))
 
 
-async def test_none_is_started_before_its_time(
+async def test_no_attempt_starts_before_its_due_time(
     due_timer: DueTimer, time: WorkerClock, started: list[str]
 ) -> None:
     due_timer.put(_attempt("later", 2_000_000))
@@ -44,7 +44,7 @@ async def test_none_is_started_before_its_time(
     assert started == ["sooner", "later"]
 
 
-async def test_those_of_one_instant_keep_their_order_and_the_earlier_go_first(
+async def test_attempts_start_by_due_time_and_then_in_order_of_arrival(
     due_timer: DueTimer, time: WorkerClock, started: list[str]
 ) -> None:
     for name, at in [("c", 2), ("a", 1), ("d", 2), ("b", 1), ("e", 2)]:
@@ -54,9 +54,7 @@ async def test_those_of_one_instant_keep_their_order_and_the_earlier_go_first(
     assert started == ["a", "b", "c", "d", "e"]
 
 
-async def test_nothing_is_left_once_it_was_cleared(
-    due_timer: DueTimer, time: WorkerClock, started: list[str]
-) -> None:
+async def test_clear_removes_all_attempts(due_timer: DueTimer, time: WorkerClock, started: list[str]) -> None:
     due_timer.put(_attempt("a", 1))
     due_timer.clear()
     due_timer.put(_attempt("b", 1))

@@ -30,12 +30,12 @@ def test_a_path_without_both_parts_is_explained(path):
     assert caught.value.errors[0].hint == "write MODULE:NAME, such as tasks:app"
 
 
-def test_a_module_that_is_not_there_is_named():
+def test_a_missing_module_is_named():
     with pytest.raises(Invalid, match="there is no module 'nowhere'"):
         load_app("nowhere:app")
 
 
-def test_a_module_that_the_users_code_misses_is_shown_as_python_shows_it(folder):
+def test_a_missing_import_of_the_users_code_raises_pythons_own_error(folder):
     (folder / "jobs_missing.py").write_text("import no_such_library\n")
     with pytest.raises(ModuleNotFoundError, match="no_such_library"):
         load_app("jobs_missing:app")
@@ -47,7 +47,7 @@ def test_an_error_in_the_users_code_is_not_hidden(folder):
         load_app("jobs_broken:app")
 
 
-def test_the_wrong_name_leads_to_the_right_one(folder):
+def test_a_wrong_name_gets_a_suggestion(folder):
     (folder / "jobs_named.py").write_text("from tickwork import App\nmain = App()\nother = 1\n")
     with pytest.raises(Invalid) as caught:
         load_app("jobs_named:app")

@@ -1,4 +1,4 @@
-"""One attempt's unsent lines and progress: what is kept, what is left out, and how fast it goes."""
+"""The unsent lines and progress of one attempt: what is kept, what is dropped, and how fast lines are sent."""
 
 from tickwork.execute.log.buffer import (
     LINE_COST,
@@ -30,7 +30,7 @@ def printed(*pieces: str) -> list[str]:
 # Lines
 
 
-def test_lines_are_numbered_through_all_pages():
+def test_line_numbers_continue_over_batches():
     buffer = LogBuffer()
     buffer.log(1, "info", "a")
     buffer.log(2, "error", "b")
@@ -52,12 +52,13 @@ def test_the_oldest_lines_are_left_out_and_a_line_says_how_many():
     kept = MAX_UNSENT // (64 + LINE_COST)
     assert batch
     assert batch.size <= MAX_UNSENT + LINE_COST
-    mark, *lines = batch.lines
+    notice, *lines = batch.lines
     assert (
-        mark.text == f"… {10_000 - kept:,} lines left out: more than could be sent, which is 256 KiB a second"
+        notice.text
+        == f"… {10_000 - kept:,} lines left out: more than could be sent, which is 256 KiB a second"
     )
     assert [line.at for line in lines] == list(range(10_000 - kept, 10_000))
-    assert batch.first == 10_000 - kept - 1  # the mark stands where the last of those was
+    assert batch.first == 10_000 - kept - 1  # the notice has the number of the last dropped line
 
 
 def test_the_notice_counts_one_line_as_one():
@@ -70,7 +71,7 @@ def test_the_notice_counts_one_line_as_one():
     )
 
 
-def test_lines_go_out_no_faster_than_the_rate_and_the_newest_remain():
+def test_lines_are_sent_no_faster_than_the_rate_and_the_newest_are_kept():
     buffer = LogBuffer()
     seconds, sent = 20, 0
     for step in range(seconds * 10):
@@ -84,7 +85,7 @@ def test_lines_go_out_no_faster_than_the_rate_and_the_newest_remain():
     assert rest.lines[-1].text.strip() == "999"
 
 
-def test_what_is_held_back_by_the_rate_comes_later():
+def test_lines_over_the_rate_are_sent_later():
     buffer = LogBuffer()
     for sent in (7, 0):
         for _ in range(7):
@@ -109,7 +110,7 @@ def test_a_clock_that_goes_back_gives_no_allowance():
     assert batch is None or len(batch.lines) < 1_000
 
 
-def test_a_mark_that_is_copied_and_left_out_counts_for_all_it_stands_for():
+def test_a_dropped_notice_counts_for_all_lines_that_it_represents():
     child, buffer = LogBuffer(), LogBuffer()
     lines = 0
     for step in range(50):
@@ -123,23 +124,25 @@ def test_a_mark_that_is_copied_and_left_out_counts_for_all_it_stands_for():
     assert batch
     assert batch.lines[-1].at == 49 + 7
     sent = sum(line.text.startswith("x") for line in batch.lines)
-    marks = [int(line.text.split()[1].replace(",", "")) for line in batch.lines if line.text.startswith("…")]
-    assert sent + sum(marks) == lines
+    dropped = [
+        int(line.text.split()[1].replace(",", "")) for line in batch.lines if line.text.startswith("…")
+    ]
+    assert sent + sum(dropped) == lines
 
 
-def test_lines_that_are_copied_do_not_go_back_in_time():
+def test_times_of_copied_lines_do_not_go_back():
     buffer = LogBuffer()
-    for at, ahead in ((10, 500), (20, 100), (600, 100)):
-        buffer.add_batch(LogBatch(0, [LogLine(at, "info", "x")], None, 1), ahead)
+    for at, clock_offset in ((10, 500), (20, 100), (600, 100)):
+        buffer.add_batch(LogBatch(0, [LogLine(at, "info", "x")], None, 1), clock_offset)
     batch = buffer.take_rest(0)
     assert batch
     assert [line.at for line in batch.lines] == [510, 510, 700]
 
 
-# What is in a line
+# The text of a line
 
 
-def test_of_a_long_line_the_middle_is_cut_out():
+def test_the_middle_of_a_long_line_is_cut_out():
     buffer = LogBuffer()
     buffer.log(0, "info", "a" * 10_000 + "b" * 10_000)
     (text,) = texts(buffer.take_rest(0))
@@ -151,7 +154,7 @@ def test_nothing_is_cut_out_of_the_longest_line_allowed():
     assert printed("x" * LONGEST_LINE, "\n") == ["x" * LONGEST_LINE]
 
 
-def test_a_line_that_never_ends_is_cut_likewise():
+def test_the_middle_of_a_line_printed_in_pieces_is_cut_out():
     (text,) = printed("begin ", *["x" * 100] * 10_000, " end", "\n")
     left_out = 6 + 1_000_000 + 4 - LONGEST_LINE
     assert text.startswith("begin x")
@@ -159,7 +162,7 @@ def test_a_line_that_never_ends_is_cut_likewise():
     assert f" … {left_out:,} characters left out … " in text
 
 
-def test_nul_and_halves_of_characters_are_made_harmless():
+def test_nul_and_lone_surrogates_are_escaped():
     buffer = LogBuffer()
     buffer.log(0, "info", "a\0b\udcffc")
     buffer.print(0, "stdout", "\0\ud800\n")
@@ -170,7 +173,7 @@ def test_nul_and_halves_of_characters_are_made_harmless():
     assert batch.progress == (0.5, "\\x00\\udfff")
 
 
-# Prints
+# Printed text
 
 
 def test_pieces_become_lines():
@@ -195,7 +198,7 @@ def test_an_unfinished_line_waits_for_its_end():
     assert texts(buffer.take_batch(1.0)) == ["half done"]
 
 
-def test_a_bar_that_grows_counts_as_it_was_left():
+def test_a_progress_bar_is_logged_in_its_last_state():
     assert printed("\r 1%", "\r 50%", "\r100%", "\n") == ["100%"]
     assert printed("1%\r", "100%\r", "\n") == ["100%"]
     assert printed("windows\r\n") == ["windows"]
@@ -228,7 +231,7 @@ def test_progress_is_sent_twice_a_second_at_most_and_at_the_end():
     assert last.progress == (1.0, "done")
 
 
-def test_a_message_is_short_text_whatever_it_was():
+def test_a_progress_message_is_converted_to_text_and_shortened():
     buffer = LogBuffer()
     buffer.progress(0, "x" * 1_000)
     batch = buffer.take_rest(0)

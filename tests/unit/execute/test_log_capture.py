@@ -29,7 +29,7 @@ class RecordingSink:
 
 @pytest.fixture
 def logs():
-    """As in a worker, and afterwards as it was."""
+    """Configures logs as a worker does, and restores them."""
     root = logging.getLogger()
     handlers, level, configured = list(root.handlers), root.level, structlog.get_config()
     configure_logs("json", "info")
@@ -53,7 +53,7 @@ def recording() -> Iterator[RecordingSink]:
         capture.close()
 
 
-def test_prints_are_heard_and_passed_on(capsys):
+def test_printed_text_is_captured_and_still_printed(capsys):
     with recording() as sink:
         print("a", "b")  # noqa: T201
         sys.stdout.writelines(["c", "d"])
@@ -65,7 +65,7 @@ def test_prints_are_heard_and_passed_on(capsys):
     assert capsys.readouterr() == ("a b\ncd", "e\n")
 
 
-def test_without_a_speaker_prints_only_pass(capsys):
+def test_without_a_sink_text_is_only_printed(capsys):
     with recording() as sink:
         current_log_sink.set(None)
         print("nobody")  # noqa: T201
@@ -74,20 +74,20 @@ def test_without_a_speaker_prints_only_pass(capsys):
     assert capsys.readouterr().out == "nobody\n"
 
 
-def test_a_stream_is_still_what_it_was():
+def test_a_captured_stream_keeps_its_attributes():
     with recording():
         assert sys.stdout.encoding.lower() == "utf-8"
         assert not sys.stdout.isatty()
         sys.stdout.flush()
 
 
-def test_what_is_not_text_is_refused_as_ever():
+def test_writing_bytes_still_raises_a_type_error():
     with recording() as sink, pytest.raises(TypeError):
         sys.stdout.write(b"bytes")  # type: ignore[arg-type]
     assert sink.printed == []
 
 
-def test_streams_and_logger_are_given_back():
+def test_streams_and_logger_are_restored():
     out, err, handlers = sys.stdout, sys.stderr, list(logging.getLogger().handlers)
     with recording():
         assert sys.stdout is not out
@@ -96,13 +96,13 @@ def test_streams_and_logger_are_given_back():
 
 def test_a_stream_that_somebody_else_replaced_is_left_alone(monkeypatch):
     theirs = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", sys.stdout)  # given back after the test
+    monkeypatch.setattr(sys, "stdout", sys.stdout)  # restored after the test
     with recording():
         sys.stdout = theirs
     assert sys.stdout is theirs
 
 
-def test_two_workers_hear_everything_once(logs):
+def test_two_workers_capture_everything_once(logs):
     with recording() as sink:
         second = Capture()
         second.open()
@@ -114,7 +114,7 @@ def test_two_workers_hear_everything_once(logs):
     assert sink.lines == [("warning", "once")]
 
 
-def test_log_records_are_heard_with_their_error(logs):
+def test_log_records_are_captured_with_their_traceback(logs):
     logger = logging.getLogger("library")
     with recording() as sink:
         logger.info("%s of %d", "one", 2)
@@ -130,20 +130,20 @@ def test_log_records_are_heard_with_their_error(logs):
     assert second[1].endswith("'no number'")
 
 
-def test_a_record_whose_arguments_do_not_fit_is_heard_as_it_was_written(logs, monkeypatch):
+def test_a_record_with_wrong_arguments_is_captured_unformatted(logs, monkeypatch):
     monkeypatch.setattr(logging, "raiseExceptions", False)
     with recording() as sink:
         logging.getLogger("library").warning("%d of", "one")
     assert sink.lines == [("warning", "%d of")]
 
 
-def test_events_of_structlog_are_heard_as_text(logs):
+def test_structlog_events_are_captured_as_text(logs):
     with recording() as sink:
         structlog.get_logger("shop").info("sold", price=3, to="Ada Lovelace")
     assert sink.lines == [("info", "sold price=3 to='Ada Lovelace'")]
 
 
-def test_our_own_logs_are_not_the_tasks():
+def test_our_own_log_lines_are_not_captured():
     with recording() as sink:
         logging.getLogger("tickwork.worker").warning("about a task")
         logging.getLogger("tickwork").warning("about a task")

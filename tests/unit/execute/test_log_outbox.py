@@ -93,7 +93,7 @@ def test_nothing_is_logged_for_an_attempt_that_has_ended(log_outbox):
 def test_a_first_line_at_the_moment_of_the_end_is_sent(log_outbox):
     attempt = attempt_of(log_outbox)
     attempt.log("info", "a")
-    attempt.done = True  # as a thread sees it that was a little too late
+    attempt.done = True  # the thread logged just before the end
     assert sent_lines(log_outbox.next_messages()) == [(1, 0, ["a"])]
     assert not log_outbox.has_unsent
 
@@ -121,7 +121,7 @@ def test_lines_that_are_not_stored_are_resent_in_order(log_outbox):
     assert log_outbox.next_messages() == []
 
 
-def test_what_belongs_to_others_now_is_dropped(log_outbox):
+def test_lines_of_attempts_that_other_workers_have_are_dropped(log_outbox):
     ours, theirs, running = (attempt_of(log_outbox, job) for job in (1, 2, 3))
     for attempt in (ours, theirs):
         attempt.log("info", "sent")
@@ -163,7 +163,7 @@ def test_a_server_that_stores_nothing_makes_running_attempts_wait(log_outbox, ti
 
 
 def test_a_server_that_stores_nothing_does_not_fill_the_memory(log_outbox):
-    """Nor does one that is away: the newest is kept."""
+    """Nor does a server that is not connected. The newest lines are kept."""
     for job in range(1_000):
         attempt = attempt_of(log_outbox, job)
         fill(attempt)
@@ -177,7 +177,7 @@ def test_a_server_that_stores_nothing_does_not_fill_the_memory(log_outbox):
     assert pending[-1].job == 999
 
 
-def test_lines_of_a_child_process_keep_their_distance_in_time(log_outbox, time):
+def test_lines_of_a_child_process_keep_their_time_differences(log_outbox, time):
     time.now = 100.0
     attempt = attempt_of(log_outbox)
     batch = LogBatch(7, [LogLine(2_000_000, "info", "a"), LogLine(2_900_000, "stderr", "b")], (0.5, "x"), 1)

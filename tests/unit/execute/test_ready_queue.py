@@ -8,49 +8,49 @@ def _attempt(name: str, priority: int = 2, flow: int = 0) -> Attempt:
     return Attempt((1, 0, 1, 1), run, None, None)
 
 
-def _all(line: ReadyQueue) -> str:
-    return "".join(line.popleft().run.task for _ in range(len(line)))
+def _all(queue: ReadyQueue) -> str:
+    return "".join(queue.popleft().run.task for _ in range(len(queue)))
 
 
 def test_first_come_first_served_among_equals() -> None:
-    line = ReadyQueue()
-    line.extend([*map(_attempt, "abc")])
-    assert _all(line) == "abc"
+    queue = ReadyQueue()
+    queue.extend([*map(_attempt, "abc")])
+    assert _all(queue) == "abc"
 
 
-def test_the_more_urgent_go_first_whenever_they_come() -> None:
-    line = ReadyQueue()
-    line.extend([_attempt("n"), _attempt("l", priority=3)])
-    line.extend([_attempt("c", priority=0), _attempt("h", priority=1)])
-    assert _all(line) == "chnl"
+def test_higher_priority_starts_first_whenever_it_arrives() -> None:
+    queue = ReadyQueue()
+    queue.extend([_attempt("n"), _attempt("l", priority=3)])
+    queue.extend([_attempt("c", priority=0), _attempt("h", priority=1)])
+    assert _all(queue) == "chnl"
 
 
-def test_a_flow_that_comes_new_goes_ahead_and_then_takes_turns() -> None:
-    line = ReadyQueue()
-    line.extend([_attempt("a", flow=1)] * 500)
+def test_a_new_flow_starts_with_a_burst_before_round_robin() -> None:
+    queue = ReadyQueue()
+    queue.extend([_attempt("a", flow=1)] * 500)
     for _ in range(100):
-        line.popleft()
-    line.extend([_attempt("b", flow=2)] * 300)
-    assert _all(line) == "b" * 100 + "ab" * 200 + "a" * 200
+        queue.popleft()
+    queue.extend([_attempt("b", flow=2)] * 300)
+    assert _all(queue) == "b" * 100 + "ab" * 200 + "a" * 200
 
 
-def test_of_two_that_come_new_the_first_is_first() -> None:
-    line = ReadyQueue()
-    line.extend([_attempt("a", flow=1)] * 60)
-    line.extend([_attempt("b", flow=2)] * 200)
-    assert _all(line) == "a" * 60 + "b" * 200
+def test_of_two_new_flows_the_first_starts_first() -> None:
+    queue = ReadyQueue()
+    queue.extend([_attempt("a", flow=1)] * 60)
+    queue.extend([_attempt("b", flow=2)] * 200)
+    assert _all(queue) == "a" * 60 + "b" * 200
 
 
-def test_gives_back_the_least_urgent_of_the_flow_whose_turn_is_the_furthest_away() -> None:
-    line = ReadyQueue()
-    line.extend([_attempt("a", flow=1)] * 3)
-    line.extend([_attempt("b", flow=2), _attempt("c", priority=0)])
-    assert [line.pop().run.task for _ in range(2)] == ["b", "a"]
-    assert _all(line) == "caa"
+def test_pop_removes_the_attempt_that_would_start_last() -> None:
+    queue = ReadyQueue()
+    queue.extend([_attempt("a", flow=1)] * 3)
+    queue.extend([_attempt("b", flow=2), _attempt("c", priority=0)])
+    assert [queue.pop().run.task for _ in range(2)] == ["b", "a"]
+    assert _all(queue) == "caa"
 
 
-def test_a_cleared_line_is_empty() -> None:
-    line = ReadyQueue()
-    line.extend([_attempt("a")] * 3)
-    line.clear()
-    assert len(line) == 0
+def test_a_cleared_queue_is_empty() -> None:
+    queue = ReadyQueue()
+    queue.extend([_attempt("a")] * 3)
+    queue.clear()
+    assert len(queue) == 0

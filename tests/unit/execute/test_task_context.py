@@ -1,4 +1,4 @@
-"""A context in the hands of a task: with a worker that listens, and made by hand in a test."""
+"""The context of a task: with the listener of a worker, and created in a user's test."""
 
 import json
 import logging
@@ -11,7 +11,7 @@ import structlog
 from tickwork import Context
 
 
-class Heard:
+class RecordingListener:
     def __init__(self) -> None:
         self.lines: list[tuple[str, str]] = []
         self.steps: list[tuple[float, str | None]] = []
@@ -31,16 +31,16 @@ class Unprintable:
 
 
 @pytest.fixture
-def heard() -> Heard:
-    return Heard()
+def listener() -> RecordingListener:
+    return RecordingListener()
 
 
 @pytest.fixture
-def ctx(heard) -> Context:
-    return Context(listener=heard)
+def ctx(listener) -> Context:
+    return Context(listener=listener)
 
 
-def test_a_context_made_by_hand_is_harmless(capsys):
+def test_a_context_without_a_worker_works(capsys):
     ctx = Context()
     ctx.log.info("sent", to="a@b.c")
     ctx.log.debug("%s", "x")
@@ -58,72 +58,72 @@ def test_a_test_of_a_task_sees_its_lines(caplog):
     assert (record.msg["execution"], record.msg["attempt"]) == ("e1-2", 2)
 
 
-def test_every_level_is_heard_whatever_the_worker_logs(ctx, heard):
+def test_every_level_reaches_the_listener_whatever_the_worker_logs(ctx, listener):
     logging.getLogger("tickwork.task").setLevel(logging.ERROR)
     for level in ("debug", "info", "warning", "error", "critical"):
         getattr(ctx.log, level)("said")
     logging.getLogger("tickwork.task").setLevel(logging.NOTSET)
-    assert heard.lines == [(level, "said") for level in ("debug", "info", "warning", "error", "critical")]
+    assert listener.lines == [(level, "said") for level in ("debug", "info", "warning", "error", "critical")]
 
 
-def test_values_come_after_the_event(ctx, heard):
+def test_values_come_after_the_event(ctx, listener):
     ctx.log.bind(order=7).info("sold", to="Ada Lovelace", what="tea", none=None, lines="a\nb")
-    assert heard.lines == [("info", "sold order=7 to='Ada Lovelace' what=tea none=None lines='a\\nb'")]
+    assert listener.lines == [("info", "sold order=7 to='Ada Lovelace' what=tea none=None lines='a\\nb'")]
 
 
-def test_positional_arguments_are_filled_in(ctx, heard):
+def test_positional_arguments_are_filled_in(ctx, listener):
     ctx.log.warning("%s of %d", "one", 2)
-    assert heard.lines == [("warning", "one of 2")]
+    assert listener.lines == [("warning", "one of 2")]
 
 
-def test_variables_bound_around_the_task_are_shown(ctx, heard):
+def test_variables_bound_around_the_task_are_shown(ctx, listener):
     with structlog.contextvars.bound_contextvars(tenant="x"):
         ctx.log.info("said")
-    assert heard.lines == [("info", "said tenant=x")]
+    assert listener.lines == [("info", "said tenant=x")]
 
 
-def test_an_exception_comes_with_its_traceback(ctx, heard):
+def test_an_exception_comes_with_its_traceback(ctx, listener):
     error = ValueError("no good")
     try:
         raise error
     except ValueError:
         ctx.log.exception("failed", order=7)
     ctx.log.error("later", exc_info=error)
-    for level, text in heard.lines:
+    for level, text in listener.lines:
         assert level == "error"
         assert "\nTraceback (most recent call last):\n" in text
         assert text.endswith("ValueError: no good")
-    assert heard.lines[0][1].startswith("failed order=7\n")
+    assert listener.lines[0][1].startswith("failed order=7\n")
     ctx.log.exception("without one")  # noqa: LOG004
-    assert heard.lines[-1] == ("error", "without one")
+    assert listener.lines[-1] == ("error", "without one")
 
 
-def test_values_that_cannot_be_shown_do_not_fail_the_task(ctx, heard):
+def test_values_that_cannot_be_printed_do_not_fail_the_task(ctx, listener):
     ctx.log.info(Unprintable(), value=Unprintable())
-    told = "<cannot be shown: RuntimeError>"
-    assert heard.lines == [("info", f"{told} value={told}")]
+    shown = "<cannot be shown: RuntimeError>"
+    assert listener.lines == [("info", f"{shown} value={shown}")]
 
 
-def test_does_not_depend_on_how_the_user_sets_structlog_up(ctx, heard, capsys):
+def test_does_not_depend_on_how_the_user_sets_structlog_up(ctx, listener, capsys):
     before = structlog.get_config()
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(), wrapper_class=structlog.BoundLogger)
     ctx.log.info("said %s", "so", by="me")
     structlog.configure(**before)
-    assert heard.lines == [("info", "said so by=me")]
+    assert listener.lines == [("info", "said so by=me")]
     assert capsys.readouterr().out == ""
 
 
-def test_progress_is_passed_on(ctx, heard):
+def test_progress_reaches_the_listener(ctx, listener):
     ctx.progress(0)
     ctx.progress(1, "done")
-    assert heard.steps == [(0, None), (1, "done")]
+    assert listener.steps == [(0, None), (1, "done")]
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan"), float("inf")])
-def test_progress_out_of_range_is_refused(ctx, heard, fraction):
+def test_progress_out_of_range_is_refused(ctx, listener, fraction):
     with pytest.raises(ValueError, match="a fraction between 0 and 1"):
         ctx.progress(fraction)
-    assert heard.steps == []
+    assert listener.steps == []
     assert ctx.latest_progress is None
 
 

@@ -1,48 +1,48 @@
 from tickwork.execute.slots import Throughput
 
 
-class Hand:
+class ManualClock:
     at = 0.0
 
     def __call__(self) -> float:
         return self.at
 
 
-def test_looks_as_far_ahead_as_it_gets_done_in_a_quarter_of_a_second():
-    hand = Hand()
-    throughput = Throughput(hand)
+def test_extra_credit_is_the_work_of_a_quarter_of_a_second():
+    time = ManualClock()
+    throughput = Throughput(time)
     assert throughput.extra_credit() == 0
     throughput.count(5_000)
-    hand.at = 0.5
+    time.at = 0.5
     assert throughput.extra_credit() == 2_500
 
 
-def test_does_not_judge_by_a_moment():
-    hand = Hand()
-    throughput = Throughput(hand)
+def test_ignores_a_sample_that_is_too_short():
+    time = ManualClock()
+    throughput = Throughput(time)
     throughput.count(1_000)
-    hand.at = 0.01
+    time.at = 0.01
     assert throughput.extra_credit() == 0
 
 
-def test_remembers_the_best_of_late_and_forgets_it_bit_by_bit():
-    hand = Hand()
-    throughput = Throughput(hand)
+def test_the_best_recent_rate_fades():
+    time = ManualClock()
+    throughput = Throughput(time)
     throughput.count(1_000)
-    hand.at = 0.1
+    time.at = 0.1
     assert throughput.extra_credit() == 2_500
     throughput.count(10)
-    hand.at = 10.1
+    time.at = 10.1
     assert throughput.extra_credit() == 1_250
-    hand.at = 200.0
+    time.at = 200.0
     assert throughput.extra_credit() == 0
 
 
-def test_expects_nothing_once_it_was_too_optimistic():
-    hand = Hand()
-    throughput = Throughput(hand)
+def test_reset_forgets_the_rate():
+    time = ManualClock()
+    throughput = Throughput(time)
     throughput.count(1_000)
-    hand.at = 0.1
+    time.at = 0.1
     assert throughput.extra_credit() == 2_500
     throughput.reset()
     assert throughput.extra_credit() == 0

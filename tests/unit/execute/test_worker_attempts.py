@@ -59,9 +59,7 @@ async def test_attempts_that_wait_from_beat_to_beat_are_returned(attempts: Worke
     assert _returned(attempts) == []
     attempts.return_surplus()
     returned = _returned(attempts)
-    assert returned == list(
-        range(99, 2 * SLOTS - 1, -1)
-    )  # the last ones, not those that run or start next
+    assert returned == list(range(99, 2 * SLOTS - 1, -1))  # the last ones, not those that run or start next
     assert attempts.credit() == SLOTS
 
 
