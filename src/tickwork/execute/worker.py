@@ -17,9 +17,9 @@ import structlog
 
 from tickwork import __version__
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
+from tickwork.execute.failed_attempt_worker_log import FailedAttemptWorkerLog
 from tickwork.execute.lease import Lease, LeaseLost
 from tickwork.execute.log.outbox import COLLECT_INTERVAL
-from tickwork.execute.log_failed_attempts import FailedAttemptLog
 from tickwork.execute.runner_set import RunnerSet
 from tickwork.execute.server_link import Connection, Link
 from tickwork.execute.worker_attempts import WorkerAttempts
@@ -28,15 +28,7 @@ from tickwork.model import worker_protocol as protocol
 from tickwork.model.ids import worker_id
 from tickwork.model.task import TaskDefinition
 from tickwork.model.worker import BEAT
-from tickwork.model.worker_protocol import (
-    Beat,
-    Claim,
-    Drain,
-    Hello,
-    Micros,
-    TaskOffer,
-    Welcome,
-)
+from tickwork.model.worker_protocol import Beat, Claim, Drain, Hello, Micros, TaskOffer, Welcome
 
 SLOTS_DEFAULT = 100
 
@@ -87,7 +79,7 @@ class Worker:
         self.needs_restart = asyncio.Event()  # too many tasks do not stop: only a new process helps
         self._check_now = asyncio.Event()  # wakes _watch_connection
         self._report_due = asyncio.Event()  # wakes _send_reports
-        self._failures = FailedAttemptLog()
+        self._failures = FailedAttemptWorkerLog()
         self._connection_log_limit = LogRateLimit(
             _log.warning, _NO_CONNECTION, per_kind=1, period=_CONNECTION_LOG_PERIOD
         )
@@ -141,7 +133,9 @@ class Worker:
     def stop_now(self) -> None:
         """Stop everything without a report. The server notices when the lease expires."""
         if not self._finished:
-            _log.warning("worker stops without finishing its running attempts", running=self._attempts.running)
+            _log.warning(
+                "worker stops without finishing its running attempts", running=self._attempts.running
+            )
         self._stopped = True
         self._check_now.set()
 
@@ -355,11 +349,15 @@ class Worker:
         if self._lease.ran_out(self._clock.elapsed()):
             stopped = self._attempts.stop_running()
             if stopped:
-                _log.warning("the lease was not renewed in time; stopped the running attempts", attempts=stopped)
+                _log.warning(
+                    "the lease was not renewed in time; stopped the running attempts", attempts=stopped
+                )
 
     def _lose_lease(self, reason: str) -> NoReturn:
         """Drop all attempts at once: other workers may already run them."""
-        _log.warning("the lease is lost; registering as a new worker", reason=reason, dropped=len(self._attempts))
+        _log.warning(
+            "the lease is lost; registering as a new worker", reason=reason, dropped=len(self._attempts)
+        )
         self._lease.drop()
         self._attempts.forget_all()
         raise LeaseLost(reason)
