@@ -52,7 +52,7 @@ from tickwork.record.wait_for_execution import ExecutionWaits
 from tickwork.schedule.excluded_days import load_calendars
 from tickwork.store.access_store import PostgresAccessStore
 from tickwork.store.backfill_store import PostgresBackfillStore
-from tickwork.store.circuit_breaker_store import PostgresBreakerStore
+from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
 from tickwork.store.connect import VITAL
 from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.database_errors import Condition
@@ -60,18 +60,18 @@ from tickwork.store.dead_letter_store import PostgresDeadLetterStore
 from tickwork.store.dependency_store import PostgresDependencyStore
 from tickwork.store.dispatch_store import PostgresDispatchStore
 from tickwork.store.embedded.server import EmbeddedPostgres
-from tickwork.store.job_store import PostgresDefineStore
+from tickwork.store.job_store import PostgresJobStore
 from tickwork.store.log_store import PostgresLogStore
 from tickwork.store.migrate import upgrade
-from tickwork.store.outcome_store import PostgresRecordStore
+from tickwork.store.outcome_store import PostgresOutcomeStore
 from tickwork.store.pool import CONNECTIONS, Database
 from tickwork.store.queue_store import PostgresQueueStore
 from tickwork.store.read_store import PostgresReadStore
-from tickwork.store.rest_worker_store import PostgresReportStore, PostgresWorkerStore
+from tickwork.store.rest_worker_store import PostgresRestWorkerReportStore, PostgresRestWorkerStore
 from tickwork.store.retention import Partitions, PastJobs
-from tickwork.store.run_now_store import PostgresRunStore
+from tickwork.store.run_now_store import PostgresRunNowStore
 from tickwork.store.trigger_store import PostgresTriggerStore
-from tickwork.store.why_waiting_store import PostgresWhyStore
+from tickwork.store.why_waiting_store import PostgresWhyWaitingStore
 from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.queue_full import FullQueues
@@ -196,8 +196,8 @@ class Node:
         self._subscribe()
 
     def _compose_define(self) -> None:
-        define = PostgresDefineStore(self._database, self._partitions.horizon)
-        runs = PostgresRunStore(self._database)
+        define = PostgresJobStore(self._database, self._partitions.horizon)
+        runs = PostgresRunNowStore(self._database)
         self.keys = ApiKeys(self._tenancy)
         self.idempotency = self._tenancy
         self.preview = Previews(self._read).preview
@@ -236,13 +236,15 @@ class Node:
         self._loops.add("zone data", ZoneDataUpdate(self._triggers, LEAD).follow, every=3600)
 
     def _compose_dispatch(self) -> None:
-        workers = PostgresWorkerStore(self._database, self._vital)
+        workers = PostgresRestWorkerStore(self._database, self._vital)
         queues = PostgresQueueStore(self._database)
-        self.reasons = WaitingReasons(PostgresWhyStore(self._database))
+        self.reasons = WaitingReasons(PostgresWhyWaitingStore(self._database))
         self.queues = Queues(queues, self._events.publish)
         self.workers, self.tasks = Workers(self._read, workers), Tasks(self._read)
         self.rest_workers = RestWorkers(self._dispatch, workers, self._clock.micros)
-        self.breakers = Breakers(PostgresBreakerStore(self._database), self._wake, self._events.publish)
+        self.breakers = Breakers(
+            PostgresCircuitBreakerStore(self._database), self._wake, self._events.publish
+        )
         claimer = Claimer(self._dispatch, self._roster, LEAD)
         self._claim_again = ClaimAgain(claimer, self._wake)
         self._renewer = Renewer(self._dispatch, self._clock.micros)
@@ -257,14 +259,17 @@ class Node:
         _CONNECTED.set_function(lambda: len(self._roster))
 
     def _compose_record(self) -> None:
-        records, logs = PostgresRecordStore(self._database), PostgresLogStore(self._database)
+        records, logs = PostgresOutcomeStore(self._database), PostgresLogStore(self._database)
         self._feeds = LogFeeds(logs)
         self._recorder = OutcomeRecorder(records, self._wake, self._events.publish)
         self.waiting = ExecutionWaits(self._read)
         self._notekeeper = LogWriter(logs, self._wake, self._events.publish)
         self.logs = LogReader(logs, self._read, self._feeds)
         self.reports = RestWorkerReports(
-            PostgresReportStore(self._database), self._recorder, self._notekeeper, self._clock.micros
+            PostgresRestWorkerReportStore(self._database),
+            self._recorder,
+            self._notekeeper,
+            self._clock.micros,
         )
         self.history = ExecutionHistory(records, self._read, self._wake)
         self.dead_letters = DeadLetters(

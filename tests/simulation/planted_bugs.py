@@ -141,8 +141,8 @@ BUGS = [
         "the response for an Idempotency-Key is not found again",
         "I8",
         _all_of(
-            _in_query("tenancy", "find_answer", "WHERE", "WHERE false AND"),
-            _in_query("tenancy", "keep_answer", "$6)", "$6) ON CONFLICT DO NOTHING"),
+            _in_query("access", "find_answer", "WHERE", "WHERE false AND"),
+            _in_query("access", "keep_answer", "$6)", "$6) ON CONFLICT DO NOTHING"),
         ),
     ),
     Bug(
@@ -153,12 +153,12 @@ BUGS = [
     Bug(
         "the outcome of a cancelled execution is accepted",
         "I10",
-        _in_query("record", "complete", "AND e.status = 'running'", ""),
+        _in_query("outcome", "complete", "AND e.status = 'running'", ""),
     ),
     Bug(
         "a late failure overwrites the end",
         "I10",
-        _in_query("record", "lock_running", "AND e.status = 'running'", ""),
+        _in_query("attempt_ending", "lock_running", "AND e.status = 'running'", ""),
     ),
     Bug(
         "work is taken from workers with a valid lease",
@@ -191,7 +191,7 @@ BUGS = [
     Bug(
         "the overlap policy is ignored",
         "I17",
-        _in_query("trigger", "blockers", ") found", ") found WHERE false"),
+        _in_query("overlap_blockers", "blockers", ") found", ") found WHERE false"),
     ),
     Bug(
         "queued executions are released at once",
@@ -201,17 +201,17 @@ BUGS = [
     Bug(
         "a pause does not reach waiting executions",
         "I18",
-        _in_query("define", "pause_waiting", "WHERE", "WHERE false AND"),
+        _in_query("unstarted_executions", "pause_waiting", "WHERE", "WHERE false AND"),
     ),
     Bug(
         "an execution that returns to a paused job does not wait",
         "I18",
-        _in_query("record", "settle", "j.status = 'paused'", "false"),
+        _in_query("attempt_ending", "settle", "j.status = 'paused'", "false"),
     ),
     Bug(
         "running executions are not counted under a limit",
         "I19",
-        _in_query("limiter", "running_by_limiter", "WHERE s.limiter_id", "WHERE false AND s.limiter_id"),
+        _in_query("handover", "running_by_limiter", "WHERE s.limiter_id", "WHERE false AND s.limiter_id"),
     ),
     Bug("work of a lane whose limits were not read is handed over", "I19", _no_gate_is_an_open_gate),
 ]

@@ -24,7 +24,7 @@ from tickwork.model.destination import WORKS, CallResult, CallVerdict
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.execution_lifecycle import FOREVER, Transition
 from tickwork.store.attempt_ending import PostgresAttemptEnding
-from tickwork.store.circuit_breaker_store import PostgresBreakerStore
+from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
 from tickwork.store.pool import Database
 
 KEY = BreakerKey(1, "https://api.example.com")
@@ -41,20 +41,20 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def store(database: Database) -> PostgresBreakerStore:
-    return PostgresBreakerStore(database)
+def store(database: Database) -> PostgresCircuitBreakerStore:
+    return PostgresCircuitBreakerStore(database)
 
 
-async def fail(store: PostgresBreakerStore, times: int = 1, key: BreakerKey = KEY) -> None:
+async def fail(store: PostgresCircuitBreakerStore, times: int = 1, key: BreakerKey = KEY) -> None:
     await store.change({key: partial(count_calls, tally=tally_of([DOWN] * times))}, make=[key])
 
 
-async def only(store: PostgresBreakerStore) -> Breaker:
+async def only(store: PostgresCircuitBreakerStore) -> Breaker:
     (breaker,) = await store.read()
     return breaker
 
 
-async def test_what_is_written_is_what_is_read(store: PostgresBreakerStore) -> None:
+async def test_what_is_written_is_what_is_read(store: PostgresCircuitBreakerStore) -> None:
     await fail(store, 5)
     breaker = await only(store)
     assert (breaker.key, breaker.state, breaker.failures_in_a_row) == (KEY, BreakerState.OPEN, 5)
@@ -63,7 +63,7 @@ async def test_what_is_written_is_what_is_read(store: PostgresBreakerStore) -> N
     assert (await only(store))._replace(now=after.now) == after
 
 
-async def test_no_failure_is_lost_when_many_nodes_count_at_once(store: PostgresBreakerStore) -> None:
+async def test_no_failure_is_lost_when_many_nodes_count_at_once(store: PostgresCircuitBreakerStore) -> None:
     others = [BreakerKey(1, f"https://{letter}.example.com") for letter in "abcd"]
     down = partial(count_calls, tally=tally_of([DOWN, WORKS, WORKS]))
     await asyncio.gather(
@@ -77,13 +77,13 @@ async def test_no_failure_is_lost_when_many_nodes_count_at_once(store: PostgresB
     assert {breaker.failures for breaker in await store.read()} == {16}
 
 
-async def test_a_success_alone_makes_no_row(store: PostgresBreakerStore) -> None:
+async def test_a_success_alone_makes_no_row(store: PostgresCircuitBreakerStore) -> None:
     assert await store.change({KEY: partial(count_calls, tally=tally_of([WORKS]))}) == []
     assert await store.read() == []
 
 
 async def test_of_many_that_want_to_be_the_probe_one_is(
-    store: PostgresBreakerStore, connection: asyncpg.Connection
+    store: PostgresCircuitBreakerStore, connection: asyncpg.Connection
 ) -> None:
     await fail(store, 5)
     await connection.execute("UPDATE tickwork.breaker SET probe_at = tickwork.clock()")
@@ -94,7 +94,7 @@ async def test_of_many_that_want_to_be_the_probe_one_is(
 
 
 async def test_a_breaker_that_is_forgotten_while_something_is_held_lets_it_go(
-    store: PostgresBreakerStore, database: Database, connection: asyncpg.Connection
+    store: PostgresCircuitBreakerStore, database: Database, connection: asyncpg.Connection
 ) -> None:
     """The hold waits for the breaker's row; whichever comes first, nothing is left behind."""
     await fail(store)
@@ -108,12 +108,12 @@ async def test_a_breaker_that_is_forgotten_while_something_is_held_lets_it_go(
     await forgetting.commit()
     await holding
     assert (await only(store)).state is BreakerState.CLOSED
-    assert await store.let_go(10) == 1
+    assert await store.release_held(10) == 1
     assert await connection.fetchval("SELECT ready_at <= tickwork.clock() FROM tickwork.execution")
 
 
 async def test_a_breaker_with_something_to_hold_is_not_forgotten(
-    store: PostgresBreakerStore, database: Database, connection: asyncpg.Connection
+    store: PostgresCircuitBreakerStore, database: Database, connection: asyncpg.Connection
 ) -> None:
     await fail(store, 5)
     await hold(database, await waiting_execution(connection))
@@ -124,14 +124,14 @@ async def test_a_breaker_with_something_to_hold_is_not_forgotten(
     locked = connection.transaction()
     await locked.start()
     await connection.execute("SELECT FROM tickwork.execution FOR UPDATE")
-    assert await store.let_go(10) == 0
+    assert await store.release_held(10) == 0
     await locked.rollback()
     await connection.execute("UPDATE tickwork.breaker SET look_at = '2000-01-01'")
-    assert await store.let_go(10) == 1
+    assert await store.release_held(10) == 1
 
 
 async def test_letting_go_leaves_a_job_alone_that_is_being_paused(
-    store: PostgresBreakerStore, database: Database, connection: asyncpg.Connection
+    store: PostgresCircuitBreakerStore, database: Database, connection: asyncpg.Connection
 ) -> None:
     await fail(store)
     await hold(database, await waiting_execution(connection))
@@ -140,10 +140,10 @@ async def test_letting_go_leaves_a_job_alone_that_is_being_paused(
     await pausing.start()
     await connection.execute("SELECT FROM tickwork.job FOR UPDATE")
     await connection.execute("UPDATE tickwork.job SET status = 'paused'")
-    assert await store.let_go(10) == 0
+    assert await store.release_held(10) == 0
     await pausing.commit()
     await connection.execute("UPDATE tickwork.breaker SET look_at = '2000-01-01'")
-    assert await store.let_go(10) == 0
+    assert await store.release_held(10) == 0
     assert await connection.fetchval("SELECT ready_at = 'infinity' FROM tickwork.execution")
     assert await connection.fetchval("SELECT count(*) FROM tickwork.held_by_breaker") == 0
 
@@ -187,6 +187,6 @@ async def test_letting_go_reads_no_more_than_it_lets_go(
         "FROM generate_series(1, 20000) n"
     )
     await connection.execute("ANALYZE tickwork.held_by_breaker")
-    free = re.split("CTE in_order|WindowAgg", await explain(database, "breaker", "release_held"))[0]
+    free = re.split("CTE in_order|WindowAgg", await explain(database, "circuit_breaker", "release_held"))[0]
     assert "using held_by_breaker_pkey" in free
     assert "Sort" not in free

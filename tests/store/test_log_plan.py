@@ -41,7 +41,7 @@ async def filled(connection: asyncpg.Connection, database_url: str) -> AsyncIter
         ("log_lines", (*_KEY, "1", "3", "NULL", "100")),
         ("last_log_lines", (*_KEY, "NULL", "100", "false")),
         ("last_log_lines", (*_KEY, "'{1,2}'", "20", "true")),
-        ("log_standing", _KEY),
+        ("log_state", _KEY),
         ("next_log_lines", _COLUMNS),
         ("forget_oldest_log_lines", (*_COLUMNS, "1000")),
     ],

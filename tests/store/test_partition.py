@@ -31,7 +31,7 @@ async def test_makes_the_coming_days_and_drops_settled_ones(
     await clock.set(later := datetime.now(UTC) + timedelta(days=5))
     await partitions.keep_up()
     assert partitions.horizon() > later + timedelta(days=7)
-    labels = {row["label"] for row in await connection.fetch(queries("upkeep")["partitions"])}
+    labels = {row["label"] for row in await connection.fetch(queries("retention")["partitions"])}
     assert labels == {f"{later + timedelta(days=offset):%Y%m%d}" for offset in range(-3, 8)}
 
 

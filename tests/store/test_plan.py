@@ -29,29 +29,29 @@ _COLUMNS = {  # that have to be known to go by an index of a partition
     "tenant_id_job_id_idx": ("tenant_id", "job_id"),
 }
 _HOT = {
-    ("trigger", "blockers"),
-    ("trigger", "blockers_singly"),
+    ("overlap_blockers", "blockers"),
+    ("overlap_blockers", "blockers_one_by_one"),
     ("dispatch", "pick_ready"),
     ("dispatch", "claim"),
     ("dispatch", "running_on_worker"),
-    ("record", "complete"),
-    ("record", "lock_running"),
-    ("record", "settle"),
-    ("record", "note_started"),
+    ("outcome", "complete"),
+    ("attempt_ending", "lock_running"),
+    ("attempt_ending", "settle"),
+    ("outcome", "note_started"),
 }
-_SINCE_17 = {("trigger", "blockers")}  # before, `blockers_singly` is used
+_SINCE_17 = {("overlap_blockers", "blockers")}  # before, `blockers_one_by_one` is used
 _OF_ONE_LANE = {
-    ("define", "remember_unended"),
-    ("define", "pause_waiting"),
-    ("define", "resume_waiting"),
-    ("define", "cancel_waiting"),
-    ("define", "move_waiting"),
+    ("unstarted_executions", "note_unended"),
+    ("unstarted_executions", "pause_waiting"),
+    ("unstarted_executions", "resume_waiting"),
+    ("unstarted_executions", "cancel_waiting"),
+    ("unstarted_executions", "move_waiting"),
 }
 _LONGER = _OF_ONE_LANE | {
     ("dispatch", "waiting_lanes"),  # leaps from line to line
     ("read", "executions"),  # a page
     ("trigger", "release_queued"),  # all that wait for one another
-    ("upkeep", "is_settled"),  # a day that is about to be dropped
+    ("retention", "is_settled"),  # a day that is about to be dropped
 }
 
 
@@ -143,27 +143,31 @@ async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, name
 
 
 @pytest.mark.parametrize(
-    ("name", "index", "columns"),
+    ("file", "name", "index", "columns"),
     [
         (
+            "job",
             "find_lanes",
             "lane_tenant_id_queue_task_placement_key",
             ("tenant_id", "queue", "task", "placement"),
         ),
-        ("lock_rules", "rule_tenant_id_timing_catch_up_key", ("tenant_id", "timing", "catch_up")),
-        ("lock_rules", "rule_pkey", ("id",)),
-        ("jobs_by_key", "job_key", ("tenant_id", "key")),
-        ("lock_jobs_by_key", "job_key", ("tenant_id", "key")),
+        (
+            "rule_membership",
+            "lock_rules",
+            "rule_tenant_id_timing_catch_up_key",
+            ("tenant_id", "timing", "catch_up"),
+        ),
+        ("rule_membership", "lock_rules", "rule_pkey", ("id",)),
+        ("job", "jobs_by_key", "job_key", ("tenant_id", "key")),
+        ("job", "lock_jobs_by_key", "job_key", ("tenant_id", "key")),
     ],
 )
 async def test_what_new_jobs_share_is_found_by_name(
-    filled: Database, name: str, index: str, columns: tuple[str, ...]
+    filled: Database, file: str, name: str, index: str, columns: tuple[str, ...]
 ) -> None:
     """While a million jobs come in at once, nobody has counted them yet."""
     (way,) = (
-        way
-        for way in scans(await explain(filled, "define", name), "lane", "rule", "job")
-        if way.index == index
+        way for way in scans(await explain(filled, file, name), "lane", "rule", "job") if way.index == index
     )
     assert way.goes_by(*columns)
 
@@ -176,7 +180,7 @@ async def test_jobs_are_read_by_id(filled: Database, name: str) -> None:
 
 
 async def test_whether_a_day_is_settled_is_seen_without_reading_it(filled: Database) -> None:
-    ways = list(scans(await explain(filled, "upkeep", "is_settled"), "execution"))
+    ways = list(scans(await explain(filled, "retention", "is_settled"), "execution"))
     waiting = [way for way in ways if not way.goes_by(*_KEY)]
     assert waiting
     assert all((way.index or "").endswith("lane_id_priority_ready_at_idx") for way in waiting)
@@ -186,9 +190,9 @@ async def test_whether_a_day_is_settled_is_seen_without_reading_it(filled: Datab
 async def test_jobs_to_forget_are_found_by_their_time_and_what_they_leave_by_its_key(
     filled: Database,
 ) -> None:
-    (by_time,) = scans(await explain(filled, "upkeep", "lock_past_jobs"), "job")
+    (by_time,) = scans(await explain(filled, "retention", "lock_past_jobs"), "job")
     assert (by_time.index, "ROW(scheduled_for, id) > ROW" in by_time.condition) == ("job_once", True)
-    plan = await explain(filled, "upkeep", "forget_jobs")
+    plan = await explain(filled, "retention", "forget_jobs")
     assert [way.goes_by("id") for way in scans(plan, "job")] == [True]
     assert [way.goes_by("job_id") for way in scans(plan, "past_rule", "off_schedule_execution")] == [
         True,

@@ -1,4 +1,4 @@
-"""How the SQL is written: a reader finds a name, a sentence, and what each CTE holds."""
+"""How the SQL is written: a reader finds a name, a sentence, and what each CTE contains."""
 
 import re
 from collections import Counter
@@ -16,6 +16,7 @@ _SQL = [*_QUERIES, *sorted((_STORE / "migrations").glob("*.sql"))]
 _POINTER = "-- How to read these queries: README.md\n"
 _LONGEST = 120
 _QUERY = re.compile(r"^-- name: (\w+)\n((?:-- .*\n)*)", re.MULTILINE)
+_SNIPPET = re.compile(r"^-- snippet: (\w+)\n((?:-- .*\n)*)", re.MULTILINE)
 _SENTENCE = re.compile(r"[A-Z+].*\.", re.DOTALL)
 _CTE = re.compile(r"(?:^|WITH |RECURSIVE |\), )(\w+) AS (?:MATERIALIZED )?\($")
 
@@ -23,9 +24,9 @@ of_each_file = pytest.mark.parametrize("file", _SQL, ids=lambda file: file.name)
 of_each_query_file = pytest.mark.parametrize("file", _QUERIES, ids=lambda file: file.name)
 
 
-def _queries(file: Path) -> Iterator[tuple[str, str]]:
-    """The name of each query, and what is said above it."""
-    for match in _QUERY.finditer(file.read_text("utf-8")):
+def _queries(file: Path, kind: re.Pattern[str] = _QUERY) -> Iterator[tuple[str, str]]:
+    """The name of each query, and the comment above it."""
+    for match in kind.finditer(file.read_text("utf-8")):
         yield match[1], match[2].replace("-- ", "").strip()
 
 
@@ -37,6 +38,22 @@ def test_every_file_says_where_its_idioms_are_explained(file: Path) -> None:
 @of_each_query_file
 def test_every_query_has_a_sentence_above_it(file: Path) -> None:
     assert [name for name, said in _queries(file) if not _SENTENCE.fullmatch(said)] == []
+
+
+@of_each_query_file
+def test_every_snippet_has_a_sentence_above_it_and_is_shared(file: Path) -> None:
+    snippets = dict(_queries(file, _SNIPPET))
+    assert [name for name, said in snippets.items() if not _SENTENCE.fullmatch(said)] == []
+    included = Counter(re.findall(r"^ *-- include: (\w+)$", file.read_text("utf-8"), re.MULTILINE))
+    assert included.keys() == snippets.keys()
+    assert [name for name, count in included.items() if count == 1] == []
+
+
+@of_each_query_file
+def test_every_file_is_named_after_the_module_that_uses_it(file: Path) -> None:
+    modules = [_STORE / f"{file.stem}.py", _STORE / f"{file.stem}_store.py"]
+    (module,) = [module for module in modules if module.exists()]
+    assert f'queries("{file.stem}")' in module.read_text("utf-8")
 
 
 @of_each_file

@@ -149,7 +149,7 @@ async def test_leases_do_not_wait_for_a_connection_that_fell_silent(
         with wire.blocked(*Way), pytest.raises(Unavailable):
             async with node._vital.transaction() as connection:
                 await connection.execute("SELECT 1")
-        await node.step("clock")
+        await node.step("read clock")
     await node.stop()
 
 

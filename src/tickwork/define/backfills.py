@@ -60,7 +60,7 @@ class Backfills:
 
     async def _times(self, tenant_id: int, job: int, request: BackfillRequest) -> builtins.list[datetime]:
         """The due times to run, in the order of the request."""
-        own = await self._store.own_times(tenant_id, job)
+        own = await self._store.due_times_of(tenant_id, job)
         _check_range(request, await self._read.now())
         end = min(request.to, own.until or request.to)
         # This can take a tenth of a second, which would block the event loop for too long.

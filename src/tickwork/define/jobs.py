@@ -35,7 +35,7 @@ from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.schedule import KINDS, Once, Recurring, describe_once
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults
 from tickwork.model.validation import MOST_ERRORS
-from tickwork.store.port.define import DefineStore, KnownTask, Made
+from tickwork.store.port.define import JobStore, KnownTask, Made
 from tickwork.store.port.read import ReadStore
 
 _MAX_TRIES = 50  # of a change that conflicts with other changes
@@ -46,7 +46,7 @@ _YIELD_AFTER = 0.02  # seconds that compiling a long request may block the event
 class Jobs:
     def __init__(
         self,
-        store: DefineStore,
+        store: JobStore,
         read: ReadStore,
         publish: Publish,
         until_stopped: Callable[[int, int], Awaitable[None]],

@@ -3,7 +3,7 @@
 from tickwork.model.event import Publish, WorkArrived
 from tickwork.model.execution import ExecutionView
 from tickwork.model.overlap import Overlap
-from tickwork.store.port.define import RunStore
+from tickwork.store.port.define import RunNowStore
 from tickwork.store.port.read import ReadStore
 from tickwork.wake import Wake
 
@@ -11,7 +11,7 @@ from tickwork.wake import Wake
 class Runs:
     def __init__(
         self,
-        store: RunStore,
+        store: RunNowStore,
         read: ReadStore,
         publish: Publish,
         wake: Wake,

@@ -36,7 +36,7 @@ from tickwork.model.http_target import target_errors
 from tickwork.model.job import HttpTarget
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import Run
-from tickwork.store.port.dispatch import BreakerChange, BreakerStore, Decide
+from tickwork.store.port.dispatch import BreakerChange, CircuitBreakerStore, Decide
 from tickwork.wake import Wake
 
 _GATHERING = 0.05  # seconds: failures come in swarms
@@ -59,7 +59,7 @@ class _Probe(NamedTuple):
 
 
 class Breakers:
-    def __init__(self, store: BreakerStore, wake: Wake, publish: Publish) -> None:
+    def __init__(self, store: CircuitBreakerStore, wake: Wake, publish: Publish) -> None:
         self._store = store
         self._wake = wake
         self._publish = publish
@@ -124,7 +124,9 @@ class Breakers:
         for breaker in breakers:
             self._learn(breaker, began)
         _OPEN.set(sum(breaker.state is not BreakerState.CLOSED for breaker in breakers))
-        if any(breaker.look_at <= breaker.now for breaker in breakers) and await self._store.let_go(_AT_ONCE):
+        if any(breaker.look_at <= breaker.now for breaker in breakers) and await self._store.release_held(
+            _AT_ONCE
+        ):
             self._wake.claim()
         return False
 

@@ -11,7 +11,7 @@ from tickwork.dispatch.connected_workers import Behind, ConnectedWorkers
 from tickwork.dispatch.limits import LockedLimits, lock_limits
 from tickwork.dispatch.send_to_worker import Handout
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
-from tickwork.store.port.dispatch import Claiming, DispatchStore, ExecutionColumns, Handover, Line
+from tickwork.store.port.dispatch import Backlog, Claiming, DispatchStore, ExecutionColumns, Handover
 
 _CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
 _TOO_LONG = 0.5  # seconds of waiting, after which not everything is handed out past it
@@ -48,13 +48,13 @@ class Claimer:
             waiting = await claiming.waiting(self._lead)
         await self._isolation.run_each(waiting, self._claim_one, self._set_aside)
 
-    async def _claim_one(self, line: Line) -> None:
+    async def _claim_one(self, line: Backlog) -> None:
         await self._claim_from(line)
 
-    async def _set_aside(self, line: Line, error: Exception) -> None:
-        await self._store.set_aside_first(line, self._lead, f"cannot be handed out: {error_text(error)}")
+    async def _set_aside(self, line: Backlog, error: Exception) -> None:
+        await self._store.fail_oldest(line, self._lead, f"cannot be handed out: {error_text(error)}")
 
-    async def _claim_from(self, only: Line | None) -> bool:
+    async def _claim_from(self, only: Backlog | None) -> bool:
         handout: Handout | None = None
         try:
             async with self._store.claiming() as claiming:
@@ -70,7 +70,7 @@ class Claimer:
         handout.deliver()
         return bool(handout.shares) and self.something_may_be_left
 
-    async def _choose(self, claiming: Claiming, only: Line | None) -> Handout | None:
+    async def _choose(self, claiming: Claiming, only: Backlog | None) -> Handout | None:
         waiting = [only] if only else await claiming.waiting(self._lead)
         await self._roster.learn((line.lane for line in waiting), claiming)
         lines = [line for line in waiting if self._roster.serving(line.lane)]
@@ -92,13 +92,13 @@ class Claimer:
         gates.start_over()
         return self._roster.place(works, gates)
 
-    def _notice(self, lines: Sequence[Line], gates: LockedLimits) -> None:
+    def _notice(self, lines: Sequence[Backlog], gates: LockedLimits) -> None:
         """What has waited for too long though nothing but workers is missing, and whether a limit holds anything."""
         free = [line for line in lines if gates.room(self._roster.lanes[line.lane])]
         self._roster.behind = self._behind([line for line in free if line.waited > _TOO_LONG])
         self.something_is_held_back = len(free) < len(lines)
 
-    def _behind(self, late: Sequence[Line]) -> Behind | None:
+    def _behind(self, late: Sequence[Backlog]) -> Behind | None:
         if not late:
             return None
         most_urgent = min(line.priority for line in late)
@@ -114,7 +114,9 @@ class Claimer:
         await handout.lease(claiming)
 
 
-def _some_left(lines: Sequence[Line], quotas: Mapping[Line, int], works: ExecutionColumns | None) -> bool:
+def _some_left(
+    lines: Sequence[Backlog], quotas: Mapping[Backlog, int], works: ExecutionColumns | None
+) -> bool:
     """Whether one of the lines gave all that it was asked for."""
     picked = Counted(zip(works.lanes, works.priorities, strict=True)) if works else Counted()
     return any(picked[line.lane, line.priority] >= quotas.get(line, 0) for line in lines)

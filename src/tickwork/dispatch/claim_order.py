@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.dispatch.limits import LockedLimits
-from tickwork.store.port.dispatch import ExecutionColumns, Lane, Line
+from tickwork.store.port.dispatch import Backlog, ExecutionColumns, Lane
 
 CREDIT = 100  # so many, at most, are owed to one who was away
 _KEPT = 10_000  # tags; beyond that those that mean nothing any more are forgotten
@@ -52,7 +52,7 @@ class ClaimOrder:
         self._flows: FairQueue[int] = FairQueue()
         self._owed = 0.0  # places to those that have waited long
 
-    def allot(self, lines: Sequence[Line], gates: LockedLimits) -> dict[Line, int]:
+    def allot(self, lines: Sequence[Backlog], gates: LockedLimits) -> dict[Backlog, int]:
         """At most so many of each line."""
         rooms = _Rooms(self._roster)
         open_ones = [line for line in lines if gates.room(self._roster.lanes[line.lane]) and rooms.fits(line)]
@@ -62,7 +62,7 @@ class ClaimOrder:
             for number, waiting in self._by_tenant(open_ones).items()
         ]
         heapify(tenants)
-        quotas: dict[Line, int] = {}
+        quotas: dict[Backlog, int] = {}
         while tenants:
             tag, number, tenant = tenants[0]
             line = tenant.next(self._owed)
@@ -88,8 +88,8 @@ class ClaimOrder:
             self._tenants.give(lane.tenant_id, count, 1.0)
             self._flows.give(self._roster.flows[number], count, _weight(lane, self._roster.serving(number)))
 
-    def _by_tenant(self, lines: Iterable[Line]) -> Mapping[int, list[Line]]:
-        by_tenant: dict[int, list[Line]] = {}
+    def _by_tenant(self, lines: Iterable[Backlog]) -> Mapping[int, list[Backlog]]:
+        by_tenant: dict[int, list[Backlog]] = {}
         for line in lines:
             by_tenant.setdefault(self._roster.lanes[line.lane].tenant_id, []).append(line)
         return by_tenant
@@ -98,13 +98,13 @@ class ClaimOrder:
 class _Tenant:
     """The lines of one tenant, while places are given away."""
 
-    def __init__(self, lines: Sequence[Line], roster: ConnectedWorkers, turns: FairQueue[int]) -> None:
+    def __init__(self, lines: Sequence[Backlog], roster: ConnectedWorkers, turns: FairQueue[int]) -> None:
         self._roster = roster
-        self._closed: set[Line] = set()
+        self._closed: set[Backlog] = set()
         self._aged = deque(
             sorted((line for line in lines if line.waited > AGED), key=lambda line: -line.waited)
         )
-        by_level: dict[int, dict[int, deque[Line]]] = {}
+        by_level: dict[int, dict[int, deque[Backlog]]] = {}
         for line in lines:
             by_level.setdefault(line.priority, {}).setdefault(roster.flows[line.lane], deque()).append(line)
         self._levels = [
@@ -114,7 +114,7 @@ class _Tenant:
         for level in self._levels:
             heapify(level)
 
-    def next(self, owed: float) -> Line | None:
+    def next(self, owed: float) -> Backlog | None:
         """Whose turn it is; none when all are closed."""
         while self._aged and self._aged[0] in self._closed:
             self._aged.popleft()
@@ -132,11 +132,11 @@ class _Tenant:
             self._levels.pop()
         return None
 
-    def most(self, line: Line, owed: float) -> int:
+    def most(self, line: Backlog, owed: float) -> int:
         """One that goes because it has waited long gets only what is owed."""
         return int(owed) if self._is_aged_turn(line, owed) else _MOST
 
-    def give(self, line: Line, count: int, owed: float) -> float:
+    def give(self, line: Backlog, count: int, owed: float) -> float:
         """It was given so many places; how many are owed to those that have waited long."""
         if self._is_aged_turn(line, owed):
             return owed - count
@@ -147,10 +147,10 @@ class _Tenant:
         heapreplace(self._levels[-1], (tag + share, flow, waiting))
         return owed + count / (_ONE_IN - 1) if self._aged else owed
 
-    def _is_aged_turn(self, line: Line, owed: float) -> bool:
+    def _is_aged_turn(self, line: Backlog, owed: float) -> bool:
         return owed >= 1 and bool(self._aged) and line is self._aged[0]
 
-    def close(self, line: Line) -> None:
+    def close(self, line: Backlog) -> None:
         """Nothing more of it finds a place."""
         self._closed.add(line)
 
@@ -163,11 +163,11 @@ class _Rooms:
         self._spaces = {member: member.space() for member in roster}
         self.places = min(sum(space.places for space in self._spaces.values()), _MOST)
 
-    def fits(self, line: Line) -> bool:
+    def fits(self, line: Backlog) -> bool:
         needs = self._roster.lanes[line.lane].placement.resources
         return any(self._spaces[member].fits(needs) for member in self._roster.serving(line.lane))
 
-    def take(self, line: Line, count: int) -> int:
+    def take(self, line: Backlog, count: int) -> int:
         """How many of so many find a place."""
         needs = self._roster.lanes[line.lane].placement.resources
         taken = 0

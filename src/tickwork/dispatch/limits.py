@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tickwork.model.quantities import Rate, parse_rate
-from tickwork.store.port.dispatch import DispatchStore, Gate, GateName, Handover, Lane, Slot
+from tickwork.store.port.dispatch import DispatchStore, Handover, Lane, Limiter, LimiterName, Slot
 
 _ANY = 2**31
 
@@ -13,7 +13,7 @@ _ANY = 2**31
 class _Bound(NamedTuple):
     """A gate as it holds for one lane."""
 
-    gate: Gate
+    gate: Limiter
     max_running: int | None
     rate: Rate | None
 
@@ -24,7 +24,7 @@ class LockedLimits:
     A lane whose gates were not asked for has no room at all: a worker that frees places while the locks are waited
     for can get work only of lanes whose limits were read under these locks."""
 
-    def __init__(self, lanes: Iterable[Lane], gates: Iterable[Gate]) -> None:
+    def __init__(self, lanes: Iterable[Lane], gates: Iterable[Limiter]) -> None:
         self._gates = {gate.name: gate for gate in gates}
         self._counted: dict[int, int] = {}
         self._running: dict[int, int] = {}
@@ -107,19 +107,19 @@ async def forget_slots(store: DispatchStore) -> bool:
 async def lock_limits(handing: Handover, wanted: Sequence[tuple[Lane, int]], most: int) -> LockedLimits:
     """Of these lanes, of which so many are wanted, and no more than that in all."""
     names = {name for lane, _ in wanted for name in gate_names(lane)}
-    gates = LockedLimits([lane for lane, _ in wanted], await handing.lock_gates(names) if names else ())
+    gates = LockedLimits([lane for lane, _ in wanted], await handing.lock_limiters(names) if names else ())
     await gates.count(handing, wanted, most)
     return gates
 
 
-def gate_names(lane: Lane) -> Collection[GateName]:
+def gate_names(lane: Lane) -> Collection[LimiterName]:
     return [
         (lane.tenant_id, "queue", lane.queue),
         *[(lane.tenant_id, "key", limit.key) for limit in lane.placement.limits],
     ]
 
 
-def _bounds(lane: Lane, gates: Mapping[GateName, Gate]) -> Iterator[_Bound]:
+def _bounds(lane: Lane, gates: Mapping[LimiterName, Limiter]) -> Iterator[_Bound]:
     if queue := gates.get((lane.tenant_id, "queue", lane.queue)):
         yield _Bound(queue, queue.max_running, queue.rate)
     for limit in lane.placement.limits:

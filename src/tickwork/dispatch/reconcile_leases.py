@@ -6,7 +6,7 @@ from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.worker_protocol import Claim
-from tickwork.store.port.dispatch import DispatchStore, HeldExecutionColumns
+from tickwork.store.port.dispatch import DispatchStore, LeasedExecutions
 
 
 class Reconciler:
@@ -26,8 +26,8 @@ class Reconciler:
 
     async def _look_after(self, member: ConnectedWorker) -> None:
         doubtful = set(member.doubtful)
-        held = await self._store.held_by(member.seat.worker_id)
-        await self._roster.learn(held.works.lanes, self._store)
+        held = await self._store.leased_to(member.seat.worker_id)
+        await self._roster.learn(held.executions.lanes, self._store)
         compare(member, held.of(doubtful), known=())
         member.doubtful -= doubtful
 
@@ -37,9 +37,9 @@ async def _send_away(member: ConnectedWorker, _: Exception) -> None:
     member.dismiss()
 
 
-def compare(member: ConnectedWorker, held: HeldExecutionColumns, known: Sequence[Claim]) -> list[Claim]:
+def compare(member: ConnectedWorker, held: LeasedExecutions, known: Sequence[Claim]) -> list[Claim]:
     """Hand over what the worker was given and never got; what it still holds but was taken away is the answer."""
-    works, told = held.works, set(known)
+    works, told = held.executions, set(known)
     claims = [Claim(*key, attempt) for key, attempt in zip(works.keys(), works.attempts, strict=True)]
     undelivered = [
         place

@@ -41,11 +41,11 @@ from tickwork.model.worker_protocol import FromServer, Hello, Micros, Run, Runs,
 from tickwork.store.port.dispatch import (
     NO_CONNECTION,
     DispatchStore,
-    HeldExecutionColumns,
+    LeasedExecutions,
     RestWorker,
+    RestWorkerStore,
     Revocation,
     WorkerConnection,
-    WorkerStore,
 )
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.gateway")
@@ -55,7 +55,7 @@ _GLANCE = 0.25  # seconds between looks for work that arrived at other nodes
 
 
 class RestWorkers:
-    def __init__(self, dispatch: DispatchStore, workers: WorkerStore, now: Callable[[], Micros]) -> None:
+    def __init__(self, dispatch: DispatchStore, workers: RestWorkerStore, now: Callable[[], Micros]) -> None:
         self._dispatch = dispatch
         self._workers = workers
         self._now = now
@@ -133,7 +133,7 @@ class RestWorkers:
             served, more = await self._turn(caller, worker, most, runs)
             broken = [run for run in runs[count:] if raw_json(run.payload) is None]
             for run in broken:
-                await self._dispatch.set_aside(execution_key(run), "its payload is not valid JSON")
+                await self._dispatch.fail_execution(execution_key(run), "its payload is not valid JSON")
                 runs.remove(run)
             if not more or len(runs) == most:
                 return ClaimedWork([self._execution(run) for run in runs], served.draining), served.hello
@@ -150,10 +150,10 @@ class RestWorkers:
                 dismiss=_nobody,
             )
             with self._at_hand(member):
-                await self._put_into_hands(member, served.held)
-                unbegun = [place for place, begun in enumerate(served.begun) if not begun]
+                await self._put_into_hands(member, served.leased)
+                unbegun = [place for place, begun in enumerate(served.started) if not begun]
                 if unbegun and not runs:
-                    member.deliver(served.held.works.at(unbegun[:most]))
+                    member.deliver(served.leased.executions.at(unbegun[:most]))
                     return served, False
                 if served.draining or member.holding >= served.hello.slots:
                     return served, False
@@ -168,10 +168,10 @@ class RestWorkers:
         finally:
             self._roster.leave(member)
 
-    async def _put_into_hands(self, member: ConnectedWorker, held: HeldExecutionColumns) -> None:
-        await self._roster.learn(set(held.works.lanes), self._dispatch)
+    async def _put_into_hands(self, member: ConnectedWorker, held: LeasedExecutions) -> None:
+        await self._roster.learn(set(held.executions.lanes), self._dispatch)
         for place, lease in enumerate(held.leases):
-            member.take(held.works.at(range(place, place + 1)), lease)
+            member.take(held.executions.at(range(place, place + 1)), lease)
 
     def _execution(self, run: Run) -> ClaimedExecution:
         scheduled_for = from_micros(run.at)

@@ -48,7 +48,7 @@ class Handout:
         perhaps with its connection open, must not be chosen again and again: its next beat gives it room anew."""
         if not self.shares:
             return
-        alive = await handing.hold([share.member.seat for share in self.shares])
+        alive = await handing.lock_workers([share.member.seat for share in self.shares])
         for member, _, works in self.shares:
             if member.seat.worker_id not in alive:
                 member.unreserve(works)

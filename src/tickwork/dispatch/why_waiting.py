@@ -17,7 +17,7 @@ from tickwork.model.why_waiting import (
     WaitingFacts,
     Why,
 )
-from tickwork.store.port.dispatch import WhyStore
+from tickwork.store.port.dispatch import WhyWaitingStore
 
 _TOLD = 2  # causes that the summary tells of
 _AT_ONCE = "nothing holds it: it is handed to a worker within a moment"
@@ -39,7 +39,7 @@ _ENDS: dict[CauseKind, str] = {
 
 
 class WaitingReasons:
-    def __init__(self, store: WhyStore) -> None:
+    def __init__(self, store: WhyWaitingStore) -> None:
         self._store = store
 
     async def of(self, tenant_id: int, job: int, scheduled_for: datetime) -> Why:

@@ -5,12 +5,12 @@ import builtins
 from tickwork.model.access import Caller, Scope
 from tickwork.model.page import Page
 from tickwork.model.worker import TaskView, WorkerView
-from tickwork.store.port.dispatch import WorkerStore
+from tickwork.store.port.dispatch import RestWorkerStore
 from tickwork.store.port.read import ReadStore
 
 
 class Workers:
-    def __init__(self, read: ReadStore, store: WorkerStore) -> None:
+    def __init__(self, read: ReadStore, store: RestWorkerStore) -> None:
         self._read = read
         self._store = store
 

@@ -43,7 +43,7 @@ from tickwork.model.worker_protocol import (
     Welcome,
     execution_key,
 )  # fmt: skip
-from tickwork.store.port.dispatch import NOTHING_HELD, DispatchStore, WorkerConnection
+from tickwork.store.port.dispatch import NOTHING_LEASED, DispatchStore, WorkerConnection
 from tickwork.store.port.record import Claimed
 from tickwork.wake import Wake
 
@@ -192,8 +192,8 @@ class WorkerGateway:
         self._roster.join(member)
         if before:
             before.dismiss()
-        held = await self._store.held_by(seat.worker_id) if hello.resume else NOTHING_HELD
-        await self._roster.learn(held.works.lanes, self._store)
+        held = await self._store.leased_to(seat.worker_id) if hello.resume else NOTHING_LEASED
+        await self._roster.learn(held.executions.lanes, self._store)
         forget = compare(member, held, hello.holding)
         session.send_first(
             Welcome(

@@ -6,12 +6,12 @@ from datetime import datetime
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView, MissedView
 from tickwork.model.page import Page
 from tickwork.store.port.read import ReadStore
-from tickwork.store.port.record import RecordStore
+from tickwork.store.port.record import OutcomeStore
 from tickwork.wake import Wake
 
 
 class ExecutionHistory:
-    def __init__(self, store: RecordStore, read: ReadStore, wake: Wake) -> None:
+    def __init__(self, store: OutcomeStore, read: ReadStore, wake: Wake) -> None:
         self._store = store
         self._read = read
         self._wake = wake

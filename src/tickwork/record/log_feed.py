@@ -19,7 +19,7 @@ from tickwork.model.attempt_log import BEGINNING, LogEntry, Position, position_a
 from tickwork.model.errors import Unavailable
 from tickwork.model.event import LogWritten
 from tickwork.model.execution import ExecutionKey
-from tickwork.store.port.record import LogStore, Standing
+from tickwork.store.port.record import LogState, LogStore
 
 _log = structlog.get_logger("tickwork.feed")
 _LOOK = 0.5  # seconds
@@ -38,10 +38,10 @@ class LogFeed:
         self._end_seen: float | None = None
         self._begin = BEGINNING
         self._lines: list[LogEntry] = []  # from _begin to end
-        self._shown: tuple[Position, bool, Standing] | None = None
+        self._shown: tuple[Position, bool, LogState] | None = None
         self.followers = 0
         self.changed = asyncio.Event()  # another one after each change
-        self.standing: Standing | None = None  # not known yet
+        self.standing: LogState | None = None  # not known yet
         self.end = BEGINNING
         self.is_over = False  # nothing will come after `end`
         self.is_closed = False  # no more looks are taken
@@ -83,7 +83,7 @@ class LogFeed:
 
     async def _look(self) -> bool:
         """Whether there is more to read at once."""
-        standing = await self._store.standing(self._key)
+        standing = await self._store.state(self._key)
         if standing is None:
             self.close()
             return False
@@ -104,7 +104,7 @@ class LogFeed:
         self._lines = await self._store.lines(self._key, self.end, _PAGE)
         self._begin, self.end = self.end, position_after(self._lines[-1]) if self._lines else end
 
-    def _has_settled(self, standing: Standing) -> bool:
+    def _has_settled(self, standing: LogState) -> bool:
         if standing.ended_for is None:
             self._end_seen = None
             return False

@@ -23,7 +23,7 @@ from tickwork.model.job import JobRequest
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
 from tickwork.record.log_failed_attempts import FailedAttemptLog
-from tickwork.store.port.record import AttemptNote, Claimed, RecordStore
+from tickwork.store.port.record import AttemptNote, Claimed, OutcomeStore
 from tickwork.wake import Wake
 
 _MOST = 200  # messages written together; each holds a worker's batch
@@ -54,7 +54,7 @@ class _Submission:
 class OutcomeRecorder:
     def __init__(
         self,
-        store: RecordStore,
+        store: OutcomeStore,
         wake: Wake,
         publish: Publish,
     ) -> None:

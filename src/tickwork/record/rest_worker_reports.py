@@ -28,14 +28,18 @@ from tickwork.model.rest_worker import (
 from tickwork.model.worker_protocol import Failure, LogLine, Micros, Note, Outcome
 from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder
-from tickwork.store.port.record import AttemptStanding, ReportStore
+from tickwork.store.port.record import AttemptState, RestWorkerReportStore
 
 _PATIENCE = 10.0  # seconds for which the database may keep a report waiting
 
 
 class RestWorkerReports:
     def __init__(
-        self, store: ReportStore, recorder: OutcomeRecorder, notekeeper: LogWriter, now: Callable[[], Micros]
+        self,
+        store: RestWorkerReportStore,
+        recorder: OutcomeRecorder,
+        notekeeper: LogWriter,
+        now: Callable[[], Micros],
     ) -> None:
         self._store = store
         self._recorder = recorder
@@ -47,14 +51,14 @@ class RestWorkerReports:
     ) -> ReportedAttempt:
         key = ExecutionKey(caller.tenant_id, scheduled_for, job)
         if not await self._store.begin(key, report.attempt, caller.key_id):
-            raise _stale(report.attempt, await self._store.standing(key, report.attempt, caller.key_id))
+            raise _stale(report.attempt, await self._store.state(key, report.attempt, caller.key_id))
         return _reported(key, report.attempt, None)
 
     async def progress(
         self, caller: Caller, job: int, scheduled_for: datetime, report: ProgressReport
     ) -> ReportedAttempt:
         key = ExecutionKey(caller.tenant_id, scheduled_for, job)
-        standing = await self._store.standing(key, report.attempt, caller.key_id)
+        standing = await self._store.state(key, report.attempt, caller.key_id)
         if standing.worker_id is None:
             raise _stale(report.attempt, standing)
         worker, note = standing.worker_id, self._note(key, report)
@@ -86,7 +90,7 @@ class RestWorkerReports:
         result: bytes | None = None,
         failure: Failure | None = None,
     ) -> ReportedAttempt:
-        standing = await self._store.standing(key, attempt, caller.key_id)
+        standing = await self._store.state(key, attempt, caller.key_id)
         if standing.is_foreign:
             raise _stale(attempt, standing)
         if standing.worker_id is not None:
@@ -94,18 +98,18 @@ class RestWorkerReports:
             at = to_micros(key.scheduled_for)
             outcome = Outcome(key.tenant_id, at, key.job_id, attempt, kind, *times, result, failure)
             await self._record(standing.worker_id, outcome, standing.leases)
-            standing = await self._store.standing(key, attempt, caller.key_id)
+            standing = await self._store.state(key, attempt, caller.key_id)
         elif standing.outcome is not kind:
             self._recorder.refuse_stale()
         if standing.outcome is not kind:
-            await self._store.let_go(key, attempt, caller.key_id, standing)
+            await self._store.release_ended(key, attempt, caller.key_id, standing)
             raise _stale(attempt, standing)
         return _reported(key, attempt, kind)
 
     async def _record(self, worker: int, outcome: Outcome, leases: Sequence[int]) -> None:
         await _until_done(lambda recorded: self._recorder.submit(worker, [outcome], leases, recorded))
 
-    def _times(self, standing: AttemptStanding) -> tuple[Micros, Micros]:
+    def _times(self, standing: AttemptState) -> tuple[Micros, Micros]:
         now = self._now()
         started = to_micros(standing.started_at) if standing.started_at else now
         return started, max(started, now)
@@ -149,11 +153,11 @@ def _reported(key: ExecutionKey, attempt: int, outcome: AttemptOutcome | None) -
     return ReportedAttempt(execution_id(key.job_id, key.scheduled_for), attempt, outcome)
 
 
-def _stale(attempt: int, standing: AttemptStanding) -> StaleAttempt:
+def _stale(attempt: int, standing: AttemptState) -> StaleAttempt:
     return StaleAttempt(f"attempt {attempt} is not in your hands: {_why(attempt, standing)}")
 
 
-def _why(attempt: int, standing: AttemptStanding) -> str:
+def _why(attempt: int, standing: AttemptState) -> str:
     if standing.is_foreign:
         return "the execution is with a worker that was registered with another key"
     if standing.attempt > attempt:

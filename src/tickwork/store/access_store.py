@@ -24,12 +24,10 @@ class StoredAnswer(NamedTuple):
 class PostgresAccessStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("tenancy")
+        self._sql = queries("access")
 
     async def now(self) -> datetime:
-        (row,) = await self._database.fetch(queries("read")["clock"])
-        now: datetime = row["now"]
-        return now
+        return await self._database.now()
 
     async def ensure_tenant(self, name: str, signing_secret: str) -> int:
         async with self._database.transaction() as connection:
@@ -138,7 +136,7 @@ class Answering:
     async def save(self, status: int, headers: dict[str, str], body: bytes) -> None:
         encoded = msgspec.json.encode(headers).decode()
         await self._connection.execute(
-            queries("tenancy")["keep_answer"], *self._identity, status, encoded, body
+            queries("access")["keep_answer"], *self._identity, status, encoded, body
         )
 
 

@@ -22,15 +22,15 @@ _DEAD_LETTERS = Counter("tickwork_dead_letters_total", "Executions that ended as
 class PostgresAttemptEnding:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._record = queries("record")
+        self._sql = queries("attempt_ending")
 
     async def lock(self, claimed: Sequence[Claimed]) -> list[LockedExecution]:
         if not claimed:
             return []
         jobs = {claim.key.job_id for claim in claimed}
-        await self._connection.execute(self._record["lock_jobs_of_attempts"], [*jobs])
+        await self._connection.execute(self._sql["lock_jobs_of_attempts"], [*jobs])
         rows = await self._connection.fetch(
-            self._record["lock_running"],
+            self._sql["lock_running"],
             [claim.key.tenant_id for claim in claimed],
             [claim.key.scheduled_for for claim in claimed],
             [claim.key.job_id for claim in claimed],
@@ -53,7 +53,7 @@ class PostgresAttemptEnding:
 
     async def _settle(self, verdicts: Sequence[Transition]) -> None:
         await self._connection.execute(
-            self._record["settle"],
+            self._sql["settle"],
             [verdict.key.tenant_id for verdict in verdicts],
             [verdict.key.scheduled_for for verdict in verdicts],
             [verdict.key.job_id for verdict in verdicts],
@@ -69,7 +69,7 @@ class PostgresAttemptEnding:
 
     async def _note(self, notes: Sequence[AttemptNote]) -> None:
         await self._connection.execute(
-            self._record["note_attempts"],
+            self._sql["note_attempts"],
             [note.key.tenant_id for note in notes],
             [note.key.scheduled_for for note in notes],
             [note.key.job_id for note in notes],
@@ -85,7 +85,7 @@ class PostgresAttemptEnding:
         self, keys: Sequence[ExecutionKey], error_types: dict[ExecutionKey, str | None]
     ) -> None:
         await self._connection.execute(
-            self._record["keep_dead_letters"],
+            self._sql["keep_dead_letters"],
             [key.tenant_id for key in keys],
             [key.scheduled_for for key in keys],
             [key.job_id for key in keys],
@@ -96,7 +96,7 @@ class PostgresAttemptEnding:
     async def _hold(self, verdicts: Sequence[Transition]) -> None:
         tenants = [verdict.key.tenant_id for verdict in verdicts]
         destinations = [verdict.held_by for verdict in verdicts]
-        breaker = queries("breaker")
+        breaker = queries("circuit_breaker")
         await self._connection.execute(breaker["touch_breakers"], tenants, destinations, PACE)
         await self._connection.execute(
             breaker["hold_executions"],
@@ -109,12 +109,12 @@ class PostgresAttemptEnding:
     async def note_cancelled(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
         if started:
             await self._connection.execute(
-                self._record["note_started_of_cancelled"], *columns_of_started(started)
+                queries("outcome")["note_started"], *columns_of_started(started), ExecutionStatus.CANCELLED
             )
 
     async def close_leases(self, leases: Sequence[int]) -> None:
         if leases:
-            await self._connection.execute(self._record["close_leases"], list(leases))
+            await self._connection.execute(self._sql["close_leases"], list(leases))
 
 
 def columns_of_started(started: Sequence[tuple[Claimed, datetime]]) -> tuple[list[Any], ...]:

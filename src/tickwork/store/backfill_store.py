@@ -12,7 +12,7 @@ from tickwork.model.job import JobStatus
 from tickwork.model.page import Page
 from tickwork.store.page_cursor import BackfillPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.define import BackfillTurn, Filled, OwnTimes
+from tickwork.store.port.define import BackfillTurn, Filled, JobDueTimes
 from tickwork.store.query_files import queries
 
 _LARGEST = 2**63 - 1
@@ -24,8 +24,8 @@ class PostgresBackfillStore:
         self._database = database
         self._sql = queries("backfill")
 
-    async def own_times(self, tenant_id: int, job: int) -> OwnTimes:
-        row = await self._database.fetchrow(self._sql["own_times"], tenant_id, job)
+    async def due_times_of(self, tenant_id: int, job: int) -> JobDueTimes:
+        row = await self._database.fetchrow(self._sql["due_times_of_job"], tenant_id, job)
         if row is None:
             raise NotFound("job", job_id(job))
         if row["status"] == JobStatus.CANCELLED:
@@ -34,12 +34,12 @@ class PostgresBackfillStore:
             raise Conflict(f"job {job_id(job)} runs in the rounds of the jobs it depends on: backfill those")
         if row["timing"] is None:
             raise Conflict(f"job {job_id(job)} is due only once: there is nothing to fill; run it instead")
-        return OwnTimes(row["timing"], row["active_until"])
+        return JobDueTimes(row["timing"], row["active_until"])
 
     async def to_fill(
         self, tenant_id: int, job: int, times: Sequence[datetime], policy: Policy
     ) -> list[datetime]:
-        rows = await self._database.fetch(self._sql["to_fill"], tenant_id, job, list(times), policy)
+        rows = await self._database.fetch(self._sql["times_to_fill"], tenant_id, job, list(times), policy)
         return [row["scheduled_for"] for row in rows]
 
     async def create(
@@ -107,7 +107,7 @@ class PostgresBackfillStore:
         """What ended since the last time is counted."""
         if not row["active"]:
             return []
-        sql = self._sql["look_at_active"]
+        sql = self._sql["count_active"]
         found = await connection.fetchrow(sql, row["tenant_id"], row["job_id"], row["active"])
         assert found is not None  # noqa: S101 (an aggregate gives one row)
         if len(found["active"]) < len(row["active"]):
@@ -119,7 +119,7 @@ class PostgresBackfillStore:
         self, connection: Connection, backfill: int, row: asyncpg.Record, times: Sequence[datetime]
     ) -> list[datetime]:
         rows = await connection.fetch(
-            self._sql["make_backfilled"],
+            self._sql["insert_backfilled"],
             row["tenant_id"], row["job_id"], list(times), row["lane_id"], row["priority"], row["policy"], backfill,
         )  # fmt: skip
         return [each["scheduled_for"] for each in rows]

@@ -18,10 +18,10 @@ from tickwork.store.port.dispatch import BreakerChange, Decide
 from tickwork.store.query_files import queries, rows_written
 
 
-class PostgresBreakerStore:
+class PostgresCircuitBreakerStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("breaker")
+        self._sql = queries("circuit_breaker")
 
     async def read(self) -> list[Breaker]:
         return [_breaker(row) for row in await self._database.fetch(self._sql["breakers"])]
@@ -40,16 +40,16 @@ class PostgresBreakerStore:
                     await self._write(connection, change.after)
         return changes
 
-    async def let_go(self, limit: int) -> int:
+    async def release_held(self, limit: int) -> int:
         async with self._database.transaction() as connection:
             due = await connection.fetch(self._sql["take_due_breakers"], limit)
-            return sum([await self._let_go(connection, _breaker(row)) for row in due])
+            return sum([await self._release_held(connection, _breaker(row)) for row in due])
 
-    async def _let_go(self, connection: Connection, breaker: Breaker) -> int:
+    async def _release_held(self, connection: Connection, breaker: Breaker) -> int:
         wanted = release_count(breaker)
         answer = await connection.execute(self._sql["release_held"], *breaker.key, wanted)
-        let_go = rows_written(answer)
-        if let_go < wanted:
+        released = rows_written(answer)
+        if released < wanted:
             await connection.execute(self._sql["forget_released"], *breaker.key)
         holding = await connection.fetchval(self._sql["is_holding"], *breaker.key)
         after = after_release(breaker, holding=holding)
@@ -57,7 +57,7 @@ class PostgresBreakerStore:
             await self._write(connection, after)
         else:
             await connection.execute(self._sql["forget_breaker"], *breaker.key)
-        return let_go
+        return released
 
     async def _write(self, connection: Connection, breaker: Breaker) -> None:
         key, *fields, _ = breaker

@@ -1,6 +1,6 @@
-"""One connection to the database, of which the URL may name several hosts.
+"""Opens a connection to the database. The URL may name several hosts.
 
-Each host has a time of its own to answer, so that a silent one does not use up that of the others.
+Each host has its own time to answer, so that a silent one does not use up the time of the others.
 """
 
 import asyncio
@@ -16,29 +16,29 @@ from tickwork.store.database_errors import LOST, reason_of
 
 SETTINGS = {
     "application_name": "tickwork",
-    # A node that stops in the middle of a transaction must not hold its locks: the server ends it.
+    # A node that freezes in a transaction must not keep its locks: the server ends the session.
     "idle_in_transaction_session_timeout": "10s",
-    "idle_session_timeout": "0",  # a pool's connections are idle for as long as there is nothing to do
+    "idle_session_timeout": "0",  # the pool's connections may be idle for long
     "default_transaction_isolation": "read committed",
     "timezone": "UTC",
-    # Every query here goes by an index. A plan made while a day's partition was still empty must not be another
-    # one: it would be kept while millions of rows arrive. For the same reason, batches are joined with executions by
-    # `tenant_id = ANY(ARRAY[...])`: a plain equality could be merged, so the planner would see a use in walking the
-    # whole index, and on a day of which it knows nothing it would.
+    # Every query here uses an index. A plan that was made while a day's partition was empty must do so, too: it is
+    # kept while millions of rows arrive. For the same reason, batches are joined with executions by
+    # `tenant_id = ANY(ARRAY[...])`: a plain equality allows a merge join, and without statistics the planner would
+    # choose it and scan the whole index.
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "enable_bitmapscan": "off",
-    # What is off counts as immensely dear until PostgreSQL 17, so that a plan which cannot do without it would be
-    # compiled, for seconds, to read a table of three rows.
+    # Until PostgreSQL 17, what is off has a huge cost. A plan that needs it would be compiled for seconds, to read a
+    # table of three rows.
     "jit": "off",
-    # And as there is one plan only, it is made once: planning over the days' partitions takes longer than a look-up.
+    # There is only one good plan, so it is made once: planning over all partitions takes longer than a look-up.
     "plan_cache_mode": "force_generic_plan",
 }
 
 
 class Limits(NamedTuple):
-    """How long a statement may take, and how much of that it may wait for a lock, in seconds."""
+    """How long a statement may take, and how long of that it may wait for a lock, in seconds."""
 
     statement: int
     lock: int
@@ -48,16 +48,16 @@ class Limits(NamedTuple):
 
 
 WORK = Limits(statement=30, lock=10)
-VITAL = Limits(statement=5, lock=3)  # a lease lasts for 15 s: whatever renews it must be able to try again
+VITAL = Limits(statement=5, lock=3)  # a lease lasts 15 s: a renewal must be able to try again
 MIGRATION = Limits(statement=3600, lock=10)
 
 
-# Seconds, where the URL has no connect_timeout. A single host that is slow is better than none.
+# Seconds, if the URL has no connect_timeout. A single host gets more time: there is no other one to try.
 _ANSWER_WITHIN, _ANSWER_WITHIN_ALONE = 3.0, 5.0
 _DEFAULT_PORT = "5432"
 _PRIMARY = "primary"
 _OWN_OPTIONS: tuple[str, ...] = ("connect_timeout", "target_session_attrs")
-# Seconds after which a silent host is asked for a sign of life, how often, and how many may stay unanswered.
+# TCP keepalive: seconds of silence before the first probe, between probes, and how many may stay unanswered.
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 2, "TCP_KEEPCNT": 3}
 _UNANSWERED_FOR = 10_000  # ms
 
@@ -71,16 +71,15 @@ class Host(NamedTuple):
 
 
 class Connector:
-    """Tries the hosts one by one, first the one that answered last.
+    """Tries the hosts one by one, starting with the one that answered last.
 
-    Opens one connection at a time. A server that is short of processor time would otherwise be asked for more and more
-    sessions, each given up before it is ready, and never let anybody in again. Callers that waited behind an attempt
-    that failed fail with it.
+    It opens one connection at a time. Otherwise an overloaded server would get more and more requests for sessions,
+    each abandoned before it is ready, and never recover. Callers that waited for an attempt that failed fail with it.
     """
 
     def __init__(self, url: str) -> None:
         self._url, given = _without_own_options(url)
-        # Reading is not enough: a standby is no answer, unless the URL says so.
+        # A standby can only be read, so it does not count unless the URL says so.
         self._wanted = given.get("target_session_attrs") or os.environ.get("PGTARGETSESSIONATTRS") or _PRIMARY
         self._hosts: list[Host | None] = [*_hosts(url)] or [None]  # None: as the URL says
         usual = _ANSWER_WITHIN if len(self._hosts) > 1 else _ANSWER_WITHIN_ALONE
@@ -91,11 +90,11 @@ class Connector:
 
     @property
     def patience(self) -> float:
-        """How long it takes at most."""
+        """The longest time that connecting can take, in seconds."""
         return self._answer_within * len(self._hosts)
 
     async def __call__(self, *_: object, **options: Any) -> "asyncpg.Connection[asyncpg.Record]":
-        """As asyncpg's pool calls it, with all but the URL."""
+        """Called by asyncpg's pool, with its own URL and options. The URL is ignored."""
         failed_before = self._failed_attempts
         async with self._attempt:
             if self._failed_attempts > failed_before:
@@ -119,7 +118,7 @@ class Connector:
             else:
                 self._prefer(host)
                 return connection
-        raise ConnectionError(self._told(failures)) from [*failures.values()][-1]
+        raise ConnectionError(self._describe(failures)) from [*failures.values()][-1]
 
     async def _connect(
         self, host: Host | None, options: dict[str, Any]
@@ -131,13 +130,13 @@ class Connector:
             "target_session_attrs": self._wanted,
         }
         connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(self._url, **arguments)
-        _notice_silence(connection)
+        _set_keepalive(connection)
         return connection
 
     def _prefer(self, host: Host | None) -> None:
         self._hosts.sort(key=lambda other: other != host)
 
-    def _told(self, failures: dict[str, Exception]) -> str:
+    def _describe(self, failures: dict[str, Exception]) -> str:
         reasons = {host: self._reason(error) for host, error in failures.items()}
         if len(self._hosts) == 1:
             return next(iter(reasons.values()))
@@ -152,7 +151,7 @@ class Connector:
 
 
 def _without_own_options(url: str) -> tuple[str, dict[str, str]]:
-    """What asyncpg would take for a setting of the server, or decides here."""
+    """The URL without the options that this module handles, and these options."""
     parts = urlsplit(url)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     own = {name: query.pop(name) for name in _OWN_OPTIONS if name in query}
@@ -170,11 +169,11 @@ def _seconds(given: str | None, usual: float) -> float:
 
 
 def _hosts(url: str) -> list[Host]:
-    """Those of a list; of a single one the URL says enough."""
+    """The hosts of a URL that lists several; empty for a single host, which asyncpg reads itself."""
     parts = urlsplit(url)
     query = dict(parse_qsl(parts.query))
-    in_front = parts.netloc.rpartition("@")[2]
-    given = unquote(in_front) or query.get("host") or os.environ.get("PGHOST") or ""
+    in_netloc = parts.netloc.rpartition("@")[2]
+    given = unquote(in_netloc) or query.get("host") or os.environ.get("PGHOST") or ""
     ports = (query.get("port") or os.environ.get("PGPORT") or _DEFAULT_PORT).split(",")
     names = given.split(",")
     if len(names) == 1:
@@ -196,12 +195,12 @@ def _host(text: str, port: str) -> Host:
         raise Invalid.field("database_url", f"{own_port!r} is no port", "write HOST:PORT,HOST:PORT") from None
 
 
-def _notice_silence(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
-    """A host that vanished sends nothing any more: without this, that is seen after a quarter of an hour."""
+def _set_keepalive(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Detect a host that vanished: without this, it takes a quarter of an hour."""
     end = connection._transport.get_extra_info("socket")  # type: ignore[attr-defined]  # noqa: SLF001 (no other way)
     if end is None or end.family not in (socket.AF_INET, socket.AF_INET6):
         return
     end.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in {**_KEEP_ALIVE, "TCP_USER_TIMEOUT": _UNANSWERED_FOR}.items():
-        if hasattr(socket, name):  # not everywhere
+        if hasattr(socket, name):  # not on every platform
             end.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

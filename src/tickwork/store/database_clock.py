@@ -1,7 +1,7 @@
-"""What time it is by the database, without asking it each time.
+"""The database's time, without a query for each reading.
 
-A reading is never ahead of the database: it counts from when an answer arrived, and the answer was made before that.
-So whatever waits for a time by this clock is never early.
+A reading is never ahead of the database: it counts from when an answer arrived, and the database read its clock before
+that. So nothing that waits for a time by this clock starts early.
 """
 
 from collections import deque
@@ -12,9 +12,8 @@ from prometheus_client import Gauge
 
 from tickwork.model.ids import to_micros
 from tickwork.store.pool import Database
-from tickwork.store.query_files import queries
 
-_KEPT = 60  # readings: the best of them counts, the old ones go so that drift is followed
+_KEPT = 60  # answers: the best of them counts, and old ones go because clocks drift
 _TOLERATED = 1.0  # seconds
 _SKEW = Gauge("tickwork_clock_skew_seconds", "How far this machine's clock is ahead of the database's.")
 _log = structlog.get_logger("tickwork")
@@ -28,17 +27,17 @@ class DatabaseClock:
 
     async def read(self) -> bool:
         asked = _local()
-        (row,) = await self._database.fetch(queries("read")["clock"])
+        now = await self._database.now()
         answered = _local()
-        offset = to_micros(row["now"]) - answered
+        offset = to_micros(now) - answered
         if self._offsets and max(self._offsets) > offset + (answered - asked):
-            self._offsets.clear()  # the database's clock was set back: what was read before is of no use
+            self._offsets.clear()  # the database's clock was set back, so the earlier answers are wrong
         self._offsets.append(offset)
-        self._compare(to_micros(row["now"]) / 1_000_000, time())
+        self._compare(to_micros(now) / 1_000_000, time())
         return False
 
     def _compare(self, database: float, here: float) -> None:
-        """This machine's clock decides nothing, but logs and people use it."""
+        """Warn when this machine's clock is off. It decides nothing, but logs and people use it."""
         _SKEW.set(here - database)
         off = abs(here - database) > _TOLERATED
         if off and not self._off:

@@ -1,4 +1,4 @@
-"""Errors of the database that say nothing about what was asked: it is away, or cannot do it just now. Try again."""
+"""Errors that say that the database is down or busy, not that a statement is wrong. The caller can try again."""
 
 from time import monotonic
 
@@ -7,20 +7,20 @@ import structlog
 
 from tickwork.model.errors import Unavailable
 
-# The connection is of no use any more.
+# The connection is lost.
 LOST = (
     OSError,
     TimeoutError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # the server's farewell came while the connection was idle
-    asyncpg.OperatorInterventionError,  # shut down, starting, cancelled, or terminated by somebody
+    asyncpg.InternalClientError,  # the server closed the connection while it was idle
+    asyncpg.OperatorInterventionError,  # shut down, starting, cancelled or terminated
     asyncpg.TooManyConnectionsError,
     asyncpg.ReadOnlySQLTransactionError,  # a primary that was demoted
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TransactionTimeoutError,
 )
-# It serves for the next try.
+# The connection can be used for the next attempt.
 BUSY = (
     asyncpg.LockNotAvailableError,
     asyncpg.DeadlockDetectedError,
@@ -29,17 +29,17 @@ BUSY = (
     asyncpg.PostgresIOError,
 )
 _NOTHING_CAN_BE_STORED = (asyncpg.DiskFullError, asyncpg.PostgresIOError, asyncpg.ReadOnlySQLTransactionError)
-_TOLD_EVERY = 60.0  # seconds
+_LOG_INTERVAL = 60.0  # seconds
 _log = structlog.get_logger("tickwork")
 
 
 def reason_of(error: BaseException) -> str:
-    """Never empty, as that of a timeout would be."""
+    """The text of an error. Never empty, as it would be for a timeout."""
     return str(error) or ("no answer in time" if isinstance(error, TimeoutError) else type(error).__name__)
 
 
 def unavailable(error: Exception) -> Unavailable:
-    """What to raise instead of one of these."""
+    """What to raise instead of an error in LOST or BUSY."""
     return Unavailable(f"the database {_what_it_is(error)}: {reason_of(error)}")
 
 
@@ -50,19 +50,19 @@ def _what_it_is(error: Exception) -> str:
 
 
 class Condition:
-    """How the database is doing, as all in this process who use it find out together."""
+    """Whether the database can store data. All pools of a process share it."""
 
     def __init__(self) -> None:
-        self.stores = True  # False: reading may work, writing does not
-        self._told: dict[str, float] = {}
+        self.stores = True  # False: only reading may work
+        self._logged_at: dict[str, float] = {}
 
     def failed(self, error: Exception) -> None:
-        """One line a minute tells that it is so: an outage shows itself by several errors."""
+        """Log one line per minute and kind of failure: an outage causes many errors."""
         if isinstance(error, _NOTHING_CAN_BE_STORED):
             self.stores = False
         what, now = _what_it_is(error), monotonic()
-        if now - self._told.get(what, -_TOLD_EVERY) >= _TOLD_EVERY:
-            self._told[what] = now
+        if now - self._logged_at.get(what, -_LOG_INTERVAL) >= _LOG_INTERVAL:
+            self._logged_at[what] = now
             kind = type(error).__name__
             _log.warning(f"database unavailable: it {what}", kind=kind, error=reason_of(error))
 

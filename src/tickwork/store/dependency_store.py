@@ -24,7 +24,7 @@ class PostgresDependencyStore:
     async def skip_rounds_without_parents(self, limit: int) -> int:
         """Look for parents that are not due in the rounds of their children, up to so many; how many were looked at."""
         async with self._database.transaction() as connection:
-            answer = await connection.execute(self._sql["look_at_unsure"], limit)
+            answer = await connection.execute(self._sql["resolve_unsure_parents"], limit)
             looked_at = rows_written(answer)
             if looked_at:
                 await connection.execute(self._sql["count_ended"])
@@ -41,13 +41,13 @@ class Edges:
         """The rules in whose rounds these run."""
         if not parents:
             return []
-        rows = await self._connection.fetch(self._sql["rules_of"], self._tenant_id, parents)
+        rows = await self._connection.fetch(self._sql["rules_of_jobs"], self._tenant_id, parents)
         return [row["rule_id"] for row in rows]
 
     async def follow(self, parents: Sequence[int], rules: Sequence[int]) -> None:
         """They are locked and know that they are followed. ConcurrentChange when one came to belong to another rule."""
         if parents:
-            rows = await self._connection.fetch(self._sql["follow"], self._tenant_id, parents)
+            rows = await self._connection.fetch(self._sql["mark_as_parents"], self._tenant_id, parents)
             if {row["rule_id"] for row in rows} - {None, *rules}:
                 raise ConcurrentChange
 
@@ -68,8 +68,8 @@ class Edges:
         if not isinstance(spec.schedule, Recurring) and await self._has_begun(job):
             raise Conflict(f"job {job_id(job)} has begun: what it depends on can no longer be changed")
         kept = parents_of(spec, ids) if isinstance(spec.schedule, Recurring) else []
-        times = [row[0] for row in await self._connection.fetch(self._sql["waiting_times"], job)]
-        await self._connection.execute(self._sql["unlink"], job, kept)
+        times = [row[0] for row in await self._connection.fetch(self._sql["times_waiting_for_parents"], job)]
+        await self._connection.execute(self._sql["delete_parents"], job, kept)
         await self._connection.execute(self._sql["set_depends"], job, bool(spec.parents))
         await self._link({job: spec}, ids)
         await self._connection.execute(self._sql["begin_with_next_round"], [job])
@@ -78,7 +78,7 @@ class Edges:
         await self.refuse_circles([job])
 
     async def one_at_a_time(self) -> None:
-        await self._connection.execute(self._sql["one_at_a_time"], self._tenant_id)
+        await self._connection.execute(self._sql["lock_dependencies"], self._tenant_id)
 
     async def refuse_circles(self, changed: Sequence[int]) -> None:
         """Only a job that was there before can close one: nobody depends on a new one yet."""
@@ -93,7 +93,7 @@ class Edges:
         child_of: dict[int, int] = {}
         generation = [job]
         while generation:
-            rows = await self._connection.fetch(self._sql["parents_of"], generation)
+            rows = await self._connection.fetch(self._sql["parents_of_jobs"], generation)
             generation = []
             for child, parent in rows:
                 if parent not in child_of:
@@ -114,14 +114,14 @@ class Edges:
         ]
         if edges:
             columns = [list(column) for column in zip(*edges, strict=True)]
-            await self._connection.execute(self._sql["link"], self._tenant_id, *columns)
+            await self._connection.execute(self._sql["insert_parents"], self._tenant_id, *columns)
 
     async def _wait(self, children: Sequence[int], specs: Mapping[int, JobSpec]) -> None:
         once = [job for job in children if not isinstance(specs[job].schedule, Recurring)]
         if once:
             await self._connection.execute(self._sql["await_parents"], once)
             await self._connection.execute(self._sql["wait_for_parents"], once)
-            rows = await self._connection.fetch(self._sql["times_of"], once)
+            rows = await self._connection.fetch(self._sql["due_times_of_one_time_jobs"], once)
             await self._let_go([row["id"] for row in rows], [row["scheduled_for"] for row in rows])
 
     async def _let_go(self, jobs: Sequence[int], times: Sequence[datetime]) -> None:

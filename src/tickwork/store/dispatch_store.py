@@ -14,15 +14,15 @@ from tickwork.model.task import valid_defaults
 from tickwork.model.worker_protocol import Hello
 from tickwork.store.attempt_ending import PostgresAttemptEnding
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.lease_executions import PostgresHandover, lanes_of
+from tickwork.store.handover import PostgresHandover, lanes_of
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import (
     FIRST_CONNECTION,
-    NOTHING_HELD,
+    NOTHING_LEASED,
+    Backlog,
     ExecutionColumns,
-    HeldExecutionColumns,
     Lane,
-    Line,
+    LeasedExecutions,
     Renewal,
     Revocation,
     WorkerConnection,
@@ -43,26 +43,28 @@ class PostgresDispatchStore:
         self._sql = queries("dispatch")
 
     async def lanes(self, lanes: Collection[int]) -> list[Lane]:
-        return lanes_of(await self._vital.fetch(self._sql["find_lanes_by_id"], list(lanes)))
+        return lanes_of(await self._vital.fetch(queries("handover")["find_lanes_by_id"], list(lanes)))
 
     async def forget_slots(self) -> None:
         async with self._database.transaction() as connection:
-            await connection.execute(queries("limiter")["forget_slots"])
+            await connection.execute(queries("handover")["forget_slots"])
 
     @asynccontextmanager
     async def claiming(self) -> AsyncIterator["PostgresClaiming"]:
         async with self._database.transaction() as connection:
             yield PostgresClaiming(connection)
 
-    async def set_aside_first(self, line: Line, lead: timedelta, reason: str) -> None:
+    async def fail_oldest(self, backlog: Backlog, lead: timedelta, reason: str) -> None:
         async with self._database.transaction() as connection:
-            row = await connection.fetchrow(self._sql["first_waiting"], line.lane, line.priority, lead)
+            row = await connection.fetchrow(
+                self._sql["lock_oldest_waiting"], backlog.lane, backlog.priority, lead
+            )
             if row:
-                await self.set_aside(ExecutionKey(*row), reason)
+                await self.fail_execution(ExecutionKey(*row), reason)
 
-    async def set_aside(self, key: ExecutionKey, reason: str) -> None:
+    async def fail_execution(self, key: ExecutionKey, reason: str) -> None:
         async with self._database.transaction() as connection:
-            if rows_written(await connection.execute(self._sql["set_aside"], *key, reason)):
+            if rows_written(await connection.execute(self._sql["fail_execution"], *key, reason)):
                 await PostgresAttemptEnding(connection).keep_dead_letters([key], {})
 
     @asynccontextmanager
@@ -107,24 +109,28 @@ class PostgresDispatchStore:
             row = await connection.fetchrow(self._sql["resume_worker"], token, *_owner(caller), lease)
         return WorkerConnection(row["id"], row["connection"]) if row else None
 
-    async def held_by(self, worker_id: int) -> HeldExecutionColumns:
+    async def leased_to(self, worker_id: int) -> LeasedExecutions:
         async with self._recovery.transaction() as connection:
-            await connection.execute(self._sql["wait_for_handouts"], worker_id)
+            await connection.execute(self._sql["wait_for_handovers"], worker_id)
             rows = await connection.fetch(self._sql["running_on_worker"], worker_id, self._lead)
-        return HeldExecutionColumns([row[0] for row in rows], works_of([row[1:] for row in map(tuple, rows)]))
+        return LeasedExecutions(
+            [row[0] for row in rows], execution_columns([row[1:] for row in map(tuple, rows)])
+        )
 
-    async def renew(self, seats: Collection[WorkerConnection], lease: timedelta) -> Renewal:
-        columns = [seat.worker_id for seat in seats], [seat.connection for seat in seats]
+    async def renew(self, connections: Collection[WorkerConnection], lease: timedelta) -> Renewal:
+        columns = [each.worker_id for each in connections], [each.connection for each in connections]
         async with self._vital.transaction() as connection:
             rows = await connection.fetch(self._sql["renew_leases"], *columns, lease)
         kept = {WorkerConnection(row["id"], row["connection"]): row["draining"] for row in rows}
-        left = [seat for seat in seats if seat not in kept]
+        left = [each for each in connections if each not in kept]
         return Renewal(kept, await self._living(left) if left else frozenset())
 
-    async def _living(self, seats: Collection[WorkerConnection]) -> frozenset[WorkerConnection]:
-        rows = await self._vital.fetch(self._sql["living_workers"], [seat.worker_id for seat in seats])
+    async def _living(self, connections: Collection[WorkerConnection]) -> frozenset[WorkerConnection]:
+        rows = await self._vital.fetch(
+            self._sql["workers_not_ended"], [each.worker_id for each in connections]
+        )
         living = {row["id"] for row in rows}
-        return frozenset(seat for seat in seats if seat.worker_id in living)
+        return frozenset(each for each in connections if each.worker_id in living)
 
     async def drain(self, worker_id: int) -> None:
         async with self._vital.transaction() as connection:
@@ -153,26 +159,30 @@ class PostgresDispatchStore:
 
 
 class PostgresClaiming(PostgresHandover):
-    async def waiting(self, lead: timedelta) -> list[Line]:
-        return [Line(*row) for row in await self._connection.fetch(self._dispatch["waiting_lanes"], lead)]
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._sql = queries("dispatch")
 
-    async def pick(self, quotas: Mapping[Line, int], lead: timedelta) -> ExecutionColumns:
-        return works_of(
+    async def waiting(self, lead: timedelta) -> list[Backlog]:
+        return [Backlog(*row) for row in await self._connection.fetch(self._sql["waiting_lanes"], lead)]
+
+    async def pick(self, quotas: Mapping[Backlog, int], lead: timedelta) -> ExecutionColumns:
+        return execution_columns(
             await self._connection.fetch(
-                self._dispatch["pick_ready"],
-                [line.lane for line in quotas],
-                [line.priority for line in quotas],
+                self._sql["pick_ready"],
+                [backlog.lane for backlog in quotas],
+                [backlog.priority for backlog in quotas],
                 list(quotas.values()),
                 lead,
             )
         )
 
-    async def claim(self, works: ExecutionColumns, worker_id: int) -> None:
+    async def claim(self, executions: ExecutionColumns, worker_id: int) -> None:
         await self._connection.execute(
-            self._dispatch["claim"],
-            shortened(works.tenants),
-            shortened(works.times),
-            literal(works.jobs),
+            self._sql["claim"],
+            shortened(executions.tenants),
+            shortened(executions.times),
+            literal(executions.jobs),
             worker_id,
         )
 
@@ -195,7 +205,7 @@ class PostgresRescuing(PostgresAttemptEnding):
 
     async def end(self, workers: Sequence[int]) -> dict[int, str]:
         rows = await self._connection.fetch(self._dispatch["end_dead_workers"], list(workers))
-        await self._connection.execute(self._dispatch["forget_revocations_of"], list(workers))
+        await self._connection.execute(self._dispatch["forget_revocations_of_workers"], list(workers))
         return {row["id"]: row["name"] for row in rows}
 
 
@@ -204,10 +214,10 @@ def _owner(caller: Caller | None) -> tuple[int | None, int | None]:
     return (caller.tenant_id, caller.key_id) if caller else (None, None)
 
 
-def works_of(rows: Iterable[Iterable[Any]]) -> ExecutionColumns:
+def execution_columns(rows: Iterable[Iterable[Any]]) -> ExecutionColumns:
     """Rows of a tenant, a time, a job, a lane, an attempt, a time from which it is ready, and what to run."""
     columns: list[Sequence[Any]] = [*zip(*rows, strict=True)]
-    return ExecutionColumns._make(columns) if columns else NOTHING_HELD.works
+    return ExecutionColumns._make(columns) if columns else NOTHING_LEASED.executions
 
 
 def _claims(row: asyncpg.Record) -> list[Claimed]:

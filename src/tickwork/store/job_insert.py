@@ -24,7 +24,7 @@ def lane_name(spec: JobSpec) -> LaneName:
 async def ensure_lanes(
     connection: Connection, tenant_id: int, specs: Sequence[JobSpec]
 ) -> dict[LaneName, JobLane]:
-    sql = queries("define")
+    sql = queries("job")
     wanted = sorted({lane_name(spec) for spec in specs})
     columns = [[*column] for column in zip(*wanted, strict=True)] or [[], [], []]
     rows = await connection.fetch(sql["find_lanes"], tenant_id, *columns)
@@ -67,7 +67,7 @@ async def insert_jobs(
     await connection.execute(INSERT_JOBS, tenant_id, now, *columns(map(values_of_new, new)))
     if due := [job for job in new if job.timing.due]:
         await connection.execute(
-            queries("define")["insert_first_executions"], tenant_id, *columns(map(_execution_row, due))
+            queries("job")["insert_first_executions"], tenant_id, *columns(map(_execution_row, due))
         )
     return [_made(job, now) for job in new]
 

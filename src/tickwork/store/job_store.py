@@ -24,7 +24,7 @@ from tickwork.store.query_files import queries
 from tickwork.store.rule_membership import RuleMembership, retry_on_conflict
 
 
-class PostgresDefineStore:
+class PostgresJobStore:
     def __init__(
         self,
         database: Database,
@@ -33,7 +33,7 @@ class PostgresDefineStore:
         """`horizon`: up to when there are partitions for executions."""
         self._database = database
         self._horizon = horizon
-        self._sql = queries("define")
+        self._sql = queries("job")
 
     async def find_tasks(self, tenant_id: int, names: set[str]) -> dict[str, KnownTask]:
         rows = await self._database.fetch(self._sql["find_tasks"], tenant_id, list(names)) if names else []

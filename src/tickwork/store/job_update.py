@@ -34,7 +34,7 @@ class JobUpdate:
         self._rules = rules
         self._now = now
         self._horizon = horizon
-        self._sql = queries("define")
+        self._sql = queries("job")
 
     async def edit(self, row: asyncpg.Record, spec: JobSpec) -> None:
         await self._apply(row, spec, another_time=_asks_for_another_time(row, spec), ids=())
@@ -112,9 +112,13 @@ class JobUpdate:
             await upcoming.remember([old_rule.last_at, old_rule.next_at])
             await self._connection.execute(self._sql["note_past_rule"], row["id"], old_rule.id)
             if old_rule.last_at:
-                await self._connection.execute(self._sql["note_off_schedule"], row["id"], old_rule.last_at)
+                await self._connection.execute(
+                    queries("unstarted_executions")["note_off_schedule"], row["id"], old_rule.last_at
+                )
         else:
-            await self._connection.execute(self._sql["note_off_schedule"], row["id"], row["scheduled_for"])
+            await self._connection.execute(
+                queries("unstarted_executions")["note_off_schedule"], row["id"], row["scheduled_for"]
+            )
             await upcoming.stop_ahead([row["scheduled_for"]], "cancelled", "rescheduled")
             await upcoming.cancel(row["lane_id"], "rescheduled")
 
@@ -198,7 +202,7 @@ class JobStatusChange:
         self._rule = rule
         self._now = now
         self._upcoming = UnstartedExecutions(connection, tenant_id, row["id"])
-        self._sql = queries("define")
+        self._sql = queries("job")
 
     async def become(self, status: JobStatus) -> None:
         await self._connection.execute(

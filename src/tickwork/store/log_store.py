@@ -17,7 +17,7 @@ from tickwork.model.worker_protocol import LogLine
 from tickwork.store.batch_columns import stored
 from tickwork.store.page_cursor import LogPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.record import Logged, ProgressNote, Standing
+from tickwork.store.port.record import Logged, LogState, ProgressNote
 from tickwork.store.query_files import queries
 
 _KEPT = 256 * 1024  # bytes of one attempt's log
@@ -111,11 +111,11 @@ class PostgresLogStore:
         rows = await self._database.fetch(self._sql["last_log_lines"], *key, attempts, count, False)
         return [entry for row in rows for entry in entries_of(row)][-count:]
 
-    async def standing(self, key: ExecutionKey) -> Standing | None:
-        row = await self._database.fetchrow(self._sql["log_standing"], *key)
+    async def state(self, key: ExecutionKey) -> LogState | None:
+        row = await self._database.fetchrow(self._sql["log_state"], *key)
         if row is None:
             return None
-        return Standing(
+        return LogState(
             ExecutionStatus(row["status"]),
             row["attempt"],
             progress_of(row["progress"]),

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 
 from tickwork.model.errors import Conflict, NotFound
-from tickwork.model.execution import ExecutionKey
+from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.ids import execution_id
 from tickwork.model.worker_protocol import Outcome
 from tickwork.store.attempt_ending import PostgresAttemptEnding, columns_of_started
@@ -15,10 +15,10 @@ from tickwork.store.port.record import Claimed
 from tickwork.store.query_files import queries, rows_written
 
 
-class PostgresRecordStore:
+class PostgresOutcomeStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("record")
+        self._sql = queries("outcome")
 
     async def complete(self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> int:
         outcomes = [outcome for _, outcome in completed]
@@ -35,7 +35,7 @@ class PostgresRecordStore:
                 _unless_empty([outcome.result for outcome in outcomes]),
             )
             if leases:
-                await connection.execute(self._sql["close_leases"], list(leases))
+                await connection.execute(queries("attempt_ending")["close_leases"], list(leases))
         return rows_written(answer)
 
     @asynccontextmanager
@@ -45,7 +45,9 @@ class PostgresRecordStore:
 
     async def note_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
         async with self._database.transaction() as connection:
-            await connection.execute(self._sql["note_started"], *columns_of_started(started))
+            await connection.execute(
+                self._sql["note_started"], *columns_of_started(started), ExecutionStatus.RUNNING
+            )
 
     async def cancel(self, key: ExecutionKey, reason: str) -> None:
         async with self._database.transaction() as connection:

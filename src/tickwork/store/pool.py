@@ -1,13 +1,14 @@
-"""Connections and transactions.
+"""The pool of database connections, and transactions.
 
-A transaction is ambient: whatever the store does inside `async with database.transaction()` belongs to it, so that
-an API call and the answer kept for its Idempotency-Key commit together or not at all.
+A transaction is ambient: everything that the store does inside `async with database.transaction()` belongs to it. So an
+API call and the answer stored for its Idempotency-Key commit together or not at all.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
+from datetime import datetime
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -20,7 +21,7 @@ from tickwork.store.query_files import queries
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
 CONNECTIONS = 13  # of a node, at most
-_WAIT = 5.0  # seconds for a connection that is in use
+_WAIT = 5.0  # seconds until a connection must become free
 _ROLL_BACK_WITHIN = 5.0
 
 _Afterwards = Callable[[], Awaitable[None] | None]
@@ -50,15 +51,15 @@ class Database:
         except (*LOST, *BUSY) as error:
             raise unavailable(error) from error
         if pooled:
-            # Behind PgBouncer, settings and prepared statements belong to whichever server connection a transaction
-            # gets: they are set with its beginning, in the same message.
+            # Behind PgBouncer each transaction may get another server connection, so it sets the settings when it
+            # begins, in the same message.
             self._begin = "BEGIN ISOLATION LEVEL READ COMMITTED;" + ";".join(
                 f"SET LOCAL {name} = '{value}'" for name, value in settings.items()
             )
         self._pool = await asyncpg.create_pool(
             self._url,
             connect=connect,
-            min_size=0,  # none is looked after in the background: what needs one opens it, and says why it cannot
+            min_size=0,  # nothing opens connections in the background: the caller gets the error
             max_size=self._size,
             command_timeout=self._limits.statement,
             max_inactive_connection_lifetime=0,
@@ -68,7 +69,7 @@ class Database:
 
     @property
     def usable(self) -> bool:
-        """Whether it could be reached at the last try, and stores what it is given."""
+        """Whether the last attempt reached the database, and it can store data."""
         return self._reachable and self._condition.stores
 
     async def close(self) -> None:
@@ -80,21 +81,21 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """One transaction; a savepoint when one is open already. Unavailable when the database is."""
+        """One transaction, or a savepoint inside an open one. Raises Unavailable when the database is unavailable."""
         outer = self._ambient.get()
         if outer is not None:
             async with self._savepoint(outer):
                 yield outer
             return
         afterwards: list[_Afterwards] = []
-        async with self._watched(), self._acquire() as connection:
+        async with self._errors_as_unavailable(), self._acquire() as connection:
             tokens = self._ambient.set(connection), self._afterwards.set(afterwards)
             try:
                 await connection.execute(self._begin)
                 try:
                     yield connection
                 except LOST:
-                    raise  # the server rolls back by itself
+                    raise  # the connection is lost, and the server rolls back
                 except BaseException:
                     await _roll_back(connection)
                     raise
@@ -103,12 +104,12 @@ class Database:
                 self._ambient.reset(tokens[0])
                 self._afterwards.reset(tokens[1])
         for call in afterwards:
-            rest = call()
-            if rest is not None:
-                await rest
+            awaitable = call()
+            if awaitable is not None:
+                await awaitable
 
     def after_commit(self, call: Callable[[], None]) -> None:
-        """Once what is being done can be seen by others: at the end of the open transaction, or now."""
+        """Call after the open transaction has committed, or now if none is open."""
         afterwards = self._afterwards.get()
         if afterwards is None:
             call()
@@ -116,7 +117,7 @@ class Database:
             afterwards.append(call)
 
     async def finish_after_commit(self, call: Callable[[], Awaitable[None]]) -> None:
-        """The same for what takes a while: the open transaction's block ends only when it is done."""
+        """The same for a coroutine: the block of the open transaction ends when it has finished."""
         afterwards = self._afterwards.get()
         if afterwards is None:
             await call()
@@ -139,10 +140,10 @@ class Database:
             raise Unavailable("the database is not open")
         try:
             connection = await self._pool.acquire(timeout=self._patience)
-        except asyncpg.PostgresError as error:  # it is there, but lets nobody in
+        except asyncpg.PostgresError as error:  # the server answers, but refuses the connection
             raise ConnectionRefusedError(str(error)) from error
         except TimeoutError:
-            raise TimeoutError(f"none of {self._size} connections came free") from None
+            raise TimeoutError(f"none of {self._size} connections became free") from None
         try:
             yield connection
         except LOST:
@@ -152,41 +153,46 @@ class Database:
             await self._pool.release(connection)
 
     async def fetch(self, query: str, *arguments: Any) -> list[asyncpg.Record]:
-        """Read with one statement; no transaction around it unless the connection is pooled or one is open."""
+        """Read with one statement. It needs a transaction of its own only behind PgBouncer."""
         connection = self._ambient.get()
         if connection is not None:
             return await connection.fetch(query, *arguments)
         if self._begin != "BEGIN":
             async with self.transaction() as connection:
                 return await connection.fetch(query, *arguments)
-        async with self._watched(), self._acquire() as connection:
+        async with self._errors_as_unavailable(), self._acquire() as connection:
             return await connection.fetch(query, *arguments)
 
     async def fetchrow(self, query: str, *arguments: Any) -> asyncpg.Record | None:
         rows = await self.fetch(query, *arguments)
         return rows[0] if rows else None
 
+    async def now(self) -> datetime:
+        (row,) = await self.fetch(queries("pool")["clock"])
+        now: datetime = row["now"]
+        return now
+
     async def try_to_store(self) -> bool:
-        """After storing has failed, whether it still does is tried with something that takes room and is undone."""
+        """If storing has failed, try whether it works again: write something that takes space, and roll it back."""
         if not self._condition.stores:
-            with suppress(_Undone):
+            with suppress(_RollBack):
                 async with self.transaction() as connection:
-                    await connection.execute(queries("upkeep")["try_to_store"])
-                    raise _Undone
+                    await connection.execute(queries("pool")["try_to_store"])
+                    raise _RollBack
             self._condition.can_store()
         return False
 
     @asynccontextmanager
-    async def _watched(self) -> AsyncIterator[None]:
-        """Whatever shows that the database is away, or cannot do it just now, becomes Unavailable."""
+    async def _errors_as_unavailable(self) -> AsyncIterator[None]:
+        """Turn errors that say that the database is down or busy into Unavailable."""
         try:
             yield
         except LOST as error:
             if isinstance(error, ValueError):
-                raise  # asyncpg's word for an argument of ours that does not fit
+                raise  # asyncpg's error for an argument of the wrong type
             self._reachable = False
             if self._pool and isinstance(error, asyncpg.ReadOnlySQLTransactionError):
-                # A primary that was demoted: the other connections lead to it too.
+                # A primary that was demoted: the other connections lead to it, too.
                 await self._pool.expire_connections()
             self._condition.failed(error)
             raise unavailable(error) from error
@@ -196,8 +202,8 @@ class Database:
         self._reachable = True
 
 
-class _Undone(Exception):
-    """Ends a transaction of which nothing shall stay."""
+class _RollBack(Exception):
+    """Rolls a transaction back."""
 
 
 async def _roll_back(connection: Connection) -> None:
@@ -208,16 +214,16 @@ async def _roll_back(connection: Connection) -> None:
 
 
 def _drop(connection: Connection) -> None:
-    with suppress(*LOST):  # the pool may have done so already
+    with suppress(*LOST):  # the pool may have terminated it already
         connection.terminate()
 
 
 async def _nothing_to_reset(_: object) -> None:
-    """Every transaction ends before its connection goes back, and sessions carry no state."""
+    """Every transaction ends before its connection is released, and sessions have no other state."""
 
 
 async def _is_pooled(connect: Connector) -> bool:
-    """A pooler in between shows a process number of its own."""
+    """Whether there is a pooler in between: it reports a process id of its own."""
     connection = await connect(statement_cache_size=0, command_timeout=connect.patience)
     try:
         async with connection.transaction():

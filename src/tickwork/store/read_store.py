@@ -66,9 +66,7 @@ class PostgresReadStore:
         self._sql = queries("read")
 
     async def now(self) -> datetime:
-        (row,) = await self._database.fetch(self._sql["clock"])
-        now: datetime = row["now"]
-        return now
+        return await self._database.now()
 
     async def jobs_by_id(self, tenant_id: int, jobs: Sequence[int]) -> list[JobView]:
         rows = await self._database.fetch(self._sql["jobs_by_id"], tenant_id, list(jobs))

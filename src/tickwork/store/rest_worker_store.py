@@ -12,42 +12,42 @@ from tickwork.model.errors import Conflict, LeaseGone, NotAllowed, NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus
 from tickwork.model.ids import execution_id, worker_id
 from tickwork.model.worker_protocol import Hello, TaskOffer
-from tickwork.store.dispatch_store import works_of
+from tickwork.store.dispatch_store import execution_columns
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.dispatch import NO_CONNECTION, HeldExecutionColumns, RestWorker
-from tickwork.store.port.record import AttemptStanding
+from tickwork.store.port.dispatch import NO_CONNECTION, LeasedExecutions, RestWorker
+from tickwork.store.port.record import AttemptState
 from tickwork.store.query_files import queries
 
 
-class PostgresReportStore:
+class PostgresRestWorkerReportStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("report")
+        self._sql = queries("rest_worker")
 
-    async def standing(self, key: ExecutionKey, attempt: int, key_id: int) -> AttemptStanding:
-        row = await self._database.fetchrow(self._sql["attempt_standing"], *key, attempt, key_id)
+    async def state(self, key: ExecutionKey, attempt: int, key_id: int) -> AttemptState:
+        row = await self._database.fetchrow(self._sql["attempt_state"], *key, attempt, key_id)
         if row is None:
             raise NotFound("execution", execution_id(key.job_id, key.scheduled_for))
-        return _standing(row, attempt)
+        return _state(row, attempt)
 
     async def begin(self, key: ExecutionKey, attempt: int, key_id: int) -> bool:
         async with self._database.transaction() as connection:
             began = await connection.fetchval(self._sql["begin_attempt"], *key, attempt, key_id)
         return began is not None
 
-    async def let_go(self, key: ExecutionKey, attempt: int, key_id: int, standing: AttemptStanding) -> None:
+    async def release_ended(self, key: ExecutionKey, attempt: int, key_id: int, state: AttemptState) -> None:
         async with self._database.transaction() as connection:
-            await connection.execute(self._sql["forget_stop"], *key, attempt, key_id)
-            if standing.leases:
-                await connection.execute(queries("record")["close_leases"], standing.leases)
+            await connection.execute(self._sql["forget_revocation"], *key, attempt, key_id)
+            if state.leases:
+                await connection.execute(queries("attempt_ending")["close_leases"], state.leases)
 
 
-def _standing(row: asyncpg.Record, attempt: int) -> AttemptStanding:
+def _state(row: asyncpg.Record, attempt: int) -> AttemptState:
     status = ExecutionStatus(row["status"])
     is_current = row["attempt"] == attempt
     by_rest = row["connection"] == NO_CONNECTION and not row["foreign"]
     completed = is_current and status is ExecutionStatus.COMPLETED
-    return AttemptStanding(
+    return AttemptState(
         status=status,
         attempt=row["attempt"],
         worker_id=row["worker_id"] if is_current and by_rest and status is ExecutionStatus.RUNNING else None,
@@ -66,12 +66,12 @@ def _standing(row: asyncpg.Record, attempt: int) -> AttemptStanding:
 _LARGEST = 2**31 - 1
 
 
-class PostgresWorkerStore:
+class PostgresRestWorkerStore:
     def __init__(self, database: Database, vital: Database) -> None:
         """Heartbeats have connections of their own, so that no load can make living workers look dead."""
         self._database = database
         self._vital = vital
-        self._sql = queries("worker")
+        self._sql = queries("rest_worker")
 
     async def heartbeat(self, caller: Caller, worker: int, lease: timedelta) -> bool:
         number = min(worker, _LARGEST)
@@ -88,7 +88,7 @@ class PostgresWorkerStore:
     async def _why_unheard(
         self, connection: Connection, tenant_id: int, worker: int, key_id: int | None
     ) -> asyncpg.Record | None:
-        return await connection.fetchrow(self._sql["why_unheard"], tenant_id, worker, key_id)
+        return await connection.fetchrow(self._sql["why_refused"], tenant_id, worker, key_id)
 
     @asynccontextmanager
     async def serving(self, caller: Caller, worker: int) -> AsyncIterator[RestWorker]:
@@ -97,7 +97,9 @@ class PostgresWorkerStore:
             if row is None:
                 raise _gone(worker)
             rows = await connection.fetch(self._sql["running_on_rest_worker"], worker)
-            await connection.execute(self._sql["close_others"], worker, [row["lease_id"] for row in rows])
+            await connection.execute(
+                self._sql["close_ended_leases"], worker, [row["lease_id"] for row in rows]
+            )
             yield RestWorker(_hello(row), row["draining"], _held(rows), [each["begun"] for each in rows])
 
     async def is_there_news(self, tenant_id: int, worker: int, hello: Hello) -> bool:
@@ -159,7 +161,7 @@ def _hello(row: asyncpg.Record) -> Hello:
     )
 
 
-def _held(rows: Sequence[asyncpg.Record]) -> HeldExecutionColumns:
-    return HeldExecutionColumns(
-        [row["lease_id"] for row in rows], works_of([tuple(row)[1:-1] for row in rows])
+def _held(rows: Sequence[asyncpg.Record]) -> LeasedExecutions:
+    return LeasedExecutions(
+        [row["lease_id"] for row in rows], execution_columns([tuple(row)[1:-1] for row in rows])
     )

@@ -39,7 +39,7 @@ class Partitions:
         self._database = database
         self._making = making or database
         self._history = timedelta(days=history_days)
-        self._sql = queries("upkeep")
+        self._sql = queries("retention")
         self._begin = self._end = FIRST
         self._labels: set[str] = set()
 
@@ -173,7 +173,7 @@ class PastJobs:
     def __init__(self, database: Database, history_days: int) -> None:
         self._database = database
         self._history = timedelta(days=history_days)
-        self._sql = queries("upkeep")
+        self._sql = queries("retention")
         self._place = _START
 
     async def forget(self) -> bool:

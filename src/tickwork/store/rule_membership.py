@@ -89,7 +89,7 @@ class RuleMembership:
     def __init__(self, connection: Connection, tenant_id: int) -> None:
         self._connection = connection
         self._tenant_id = tenant_id
-        self._sql = queries("define")
+        self._sql = queries("rule_membership")
 
     async def lock(self, joined: Iterable[JobSpec], left: Iterable[int | None]) -> LockedRules:
         """The rules that jobs come to belong to, made where needed and awake, and those they belong to now. All are

@@ -20,7 +20,7 @@ from tickwork.store.rule_membership import LockedRule, RuleMembership, retry_on_
 from tickwork.store.unstarted_executions import UnstartedExecutions
 
 
-class PostgresRunStore:
+class PostgresRunNowStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -48,7 +48,7 @@ class PostgresRunStore:
         return at
 
     async def _lock_job(self, connection: Connection, tenant_id: int, job: int) -> asyncpg.Record:
-        row = await connection.fetchrow(queries("define")["lock_job"], tenant_id, job)
+        row = await connection.fetchrow(queries("job")["lock_job"], tenant_id, job)
         if row is None:
             raise NotFound("job", job_id(job))
         if row["status"] == JobStatus.CANCELLED:

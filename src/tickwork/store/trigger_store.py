@@ -13,7 +13,8 @@ from tickwork.model.ids import to_micros
 from tickwork.model.overlap import Blocker
 from tickwork.model.worker_protocol import Micros
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.lease_executions import PostgresHandover
+from tickwork.store.handover import PostgresHandover
+from tickwork.store.overlap_blockers import FiredLast, find_blockers
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import ExecutionColumns
 from tickwork.store.port.trigger import (
@@ -21,13 +22,12 @@ from tickwork.store.port.trigger import (
     Collision,
     DueRule,
     MakeDays,
-    QueueRoom,
+    QueueCapacity,
     Round,
     RoundNote,
     RuleStep,
 )
 from tickwork.store.query_files import queries, rows_written
-from tickwork.store.unended_executions import FiredLast, find_blockers
 
 _PICKED = 11  # columns of a picked job
 
@@ -82,10 +82,10 @@ class PostgresTriggerStore:
             answer = await connection.execute(self._sql["release_queued"], limit)
         return rows_written(answer)
 
-    async def promote_held(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
+    async def promote_deferred(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(self._sql["lock_deferred_jobs"], until, limit)
-            await self._promoting.run_batch(rows, partial(self._promote, make_days_for), self._fail_held)
+            await self._promoting.run_batch(rows, partial(self._promote, make_days_for), self._fail_deferred)
         return len(rows)
 
     async def _promote(self, make_days_for: MakeDays, rows: Sequence[asyncpg.Record]) -> None:
@@ -93,7 +93,7 @@ class PostgresTriggerStore:
             await make_days_for(row["scheduled_for"] for row in rows)
             await connection.execute(self._sql["promote_deferred_jobs"], [row["id"] for row in rows])
 
-    async def _fail_held(self, row: asyncpg.Record, _: Exception) -> None:
+    async def _fail_deferred(self, row: asyncpg.Record, _: Exception) -> None:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["fail_deferred_job"], row["id"])
 
@@ -125,27 +125,29 @@ class PostgresFiring(PostgresHandover):
         return _candidates(rows, [to_micros(round_.scheduled_for) for round_ in rounds])
 
     async def blockers(self, rounds: Sequence[Round], candidates: Candidates) -> dict[int, Blocker]:
-        works = candidates.works
+        executions = candidates.executions
         fired = [
-            FiredLast(works.tenants[span.start], rounds[number].last_at, slice(span.start, span.stop))
+            FiredLast(executions.tenants[span.start], rounds[number].last_at, slice(span.start, span.stop))
             for number, span in candidates.spans()
         ]
-        blockers = await find_blockers(self._connection, fired, works.jobs)
+        blockers = await find_blockers(self._connection, fired, executions.jobs)
         if not blockers:
             return {}
-        places = {job: place for place, job in enumerate(works.jobs)}
+        places = {job: place for place, job in enumerate(executions.jobs)}
         return {
             places[job]: blocker
             for job, blocker in blockers.items()
-            if to_micros(blocker.scheduled_for) != works.times[places[job]]
+            if to_micros(blocker.scheduled_for) != executions.times[places[job]]
         }
 
-    async def rooms(self, lanes: Sequence[int], lead: timedelta) -> list[QueueRoom]:
+    async def queue_capacities(self, lanes: Sequence[int], lead: timedelta) -> list[QueueCapacity]:
         rows = await self._connection.fetch(queries("queue")["backlogs"], lanes, lead)
-        return [QueueRoom(row["lanes"], max(row["max_backlog"] - row["depth"], 0)) for row in rows]
+        return [QueueCapacity(row["lanes"], max(row["max_backlog"] - row["depth"], 0)) for row in rows]
 
     async def cancel(self, blocking: Sequence[ExecutionKey]) -> None:
-        await self._connection.execute(self._sql["cancel_blockers"], *map(list, zip(*blocking, strict=True)))
+        await self._connection.execute(
+            queries("overlap_blockers")["cancel_blockers"], *map(list, zip(*blocking, strict=True))
+        )
 
     async def insert(
         self,
@@ -191,17 +193,17 @@ class PostgresFiring(PostgresHandover):
 
 
 def _columns(candidates: Candidates) -> tuple[Sequence[int] | str, ...]:
-    works = candidates.works
-    columns = works.tenants, works.times, works.lanes, works.priorities, works.ready
+    executions = candidates.executions
+    columns = executions.tenants, executions.times, executions.lanes, executions.priorities, executions.ready
     tenants, times, lanes, priorities, ready = map(shortened, columns)
-    return tenants, times, literal(works.jobs), lanes, priorities, ready
+    return tenants, times, literal(executions.jobs), lanes, priorities, ready
 
 
 def _hindered(
     candidates: Candidates, blocked_by: Mapping[int, datetime], reasons: Mapping[int, str]
 ) -> tuple[list[datetime | None], list[str | None]]:
     """What each waits for, and why it is skipped; empty columns are nothing but nulls."""
-    places = range(candidates.works.size if blocked_by or reasons else 0)
+    places = range(candidates.executions.size if blocked_by or reasons else 0)
     return (
         [blocked_by.get(place) for place in places],
         [reasons.get(place) for place in places],
@@ -226,8 +228,8 @@ def _candidates(rows: Sequence[asyncpg.Record], times: Sequence[Micros]) -> Cand
     columns = [*zip(*rows, strict=True)] or [()] * _PICKED
     rounds, jobs, tenants, lanes, priorities, tasks, payloads, targets, timeouts, overlaps, followed = columns
     at = [times[number] for number in rounds]
-    works = ExecutionColumns(
+    executions = ExecutionColumns(
         tenants, at, jobs, lanes, [1] * len(jobs), at, tasks, payloads, targets, timeouts, priorities,
         [None] * len(jobs),
     )  # fmt: skip
-    return Candidates(rounds, overlaps, works, followed)
+    return Candidates(rounds, overlaps, executions, followed)

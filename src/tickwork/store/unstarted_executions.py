@@ -8,9 +8,9 @@ import asyncpg
 
 from tickwork.model.execution import Trigger
 from tickwork.model.overlap import Blocker, Overlap, Queue, Replace, Skip, decide
+from tickwork.store.overlap_blockers import find_blocker
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
-from tickwork.store.unended_executions import find_blocker
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -19,7 +19,7 @@ class UnstartedExecutions:
     def __init__(self, connection: Connection, tenant_id: int, job: int) -> None:
         self._connection = connection
         self._job = (tenant_id, job)
-        self._sql = queries("define")
+        self._sql = queries("unstarted_executions")
 
     async def add(self, lane: int, priority: int, at: datetime, trigger: Trigger) -> datetime:
         """An execution besides those its rule makes. A manual one whose instant is taken comes a moment later; a
@@ -59,13 +59,13 @@ class UnstartedExecutions:
 
     async def cancel_replaced(self, decision: Replace) -> None:
         tenant_id, job = self._job
-        sql = queries("trigger")["cancel_blockers"]
+        sql = queries("overlap_blockers")["cancel_blockers"]
         await self._connection.execute(sql, [tenant_id], [decision.replaced], [job])
 
     async def queue(self, at: datetime, decision: Queue) -> None:
         """Let an execution that was added wait for the one before it."""
         tenant_id, job = self._job
-        sql = queries("run")["queue_execution"]
+        sql = self._sql["queue_execution"]
         await self._connection.execute(sql, tenant_id, at, job, decision.blocked_by)
 
     async def remember(self, fired: Sequence[datetime | None]) -> None:
@@ -79,7 +79,7 @@ class UnstartedExecutions:
 
     async def remember_unended(self, lane: int) -> None:
         """What overlapped until now may be in the way from now on."""
-        await self._connection.execute(self._sql["remember_unended"], *self._job, lane)
+        await self._connection.execute(self._sql["note_unended"], *self._job, lane)
 
     async def pause(self, lane: int) -> None:
         """What waits goes on waiting until the job is resumed."""
@@ -115,7 +115,7 @@ class UnstartedExecutions:
     async def _skip(self, lane: int, priority: int, at: datetime, skip: Skip) -> None:
         tenant_id, job = self._job
         await self._connection.execute(
-            queries("run")["skip_due_time"], tenant_id, at, job, lane, priority, skip.blocked_by, skip.reason
+            self._sql["skip_due_time"], tenant_id, at, job, lane, priority, skip.blocked_by, skip.reason
         )
         await self._connection.execute(self._sql["note_off_schedule"], job, at)
 
@@ -124,6 +124,6 @@ class UnstartedExecutions:
         for row in rows:
             if row["worker_id"] is not None:
                 await self._connection.execute(
-                    queries("record")["revoke"],
+                    queries("outcome")["revoke"],
                     tenant_id, row["scheduled_for"], job, row["attempt"], row["worker_id"], reason,
                 )  # fmt: skip

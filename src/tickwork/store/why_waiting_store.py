@@ -31,10 +31,10 @@ _MOST_AWAITED = 20_000
 _BADLY_ENDED = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED, ExecutionStatus.SKIPPED)
 
 
-class PostgresWhyStore:
+class PostgresWhyWaitingStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("why")
+        self._sql = queries("why_waiting")
 
     async def facts(self, tenant_id: int, job: int, scheduled_for: datetime) -> WaitingFacts:
         row = await self._database.fetchrow(self._sql["execution_facts"], tenant_id, scheduled_for, job)
@@ -76,7 +76,7 @@ class PostgresWhyStore:
         return {(row["kind"], row["name"]): row for row in rows}
 
     async def _limit(self, gate: asyncpg.Record, limit: Limit) -> LimitInForce:
-        rows = await self._database.fetch(queries("limiter")["running_by_limiter"], [gate["id"]])
+        rows = await self._database.fetch(queries("handover")["running_by_limiter"], [gate["id"]])
         holders = await self._database.fetch(self._sql["running_under_limiter"], gate["id"], MOST_NAMED)
         return LimitInForce(
             kind=gate["kind"],

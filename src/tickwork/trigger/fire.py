@@ -138,7 +138,7 @@ class Trigger:
             raise
         if handout:
             handout.deliver()
-        fired = candidates.works.size if candidates else 0
+        fired = candidates.executions.size if candidates else 0
         _FIRED.inc(fired)
         self._adapt_max_rules(len(plans), fired)
         return True
@@ -158,7 +158,7 @@ class Trigger:
             return None
         await self._make_days_for(round_.scheduled_for for round_ in rounds)
         candidates = await firing.pick(rounds, chunk)
-        if not candidates.works.size:
+        if not candidates.executions.size:
             return None
         jitters = [timing_from_text(plan.rule.timing).jitter for plan in plans if plan.round]
         return add_jitter(candidates, jitters) if any(jitters) else candidates
@@ -172,20 +172,20 @@ class Trigger:
         until: Micros,
     ) -> Handout | None:
         startable = _startable(candidates, blocked, until)
-        lanes = candidates.works.lanes
+        lanes = candidates.executions.lanes
         blocked_by = {index: decision.blocked_by for index, decision in blocked.items()}
         skipped = {
             index: decision.reason for index, decision in blocked.items() if isinstance(decision, Skip)
         }
         if assign_workers is None:
-            no_workers = [None] * candidates.works.size
+            no_workers = [None] * candidates.executions.size
             skipped |= await self._full_queues.skipped(firing, lanes, startable, no_workers)
             await firing.insert_carefully(candidates, blocked_by, skipped)
             return None
-        handout = await assign_workers(firing, candidates.works.at(startable))
+        handout = await assign_workers(firing, candidates.executions.at(startable))
         try:
             await handout.fix(firing)
-            workers = _workers_of_all(handout.workers(), startable, candidates.works.size)
+            workers = _workers_of_all(handout.workers(), startable, candidates.executions.size)
             skipped |= await self._full_queues.skipped(firing, lanes, startable, workers)
             await firing.insert(candidates, workers, blocked_by, skipped)
             await handout.lease(firing)
@@ -215,13 +215,13 @@ class Trigger:
 
 
 def _execution_key(candidates: Candidates, index: int, scheduled_for: datetime) -> ExecutionKey:
-    works = candidates.works
+    works = candidates.executions
     return ExecutionKey(works.tenants[index], scheduled_for, works.jobs[index])
 
 
 def _startable(candidates: Candidates, blocked: Container[int], until: Micros) -> Sequence[int]:
     """The indexes of the candidates that may be handed over now."""
-    ready = candidates.works.ready
+    ready = candidates.executions.ready
     if not blocked and max(ready) <= until:
         return range(len(ready))
     return [index for index, at in enumerate(ready) if at <= until and index not in blocked]
@@ -261,7 +261,7 @@ def _progress(
 
 
 def _cursor_at(candidates: Candidates, index: int) -> Cursor:
-    return candidates.works.priorities[index], candidates.works.jobs[index]
+    return candidates.executions.priorities[index], candidates.executions.jobs[index]
 
 
 def _nothing_fired(plan: Plan) -> RuleStep:

@@ -32,7 +32,7 @@ class FullQueues:
         if not waiting:
             return {}
         skipped: dict[int, str] = {}
-        for queue in await firing.rooms([lanes[index] for index in waiting], self._lead):
+        for queue in await firing.queue_capacities([lanes[index] for index in waiting], self._lead):
             of_queue = [index for index in waiting if lanes[index] in queue.lanes]
-            skipped |= dict.fromkeys(of_queue[queue.room :], QUEUE_FULL)
+            skipped |= dict.fromkeys(of_queue[queue.free :], QUEUE_FULL)
         return skipped

@@ -16,7 +16,7 @@ async def create_deferred_executions(
     store: TriggerStore, horizon: Callable[[], datetime], make_days_for: MakeDays
 ) -> bool:
     """Create the executions of deferred jobs that are due before the horizon."""
-    return await store.promote_held(horizon(), _BATCH, make_days_for) == _BATCH
+    return await store.promote_deferred(horizon(), _BATCH, make_days_for) == _BATCH
 
 
 async def release_queued_executions(store: TriggerStore, wake: Wake) -> bool:

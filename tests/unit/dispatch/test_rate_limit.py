@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from tickwork.dispatch.limits import LockedLimits
 from tickwork.model.placement import NO_PLACEMENT, Limit, Placement
 from tickwork.model.quantities import parse_rate
-from tickwork.store.port.dispatch import Gate, Lane
+from tickwork.store.port.dispatch import Lane, Limiter
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def _gate(used_until: datetime = NOW, now: datetime = NOW, **settings: Any) -> Gate:
+def _gate(used_until: datetime = NOW, now: datetime = NOW, **settings: Any) -> Limiter:
     common = {"paused": False, "max_running": None, "rate": None}
-    return Gate(1, (1, "queue", "mail"), **{**common, **settings}, used_until=used_until, now=now)
+    return Limiter(1, (1, "queue", "mail"), **{**common, **settings}, used_until=used_until, now=now)
 
 
 MAIL = Lane(1, 1, "mail", "send", NO_PLACEMENT)
@@ -39,7 +39,7 @@ def test_a_rate_has_room_for_its_amount_and_then_for_none() -> None:
 
 def test_a_key_that_nobody_limits_by_number_is_not_counted() -> None:
     lane = Lane(2, 1, "other", "send", Placement(limits=[Limit("api", rate="5/1s")]))
-    key = Gate(7, (1, "key", "api"), False, None, None, NOW, NOW)
+    key = Limiter(7, (1, "key", "api"), False, None, None, NOW, NOW)
     gates = LockedLimits([lane], [key])
     assert gates.room(lane) == 5
     assert list(gates.slots(lane, range(3))) == []

@@ -1,5 +1,5 @@
-"""What the stages ask of the store: values in, values out, one transaction per intention.
+"""What the stages ask of the store, as protocols: values in, values out, one transaction per intention.
 
-The stages know only this package. Every method raises `Unavailable` when the database cannot be reached; whoever
-calls may simply call again, because repeating any of them changes nothing that was already done.
+The stages know only this package. Every method raises `Unavailable` when the database cannot be reached. The caller can
+repeat the call: repeating a method changes nothing that it already did.
 """

@@ -12,7 +12,7 @@ from tickwork.model.task import TaskDefaults
 
 
 class Definition(NamedTuple):
-    """A job as it was defined, and which version that is."""
+    """A job as it was defined, with its version."""
 
     document: dict[str, Any]
     version: int
@@ -20,9 +20,9 @@ class Definition(NamedTuple):
 
 class Made(NamedTuple):
     job: int
-    created_at: datetime | None = None  # None: it was there before, and is kept or replaced
-    next_run_at: datetime | None = None  # of a new one
-    scheduled_for: datetime | None = None  # of a new one that is due once
+    created_at: datetime | None = None  # None: the job existed, and was kept or replaced
+    next_run_at: datetime | None = None  # of a new job
+    scheduled_for: datetime | None = None  # of a new one-time job
 
     @property
     def is_new(self) -> bool:
@@ -41,51 +41,51 @@ class ParentJob(NamedTuple):
 
     id: int
     status: JobStatus
-    timing: str | None  # of one that repeats
+    timing: str | None  # of a recurring job
     catch_up: str | None
-    is_known: bool  # else it was due once, and how it ended is forgotten
+    is_known: bool  # False: a one-time job whose execution was deleted with its history
 
 
-class DefineStore(Protocol):
+class JobStore(Protocol):
     async def find_tasks(self, tenant_id: int, names: set[str]) -> dict[str, KnownTask]:
-        """Those of them that some worker has offered."""
+        """Those of the tasks that a worker has offered."""
 
     async def task_names(self, tenant_id: int) -> list[str]: ...
 
     async def find_keys(self, tenant_id: int, keys: set[str]) -> dict[str, int]:
-        """The jobs that have these keys, but for cancelled ones."""
+        """The jobs with these keys, without cancelled ones."""
 
     async def find_parents(self, tenant_id: int, jobs: set[int]) -> dict[int, ParentJob]:
-        """Those of them that exist."""
+        """Those of the jobs that exist."""
 
     async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
-        """All or none; Conflict when a key is taken and the job says that this is an error."""
+        """Create all jobs or none. Conflict when a key is taken and the job has `if_exists: error`."""
 
     async def definition(self, tenant_id: int, job: int) -> Definition: ...
 
     async def change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
-        """Stale when the job is no longer at that version."""
+        """Stale when the job has another version."""
 
     async def set_status(
         self, tenant_id: int, job: int, status: JobStatus, version: int | None = None
     ) -> None:
-        """Stale when a version is given and the job is no longer at it."""
+        """Stale when a version is given and the job has another one."""
 
 
-class RunStore(Protocol):
+class RunNowStore(Protocol):
     async def run(self, tenant_id: int, job: int, overlap: Overlap) -> datetime:
-        """One more execution, due now; Conflict when it would overlap and must not."""
+        """Create an execution that is due now. Conflict when the overlap policy forbids it."""
 
 
-class OwnTimes(NamedTuple):
-    """When a job is due."""
+class JobDueTimes(NamedTuple):
+    """The schedule of a recurring job."""
 
     timing: str
-    until: datetime | None  # due times after this are not its own
+    until: datetime | None  # its last due time, when its number of runs is limited
 
 
 class BackfillTurn(NamedTuple):
-    """A backfill as it stood when looked at, and what it may run next."""
+    """The progress of a backfill when it was read, and the due times that it may run next."""
 
     id: int
     made: int
@@ -93,20 +93,20 @@ class BackfillTurn(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """How many due times got their execution, and for how many somebody else was quicker."""
+    """How many due times got an execution, and how many had one already."""
 
     made: int
     passed_over: int
 
 
 class BackfillStore(Protocol):
-    async def own_times(self, tenant_id: int, job: int) -> OwnTimes:
-        """Conflict when the job is not due again and again."""
+    async def due_times_of(self, tenant_id: int, job: int) -> JobDueTimes:
+        """Conflict when the job has no schedule of its own to fill."""
 
     async def to_fill(
         self, tenant_id: int, job: int, times: Sequence[datetime], policy: Policy
     ) -> list[datetime]:
-        """Those of the times, in the same order, that the policy would run."""
+        """Those of the due times, in the same order, that the policy would run."""
 
     async def create(
         self, tenant_id: int, job: int, request: BackfillRequest, times: Sequence[datetime]
@@ -122,10 +122,10 @@ class BackfillStore(Protocol):
         """Conflict when it has completed."""
 
     async def next_turn(self, after: int) -> BackfillTurn | None:
-        """The next backfill under way after that one."""
+        """The next backfill by id that has not ended."""
 
     async def fill(self, turn: BackfillTurn) -> Filled:
-        """Nothing, when the backfill no longer stands where the turn says, or its job is paused."""
+        """Create executions. None when the backfill has made progress since the turn was read, or its job is paused."""
 
     async def give_up(self, backfill: int) -> None:
-        """It cannot be filled: no more of it is made, and it has ended."""
+        """End a backfill that cannot go on."""

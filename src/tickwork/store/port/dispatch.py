@@ -28,48 +28,47 @@ class WorkerConnection(NamedTuple):
 
 
 class ExecutionColumns(NamedTuple):
-    """Executions that could be handed to workers, with all that is needed to run them. As columns: so many are
-    handed out in a second that an object for each would cost more than the statements."""
+    """Executions with all that a worker needs to run them, as columns: at thousands per second, an object for each
+    would cost more than the statements."""
 
     tenants: Sequence[int]
-    times: Sequence[Micros]  # when they were scheduled for
+    times: Sequence[Micros]  # the due times, `scheduled_for`
     jobs: Sequence[int]
     lanes: Sequence[int]
     attempts: Sequence[int]
-    ready: Sequence[Micros]  # not to be started before
+    ready: Sequence[Micros]  # when each may start
     tasks: Sequence[str]
     payloads: Sequence[bytes]
     targets: Sequence[bytes | None]
     timeouts: Sequence[float]
     priorities: Sequence[int]
-    parents: Sequence[bytes | None]  # how those ended that they depend on, as JSON
+    parents: Sequence[bytes | None]  # how its parents ended, as JSON
 
     @property
     def size(self) -> int:
         return len(self.jobs)
 
-    def at(self, places: Sequence[int]) -> "ExecutionColumns":
-        """Those at these places."""
-        if len(places) == len(self.jobs):
+    def at(self, indexes: Sequence[int]) -> "ExecutionColumns":
+        if len(indexes) == len(self.jobs):
             return self
-        if isinstance(places, range):
-            return ExecutionColumns._make(column[places.start : places.stop] for column in self)
-        return ExecutionColumns._make([column[place] for place in places] for column in self)
+        if isinstance(indexes, range):
+            return ExecutionColumns._make(column[indexes.start : indexes.stop] for column in self)
+        return ExecutionColumns._make([column[index] for index in indexes] for column in self)
 
     def keys(self) -> Iterator[Key]:
         return zip(self.tenants, self.times, self.jobs, strict=True)
 
 
-class HeldExecutionColumns(NamedTuple):
-    leases: Sequence[int]
-    works: ExecutionColumns
+class LeasedExecutions(NamedTuple):
+    leases: Sequence[int]  # the lease of each execution
+    executions: ExecutionColumns
 
-    def of(self, leases: Container[int]) -> "HeldExecutionColumns":
-        places = [place for place, lease in enumerate(self.leases) if lease in leases]
-        return HeldExecutionColumns([self.leases[place] for place in places], self.works.at(places))
+    def of(self, leases: Container[int]) -> "LeasedExecutions":
+        indexes = [index for index, lease in enumerate(self.leases) if lease in leases]
+        return LeasedExecutions([self.leases[index] for index in indexes], self.executions.at(indexes))
 
 
-NOTHING_HELD = HeldExecutionColumns((), ExecutionColumns._make([()] * len(ExecutionColumns._fields)))
+NOTHING_LEASED = LeasedExecutions((), ExecutionColumns._make([()] * len(ExecutionColumns._fields)))
 
 
 class Lane(NamedTuple):
@@ -82,50 +81,50 @@ class Lane(NamedTuple):
     placement: Placement
 
 
-GateName = tuple[int, Literal["queue", "key"], str]  # with the tenant first
+LimiterName = tuple[int, Literal["queue", "key"], str]  # tenant, kind, name
 
 
-class Gate(NamedTuple):
-    """A queue or a key that is limited, locked by whoever hands out under it. The settings are those of a queue."""
+class Limiter(NamedTuple):
+    """A locked limiter. Only queues have settings."""
 
     id: int
-    name: GateName
+    name: LimiterName
     paused: bool
     max_running: int | None
     rate: Rate | None
-    used_until: datetime  # up to when its rate is used up
+    used_until: datetime  # until when its rate is used up
     now: datetime
 
 
 class Slot(NamedTuple):
-    """Which part of a lease counts under a gate."""
+    """Which part of a lease counts under a limiter."""
 
-    gate_id: int
-    places: range
+    limiter_id: int
+    indexes: range
 
 
 class Handover(Protocol):
-    """The part of a transaction that puts executions into workers' hands."""
+    """The part of a transaction that hands executions over to workers."""
 
-    async def hold(self, seats: Sequence[WorkerConnection]) -> set[int]:
-        """The workers that may be handed work on these connections, fixed until the commit."""
+    async def lock_workers(self, connections: Sequence[WorkerConnection]) -> set[int]:
+        """Those of the workers that may get executions on these connections, locked until the commit."""
 
     async def lanes(self, lanes: Collection[int]) -> list[Lane]: ...
 
-    async def lock_gates(self, names: Collection[GateName]) -> list[Gate]:
-        """Those of them that exist; whoever hands out under one waits for the others that do."""
+    async def lock_limiters(self, names: Collection[LimiterName]) -> list[Limiter]:
+        """Those of the limiters that exist. Transactions that start executions under the same limiter wait."""
 
-    async def running(self, gates: Sequence[int], *, exactly: bool) -> dict[int, int]:
-        """How much runs under each gate, or quickly: no less than that."""
+    async def running(self, limiters: Sequence[int], *, exactly: bool) -> dict[int, int]:
+        """How many executions run under each limiter. Not `exactly` is faster: at least as many as that."""
 
     async def use_rates(self, used_until: Mapping[int, datetime]) -> None: ...
 
-    async def lease(self, worker_id: int, works: ExecutionColumns, slots: Sequence[Slot] = ()) -> int:
-        """Note what a worker is handed, and what of it counts under which gates; the lease."""
+    async def lease(self, worker_id: int, executions: ExecutionColumns, slots: Sequence[Slot] = ()) -> int:
+        """Record which executions a worker gets, and which of them count under limiters. Returns the lease."""
 
 
-class Line(NamedTuple):
-    """Executions of a lane and a priority that wait, the oldest first."""
+class Backlog(NamedTuple):
+    """Waiting executions of one lane and priority, in the order in which they became ready."""
 
     lane: int
     priority: int
@@ -133,10 +132,10 @@ class Line(NamedTuple):
 
 
 class Renewal(NamedTuple):
-    """Who is in neither has lost what it held."""
+    """A worker in neither has lost its lease."""
 
-    kept: Mapping[WorkerConnection, bool]  # and whether somebody wants the worker to drain
-    elsewhere: frozenset[WorkerConnection]  # the worker has come back on another connection
+    kept: Mapping[WorkerConnection, bool]  # whether the worker is to drain
+    elsewhere: frozenset[WorkerConnection]  # the worker has reconnected since
 
 
 class Revocation(NamedTuple):
@@ -147,40 +146,40 @@ class Revocation(NamedTuple):
 
 
 class Claiming(Handover, Protocol):
-    """One transaction that hands out waiting executions."""
+    """One transaction that claims waiting executions for workers."""
 
-    async def waiting(self, lead: timedelta) -> list[Line]: ...
+    async def waiting(self, lead: timedelta) -> list[Backlog]: ...
 
-    async def pick(self, quotas: Mapping[Line, int], lead: timedelta) -> ExecutionColumns:
-        """Lock up to so many of each line."""
+    async def pick(self, quotas: Mapping[Backlog, int], lead: timedelta) -> ExecutionColumns:
+        """Lock the oldest executions of each backlog, up to its quota."""
 
-    async def claim(self, works: ExecutionColumns, worker_id: int) -> None: ...
+    async def claim(self, executions: ExecutionColumns, worker_id: int) -> None: ...
 
 
 class Rescuing(AttemptEnding, Protocol):
-    """One transaction that takes work out of dead workers' hands."""
+    """One transaction that takes executions away from dead workers."""
 
     async def take_dead(self, limit: int, only: int | None = None) -> list[int]: ...
 
     async def take_leases(self, workers: Sequence[int], limit: int) -> list[Claimed]: ...
 
     async def end(self, workers: Sequence[int]) -> dict[int, str]:
-        """Those of which nothing is left to take, with their names."""
+        """End the workers that have no lease left. Returns their names."""
 
 
 class DispatchStore(Protocol):
     async def lanes(self, lanes: Collection[int]) -> list[Lane]: ...
 
     async def forget_slots(self) -> None:
-        """Clear away what no longer counts under any gate."""
+        """Delete slots that no longer count under any limiter."""
 
     def claiming(self) -> AbstractAsyncContextManager[Claiming]: ...
 
-    async def set_aside_first(self, line: Line, lead: timedelta, reason: str) -> None:
-        """End as failed what has waited longest in a line."""
+    async def fail_oldest(self, backlog: Backlog, lead: timedelta, reason: str) -> None:
+        """Fail the execution that has waited longest in a backlog."""
 
-    async def set_aside(self, key: ExecutionKey, reason: str) -> None:
-        """End it as failed, wherever it is, unless it has ended."""
+    async def fail_execution(self, key: ExecutionKey, reason: str) -> None:
+        """Fail an execution that has not ended."""
 
     def rescuing(self) -> AbstractAsyncContextManager[Rescuing]: ...
 
@@ -192,14 +191,14 @@ class DispatchStore(Protocol):
         lease: timedelta,
         connection_number: int = FIRST_CONNECTION,
     ) -> WorkerConnection:
-        """It belongs to the key that it comes with. Nobody's worker is the built-in one, for all tenants."""
+        """The worker belongs to the caller's API key. Without a caller it is the built-in worker, for all tenants."""
 
     async def resume(self, caller: Caller | None, token: bytes, lease: timedelta) -> WorkerConnection | None:
-        """Who has the token is the worker; it belongs to the key that it comes with now."""
+        """Reconnect the worker with this token. It belongs to the caller's API key from now on."""
 
-    async def held_by(self, worker_id: int) -> HeldExecutionColumns: ...
+    async def leased_to(self, worker_id: int) -> LeasedExecutions: ...
 
-    async def renew(self, seats: Collection[WorkerConnection], lease: timedelta) -> Renewal: ...
+    async def renew(self, connections: Collection[WorkerConnection], lease: timedelta) -> Renewal: ...
 
     async def drain(self, worker_id: int) -> None: ...
 
@@ -210,32 +209,32 @@ class DispatchStore(Protocol):
     async def forget_revocations(self, revocations: Sequence[Revocation]) -> None: ...
 
     async def is_being_stopped(self, tenant_id: int, job: int) -> bool:
-        """Whether some worker has yet to stop an execution of this job."""
+        """Whether a worker still has to stop an execution of this job."""
 
 
 class RestWorker(NamedTuple):
-    """A worker that speaks plain REST, and what is in its hands."""
+    """A REST worker with its executions."""
 
     hello: Hello
     draining: bool
-    held: HeldExecutionColumns
-    begun: Sequence[bool]  # which of these it has said to have begun
+    leased: LeasedExecutions
+    started: Sequence[bool]  # whether it reported the start of each
 
 
-class WorkerStore(Protocol):
+class RestWorkerStore(Protocol):
     async def heartbeat(self, caller: Caller, worker: int, lease: timedelta) -> bool:
-        """A worker that speaks plain REST lives; whether somebody wants it to drain. NotFound, LeaseGone, NotAllowed
-        when another key registered it, or Conflict when it is connected otherwise."""
+        """Renew the lease of a REST worker. Returns whether it is to drain. NotFound, LeaseGone, NotAllowed when it was
+        registered with another API key, or Conflict when it is connected by WebSocket."""
 
     def serving(self, caller: Caller, worker: int) -> AbstractAsyncContextManager[RestWorker]:
-        """One transaction, in which nobody else hands this worker anything; LeaseGone."""
+        """One transaction in which no other one gives this worker executions. Raises LeaseGone."""
 
     async def is_there_news(self, tenant_id: int, worker: int, hello: Hello) -> bool:
-        """Whether something is due that this worker might be handed, or it is to drain."""
+        """Whether an execution is due that this worker could run, or the worker is to drain."""
 
     async def drain(self, tenant_id: int, worker: int, only_of: int | None) -> None:
-        """It is to take nothing new; NotFound, Conflict when it is a part of the server, or NotAllowed when it was
-        not registered with the only key that will do."""
+        """Make a worker drain. NotFound, Conflict when it is built in, or NotAllowed when it was registered with
+        another API key than `only_of`."""
 
 
 Decide = Callable[[Breaker], Breaker]
@@ -246,23 +245,24 @@ class BreakerChange(NamedTuple):
     after: Breaker
 
 
-class BreakerStore(Protocol):
+class CircuitBreakerStore(Protocol):
     async def read(self) -> list[Breaker]:
-        """All of them, of every tenant."""
+        """The circuit breakers of all tenants."""
 
     async def change(
         self, decisions: Mapping[BreakerKey, Decide], make: Collection[BreakerKey] = ()
     ) -> list[BreakerChange]:
-        """Lock those of them that exist, and let each become what is decided; some are made first, closed."""
+        """Lock the circuit breakers that exist, and write what is decided about each. Those in `make` are created
+        first, closed."""
 
-    async def let_go(self, limit: int) -> int:
-        """Let executions go on for which the time has come, of so many breakers; how many."""
+    async def release_held(self, limit: int) -> int:
+        """Release executions of up to `limit` circuit breakers that are due to be looked at. Returns how many."""
 
     async def views(self, tenant_id: int, destination: str | None = None) -> list[BreakerView]: ...
 
 
 class QueueLoad(NamedTuple):
-    """How much waits in the queues of a name, of all tenants together."""
+    """How many executions wait in the queues with this name, of all tenants together."""
 
     name: str
     depth: int
@@ -273,10 +273,10 @@ class QueueStore(Protocol):
     async def queues(self, tenant_id: int, limit: int, cursor: str | None) -> Page[QueueView]: ...
 
     async def queue(self, tenant_id: int, name: str) -> QueueView:
-        """NotFound when no job has named it and nobody has set it."""
+        """NotFound when no job has named the queue and it has no settings."""
 
     async def set(self, tenant_id: int, name: str, settings: QueueSettings) -> QueueView:
-        """All of its settings but whether it is paused. What runs already counts from now on."""
+        """Replace all settings of a queue, except whether it is paused. What runs already counts under the limits."""
 
     async def pause(self, tenant_id: int, name: str) -> QueueView: ...
 
@@ -285,5 +285,5 @@ class QueueStore(Protocol):
     async def loads(self, most: int) -> list[QueueLoad]: ...
 
 
-class WhyStore(Protocol):
+class WhyWaitingStore(Protocol):
     async def facts(self, tenant_id: int, job: int, scheduled_for: datetime) -> WaitingFacts: ...

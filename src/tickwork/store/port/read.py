@@ -1,4 +1,4 @@
-"""What those who look at jobs, executions and workers ask of the store."""
+"""What the services that show jobs, executions and workers ask of the store."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ class ReadStore(Protocol):
     async def now(self) -> datetime: ...
 
     async def jobs_by_id(self, tenant_id: int, jobs: Sequence[int]) -> list[JobView]:
-        """In the order asked for; NotFound when one is not this tenant's."""
+        """In the given order. NotFound when one is not this tenant's."""
 
     async def jobs(
         self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None
@@ -26,10 +26,10 @@ class ReadStore(Protocol):
     async def execution(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView: ...
 
     async def executions_by_key(self, keys: Sequence[ExecutionKey]) -> list[ExecutionView]:
-        """Those of them that exist, as in lists."""
+        """Those of the executions that exist, as lists show them."""
 
     async def ended(self, keys: Sequence[ExecutionKey]) -> list[ExecutionKey]:
-        """Those of them that have ended."""
+        """Those of the executions that have ended."""
 
     async def executions(
         self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None

@@ -14,15 +14,15 @@ from tickwork.model.worker_protocol import LogLine, Outcome
 
 
 class Claimed(NamedTuple):
-    """Which attempt somebody believes to hold."""
+    """The attempt that a worker is believed to have."""
 
     key: ExecutionKey
     worker_id: int
-    attempt: int | None  # None: whichever this worker holds
+    attempt: int | None  # None: whichever this worker has
 
 
 class AttemptNote(NamedTuple):
-    """An attempt that did not complete, for the history."""
+    """A record of an attempt that did not complete, for the history."""
 
     key: ExecutionKey
     attempt: int
@@ -34,29 +34,29 @@ class AttemptNote(NamedTuple):
 
 
 class AttemptEnding(Protocol):
-    """One transaction that decides about attempts which did not complete."""
+    """One transaction that ends attempts which did not complete."""
 
     async def lock(self, claimed: Sequence[Claimed]) -> list[LockedExecution]:
-        """Those that are still in the hands they are believed in."""
+        """Those of the executions that their workers still have."""
 
     async def settle(self, verdicts: Sequence[Transition], notes: Sequence[AttemptNote]) -> None: ...
 
     async def note_cancelled(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
-        """When these began, of those that were cancelled while this was not known."""
+        """Record when attempts started that were cancelled before their start was known."""
 
     async def close_leases(self, leases: Sequence[int]) -> None: ...
 
 
-class RecordStore(Protocol):
+class OutcomeStore(Protocol):
     async def complete(self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> int:
-        """End what workers say has completed, and close the leases; how many were still held by whoever says so."""
+        """Complete executions and closes leases. Returns how many of the workers still had their execution."""
 
     def settling(self) -> AbstractAsyncContextManager[AttemptEnding]: ...
 
     async def note_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None: ...
 
     async def cancel(self, key: ExecutionKey, reason: str) -> None:
-        """End it wherever it is, and have its worker told; NotFound, or Conflict when it has ended already."""
+        """Cancel an execution, also when a worker has it. NotFound, or Conflict when it has ended already."""
 
 
 class Logged(NamedTuple):
@@ -71,11 +71,11 @@ class Logged(NamedTuple):
 class ProgressNote(NamedTuple):
     claimed: Claimed
     progress: Progress
-    started_at: datetime | None  # when it began, if that was said
+    started_at: datetime | None  # if the worker reported it
 
 
-class Standing(NamedTuple):
-    """How an execution stands, for those who follow its log."""
+class LogState(NamedTuple):
+    """The state of an execution, for clients that follow its log."""
 
     status: ExecutionStatus
     attempt: int
@@ -86,10 +86,10 @@ class Standing(NamedTuple):
 
 class LogStore(Protocol):
     async def keep(self, logged: Sequence[Logged]) -> None:
-        """Those lines that are not kept already; of each attempt only the newest are."""
+        """Store the lines that are not stored already. Only the newest lines of each attempt are kept."""
 
     async def set_progress(self, notes: Sequence[ProgressNote]) -> list[ProgressNote]:
-        """Of attempts that still run; gives those that have to be said again because somebody was in the way."""
+        """Record the progress of running attempts. Returns what to repeat, because its execution was locked."""
 
     async def lines(self, key: ExecutionKey, begin: Position, limit: int) -> list[LogEntry]: ...
 
@@ -99,32 +99,31 @@ class LogStore(Protocol):
 
     async def last_lines(self, key: ExecutionKey, attempt: int | None, count: int) -> list[LogEntry]: ...
 
-    async def standing(self, key: ExecutionKey) -> Standing | None: ...
+    async def state(self, key: ExecutionKey) -> LogState | None: ...
 
 
-class AttemptStanding(NamedTuple):
-    """How an attempt stands that somebody reports on."""
+class AttemptState(NamedTuple):
+    """The state of an attempt that a REST worker reports on."""
 
     status: ExecutionStatus
-    attempt: int  # at which the execution is
-    worker_id: int | None  # that holds the attempt and speaks plain REST; None: no such one
+    attempt: int  # the present attempt of the execution
+    worker_id: int | None  # the REST worker that has the attempt, if one has
     started_at: datetime | None
     reason: str | None
-    outcome: AttemptOutcome | None  # what became of the attempt
+    outcome: AttemptOutcome | None  # of the reported attempt
     leases: Sequence[int]
-    is_foreign: bool  # in the hands of a worker that another key registered
+    is_foreign: bool  # the worker was registered with another API key
 
 
-class ReportStore(Protocol):
-    async def standing(self, key: ExecutionKey, attempt: int, key_id: int) -> AttemptStanding:
+class RestWorkerReportStore(Protocol):
+    async def state(self, key: ExecutionKey, attempt: int, key_id: int) -> AttemptState:
         """NotFound when there is no such execution."""
 
     async def begin(self, key: ExecutionKey, attempt: int, key_id: int) -> bool:
-        """Note that the attempt has begun; whether a worker holds it that speaks plain REST, and was registered with
-        that API key."""
+        """Record that the attempt started. Returns whether a REST worker that this API key registered has it."""
 
-    async def let_go(self, key: ExecutionKey, attempt: int, key_id: int, standing: AttemptStanding) -> None:
-        """Nothing of an attempt that has ended is in anybody's hands any more, nor to be stopped."""
+    async def release_ended(self, key: ExecutionKey, attempt: int, key_id: int, state: AttemptState) -> None:
+        """Delete the leases and the revocation of an attempt that has ended."""
 
 
 class OldestDeadLetters(NamedTuple):
@@ -134,7 +133,7 @@ class OldestDeadLetters(NamedTuple):
 
 class Revived(NamedTuple):
     revived: int
-    missing: list[ExecutionKey]  # not dead letters, or not any more
+    missing: list[ExecutionKey]  # those that are not dead letters
     refused: list[Refused]
 
 
@@ -148,16 +147,15 @@ class DeadLetterStore(Protocol):
     ) -> OldestDeadLetters: ...
 
     async def last_of_job(self, tenant_id: int, job: int) -> datetime | None:
-        """The due time of the one that failed last."""
+        """The due time of the job's latest dead letter."""
 
     async def redrive(
         self, tenant_id: int, keys: Sequence[ExecutionKey], start_at: datetime, interval: timedelta
     ) -> Revived:
-        """Those that are dead letters wait to be run again, one after the other; refused are those whose job is
-        cancelled."""
+        """Make dead letters run again, one `interval` apart. Refuses those whose job is cancelled."""
 
     async def discard(self, tenant_id: int, keys: Sequence[ExecutionKey]) -> list[ExecutionKey]:
-        """They are no dead letters any more; those that were none."""
+        """Discard dead letters. Returns the keys that were none."""
 
     async def retry(self, key: ExecutionKey) -> None:
         """NotFound, or Conflict when it did not end as failed or cancelled, or its job is cancelled."""

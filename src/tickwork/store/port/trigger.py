@@ -1,4 +1,4 @@
-"""What firing due times asks of the store."""
+"""What the trigger stage asks of the store: firing rules, waiting executions, dependencies."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ class DueRule(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One due time of one rule, being fired from the cursor on."""
+    """One due time of one rule, to be fired from the cursor on."""
 
     rule_id: int
     scheduled_for: datetime
@@ -36,17 +36,17 @@ class Round(NamedTuple):
 
 
 class RuleStep(NamedTuple):
-    """Where a rule stands after a chunk."""
+    """The progress of a rule after a chunk of its jobs was fired."""
 
     rule_id: int
     next_at: datetime | None
     last_at: datetime | None
     cursor: Cursor | None
-    looks_empty: bool  # no job was found: let it sleep if there really is none
+    looks_empty: bool  # no job was found: the rule gets no next due time if it has no active job
 
 
 class RoundNote(NamedTuple):
-    """What became of a due time, or of a range of them that nobody ran."""
+    """A due time that was fired, or a missed range."""
 
     rule_id: int
     scheduled_for: datetime
@@ -56,30 +56,30 @@ class RoundNote(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Jobs whose due times are being fired, as columns."""
+    """Jobs that are being fired, as columns."""
 
-    rounds: Sequence[int]  # which of the rounds each belongs to; they come round by round
+    rounds: Sequence[int]  # the index of each one's round, in ascending order
     overlaps: Sequence[Overlap]
-    works: ExecutionColumns
-    followed: Sequence[bool]  # whether other jobs depend on them
+    executions: ExecutionColumns
+    followed: Sequence[bool]  # whether other jobs depend on it
 
     def spans(self) -> Iterator[tuple[int, range]]:
-        """The rounds, and where each begins and ends."""
+        """The index of each round, with the range of its candidates."""
         begin = 0
         for number, count in Counter(self.rounds).items():
             yield number, range(begin, begin + count)
             begin += count
 
 
-class QueueRoom(NamedTuple):
-    """How many more may wait in a queue."""
+class QueueCapacity(NamedTuple):
+    """How many more executions may wait in a queue."""
 
-    lanes: Collection[int]  # those of its lanes that were asked about
-    room: int
+    lanes: Collection[int]  # those of its lanes that were given
+    free: int
 
 
 class Collision(Exception):
-    """Some due time that is being fired has an execution already."""
+    """A due time that is being fired has an execution already."""
 
 
 class Firing(Handover, Protocol):
@@ -88,18 +88,18 @@ class Firing(Handover, Protocol):
     async def take(
         self, lead: timedelta, late: timedelta, limit: int, only: int | None = None
     ) -> list[DueRule]:
-        """Up to so many rules that are late by that much, and as many that are not; only that one, if one is named."""
+        """Lock up to `limit` due rules that are late by `late`, and as many that are not; or only the rule `only`."""
 
     async def pick(self, rounds: Sequence[Round], chunk: int) -> Candidates: ...
 
     async def blockers(self, rounds: Sequence[Round], candidates: Candidates) -> dict[int, Blocker]:
-        """What of their jobs has not ended, by the place of the candidate."""
+        """Executions of the same jobs that have not ended, by the index of the candidate."""
 
-    async def rooms(self, lanes: Sequence[int], lead: timedelta) -> list[QueueRoom]:
-        """Of those queues of the lanes in which only so many may wait that are due by then."""
+    async def queue_capacities(self, lanes: Sequence[int], lead: timedelta) -> list[QueueCapacity]:
+        """For the queues of these lanes that limit how many executions may wait. Those due within `lead` count."""
 
     async def cancel(self, blocking: Sequence[ExecutionKey]) -> None:
-        """End them wherever they are: something newer replaces them."""
+        """Cancel executions that newer ones replace, also when a worker has them."""
 
     async def insert(
         self,
@@ -108,13 +108,13 @@ class Firing(Handover, Protocol):
         blocked_by: Mapping[int, datetime],
         reasons: Mapping[int, str],
     ) -> None:
-        """Those with a reason are skipped for it; a blocked one without waits for its turn. Collision when a due
-        time has an execution already; then the transaction is over."""
+        """Candidates with a reason are skipped. Blocked ones without a reason wait. Collision when a due time has an
+        execution already: the transaction cannot go on."""
 
     async def insert_carefully(
         self, candidates: Candidates, blocked_by: Mapping[int, datetime], reasons: Mapping[int, str]
     ) -> None:
-        """Leave executions that exist, except those that were stopped before their time."""
+        """Leave existing executions alone, except those that were skipped before their due time."""
 
     async def advance(self, steps: Sequence[RuleStep], notes: Sequence[RoundNote]) -> None: ...
 
@@ -123,7 +123,7 @@ class TriggerStore(Protocol):
     def firing(self) -> AbstractAsyncContextManager[Firing]: ...
 
     async def bounded_lanes(self) -> frozenset[int]:
-        """The lanes of queues in which only so many may wait."""
+        """The lanes of queues that limit how many executions may wait."""
 
     async def zone_data(self) -> str | None:
         """The version of the time zone data that the timers were computed with."""
@@ -137,19 +137,19 @@ class TriggerStore(Protocol):
         limit: int,
         next_at: Callable[[str, datetime, datetime], datetime | None],
     ) -> int | None:
-        """Compute anew when some rules are due next, given their timing, from when on, and what they are set to; where
-        to go on."""
+        """Compute the next due times of up to `limit` rules again. `next_at` gets a timing, the time to start from and
+        the present due time. Returns the last rule, or None after all rules."""
 
     async def stop_rule(self, rule: int, reason: str) -> None:
-        """It fires no more, and its jobs have failed; the due time that could not be fired is kept as missed."""
+        """Stop a rule that cannot be fired. Its jobs fail, and its due time is recorded as missed."""
 
     async def release_queued(self, limit: int) -> int:
-        """Let those go on whose turn has come; how many."""
+        """Release executions that waited for an earlier one of their job. Returns how many."""
 
-    async def promote_held(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
-        """Give one-time jobs due before that their executions, on days that may have passed meanwhile; how many."""
+    async def promote_deferred(self, until: datetime, limit: int, make_days_for: MakeDays) -> int:
+        """Create the executions of deferred jobs that are due before `until`, also on past days. Returns how many."""
 
 
 class DependencyStore(Protocol):
     async def skip_rounds_without_parents(self, limit: int) -> int:
-        """Look for parents that are not due in the rounds of their children; how many were looked at."""
+        """Decide about parents that may not be due in the rounds of their children. Returns about how many."""

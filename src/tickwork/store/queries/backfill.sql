@@ -1,12 +1,12 @@
 -- How to read these queries: README.md
 
--- name: own_times
+-- name: due_times_of_job
 -- The schedule of a job, and what limits its due times.
 SELECT j.status::text AS status, r.timing, j.active_until, j.depends
 FROM tickwork.job j LEFT JOIN tickwork.rule r ON r.id = j.rule_id
 WHERE j.tenant_id = $1 AND j.id = $2;
 
--- name: to_fill
+-- name: times_to_fill
 -- Of these due times, in the same order, those that a backfill would run.
 SELECT due.scheduled_for
 FROM unnest($3::timestamptz[]) WITH ORDINALITY AS due (scheduled_for, place)
@@ -53,7 +53,7 @@ WHERE b.id = $1 AND b.made = $2 AND b.ended_at IS NULL
 FOR UPDATE OF b SKIP LOCKED
 FOR SHARE OF j SKIP LOCKED;
 
--- name: look_at_active
+-- name: count_active
 -- Of executions that had not ended, which still have not, and how the others ended.
 SELECT coalesce(array_agg(a.scheduled_for) FILTER (WHERE e.finished_at IS NULL), '{}') AS active,
     count(*) FILTER (WHERE e.status = 'completed') AS completed, count(*) FILTER (WHERE e.status = 'failed') AS failed
@@ -64,7 +64,7 @@ CROSS JOIN LATERAL (
     OFFSET 0
 ) e;
 
--- name: make_backfilled
+-- name: insert_backfilled
 -- Creates the executions of due times and returns which. They become ready one microsecond after the other, so that
 -- they are claimed in that order. An execution that exists by now is left alone, or runs again if it failed and the
 -- policy says so.

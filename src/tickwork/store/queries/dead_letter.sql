@@ -1,5 +1,10 @@
 -- How to read these queries: README.md
 
+-- snippet: filter
+-- The filter by task, queue and error. The type of an error may be given without its module.
+    WHERE ($5::text IS NULL OR l.task = $5) AND ($6::text IS NULL OR l.queue = $6)
+        AND ($7::text IS NULL OR seen.error_type = $7 OR right(seen.error_type, length($7) + 1) = '.' || $7)
+
 -- name: newest_dead_letters
 -- One page of dead letters, latest first.
 WITH seen AS (
@@ -16,8 +21,7 @@ WITH seen AS (
 ), page AS (
     -- Those of them that the filter lets through.
     SELECT seen.*, l.task, l.queue FROM seen JOIN tickwork.lane l ON l.id = seen.lane_id
-    WHERE ($5::text IS NULL OR l.task = $5) AND ($6::text IS NULL OR l.queue = $6)
-        AND ($7::text IS NULL OR seen.error_type = $7 OR right(seen.error_type, length($7) + 1) = '.' || $7)
+    -- include: filter
     ORDER BY seen.failed_at DESC, seen.scheduled_for DESC, seen.job_id DESC LIMIT $12
 )
 SELECT page.*, e.trigger::text AS trigger, e.attempt, e.reason, j.name, j.key, last.error,
@@ -55,8 +59,7 @@ WITH seen AS (
 ), page AS (
     -- Those of them that the filter lets through.
     SELECT seen.* FROM seen JOIN tickwork.lane l ON l.id = seen.lane_id
-    WHERE ($5::text IS NULL OR l.task = $5) AND ($6::text IS NULL OR l.queue = $6)
-        AND ($7::text IS NULL OR seen.error_type = $7 OR right(seen.error_type, length($7) + 1) = '.' || $7)
+    -- include: filter
     ORDER BY seen.failed_at, seen.scheduled_for, seen.job_id LIMIT $12
 )
 SELECT page.failed_at, page.scheduled_for, page.job_id, (SELECT count(*) FROM seen) AS seen_count,

@@ -12,25 +12,25 @@ LEFT JOIN LATERAL (
 ) e ON true
 WHERE j.tenant_id = $1 AND j.id = ANY($2::bigint[]);
 
--- name: rules_of
+-- name: rules_of_jobs
 -- The rules of these jobs, to be locked before other jobs depend on them.
 SELECT DISTINCT rule_id FROM tickwork.job WHERE tenant_id = $1 AND id = ANY($2::bigint[]) AND rule_id IS NOT NULL;
 
--- name: one_at_a_time
+-- name: lock_dependencies
 -- Lets only one transaction at a time change the dependencies of a tenant: two could close a circle together.
 SELECT pg_advisory_xact_lock(hashtextextended('tickwork dependency', $1));
 
--- name: parents_of
+-- name: parents_of_jobs
 -- The parents of jobs.
 SELECT child_id, parent_id FROM tickwork.dependency WHERE child_id = ANY($1::bigint[]) ORDER BY 1, 2;
 
--- name: follow
+-- name: mark_as_parents
 -- Marks jobs as parents, and returns their rules as they are now.
 UPDATE tickwork.job SET followed = true
 WHERE id IN (SELECT id FROM tickwork.job WHERE tenant_id = $1 AND id = ANY($2::bigint[]) ORDER BY id FOR NO KEY UPDATE)
 RETURNING id, rule_id;
 
--- name: unlink
+-- name: delete_parents
 -- Removes the parents of a job, with what its executions wait for.
 WITH edge AS (
     -- The dependencies on parents that are not listed, deleted.
@@ -38,7 +38,7 @@ WITH edge AS (
 )
 DELETE FROM tickwork.awaited WHERE child_id = $1 AND NOT parent_id = ANY($2::bigint[]);
 
--- name: link
+-- name: insert_parents
 -- Records the parents of jobs, one row each.
 INSERT INTO tickwork.dependency (tenant_id, child_id, parent_id, on_any)
 SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::boolean[])
@@ -85,11 +85,11 @@ FROM (
 WHERE e.tenant_id = ANY(ARRAY[j.tenant_id]) AND e.scheduled_for = j.at AND e.job_id = j.id
     AND e.ready_at IS NOT DISTINCT FROM 'infinity' AND e.blocked_by IS NULL;
 
--- name: times_of
+-- name: due_times_of_one_time_jobs
 -- The due times of one-time jobs.
 SELECT id, scheduled_for FROM tickwork.job WHERE id = ANY($1::bigint[]) AND scheduled_for IS NOT NULL;
 
--- name: waiting_times
+-- name: times_waiting_for_parents
 -- The due times at which a job waits for parents.
 SELECT DISTINCT child_at FROM tickwork.awaited WHERE child_id = $1;
 
@@ -126,7 +126,7 @@ WITH RECURSIVE follower AS (
 INSERT INTO tickwork.past_rule (job_id, rule_id, until) SELECT id, $2, tickwork.clock() FROM moved
 ON CONFLICT DO NOTHING;
 
--- name: look_at_unsure
+-- name: resolve_unsure_parents
 -- Decides for parents that may not be due in a round: their rule has passed it by now. A parent without an execution
 -- counts as skipped.
 WITH passed AS (

@@ -1,9 +1,5 @@
 -- How to read these queries: README.md
 
--- name: find_lanes_by_id
--- Lanes with what their executions have in common.
-SELECT id, tenant_id, queue, task, placement FROM tickwork.lane WHERE id = ANY($1::int[]);
-
 -- name: waiting_lanes
 -- The lanes and priorities in which an execution is due, or nearly. It leaps from one to the next, however much waits
 -- in each.
@@ -40,25 +36,17 @@ CROSS JOIN LATERAL (
 ) e
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j;
 
--- name: first_waiting
+-- name: lock_oldest_waiting
 -- Locks the execution that has waited longest in a lane and priority.
 SELECT tenant_id, scheduled_for, job_id FROM tickwork.execution
 WHERE lane_id = $1 AND priority = $2 AND ready_at <= tickwork.clock() + $3::interval
 ORDER BY ready_at LIMIT 1
 FOR UPDATE SKIP LOCKED;
 
--- name: set_aside
+-- name: fail_execution
 -- Fails an execution that cannot be given to a worker.
 UPDATE tickwork.execution SET status = 'failed', ready_at = NULL, finished_at = tickwork.clock(), reason = $4
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND finished_at IS NULL;
-
--- name: lock_workers
--- Of the given workers, those that may still be given work on this connection, locked to stay so until the commit.
-SELECT w.id
-FROM tickwork.worker w
-JOIN unnest($1::int[], $2::int[]) AS mine (id, connection) ON mine.id = w.id AND mine.connection = w.connection
-WHERE w.ended_at IS NULL AND NOT w.draining AND w.lease_until > tickwork.clock()
-FOR KEY SHARE OF w;
 
 -- name: claim
 -- Gives waiting executions to a worker.
@@ -72,12 +60,6 @@ FROM (
 ) c
 WHERE e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = c.scheduled_for AND e.job_id = c.job_id
     AND e.status = 'pending';
-
--- name: write_lease
--- Records in one row what a worker was given.
-INSERT INTO tickwork.lease (worker_id, tenant_ids, scheduled_fors, job_ids)
-SELECT $1, $2::int[], ARRAY(SELECT to_timestamp(at / 1e6::float8) FROM unnest($3::bigint[]) AS at), $4::text::bigint[]
-RETURNING id;
 
 -- name: register_worker
 -- Registers a new worker with a lease.
@@ -105,7 +87,7 @@ WHERE id = (SELECT id FROM tickwork.worker
             WHERE token = $1 AND tenant_id IS NOT DISTINCT FROM $2 AND ended_at IS NULL FOR UPDATE)
 RETURNING id, connection;
 
--- name: wait_for_handouts
+-- name: wait_for_handovers
 -- Waits until no transaction is giving anything to this worker any more: each of them locks its row.
 SELECT FROM tickwork.worker WHERE id = $1 FOR UPDATE;
 
@@ -129,7 +111,7 @@ FROM unnest($1::int[], $2::int[]) AS heard (id, connection)
 WHERE w.id = heard.id AND w.connection = heard.connection AND w.ended_at IS NULL
 RETURNING w.id, w.connection, w.draining;
 
--- name: living_workers
+-- name: workers_not_ended
 -- Of these workers, those that have not ended.
 SELECT id FROM tickwork.worker WHERE id = ANY($1::int[]) AND ended_at IS NULL;
 
@@ -174,7 +156,7 @@ USING unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[]) AS k (tenant
 WHERE r.tenant_id = k.tenant_id AND r.scheduled_for = k.scheduled_for AND r.job_id = k.job_id
     AND r.attempt = k.attempt;
 
--- name: forget_revocations_of
+-- name: forget_revocations_of_workers
 -- Forgets the stop requests for workers that have ended.
 DELETE FROM tickwork.revocation WHERE worker_id = ANY($1::int[]);
 

@@ -103,7 +103,7 @@ SELECT attempt, first_line, lines FROM (
 WHERE lines_after < $5
 ORDER BY attempt, first_line;
 
--- name: log_standing
+-- name: log_state
 -- The status of an execution and the end of its log, for those who follow it.
 SELECT e.status::text AS status, e.attempt, e.progress, tickwork.clock() - e.finished_at AS ended_for,
     last.attempt AS last_attempt, last.next_line

@@ -1,9 +1,5 @@
 -- How to read these queries: README.md
 
--- name: clock
--- The time that counts.
-SELECT tickwork.clock() AS now;
-
 -- name: jobs_by_id
 -- Some jobs as users see them.
 SELECT v.* FROM unnest($2::bigint[]) AS wanted (id) CROSS JOIN LATERAL (

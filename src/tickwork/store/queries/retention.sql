@@ -96,7 +96,3 @@ WITH gone AS (
     DELETE FROM tickwork.past_rule WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
 )
 DELETE FROM tickwork.dependency WHERE child_id = ANY(ARRAY(SELECT id FROM gone));
-
--- name: try_to_store
--- Stores a megabyte, to be rolled back: shows whether the disk has space.
-CREATE TABLE tickwork.trial AS SELECT repeat('x', 1800) AS filler FROM generate_series(1, 600);

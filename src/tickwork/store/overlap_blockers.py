@@ -27,7 +27,7 @@ async def find_blockers(
 ) -> dict[int, Blocker]:
     """By job. What a rule fired last goes before off-schedule executions, later ones before earlier ones."""
     looks_up_lists = connection.get_server_version().major >= _LOOKS_UP_LISTS
-    sql = queries("trigger")["blockers" if looks_up_lists else "blockers_singly"]
+    sql = queries("overlap_blockers")["blockers" if looks_up_lists else "blockers_one_by_one"]
     rows = await connection.fetch(
         sql,
         [each.tenant_id for each in fired],

@@ -1,9 +1,14 @@
 -- How to read these queries: README.md
 
+-- snippet: columns
+-- Everything that decides about a circuit breaker, with the time now.
+    tenant_id, destination, state, since, failures_in_a_row, window_at, calls, failures, reason, last_error,
+    failed_probes, probe, probe_at, pace, look_at, touched_at, tickwork.clock() AS now
+
 -- name: breakers
 -- All circuit breakers: those of destinations that failed recently, so a few rows, or none.
-SELECT tenant_id, destination, state, since, failures_in_a_row, window_at, calls, failures, reason, last_error,
-    failed_probes, probe, probe_at, pace, look_at, touched_at, tickwork.clock() AS now
+SELECT
+-- include: columns
 FROM tickwork.breaker;
 
 -- name: make_breakers
@@ -16,8 +21,8 @@ ON CONFLICT DO NOTHING;
 
 -- name: lock_breakers
 -- Locks circuit breakers to decide about them.
-SELECT tenant_id, destination, state, since, failures_in_a_row, window_at, calls, failures, reason, last_error,
-    failed_probes, probe, probe_at, pace, look_at, touched_at, tickwork.clock() AS now
+SELECT
+-- include: columns
 FROM tickwork.breaker
 WHERE (tenant_id, destination) IN (SELECT * FROM unnest($1::int[], $2::text[]))
 ORDER BY tenant_id, destination
@@ -25,8 +30,8 @@ FOR UPDATE;
 
 -- name: take_due_breakers
 -- Locks circuit breakers that have to be looked at now.
-SELECT tenant_id, destination, state, since, failures_in_a_row, window_at, calls, failures, reason, last_error,
-    failed_probes, probe, probe_at, pace, look_at, touched_at, tickwork.clock() AS now
+SELECT
+-- include: columns
 FROM tickwork.breaker
 WHERE look_at <= tickwork.clock()
 ORDER BY look_at LIMIT $1

@@ -1,5 +1,17 @@
 -- How to read these queries: README.md
 
+-- name: lock_workers
+-- Of the given workers, those that may still be given work on this connection, locked to stay so until the commit.
+SELECT w.id
+FROM tickwork.worker w
+JOIN unnest($1::int[], $2::int[]) AS mine (id, connection) ON mine.id = w.id AND mine.connection = w.connection
+WHERE w.ended_at IS NULL AND NOT w.draining AND w.lease_until > tickwork.clock()
+FOR KEY SHARE OF w;
+
+-- name: find_lanes_by_id
+-- Lanes with what their executions have in common.
+SELECT id, tenant_id, queue, task, placement FROM tickwork.lane WHERE id = ANY($1::int[]);
+
 -- name: lock_limiters
 -- Locks the limiters of these queues and keys.
 SELECT g.id, g.tenant_id, g.kind, g.name, g.paused, g.max_running, g.rate,
@@ -29,6 +41,12 @@ GROUP BY s.limiter_id;
 -- Records until when the rates of limiters are used up.
 UPDATE tickwork.limiter g SET used_until = u.used_until
 FROM unnest($1::int[], $2::timestamptz[]) AS u (id, used_until) WHERE g.id = u.id;
+
+-- name: write_lease
+-- Records in one row what a worker was given.
+INSERT INTO tickwork.lease (worker_id, tenant_ids, scheduled_fors, job_ids)
+SELECT $1, $2::int[], ARRAY(SELECT to_timestamp(at / 1e6::float8) FROM unnest($3::bigint[]) AS at), $4::text::bigint[]
+RETURNING id;
 
 -- name: take_slots
 -- Records which parts of a lease count under which limiters.
