@@ -95,7 +95,7 @@ def _due_times(timing: Timing, begin: datetime, end: datetime) -> list[datetime]
         raise Invalid.field(
             "to",
             f"there are more than {MOST_TIMES:,} due times since from",
-            f"narrow the range: one backfill can go as far as {_format(due[-2])}",
+            f"narrow the range: {_format(due[-2])} is as far as one backfill can go",
         )
     return due
 
