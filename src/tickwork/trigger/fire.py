@@ -215,8 +215,8 @@ class Trigger:
 
 
 def _execution_key(candidates: Candidates, index: int, scheduled_for: datetime) -> ExecutionKey:
-    works = candidates.executions
-    return ExecutionKey(works.tenants[index], scheduled_for, works.jobs[index])
+    columns = candidates.executions
+    return ExecutionKey(columns.tenants[index], scheduled_for, columns.jobs[index])
 
 
 def _startable(candidates: Candidates, blocked: Container[int], until: Micros) -> Sequence[int]:

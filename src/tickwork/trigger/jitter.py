@@ -13,13 +13,13 @@ _MICROSECOND = timedelta(microseconds=1)
 
 def add_jitter(candidates: Candidates, jitters: Sequence[timedelta]) -> Candidates:
     """`jitters`: one per round."""
-    works = candidates.executions
+    columns = candidates.executions
     longest = [jitter // _MICROSECOND for jitter in jitters]
     ready = [
         at + share_of(job, at, longest[number]) if longest[number] else at
-        for number, job, at in zip(candidates.rounds, works.jobs, works.times, strict=True)
+        for number, job, at in zip(candidates.rounds, columns.jobs, columns.times, strict=True)
     ]
-    return candidates._replace(executions=works._replace(ready=ready))
+    return candidates._replace(executions=columns._replace(ready=ready))
 
 
 def share_of(job: int, at: Micros, longest: Micros) -> Micros:
