@@ -6,8 +6,7 @@ import httpx2
 import pytest
 
 from api.conftest import MakeTenant
-from tickwork.model.circuit_breaker import BreakerKey, count_calls, tally_of
-from tickwork.model.destination import CallResult, CallVerdict
+from tickwork.model.circuit_breaker import BreakerKey, CallResult, CallVerdict, count_calls, tally_of
 from tickwork.node import Node
 
 SITE = "https://api.example.com"

@@ -7,7 +7,8 @@ import asyncpg
 import pytest
 
 from support.node_steps import run_due
-from tickwork.model.job import HttpTarget, JobRequest
+from tickwork.model.http_target import HttpTarget
+from tickwork.model.job import JobRequest
 from tickwork.model.placement import FairShare, Limit
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node

@@ -9,7 +9,8 @@ import asyncpg
 import pytest
 
 from tickwork.dispatch.claim_order import AGED
-from tickwork.model.job import PRIORITIES, HttpTarget, JobRequest
+from tickwork.model.http_target import HttpTarget
+from tickwork.model.job import PRIORITIES, JobRequest
 from tickwork.model.placement import FairShare, Limit
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from support.node_steps import later, run_due
-from tickwork.model.circuit_breaker import BreakerKey, count_calls, tally_of
-from tickwork.model.destination import CallResult, CallVerdict, destination_of
+from tickwork.model.circuit_breaker import BreakerKey, CallResult, CallVerdict, count_calls, tally_of
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
+from tickwork.model.http_target import HttpTarget, destination_of
 from tickwork.model.ids import parse_execution_id
-from tickwork.model.job import HTTP_TASK, HttpTarget, JobRequest, RetryRequest
+from tickwork.model.job import HTTP_TASK, JobRequest, RetryRequest
 from tickwork.model.placement import Limit, Requires
 from tickwork.model.queue import QueueSettings
 from tickwork.model.why_waiting import Cause, Why

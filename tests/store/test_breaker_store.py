@@ -12,15 +12,17 @@ import pytest
 from support.query_plan import explain
 from support.waiting import eventually
 from tickwork.model.circuit_breaker import (
+    WORKS,
     Breaker,
     BreakerKey,
     BreakerState,
+    CallResult,
+    CallVerdict,
     close_breaker,
     count_calls,
     start_probe,
     tally_of,
 )
-from tickwork.model.destination import WORKS, CallResult, CallVerdict
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.execution_lifecycle import FOREVER, Transition
 from tickwork.store.attempt_ending import PostgresAttemptEnding

@@ -14,8 +14,8 @@ import structlog
 
 from tickwork.model.access import DEFAULT_TENANT, Caller, KeyView, Scope
 from tickwork.model.errors import Conflict, Invalid, NotAllowed
+from tickwork.model.field_types import to_utc
 from tickwork.model.ids import key_id
-from tickwork.model.instant import to_utc
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 _PREFIX = "tw_"

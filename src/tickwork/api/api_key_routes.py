@@ -9,9 +9,8 @@ from tickwork.api.problem import CONFLICT
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.model.access import KeyView, Scope, SigningSecret
+from tickwork.model.field_types import Instant, Page
 from tickwork.model.ids import parse_key_id
-from tickwork.model.instant import Instant
-from tickwork.model.page import Page
 
 
 class KeyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,7 +10,7 @@ from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.model.access import Scope
 from tickwork.model.circuit_breaker import BreakerView
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 
 
 class ResetRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -21,10 +21,8 @@ from tickwork.model.dead_letter import (
 )
 from tickwork.model.errors import BadId, FieldError, Invalid
 from tickwork.model.execution import ExecutionKey
+from tickwork.model.field_types import Instant, Page, QueueName
 from tickwork.model.ids import parse_execution_id
-from tickwork.model.instant import Instant
-from tickwork.model.job import QueueName
-from tickwork.model.page import Page
 from tickwork.model.quantities import parse_rate
 
 _LATEST_START = timedelta(days=366)

@@ -7,10 +7,8 @@ from tickwork.api.route import Call, NoQuery, Route
 from tickwork.api.wait_parameter import WaitQuery, ended
 from tickwork.model.access import Scope
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionStatus, ExecutionView, MissedView
+from tickwork.model.field_types import Instant, Page, QueueName
 from tickwork.model.ids import parse_execution_id, parse_worker_id
-from tickwork.model.instant import Instant
-from tickwork.model.job import QueueName
-from tickwork.model.page import Page
 from tickwork.model.why_waiting import Why
 
 _MAX_MISSED = 500

@@ -12,19 +12,8 @@ from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.api.wait_parameter import WaitQuery, check_wait, with_its_end, with_its_execution
 from tickwork.model.access import Scope
 from tickwork.model.execution import ExecutionView
-from tickwork.model.instant import Instant
-from tickwork.model.job import (
-    JobFilter,
-    JobGraph,
-    JobRequest,
-    JobStatus,
-    JobView,
-    Priority,
-    QueueName,
-    RunRequest,
-    Sort,
-)
-from tickwork.model.page import Page
+from tickwork.model.field_types import Instant, Page, QueueName
+from tickwork.model.job import JobFilter, JobGraph, JobRequest, JobStatus, JobView, Priority, RunRequest, Sort
 
 JobPatch = patch_of(JobRequest, "JobPatch")
 MERGE_PATCH = "application/merge-patch+json"

@@ -8,7 +8,8 @@ from typing import Any, get_args, get_origin
 import msgspec
 from msgspec import UNSET, UnsetType, inspect, structs
 
-from tickwork.model.job import Dependency, Duration
+from tickwork.model.field_types import Duration
+from tickwork.model.job import Dependency
 from tickwork.model.placement import Size
 from tickwork.model.rest_worker import LogLine, OfferedTask
 

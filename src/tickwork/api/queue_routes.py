@@ -5,7 +5,7 @@ from tickwork.api.reply import Reply, json_reply
 from tickwork.api.request_query import PageQuery
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.model.access import Scope
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.model.queue import QueueSettings, QueueView
 
 

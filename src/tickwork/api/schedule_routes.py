@@ -8,7 +8,7 @@ from msgspec import Meta
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.model.access import Scope
-from tickwork.model.instant import Instant
+from tickwork.model.field_types import Instant
 from tickwork.model.schedule import Preview
 
 Zone = Annotated[str, Meta(max_length=64)]

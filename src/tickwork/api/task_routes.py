@@ -3,8 +3,8 @@
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call, NoQuery, Route
 from tickwork.model.access import Scope
-from tickwork.model.page import Page
-from tickwork.model.worker import TaskView
+from tickwork.model.field_types import Page
+from tickwork.model.task import TaskView
 
 
 async def list_tasks(call: Call[NoQuery, None]) -> Reply:

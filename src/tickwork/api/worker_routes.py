@@ -10,8 +10,8 @@ from tickwork.api.request_query import PageQuery
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.api.tsv_reply import TSV, Line, tsv_reply, wants_tsv
 from tickwork.model.access import Scope
+from tickwork.model.field_types import Page
 from tickwork.model.ids import parse_worker_id
-from tickwork.model.page import Page
 from tickwork.model.rest_worker import (
     ClaimedWork,
     ClaimRequest,

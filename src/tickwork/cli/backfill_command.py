@@ -15,7 +15,7 @@ from tickwork.cli.output import Columns, output_option, page_options, say, show_
 from tickwork.cli.print_answer import prints_item, prints_page
 from tickwork.client.sync_client import Client
 from tickwork.model.backfill import BackfillPlan, BackfillStatus, BackfillView, Order, Policy
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 
 _COLUMNS: Columns[BackfillView] = {
     "id": lambda backfill: backfill.id,

@@ -6,7 +6,7 @@ from tickwork.cli.output import Columns
 from tickwork.cli.print_answer import prints_item, prints_list
 from tickwork.client.sync_client import Client
 from tickwork.model.circuit_breaker import BreakerView
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 
 _COLUMNS: Columns[BreakerView] = {
     "destination": lambda breaker: breaker.destination,

@@ -6,7 +6,7 @@ import msgspec
 from tickwork.cli.find_server import read_settings
 from tickwork.cli.output import Columns, output_option, show_page
 from tickwork.config import shown
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 
 
 class Setting(msgspec.Struct, frozen=True):

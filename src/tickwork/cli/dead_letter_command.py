@@ -12,7 +12,7 @@ from tickwork.cli.output import Columns, output_option, page_options, say, show_
 from tickwork.cli.print_answer import prints_list
 from tickwork.client.sync_client import Client
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.model.quantities import parse_rate
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -22,7 +22,7 @@ from tickwork.client.types import Problem
 from tickwork.config import Settings, did_you_mean, unknown_variables, variable
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import NotAllowed, TickworkError, WrongSchema
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.store.connect import SETTINGS, WORK
 from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.migrate import status

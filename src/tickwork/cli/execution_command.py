@@ -19,7 +19,7 @@ from tickwork.cli.wait_display import fetch_execution, progress_while_waiting, w
 from tickwork.client.sync_client import Client
 from tickwork.model.attempt_log import AttemptProgress, LogEntry
 from tickwork.model.execution import AttemptView, ExecutionStatus, ExecutionView
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.model.quantities import format_duration
 
 _SHORTEST_SHOWN = timedelta(milliseconds=1)

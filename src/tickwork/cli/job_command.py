@@ -26,9 +26,9 @@ from tickwork.cli.refreshing_list import show_list, watch_option
 from tickwork.cli.wait_display import fetch_execution, fetch_latest_execution, progress_while_waiting
 from tickwork.client.sync_client import Client
 from tickwork.model.execution import ExecutionView, MissedView
+from tickwork.model.field_types import Page
 from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView, Sort
 from tickwork.model.overlap import Overlap
-from tickwork.model.page import Page
 from tickwork.model.quantities import format_duration
 from tickwork.model.schedule import PreviewTime
 

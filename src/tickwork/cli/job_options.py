@@ -6,7 +6,8 @@ from typing import Any, TypeVar, get_args
 import click
 
 from tickwork.cli.option_types import dependency, header, json_value, label, resource
-from tickwork.model.job import PRIORITIES, HttpTarget, OnWorkerLost
+from tickwork.model.http_target import HttpTarget
+from tickwork.model.job import PRIORITIES, OnWorkerLost
 from tickwork.model.overlap import Overlap
 
 _STANDARD_RESOURCES = ("cpu", "memory", "storage", "gpu")  # any other name is a custom resource

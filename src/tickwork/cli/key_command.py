@@ -21,7 +21,7 @@ from tickwork.config import Settings
 from tickwork.log_setup import configure_logs
 from tickwork.model.access import KeyView, Scope
 from tickwork.model.errors import WrongSchema
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.store.access_store import PostgresAccessStore
 from tickwork.store.embedded.server import reached
 from tickwork.store.migrate import status

@@ -16,7 +16,7 @@ from tickwork.client.async_client import AsyncClient
 from tickwork.client.server_address import Address
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import Invalid
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.outbox import tables as statement
 from tickwork.outbox.relay import Relay, connected
 from tickwork.outbox.tables import Connection, check, install, schema_sql

@@ -10,7 +10,7 @@ import msgspec
 from rich.cells import cell_len
 
 from tickwork.model.errors import printable
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 

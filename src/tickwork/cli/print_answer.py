@@ -7,7 +7,7 @@ from typing import Any
 from tickwork.cli.find_server import with_client
 from tickwork.cli.output import Columns, Item, output_option, show_item, show_page
 from tickwork.cli.refreshing_list import show_list, watch_option
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 
 
 def prints_item(fields: Columns[Item]) -> Callable[[Callable[..., Item]], Callable[..., None]]:

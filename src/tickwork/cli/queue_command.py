@@ -9,7 +9,7 @@ from tickwork.cli.output import Columns, page_options
 from tickwork.cli.print_answer import prints_item, prints_list
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import NotFound
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.model.quantities import format_duration
 from tickwork.model.queue import MOST_BACKLOG, QueueSettings, QueueView
 

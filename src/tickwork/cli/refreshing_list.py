@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tickwork.cli.output import Columns, Item, print_json, show_page, table_lines
 from tickwork.model.errors import Unavailable
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 
 _INTERVAL_DEFAULT = 2.0
 _SHORTEST_INTERVAL, _LONGEST_INTERVAL = 0.2, 3600.0

@@ -14,7 +14,7 @@ from tickwork.cli.queue_command import QUEUE_COLUMNS
 from tickwork.client.sync_client import Client
 from tickwork.model.circuit_breaker import BreakerState, BreakerView
 from tickwork.model.execution import ExecutionStatus, ExecutionView
-from tickwork.model.instant import Instant
+from tickwork.model.field_types import Instant
 from tickwork.model.job import HTTP_TASK, JobView
 from tickwork.model.quantities import format_duration
 from tickwork.model.queue import QueueView

@@ -7,8 +7,8 @@ import click
 from tickwork.cli.output import Columns, as_json
 from tickwork.cli.print_answer import prints_list
 from tickwork.client.sync_client import Client
-from tickwork.model.page import Page
-from tickwork.model.worker import TaskView
+from tickwork.model.field_types import Page
+from tickwork.model.task import TaskView
 
 
 def _parameters(task: TaskView) -> str | None:

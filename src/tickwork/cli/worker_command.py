@@ -18,7 +18,7 @@ from tickwork.execute.load_app import Application, load_app
 from tickwork.execute.worker import Worker
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import TickworkError
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.model.placement import SIZES
 from tickwork.model.quantities import format_size
 from tickwork.model.worker import WorkerView

@@ -19,6 +19,7 @@ from tickwork.model.execution import (
     ExecutionView,
     MissedView,
 )
+from tickwork.model.field_types import Page
 from tickwork.model.job import (
     CreatedJob,
     JobGraph,
@@ -30,11 +31,11 @@ from tickwork.model.job import (
     Sort,
 )
 from tickwork.model.overlap import Overlap
-from tickwork.model.page import Page
 from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.model.schedule import Preview
+from tickwork.model.task import TaskView
 from tickwork.model.why_waiting import Why
-from tickwork.model.worker import TaskView, WorkerView
+from tickwork.model.worker import WorkerView
 
 Answer = TypeVar("Answer")
 Fields = Mapping[str, Any]

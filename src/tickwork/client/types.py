@@ -7,10 +7,10 @@ import msgspec
 
 from tickwork.model.access import KeyView
 from tickwork.model.errors import FieldError
+from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import (
     CatchUp,
     Dependency,
-    HttpTarget,
     IfExists,
     JobStatus,
     JobStatusName,

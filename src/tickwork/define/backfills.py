@@ -9,10 +9,9 @@ import msgspec
 
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.instant import to_utc
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page, to_utc
 from tickwork.model.schedule import Timing
-from tickwork.schedule.timing import timing_from_text
+from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.define import BackfillStore
 from tickwork.store.port.read import ReadStore
 from tickwork.wake import Wake

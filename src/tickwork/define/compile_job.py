@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.http_secrets import mark_errors
 from tickwork.model.http_target import target_errors
 from tickwork.model.job import (
     HTTP_TASK,
@@ -16,11 +17,11 @@ from tickwork.model.job import (
     SHORTEST_TIMEOUT,
     JobRequest,
     JobSpec,
+    may_keep_stored_secrets,
     run_settings,
 )
 from tickwork.model.placement import placement_errors, placement_of
 from tickwork.model.quantities import parse_duration
-from tickwork.model.redaction_mark import mark_errors, may_keep_stored_secrets
 from tickwork.model.schedule import Once, Schedule
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults, with_task_defaults
 from tickwork.schedule.parse import parse_schedule

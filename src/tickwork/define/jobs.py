@@ -15,12 +15,14 @@ from tickwork.define.group_commit import GroupCommit
 from tickwork.define.payload_check import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.event import JobChanged, Publish, WorkArrived
+from tickwork.model.field_types import Page
+from tickwork.model.http_secrets import with_stored_secrets
+from tickwork.model.http_target import HttpTarget
 from tickwork.model.ids import KEY_PREFIX, execution_id, is_job_key, job_id
 from tickwork.model.job import (
     BUILT_IN,
     HTTP_TASK,
     CreatedJob,
-    HttpTarget,
     JobFilter,
     JobGraph,
     JobRequest,
@@ -29,8 +31,6 @@ from tickwork.model.job import (
     JobView,
     job_view,
 )
-from tickwork.model.page import Page
-from tickwork.model.redaction_mark import with_stored_secrets
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.schedule import KINDS, Once, Recurring, describe_once
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults

@@ -22,6 +22,8 @@ from tickwork.model.circuit_breaker import (
     BreakerKey,
     BreakerState,
     BreakerView,
+    CallResult,
+    CallVerdict,
     close_breaker,
     count_calls,
     end_probe,
@@ -29,11 +31,9 @@ from tickwork.model.circuit_breaker import (
     start_probe,
     tally_of,
 )
-from tickwork.model.destination import CallResult, CallVerdict, destination_of
 from tickwork.model.errors import Conflict, Invalid, Unavailable
 from tickwork.model.event import BreakerClosed, BreakerOpened, Publish
-from tickwork.model.http_target import target_errors
-from tickwork.model.job import HttpTarget
+from tickwork.model.http_target import HttpTarget, destination_of, target_errors
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import Run
 from tickwork.store.port.dispatch import BreakerChange, CircuitBreakerStore, Decide

@@ -11,8 +11,7 @@ from prometheus_client import Counter, Gauge
 
 from tickwork.model.errors import Invalid, NotFound, Unavailable
 from tickwork.model.event import Publish, WorkArrived
-from tickwork.model.job import QueueName
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page, QueueName
 from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.store.port.dispatch import Lane, QueueStore
 

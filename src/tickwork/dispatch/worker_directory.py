@@ -3,8 +3,9 @@
 import builtins
 
 from tickwork.model.access import Caller, Scope
-from tickwork.model.page import Page
-from tickwork.model.worker import TaskView, WorkerView
+from tickwork.model.field_types import Page
+from tickwork.model.task import TaskView
+from tickwork.model.worker import WorkerView
 from tickwork.store.port.dispatch import RestWorkerStore
 from tickwork.store.port.read import ReadStore
 

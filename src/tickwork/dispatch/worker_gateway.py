@@ -18,11 +18,11 @@ from tickwork.dispatch.lease_renewal import Renewer
 from tickwork.dispatch.reconcile_leases import compare
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.access import Caller
-from tickwork.model.attempt_outcome import LATEST_TIME, is_valid_note, recordable_outcome, truncate_note
 from tickwork.model.errors import Unavailable
 from tickwork.model.ids import from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.json_limits import json_error
+from tickwork.model.outcome_limits import LATEST_TIME, is_valid_note, recordable_outcome, truncate_note
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import (
     LEASE_RAN_OUT,

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from tickwork.model.instant import Instant
+from tickwork.model.field_types import Instant
 
 DEFAULT_TENANT = "default"
 

@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from tickwork.model.execution import ExecutionStatus
-from tickwork.model.instant import Instant
+from tickwork.model.field_types import Instant
 
 TASK_LOGGER = "tickwork.task"
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from tickwork.model.instant import Instant
+from tickwork.model.field_types import Instant
 
 Order = Literal["oldest", "newest"]
 Policy = Literal["missing", "failed"]  # failed: also those that failed or were skipped

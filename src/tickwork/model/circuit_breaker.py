@@ -1,4 +1,4 @@
-"""A circuit breaker: whether a destination that fails may be called.
+"""A circuit breaker: whether a destination that fails may be called, and what the result of a call means for it.
 
                  failed too often                      its pause is over: one call, the probe
     closed ───────────────────────────▶ open ◀─────────────────────────────────▶ half-open
@@ -10,15 +10,16 @@ One function per transition; nothing else decides a state. A breaker carries the
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
+from http import HTTPStatus
 from itertools import takewhile
 from random import uniform
 from typing import NamedTuple
 
 import msgspec
 
-from tickwork.model.destination import CallResult, CallVerdict
-from tickwork.model.instant import Instant
+from tickwork.model.field_types import Instant
+from tickwork.model.worker_protocol import Failure
 
 FAILURES_IN_A_ROW = 5
 WINDOW = timedelta(seconds=60)
@@ -37,6 +38,33 @@ _NEXT_RELEASE = timedelta(seconds=1)
 _NEXT_CANDIDATE = timedelta(seconds=5)  # after a released execution did not become the probe
 _DELETE_HEALTHY_AFTER = timedelta(seconds=60)  # since its last failure
 _DELETE_UNUSED_AFTER = timedelta(hours=1)  # since its last failure, while it is open
+_DESTINATION_ERRORS = frozenset(
+    {"ConnectError", "ConnectTimeout", "ConnectionLost", "DnsError", "TlsError", "BadResponse", "Timeout"}
+)
+_LONGEST_ERROR = 300
+
+
+class CallVerdict(Enum):
+    WORKS = auto()  # it answered, even if with "your request is wrong"
+    FAILS = auto()  # unreachable, connection lost, timeout or a 5xx answer
+    REFUSES = auto()  # it answered 429: too many requests
+    UNKNOWN = auto()  # it was not called, or the call was cancelled
+
+
+class CallResult(NamedTuple):
+    """What one call says about its destination."""
+
+    verdict: CallVerdict
+    error: str | None = None
+    retry_after: float = 0.0  # seconds that the destination asks for
+
+    @property
+    def bad(self) -> bool:
+        return self.verdict is CallVerdict.FAILS or self.verdict is CallVerdict.REFUSES
+
+
+WORKS = CallResult(CallVerdict.WORKS)
+UNKNOWN = CallResult(CallVerdict.UNKNOWN)
 
 
 class BreakerState(StrEnum):
@@ -94,15 +122,34 @@ class BreakerView(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
 
 
-def tally_of(result: Sequence[CallResult]) -> Tally:
+def call_result_from(failure: Failure) -> CallResult:
+    verdict = _verdict(failure.type)
+    if verdict in (CallVerdict.WORKS, CallVerdict.UNKNOWN):
+        return CallResult(verdict)
+    error = f"{failure.type}: {failure.message}".replace("\0", "")[:_LONGEST_ERROR]
+    return CallResult(verdict, error, failure.retry_after)
+
+
+def _verdict(kind: str) -> CallVerdict:
+    if kind in _DESTINATION_ERRORS:
+        return CallVerdict.FAILS
+    status = kind.removeprefix("Http")
+    if not status.isdecimal():
+        return CallVerdict.WORKS if kind == "ResponseTooLarge" else CallVerdict.UNKNOWN
+    if int(status) == HTTPStatus.TOO_MANY_REQUESTS:
+        return CallVerdict.REFUSES
+    return CallVerdict.FAILS if int(status) >= HTTPStatus.INTERNAL_SERVER_ERROR else CallVerdict.WORKS
+
+
+def tally_of(results: Sequence[CallResult]) -> Tally:
     """A call that was refused (429) does not count towards the failure rate: a destination that accepts half of the
     calls works."""
-    bad = [each for each in result if each.bad]
+    bad = [result for result in results if result.bad]
     return Tally(
-        calls=len(result),
-        failures=sum(each.verdict is CallVerdict.FAILS for each in result),
-        in_a_row=sum(1 for _ in takewhile(lambda each: each.bad, reversed(result))),
-        worked=len(bad) < len(result),
+        calls=len(results),
+        failures=sum(result.verdict is CallVerdict.FAILS for result in results),
+        in_a_row=sum(1 for _ in takewhile(lambda result: result.bad, reversed(results))),
+        worked=len(bad) < len(results),
         last_bad=bad[-1] if bad else None,
     )
 
@@ -219,5 +266,5 @@ def _in_current_window(breaker: Breaker) -> Breaker:
 
 
 def _delete_after(breaker: Breaker, after: timedelta) -> Breaker | None:
-    forgotten_at = breaker.touched_at + after
-    return breaker._replace(look_at=forgotten_at) if breaker.now < forgotten_at else None
+    delete_at = breaker.touched_at + after
+    return breaker._replace(look_at=delete_at) if breaker.now < delete_at else None

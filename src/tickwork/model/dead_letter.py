@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from tickwork.model.execution import AttemptError, ExecutionKey, Trigger
-from tickwork.model.instant import Instant
+from tickwork.model.field_types import Instant
 
 WORKER_LOST = "WorkerLost"  # the error to choose those by that lost their worker: they have none of their own
 CHUNK = 5000  # dead letters dealt with in one transaction

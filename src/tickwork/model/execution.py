@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from tickwork.model.instant import Instant
+from tickwork.model.field_types import Instant
 
 RESULT_LIMIT = 256 * 1024  # bytes of JSON
 

@@ -1,15 +1,19 @@
-"""What the URL and the headers of an HTTP job may look like.
+"""What an HTTP job calls: its URL, method and headers, which of them are valid, and the destination of a URL.
 
-Only the form is judged here, and strictly, so that no two parsers can read one URL in two ways. Which
-addresses may be called is decided at the moment of the call.
+Validation is strict, so that no two parsers can read one URL in two ways. Which addresses may be called is decided at
+the time of the call.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
 
 from tickwork.model.errors import FieldError
-from tickwork.model.job import HttpTarget
 
 HEADERS_MAX_BYTES = 16 * 1024
 
@@ -23,13 +27,29 @@ _LARGEST_PORT = 65_535
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _UNFIT_FOR_HEADER = re.compile(r"[^\x20-\x7e\t]")
-# What Tickwork vouches for, and what decides how the connection is run.
+# Headers that Tickwork sets, and headers that control the connection.
 _RESERVED_HEADERS = frozenset(
     {"accept-encoding", "content-type", "traceparent", "user-agent"}
     | {"connection", "content-length", "expect", "host", "keep-alive", "te", "trailer"}
     | {"transfer-encoding", "upgrade"}
 )
 _RESERVED_PREFIXES = ("proxy-", "tickwork-", "webhook-")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    url: Annotated[str, Meta(max_length=2048)]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
+    headers: dict[str, str] = {}  # secret values are shown as ***
+
+
+def destination_of(url: str) -> str:
+    """Scheme, host and port in a normal form: without the port when it is the default of the scheme."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removesuffix(".")
+    address = f"[{host}]" if ":" in host else host
+    port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{address}{port}"
 
 
 def target_errors(target: HttpTarget) -> list[FieldError]:
@@ -41,13 +61,13 @@ def target_errors(target: HttpTarget) -> list[FieldError]:
 def _url_error(url: str) -> FieldError | None:
     if unfit := _UNFIT_FOR_URL.search(url):
         hint = "percent-encode it; in a host name write the xn-- form"
-        return FieldError("http.url", f"{unfit[0]!r} cannot stand in a URL", hint)
+        return FieldError("http.url", f"{unfit[0]!r} is not allowed in a URL", hint)
     parts = _URL.fullmatch(url)
     if not parts:
         return FieldError("http.url", "must begin with http:// or https://")
     if "#" in parts["rest"]:
         return FieldError(
-            "http.url", "has a fragment, which is never sent", "leave out the # and what follows it"
+            "http.url", "has a fragment, which is never sent", "remove the # and what follows it"
         )
     return _authority_error(parts["authority"])
 
@@ -55,7 +75,7 @@ def _url_error(url: str) -> FieldError | None:
 def _authority_error(authority: str) -> FieldError | None:
     if "@" in authority:
         hint = "send an Authorization header instead"
-        return FieldError("http.url", "must not hold a user name or password", hint)
+        return FieldError("http.url", "must not contain a user name or password", hint)
     parts = _AUTHORITY.fullmatch(authority)
     if not parts or (parts["port"] and not 0 < int(parts["port"]) <= _LARGEST_PORT):
         return FieldError(

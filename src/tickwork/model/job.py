@@ -10,37 +10,16 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tickwork.model.errors import FieldError
 from tickwork.model.execution import ExecutionStatus, ExecutionView, WaitingFor
+from tickwork.model.field_types import Duration, Instant, Name, QueueName
+from tickwork.model.http_secrets import redacted
+from tickwork.model.http_target import HttpTarget
 from tickwork.model.ids import execution_id, job_id
-from tickwork.model.instant import Instant
 from tickwork.model.json_limits import raw_json
 from tickwork.model.overlap import Overlap
 from tickwork.model.placement import FairShare, Limits, Requires
 from tickwork.model.quantities import parse_duration
-from tickwork.model.redact_http_secrets import redacted
 from tickwork.model.retry_policy import Backoff, RetryPolicy
 from tickwork.model.schedule import Schedule
-
-
-class GraphJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A job in a graph of dependencies, with its execution in the latest round."""
-
-    job_id: str
-    name: str | None
-    key: str | None
-    task: str
-    depends_on: list[str]
-    execution_id: str | None  # None: it had none in that round
-    scheduled_for: Instant | None
-    status: ExecutionStatus | None
-    waiting_for: WaitingFor | None
-    started_at: Instant | None
-    finished_at: Instant | None
-
-
-class JobGraph(msgspec.Struct, frozen=True):
-    items: list[GraphJob]  # those nearest to the requested job first
-    truncated: bool  # there are more
-
 
 HTTP_TASK = "http"  # the task that the built-in worker offers to every tenant
 DEFAULT_QUEUE = "default"
@@ -48,44 +27,23 @@ DEFAULT_TIMEOUT = timedelta(minutes=5)
 SHORTEST_TIMEOUT = timedelta(milliseconds=1)
 LONGEST_TIMEOUT = timedelta(days=7)
 
-# As people write it; `quantities.parse_duration` reads it.
-Duration = Annotated[
-    str | float,
-    Meta(description='a duration: "90s", "5m", "1h30m", "PT5M" or seconds', extra={"kind": "duration"}),
-]
-QueueName = Annotated[
-    str,
-    Meta(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
-        description="up to 100 letters, digits, dots, dashes and underscores; a letter or digit first",
-    ),
-]
-Name = Annotated[str, Meta(min_length=1, max_length=200)]
 ErrorNames = Annotated[list[Name], Meta(max_length=50)]
 Priority = Literal["critical", "high", "normal", "low"]
 PRIORITIES: tuple[Priority, ...] = ("critical", "high", "normal", "low")  # stored as the position in here
 IfExists = Literal["error", "keep", "replace"]
 OnWorkerLost = Literal["retry", "fail"]
-Sort = Literal["-created_at", "created_at", "next_run_at"]  # the last: repeating jobs that will run
-
-
+Sort = Literal[
+    "-created_at", "created_at", "next_run_at"
+]  # next_run_at: only recurring jobs with a due time ahead
 JobStatusName = Literal["active", "paused", "completed", "failed", "cancelled"]
 
 
 class JobStatus(StrEnum):
-    """Where a job is in its life."""
-
     ACTIVE = "active"
     PAUSED = "paused"
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
-
-
-class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    url: Annotated[str, Meta(max_length=2048)]
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
-    headers: dict[str, str] = {}  # secret values are shown as ***
 
 
 def _default(value: Any) -> Meta:
@@ -112,7 +70,7 @@ class RetryRequest(Partial, frozen=True, omit_defaults=True, forbid_unknown_fiel
     only_on: ErrorNames | UnsetType = UNSET
     never_on: ErrorNames | UnsetType = UNSET
 
-    def over(self, defaults: "RetryRequest") -> "RetryRequest":
+    def with_defaults(self, defaults: "RetryRequest") -> "RetryRequest":
         return RetryRequest(**(defaults.given() | self.given()))
 
     def policy(self) -> RetryPolicy:
@@ -142,7 +100,7 @@ class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
 
 class CatchUpView(msgspec.Struct, frozen=True):
-    """The same as shown to users, in seconds."""
+    """A catch-up policy as shown to users, in seconds."""
 
     policy: Literal["latest", "skip", "all"] = "latest"
     within: float = 3600.0
@@ -227,6 +185,11 @@ def with_resolved_dependencies(request: JobRequest, parents: Sequence[int]) -> J
     return msgspec.structs.replace(request, depends_on=entries, ref=None)
 
 
+def may_keep_stored_secrets(request: JobRequest) -> bool:
+    """Whether the request may update an existing job, whose secrets it can keep: see `http_secrets`."""
+    return request.key is not None and request.if_exists != "error"
+
+
 class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How to run a job now: the body of POST /jobs/{id}/run."""
 
@@ -268,11 +231,11 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     task: str | None
     http: HttpTarget | None
     payload: Any  # JSON; a server writes it as msgspec.Raw, unread
-    schedule: dict[str, Any]  # the canonical form: give it back as `schedule` and get the same times
+    schedule: dict[str, Any]  # the canonical form; as `schedule` of a request it means the same times
     schedule_words: str
     next_run_at: Instant | None
-    execution_id: str | None = None  # of the one execution of a job that is due once
-    execution: ExecutionView | None = None  # that one, when its end was waited for
+    execution_id: str | None = None  # of a one-time job
+    execution: ExecutionView | None = None  # the same, if the request waited for its end
     priority: Priority
     queue: str
     retry: RetryPolicy
@@ -337,12 +300,12 @@ def job_view(
 
 
 class CreatedJob(msgspec.Struct, frozen=True):
-    """What the answer says about each of many new jobs."""
+    """A new job in the answer to a request with several jobs."""
 
     id: str
     key: str | None
     next_run_at: Instant | None
-    execution_id: str | None = None  # of the one execution of a job that is due once
+    execution_id: str | None = None  # of a one-time job
 
 
 class JobFilter(NamedTuple):
@@ -356,3 +319,24 @@ class JobFilter(NamedTuple):
     due_after: datetime | None = None
     sort: Sort = "-created_at"
     key: str | None = None
+
+
+class GraphJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A job in a graph of dependencies, with its execution in the latest round."""
+
+    job_id: str
+    name: str | None
+    key: str | None
+    task: str
+    depends_on: list[str]
+    execution_id: str | None  # None: it had none in that round
+    scheduled_for: Instant | None
+    status: ExecutionStatus | None
+    waiting_for: WaitingFor | None
+    started_at: Instant | None
+    finished_at: Instant | None
+
+
+class JobGraph(msgspec.Struct, frozen=True):
+    items: list[GraphJob]  # those nearest to the requested job first
+    truncated: bool  # there are more

@@ -16,8 +16,7 @@ from msgspec import Meta
 
 from tickwork.model.errors import FieldError
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
-from tickwork.model.instant import Instant
-from tickwork.model.job import Duration, Name, QueueName
+from tickwork.model.field_types import Duration, Instant, Name, QueueName
 from tickwork.model.placement import Key, Labels, Size
 from tickwork.model.quantities import parse_size
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults, default_errors

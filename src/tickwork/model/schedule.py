@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from tickwork.model.instant import Instant
+from tickwork.model.field_types import Instant
 
 MOST_RUNS = 10_000  # the most that max_runs may be: due times are counted one by one
 KINDS = ("at", "in", "cron", "every", "rrule", "text", "fields", "any")  # a schedule object has exactly one

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tickwork.model.errors import FieldError
-from tickwork.model.job import Duration, JobRequest, Priority, QueueName, RetryRequest, timeout_errors
+from tickwork.model.field_types import Duration, QueueName
+from tickwork.model.job import JobRequest, Priority, RetryRequest, timeout_errors
 from tickwork.model.quantities import parse_duration
 
 
@@ -44,6 +45,16 @@ def _no_arguments(_payload: bytes) -> dict[str, Any]:
     return {}
 
 
+class TaskView(msgspec.Struct, frozen=True, kw_only=True):
+    """A task as shown to users."""
+
+    name: str
+    parameters: dict[str, Any]  # JSON Schema of the payload
+    description: str | None
+    workers: list[str]
+    defaults: dict[str, Any] = {}  # for its jobs: priority, queue, timeout, retry
+
+
 class TaskDefaults(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Fields that a job of the task has when it is created without them."""
 
@@ -71,7 +82,7 @@ def with_task_defaults(request: JobRequest, defaults: TaskDefaults) -> JobReques
     return msgspec.structs.replace(
         request,
         **{name: getattr(defaults, name) for name in ("priority", "queue", "timeout") if name not in own},
-        retry=request.retry.over(defaults.retry),
+        retry=request.retry.with_defaults(defaults.retry),
     )
 
 

@@ -10,7 +10,7 @@ import structlog
 
 from tickwork.model.attempt_log import task_logger
 from tickwork.model.execution import ExecutionStatus, Progress
-from tickwork.model.job import Duration
+from tickwork.model.field_types import Duration
 from tickwork.model.quantities import parse_duration
 
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from tickwork.model.execution import ExecutionStatus
-from tickwork.model.instant import Instant
+from tickwork.model.field_types import Instant
 from tickwork.model.placement import Placement
 from tickwork.model.quantities import Rate
 

@@ -1,11 +1,11 @@
 """A worker: a process that runs attempts, alive as long as its lease is renewed."""
 
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from tickwork.model.instant import Instant
+from tickwork.model.field_types import Instant
 
 LEASE = timedelta(seconds=15)  # a worker that sends no heartbeat for this long loses its executions
 BEAT = timedelta(seconds=3)  # between two heartbeats
@@ -14,16 +14,6 @@ MAX_LOSSES = 3  # an execution that lost this many workers is quarantined
 
 WorkerStatus = Literal["online", "draining", "offline"]
 WorkerProtocol = Literal["websocket", "rest"]
-
-
-class TaskView(msgspec.Struct, frozen=True, kw_only=True):
-    """A task as shown to users."""
-
-    name: str
-    parameters: dict[str, Any]  # JSON Schema of the payload
-    description: str | None
-    workers: list[str]
-    defaults: dict[str, Any] = {}  # for its jobs: priority, queue, timeout, retry
 
 
 class WorkerView(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ Times are microseconds since 1970 by the database's clock; a worker maps them to
 A worker repeats Outcomes until they are acknowledged, on any server; repeating changes nothing. Notes likewise:
 lines are numbered within their attempt.
 
-Workers are not trusted: these types limit what they send while it is decoded, and `model.attempt_outcome` checks it.
+Workers are not trusted: these types limit what they send while it is decoded, and `model.outcome_limits` checks it.
 """
 
 from typing import Annotated, Any
@@ -28,8 +28,8 @@ import msgspec
 from msgspec import Meta
 
 from tickwork.model.execution import AttemptOutcome, ExecutionKey
+from tickwork.model.field_types import Name, QueueName
 from tickwork.model.ids import from_micros
-from tickwork.model.job import Name, QueueName
 from tickwork.model.placement import Key as LabelName
 from tickwork.model.placement import Labels
 from tickwork.model.rest_worker import MOST_RESOURCE, TaskName, Weights

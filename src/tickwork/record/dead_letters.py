@@ -22,8 +22,8 @@ from tickwork.model.dead_letter import (
 from tickwork.model.errors import Conflict
 from tickwork.model.event import Publish, WorkArrived
 from tickwork.model.execution import ExecutionKey, ExecutionView
+from tickwork.model.field_types import Page
 from tickwork.model.ids import execution_id, job_id
-from tickwork.model.page import Page
 from tickwork.store.port.read import ReadStore
 from tickwork.store.port.record import DeadLetterStore
 

@@ -4,7 +4,7 @@ import builtins
 from datetime import datetime
 
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView, MissedView
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.store.port.read import ReadStore
 from tickwork.store.port.record import OutcomeStore
 from tickwork.wake import Wake

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tickwork.model.attempt_log import BEGINNING, AttemptProgress, LogEntry, LogNews, Position, position_after
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.record.log_feed import LogFeed, LogFeeds
 from tickwork.store.port.read import ReadStore
 from tickwork.store.port.record import LogStore

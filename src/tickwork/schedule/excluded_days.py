@@ -7,8 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tickwork.schedule.cron.days import EVERY_MONTH
-from tickwork.schedule.due.days_and_times import Days, all_days_of, mask_of, weekdays_of
-from tickwork.schedule.due.epoch import FIRST_DAY
+from tickwork.schedule.due.calendar import FIRST_DAY, Days, all_days_of, mask_of, weekdays_of
 from tickwork.schedule.errors import ScheduleError
 
 if TYPE_CHECKING:

@@ -5,12 +5,11 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from tickwork.model.schedule import MOST_RUNS
-from tickwork.schedule.due.epoch import DAY, to_seconds
+from tickwork.schedule.due.calendar import DAY, to_seconds
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.errors import ScheduleError, ScheduleProblems
 from tickwork.schedule.excluded_days import check_country
-from tickwork.schedule.interval import read_duration
-from tickwork.schedule.iso_instant import read_instant, write_instant
+from tickwork.schedule.instant_and_duration import read_duration, read_instant, write_instant
 from tickwork.schedule.zone_name import read_zone_name
 
 OPTION_NAMES = ("timezone", "start", "end", "exclude", "dst")

@@ -8,11 +8,11 @@ import msgspec
 
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import KINDS, Once, Recurring, Schedule, Timing
-from tickwork.schedule.canonical import ParsedSchedule, canonical_form
+from tickwork.schedule.canonical_form import ParsedSchedule, canonical_form, canonical_text
+from tickwork.schedule.compile_timing import compile_source, timing_from_text
 from tickwork.schedule.due.time_zone import zone_named
 from tickwork.schedule.errors import ScheduleProblems
-from tickwork.schedule.iso_instant import Moment
-from tickwork.schedule.notations import NOTATIONS, ReadContext, notation_of, read_notation
+from tickwork.schedule.instant_and_duration import Moment
 from tickwork.schedule.options import (
     JOB_OPTION_NAMES,
     OPTION_NAMES,
@@ -21,7 +21,7 @@ from tickwork.schedule.options import (
     read_options,
     read_zone,
 )
-from tickwork.schedule.timing import canonical_text, compile_source, timing_from_text
+from tickwork.schedule.parse_notation import NOTATIONS, ReadContext, notation_of, read_notation
 
 __all__ = ["parse_schedule", "parse_with_notes", "timing_from_text", "why_never_due"]
 

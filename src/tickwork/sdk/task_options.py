@@ -6,7 +6,8 @@ from typing import Any, TypedDict
 import msgspec
 
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.job import Duration, JobRequest, Priority, timeout_errors
+from tickwork.model.field_types import Duration
+from tickwork.model.job import JobRequest, Priority, timeout_errors
 from tickwork.model.placement import FairShare, Limit, Requires, placement_errors
 from tickwork.model.retry_policy import error_name
 from tickwork.model.validation import type_errors

@@ -12,10 +12,9 @@ import asyncpg
 from tickwork.model.dead_letter import CHUNK, DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import AttemptError, ExecutionKey, ExecutionStatus, Trigger
+from tickwork.model.field_types import Page, to_utc
 from tickwork.model.ids import execution_id, from_micros, job_id, to_micros
-from tickwork.model.instant import to_utc
 from tickwork.model.job import JobStatus
-from tickwork.model.page import Page
 from tickwork.store.batch_columns import stored
 from tickwork.store.page_cursor import DeadLetterPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database

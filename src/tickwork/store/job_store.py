@@ -11,9 +11,9 @@ import asyncpg
 import msgspec
 
 from tickwork.model.errors import Conflict, Invalid, NotFound, Stale
+from tickwork.model.http_secrets import mark_errors
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec, JobStatus, with_resolved_dependencies
-from tickwork.model.redaction_mark import mark_errors
 from tickwork.model.task import defaults_from_text
 from tickwork.store.dependency_store import Edges, existing_parents, inside, parents_of
 from tickwork.store.job_insert import insert_jobs

@@ -8,11 +8,11 @@ import msgspec
 
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import Trigger
+from tickwork.model.http_secrets import mark_errors, with_stored_secrets
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobRequest, JobSpec, JobStatus
-from tickwork.model.redaction_mark import mark_errors, with_stored_secrets
 from tickwork.model.schedule import Once, count_between, nth_due_time
-from tickwork.schedule.timing import timing_from_text
+from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.dependency_store import Edges
 from tickwork.store.job_columns import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name

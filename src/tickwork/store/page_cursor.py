@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from tickwork.model.errors import Invalid
-from tickwork.model.job import QueueName
+from tickwork.model.field_types import QueueName
 
 _Id = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _WorkerId = Annotated[int, Meta(ge=0, le=2**31 - 1)]

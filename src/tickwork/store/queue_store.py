@@ -7,8 +7,8 @@ from typing import NamedTuple
 import asyncpg
 
 from tickwork.model.errors import NotFound, QueueFull
+from tickwork.model.field_types import Page
 from tickwork.model.job import PRIORITIES
-from tickwork.model.page import Page
 from tickwork.model.queue import DEPTH_LIMIT, QueueSettings, QueueView
 from tickwork.store.page_cursor import QueuePlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database

@@ -17,16 +17,16 @@ from tickwork.model.execution import (
     MissedView,
     WaitingFor,
 )  # fmt: skip
+from tickwork.model.field_types import Page, to_utc
 from tickwork.model.ids import execution_id, from_micros, job_id, parse_worker_id, to_micros, worker_id
-from tickwork.model.instant import to_utc
 from tickwork.model.job import (
     PRIORITIES,
     JobFilter,
     JobGraph,
     JobView,
 )
-from tickwork.model.page import Page
-from tickwork.model.worker import TaskView, WorkerView
+from tickwork.model.task import TaskView
+from tickwork.model.worker import WorkerView
 from tickwork.store.log_store import entries_of
 from tickwork.store.page_cursor import (
     ExecutionPlace,

@@ -11,7 +11,7 @@ import asyncpg
 import structlog
 
 from tickwork.model.errors import Unavailable
-from tickwork.model.instant import FIRST
+from tickwork.model.field_types import EARLIEST
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries, rows_written
 
@@ -40,7 +40,7 @@ class Partitions:
         self._making = making or database
         self._history = timedelta(days=history_days)
         self._sql = queries("retention")
-        self._begin = self._end = FIRST
+        self._begin = self._end = EARLIEST
         self._labels: set[str] = set()
 
     def horizon(self) -> datetime:
@@ -126,7 +126,7 @@ class Partitions:
     async def _forget(self, connection: Connection, label: str, labels: Collection[str]) -> bool:
         """Some of what belongs to its executions, and to times before them that had none; whether there may be more."""
         begin, end = _bounds(label)
-        since = max((before for _, before in map(_bounds, labels) if before <= begin), default=FIRST)
+        since = max((before for _, before in map(_bounds, labels) if before <= begin), default=EARLIEST)
         answers = [await connection.execute(self._sql[name], since, end, _TOGETHER) for name in _BELONGINGS]
         return max(map(rows_written, answers)) == _TOGETHER
 
@@ -166,7 +166,7 @@ def _midnight(day: date) -> datetime:
 
 
 _JOBS_TOGETHER = 1000
-_START = FIRST, 0
+_START = EARLIEST, 0
 
 
 class PastJobs:

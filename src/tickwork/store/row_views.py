@@ -28,8 +28,9 @@ from tickwork.model.job import (
 )
 from tickwork.model.json_limits import raw_json
 from tickwork.model.schedule import describe_once
-from tickwork.model.worker import LEASE, TaskView, WorkerView
-from tickwork.schedule.timing import timing_from_text
+from tickwork.model.task import TaskView
+from tickwork.model.worker import LEASE, WorkerView
+from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.batch_columns import stored
 from tickwork.store.log_store import progress_of
 from tickwork.store.port.dispatch import NO_CONNECTION

@@ -18,7 +18,7 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
 from tickwork.model.overlap import Queue, Replace, Skip, decide
 from tickwork.model.worker_protocol import Micros
-from tickwork.schedule.timing import timing_from_text
+from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.dispatch import ExecutionColumns, Handover
 from tickwork.store.port.trigger import (
     Candidates,

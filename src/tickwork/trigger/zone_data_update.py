@@ -6,7 +6,7 @@ from importlib.metadata import version
 import structlog
 
 from tickwork.model.bad_row_isolation import error_text
-from tickwork.schedule.timing import timing_from_text
+from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.trigger import TriggerStore
 
 _BATCH = 200  # rules per transaction

@@ -6,7 +6,7 @@ import pytest
 
 from support.sample_answers import IDLE_QUEUE, JOB, MAIL_QUEUE, NOON, OPEN_BREAKER, WORKER, changed, page
 from tickwork.model.circuit_breaker import BreakerState
-from tickwork.model.worker import TaskView
+from tickwork.model.task import TaskView
 
 QUIET = changed(MAIL_QUEUE, depth=0, oldest_age=None)
 BUILT_IN = changed(WORKER, id="w2", name="built-in", tasks=["http"], slots=1000, holding=3)

@@ -10,8 +10,8 @@ from tickwork.client.sync_client import Client
 from tickwork.client.wait_for_execution import wait_for_execution, wait_for_job
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import ExecutionStatus, ExecutionView
+from tickwork.model.field_types import Page
 from tickwork.model.job import JobStatus, JobView
-from tickwork.model.page import Page
 
 
 def follow(steps, answer, rounds=1000):

@@ -9,7 +9,7 @@ import pytest
 
 from tickwork.model.job import JobRequest, JobSpec
 from tickwork.model.schedule import Recurring
-from tickwork.schedule.timing import CompiledTiming
+from tickwork.schedule.compile_timing import CompiledTiming
 from tickwork.store.job_timing import last_due_times
 
 NOW = datetime(2026, 3, 4, 10, 30, tzinfo=UTC)

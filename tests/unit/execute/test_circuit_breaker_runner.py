@@ -8,8 +8,8 @@ import pytest
 
 from tickwork.execute.attempt_ending import AttemptFailed, AttemptHeld, AttemptPostponed
 from tickwork.execute.runners.http.circuit_breaker_runner import CircuitBreakerRunner
-from tickwork.model.destination import CallResult, CallVerdict
-from tickwork.model.job import HttpTarget
+from tickwork.model.circuit_breaker import CallResult, CallVerdict
+from tickwork.model.http_target import HttpTarget
 from tickwork.model.worker_protocol import Failure, Run
 
 TARGET = msgspec.json.encode(HttpTarget(url="https://API.example.com:443/hook"))

@@ -8,11 +8,16 @@ from tickwork.model.circuit_breaker import (
     LONGEST_PAUSE,
     PACE,
     PAUSE,
+    UNKNOWN,
     WINDOW,
+    WORKS,
     Breaker,
     BreakerKey,
     BreakerState,
+    CallResult,
+    CallVerdict,
     after_release,
+    call_result_from,
     close_breaker,
     count_calls,
     end_probe,
@@ -22,14 +27,7 @@ from tickwork.model.circuit_breaker import (
     start_probe,
     tally_of,
 )
-from tickwork.model.destination import (
-    UNKNOWN,
-    WORKS,
-    CallResult,
-    CallVerdict,
-    call_result_from,
-    destination_of,
-)
+from tickwork.model.http_target import destination_of
 from tickwork.model.worker_protocol import Failure
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)

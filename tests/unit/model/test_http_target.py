@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yarl import URL
 
-from tickwork.model.http_target import HEADERS_MAX_BYTES, target_errors
-from tickwork.model.job import HttpTarget
+from tickwork.model.http_target import HEADERS_MAX_BYTES, HttpTarget, target_errors
 
 GOOD_URLS = """
 https://example.com http://example.com/ HTTPS://EXAMPLE.COM/Path https://example.com:8443/a/b?c=d&e=%2F

@@ -12,7 +12,8 @@ from tickwork.bench.progress import Show
 from tickwork.bench.recurring_jobs import PERIOD, end_pulse, start_pulse, wait_for
 from tickwork.bench.result import Figure
 from tickwork.bench.scenario_options import Many
-from tickwork.model.job import HTTP_TASK, HttpTarget
+from tickwork.model.http_target import HttpTarget
+from tickwork.model.job import HTTP_TASK
 
 _GOAL = 3000
 

@@ -1,14 +1,16 @@
-"""Cron expressions: 5 fields, 6 with seconds first, 7 with the year last."""
+"""Cron expressions: 5 fields, 6 with seconds first, 7 with the year last. Not whole lines of a crontab."""
 
+import re
 from functools import partial
 from hashlib import blake2b
 from typing import NamedTuple
 
 from tickwork.schedule.cron.days import EVERY_YEAR, CronDays, read_days
-from tickwork.schedule.cron.field import HOUR, MINUTE, MONTH, SECOND, YEAR, write, write_list
-from tickwork.schedule.due.days_and_times import Times
-from tickwork.schedule.due.wall_clock import AS_SHOWN, ONCE_EACH, Dst
+from tickwork.schedule.cron.field import HOUR, MINUTE, MONTH, SECOND, WEEKDAY, YEAR, write, write_list
+from tickwork.schedule.due.calendar import Times
+from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH, Dst
 from tickwork.schedule.errors import ScheduleError
+from tickwork.schedule.zone_name import is_zone_name
 
 _MACROS = {
     "@yearly": "0 0 1 1 *",
@@ -21,6 +23,8 @@ _MACROS = {
 }
 _FIELD_COUNTS = range(5, 8)
 _LAYOUT = "minute hour day-of-month month day-of-week, such as 0 9 * * MON-FRI"
+_NAMES = "|".join([*MONTH.names, *WEEKDAY.names])
+_FIELD = re.compile(rf"(?:[0-9*?/,#LWH()-]|{_NAMES})+")
 
 
 class Cron(NamedTuple):
@@ -80,3 +84,26 @@ def _write_plain(numbers: int, _: object) -> str:
 
 def _spread(seed: str, field: str, count: int) -> int:
     return int.from_bytes(blake2b(f"{seed}\0{field}".encode(), digest_size=8).digest()) % count
+
+
+def reject_crontab_line(text: str) -> None:
+    """Refuses a whole line of a crontab. The error says which part of it is the schedule."""
+    words = text.split()
+    count = 1 if text.startswith("@") else _FIELD_COUNTS[0]
+    rest = words[count:]
+    if not rest or text.lower().startswith("@every"):
+        return
+    schedule = " ".join(words[:count])
+    if len(rest) == 1 and is_zone_name(rest[0]):
+        raise ScheduleError(
+            "a cron expression has its time zone in front", f'write "TZ={rest[0]} {schedule}"'
+        )
+    if not all(_FIELD.fullmatch(word.upper()) for word in rest) and _are_fields(words[:count]):
+        raise ScheduleError(
+            f"this is a line of a crontab: {schedule!r} is the schedule, {' '.join(rest)[:60]!r} the command",
+            f'give the schedule alone: "{schedule}"',
+        )
+
+
+def _are_fields(words: list[str]) -> bool:
+    return words[0].startswith("@") or all(_FIELD.fullmatch(word.upper()) for word in words)

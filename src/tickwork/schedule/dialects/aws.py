@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 from tickwork.schedule.cron.expression import Cron, read_cron
 from tickwork.schedule.cron.field import WEEKDAY, Field, write_list
-from tickwork.schedule.due.days_and_times import mask_of, numbers_in
+from tickwork.schedule.due.calendar import mask_of, numbers_in
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError
-from tickwork.schedule.interval import read_duration
-from tickwork.schedule.iso_instant import Moment, read_instant
+from tickwork.schedule.instant_and_duration import Moment, read_duration, read_instant
 
 _EXPRESSION = re.compile(r"(rate|cron|at)\s*\(\s*(.*?)\s*\)", re.IGNORECASE)
 _RATE = re.compile(r"[0-9]{1,6}\s+(?:minute|hour|day)s?", re.IGNORECASE)

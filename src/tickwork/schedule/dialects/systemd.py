@@ -14,10 +14,10 @@ from tickwork.schedule.cron.days import (
 )
 from tickwork.schedule.cron.expression import Cron
 from tickwork.schedule.cron.field import DATE, HOUR, MINUTE, MONTH, SECOND, YEAR, Field
-from tickwork.schedule.due.days_and_times import Times, mask_of, numbers_in
+from tickwork.schedule.due.calendar import Times, mask_of, numbers_in
+from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH
 from tickwork.schedule.due.time_zone import Zone
-from tickwork.schedule.due.wall_clock import AS_SHOWN, ONCE_EACH
-from tickwork.schedule.english.words import WEEKDAYS, weekdays_from
+from tickwork.schedule.english.vocabulary import WEEKDAYS, weekdays_from
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.zone_name import read_zone_name
 

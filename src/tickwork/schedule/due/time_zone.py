@@ -12,8 +12,7 @@ from struct import unpack_from
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from tickwork.schedule.due.days_and_times import Times
-from tickwork.schedule.due.epoch import DAY, END, from_seconds, to_seconds
+from tickwork.schedule.due.calendar import DAY, END, Times, from_seconds, to_seconds
 from tickwork.schedule.errors import ScheduleError
 
 _DATA = "tzdata"

@@ -16,10 +16,19 @@ from tickwork.schedule.cron.days import (
 )
 from tickwork.schedule.cron.expression import read_cron
 from tickwork.schedule.cron.field import YEAR
-from tickwork.schedule.due.days_and_times import EVERY_HOUR, EVERY_MINUTE, Times, mask_of, numbers_in
-from tickwork.schedule.due.epoch import DAY, END, from_seconds, to_seconds
+from tickwork.schedule.due.calendar import (
+    DAY,
+    END,
+    EVERY_HOUR,
+    EVERY_MINUTE,
+    Times,
+    from_seconds,
+    mask_of,
+    numbers_in,
+    to_seconds,
+)
+from tickwork.schedule.due.next_due_time import WallClock
 from tickwork.schedule.due.time_zone import Zone, zone_named
-from tickwork.schedule.due.wall_clock import WallClock
 from tickwork.schedule.rrule.rule import RecurrenceRule, local_anchor, read_rule
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")

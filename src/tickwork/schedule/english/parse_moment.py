@@ -4,21 +4,29 @@ import re
 from datetime import date, datetime, time, timedelta
 
 from tickwork.model.quantities import LONGEST
-from tickwork.schedule.due.epoch import from_seconds
+from tickwork.schedule.due.calendar import from_seconds
 from tickwork.schedule.due.time_zone import Zone
-from tickwork.schedule.english.cursor import Cursor
 from tickwork.schedule.english.describe import WEEKDAYS as WEEKDAY_NAMES
 from tickwork.schedule.english.describe import clock_text
 from tickwork.schedule.english.parse_frequency import read_amounts, seconds_of
 from tickwork.schedule.english.parse_time_of_day import (
+    PART_NAMES,
     PARTS_OF_DAY,
     Clock,
     read_part_of_day,
     read_time,
     time_in_part_of_day,
 )
-from tickwork.schedule.english.phrases import RECURRING_WORDS
-from tickwork.schedule.english.words import LAST, MONTHS, WEEKDAYS, number_of, ordinal_of
+from tickwork.schedule.english.tokenizer import Cursor
+from tickwork.schedule.english.vocabulary import (
+    FREQUENCY_ADVERBS,
+    LAST,
+    MONTHS,
+    WEEKDAY_GROUPS,
+    WEEKDAYS,
+    number_of,
+    ordinal_of,
+)
 from tickwork.schedule.errors import ScheduleError
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -87,13 +95,18 @@ def _date(year: int, month: int, day: int) -> date:
         raise ScheduleError(f"{year}-{month:02}-{day:02} is not a date") from error
 
 
+_RECURRING_WORDS = {"every", "each", *FREQUENCY_ADVERBS, "nightly"} | {
+    word
+    for word in (*WEEKDAYS, *WEEKDAY_GROUPS, *PART_NAMES)
+    if word.endswith("s") and len(word) > 4  # noqa: PLR2004
+}
 _MARKS = {"now", "immediately", "today", "tomorrow", "tonight", "next", "this"}
 _DAY_AFTER_TOMORROW = ("day", "after", "tomorrow")
 _WEEK = 7
 
 
 def is_single_moment(cursor: Cursor) -> bool:
-    if not RECURRING_WORDS.isdisjoint(cursor.words) or cursor.word in ("once", "twice"):
+    if not _RECURRING_WORDS.isdisjoint(cursor.words) or cursor.word in ("once", "twice"):
         return False
     dated = any(DATE.fullmatch(word) or YEAR.fullmatch(word) for word in cursor.words)
     return (cursor.word == "in" and cursor.following != "the") or not _MARKS.isdisjoint(cursor.words) or dated

@@ -5,9 +5,9 @@ from functools import cache
 from typing import NamedTuple
 
 from tickwork.schedule.due.time_zone import Zone, zone_names
-from tickwork.schedule.english.cursor import Cursor
 from tickwork.schedule.english.describe import MONTHS
-from tickwork.schedule.english.words import RANGE_WORDS
+from tickwork.schedule.english.tokenizer import Cursor
+from tickwork.schedule.english.vocabulary import RANGE_WORDS
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.zone_name import ABBREVIATIONS, read_zone_name
 

@@ -5,7 +5,9 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from tickwork.schedule.due.days_and_times import (
+from tickwork.schedule.due.calendar import (
+    FIRST_DAY,
+    LAST_YEAR,
     all_days_of,
     day_number,
     mask_of,
@@ -13,7 +15,6 @@ from tickwork.schedule.due.days_and_times import (
     numbers_in,
     weekdays_of,
 )
-from tickwork.schedule.due.epoch import FIRST_DAY, LAST_YEAR
 
 Frequency = Literal["YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"]
 

@@ -4,11 +4,11 @@ import re
 from datetime import datetime
 from typing import NamedTuple
 
-from tickwork.schedule.canonical import ParsedSchedule
-from tickwork.schedule.due.epoch import DAY, from_seconds, to_seconds
+from tickwork.schedule.canonical_form import ParsedSchedule
+from tickwork.schedule.due.calendar import DAY, from_seconds, to_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError
-from tickwork.schedule.iso_instant import check_year, write_instant
+from tickwork.schedule.instant_and_duration import check_year, write_instant
 from tickwork.schedule.rrule.rule import local_anchor, read_rule
 from tickwork.schedule.rrule.simplify import simplify_rule
 from tickwork.schedule.zone_name import read_zone_name

@@ -4,17 +4,18 @@ import re
 from datetime import datetime
 from typing import NamedTuple, get_args
 
-from tickwork.schedule.due.days_and_times import (
+from tickwork.schedule.due.calendar import (
     EVERY_HOUR,
     EVERY_MINUTE,
     EVERY_SECOND,
+    FIRST_DAY,
     Times,
+    from_seconds,
     mask_of,
     numbers_in,
 )
-from tickwork.schedule.due.epoch import FIRST_DAY, from_seconds
+from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH, Dst
 from tickwork.schedule.due.time_zone import Zone
-from tickwork.schedule.due.wall_clock import AS_SHOWN, ONCE_EACH, Dst
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.rrule.days import Frequency, RecurrenceDays
 

@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from tickwork.model.backfill import BackfillRequest, BackfillView, Policy
+from tickwork.model.field_types import Page
 from tickwork.model.job import JobSpec, JobStatus
 from tickwork.model.overlap import Overlap
-from tickwork.model.page import Page
 from tickwork.model.task import TaskDefaults
 
 

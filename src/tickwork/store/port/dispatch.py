@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Protocol
 from tickwork.model.access import Caller
 from tickwork.model.circuit_breaker import Breaker, BreakerKey, BreakerView
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.model.placement import Placement
 from tickwork.model.quantities import Rate
 from tickwork.model.queue import QueueSettings, QueueView

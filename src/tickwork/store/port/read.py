@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import Protocol
 
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView, MissedView
+from tickwork.model.field_types import Page
 from tickwork.model.job import JobFilter, JobGraph, JobView
-from tickwork.model.page import Page
-from tickwork.model.worker import TaskView, WorkerView
+from tickwork.model.task import TaskView
+from tickwork.model.worker import WorkerView
 
 
 class ReadStore(Protocol):

@@ -9,7 +9,7 @@ from tickwork.model.attempt_log import LogEntry, Position
 from tickwork.model.dead_letter import DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus, Progress
 from tickwork.model.execution_lifecycle import LockedExecution, Transition
-from tickwork.model.page import Page
+from tickwork.model.field_types import Page
 from tickwork.model.worker_protocol import LogLine, Outcome
 
 

@@ -7,14 +7,8 @@ from time import monotonic
 
 from tickwork.execute.attempt_ending import AttemptFailed, AttemptHeld
 from tickwork.execute.runners.http.request import read_call
-from tickwork.model.destination import (
-    UNKNOWN,
-    WORKS,
-    CallResult,
-    CallVerdict,
-    call_result_from,
-    destination_of,
-)
+from tickwork.model.circuit_breaker import UNKNOWN, WORKS, CallResult, CallVerdict, call_result_from
+from tickwork.model.http_target import destination_of
 from tickwork.model.worker_protocol import Run
 
 Admit = Callable[[Run, str], Awaitable[str | None]]  # the reason to hold the attempt, or None

@@ -40,8 +40,8 @@ from tickwork.execute.runners.http.response import (
 )
 from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressGuard, AddressPolicy
 from tickwork.model.errors import TIMEOUT
+from tickwork.model.http_secrets import mask_secrets
 from tickwork.model.ids import job_id
-from tickwork.model.redact_http_secrets import mask_secrets
 from tickwork.model.worker_protocol import Failure, Run
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")

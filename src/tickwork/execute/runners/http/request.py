@@ -10,11 +10,9 @@ from yarl import URL
 
 from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.runners.http.webhook_signature import sign
-from tickwork.model.destination import destination_of
-from tickwork.model.http_target import target_errors
+from tickwork.model.http_secrets import secret_texts
+from tickwork.model.http_target import HttpTarget, destination_of, target_errors
 from tickwork.model.ids import execution_id, from_micros, job_id
-from tickwork.model.job import HttpTarget
-from tickwork.model.redact_http_secrets import secret_texts
 from tickwork.model.worker_protocol import Failure, Run
 
 _WITHOUT_CONTENT = frozenset({"GET", "HEAD", "DELETE"})  # content has no meaning in these (RFC 9110, 9.3)

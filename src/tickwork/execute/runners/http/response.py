@@ -13,8 +13,8 @@ from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 
 from tickwork.execute.attempt_ending import AttemptFailed
+from tickwork.model.http_secrets import REDACTED
 from tickwork.model.json_limits import MAX_DEPTH, json_error
-from tickwork.model.redact_http_secrets import REDACTED
 from tickwork.model.worker_protocol import Failure
 
 SHOWN_BYTES = 4096  # of a body, in a result or a failure

@@ -1,14 +1,14 @@
-"""Reads the limits of a sentence: starting, until and except."""
+"""Reads the options within a sentence: starting, until and except."""
 
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tickwork.schedule.english.cursor import Cursor
 from tickwork.schedule.english.describe import clock_text
 from tickwork.schedule.english.parse_moment import DATE, iso_date, read_full_date
 from tickwork.schedule.english.parse_time_of_day import read_time
-from tickwork.schedule.english.words import (
+from tickwork.schedule.english.tokenizer import Cursor
+from tickwork.schedule.english.vocabulary import (
     MONTHS,
     RANGE_WORDS,
     WEEKDAY_GROUPS,
@@ -27,7 +27,7 @@ _END = frozenset({"until", "till", "to", "through", "ending", "ends"})
 _EXCEPT = frozenset({"except for", "except", "excluding", "but not", "but", "not"})
 
 
-class Limits(NamedTuple):
+class SentenceOptions(NamedTuple):
     start: str | None = None  # ISO 8601, local
     end: str | None = None
     times: tuple[
@@ -38,16 +38,16 @@ class Limits(NamedTuple):
     months: frozenset[int] = frozenset()  # left out
 
 
-def extract_limits(cursor: Cursor) -> Limits:
-    """Read the limits and remove them from the sentence, wherever they are."""
-    limits, at = Limits(), 0
+def extract_options(cursor: Cursor) -> SentenceOptions:
+    """Read the options and remove them from the sentence, wherever they are."""
+    options, at = SentenceOptions(), 0
     while at < len(cursor.words):
         cursor.at = at
-        found = _read_limit(cursor, limits)
+        found = _read_option(cursor, options)
         if found is None:
             at += 1
             continue
-        limits = found
+        options = found
         _check_ends(cursor)
         end = cursor.at
         start = at - 1 if at and cursor.words[at - 1] == "," else at
@@ -56,11 +56,11 @@ def extract_limits(cursor: Cursor) -> Limits:
         cursor.remove(start, end)
         at = start
     cursor.at = 0
-    return limits
+    return options
 
 
 def _check_ends(cursor: Cursor) -> None:
-    """Only a time or another phrase may follow a limit: "except mondays in august" would mean other days."""
+    """Only a time or another phrase may follow an option: "except mondays in august" would mean other days."""
     word = cursor.word
     if word in ("and", "or"):
         raise ScheduleError(
@@ -70,44 +70,44 @@ def _check_ends(cursor: Cursor) -> None:
         cursor.fail("a time of day, or the end")
 
 
-def _read_limit(cursor: Cursor, limits: Limits) -> Limits | None:
+def _read_option(cursor: Cursor, options: SentenceOptions) -> SentenceOptions | None:
     before = cursor.at
     for leads, read in _READERS:
         for lead in sorted(leads, key=len, reverse=True):
             if cursor.take(*lead.split()):
-                found = read(cursor, limits, lead)
+                found = read(cursor, options, lead)
                 if found is not None:
                     return found
                 cursor.at = before
     return None
 
 
-def _read_start(cursor: Cursor, limits: Limits, lead: str) -> Limits | None:
+def _read_start(cursor: Cursor, options: SentenceOptions, lead: str) -> SentenceOptions | None:
     cursor.take("on")
     stamp = _read_stamp(cursor)
     if stamp is None:
         if lead in ("from", "as of"):
             return None
         cursor.fail("a date such as 2026-12-24")
-    if limits.start:
+    if options.start:
         raise ScheduleError("start is given twice")
-    return limits._replace(
-        start=" ".join(filter(None, stamp)), times=_with_time(limits, "starting", stamp[1])
+    return options._replace(
+        start=" ".join(filter(None, stamp)), times=_with_time(options, "starting", stamp[1])
     )
 
 
-def _read_end(cursor: Cursor, limits: Limits, lead: str) -> Limits | None:
+def _read_end(cursor: Cursor, options: SentenceOptions, lead: str) -> SentenceOptions | None:
     cursor.take("on")
     stamp = _read_stamp(cursor)
     if stamp is None:
         return None if lead in RANGE_WORDS else cursor.fail("a date such as 2026-12-24")
-    if limits.end:
+    if options.end:
         raise ScheduleError("end is given twice")
-    return limits._replace(end=" ".join(filter(None, stamp)), times=_with_time(limits, "until", stamp[1]))
+    return options._replace(end=" ".join(filter(None, stamp)), times=_with_time(options, "until", stamp[1]))
 
 
-def _with_time(limits: Limits, lead: str, time: str) -> tuple[tuple[str, str], ...]:
-    return (*limits.times, (lead, time)) if time else limits.times
+def _with_time(options: SentenceOptions, lead: str, time: str) -> tuple[tuple[str, str], ...]:
+    return (*options.times, (lead, time)) if time else options.times
 
 
 def _read_stamp(cursor: Cursor) -> tuple[str, str] | None:
@@ -124,9 +124,9 @@ def _read_stamp(cursor: Cursor) -> tuple[str, str] | None:
     return day, clock_text(time.second)
 
 
-def _read_except(cursor: Cursor, limits: Limits, _: str) -> Limits:
-    exclude = dict(limits.exclude)
-    weekdays, months = set(limits.weekdays), set(limits.months)
+def _read_except(cursor: Cursor, options: SentenceOptions, _: str) -> SentenceOptions:
+    exclude = dict(options.exclude)
+    weekdays, months = set(options.weekdays), set(options.months)
     count = 0
 
     def read() -> bool | None:
@@ -158,7 +158,7 @@ def _read_except(cursor: Cursor, limits: Limits, _: str) -> Limits:
     if not count:
         _check_names_country(cursor)
         cursor.fail("weekdays, months, weekends, dates or holidays of a country")
-    return limits._replace(exclude=exclude, weekdays=frozenset(weekdays), months=frozenset(months))
+    return options._replace(exclude=exclude, weekdays=frozenset(weekdays), months=frozenset(months))
 
 
 def _check_is_whole_month(cursor: Cursor) -> None:
@@ -201,7 +201,9 @@ def _read_country(cursor: Cursor) -> str | None:
     return cursor.before
 
 
-_READERS: tuple[tuple[frozenset[str], Callable[[Cursor, Limits, str], Limits | None]], ...] = (
+_READERS: tuple[
+    tuple[frozenset[str], Callable[[Cursor, SentenceOptions, str], SentenceOptions | None]], ...
+] = (
     (_START, _read_start),
     (_END, _read_end),
     (_EXCEPT, _read_except),

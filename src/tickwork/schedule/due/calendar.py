@@ -1,13 +1,30 @@
-"""Sets of calendar days and sets of times of day."""
+"""The calendar in whole seconds and days since 1970, up to the year 2100: sets of days, and sets of times of day.
+
+Both kinds of set are bit masks: bit n stands for the n-th day of a month, or for hour, minute or second n.
+"""
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import NamedTuple, Protocol
 
-from tickwork.schedule.due.epoch import FIRST_DAY, LAST_YEAR
-
+DAY = 86_400
+BEGIN = 2 * DAY  # by then it is 1970 in every time zone
+LAST_YEAR = 2099
+_START = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = timedelta(seconds=1)
+END = (datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC) - _START) // _SECOND
+FIRST_DAY = _START.toordinal()
 _LENGTHS = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def to_seconds(at: datetime) -> int:
+    """Rounded down, so that "strictly after" means the same for the instant and for its second."""
+    return (at - _START) // _SECOND
+
+
+def from_seconds(seconds: int) -> datetime:
+    return _START + timedelta(seconds=seconds)
 
 
 class Days(Protocol):
@@ -68,7 +85,7 @@ def _pattern(first: int, weekdays: int) -> int:
 
 
 def mask_of(values: Iterable[int]) -> int:
-    """A set of small numbers as one integer: bit n is set when n is in it."""
+    """Bit n is set when n is among the values."""
     mask = 0
     for value in values:
         mask |= 1 << value

@@ -13,12 +13,11 @@ from tickwork.schedule.cron.days import (
 )
 from tickwork.schedule.cron.expression import Cron
 from tickwork.schedule.cron.field import YEAR
-from tickwork.schedule.due.days_and_times import EVERY_HOUR, EVERY_MINUTE, Times, mask_of
-from tickwork.schedule.due.epoch import DAY
-from tickwork.schedule.due.wall_clock import AS_SHOWN, ONCE_EACH
+from tickwork.schedule.due.calendar import DAY, EVERY_HOUR, EVERY_MINUTE, Times, mask_of
+from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH
 from tickwork.schedule.english.describe import clock_text, period_words
 from tickwork.schedule.english.parse_time_of_day import PARTS_OF_DAY, Clock
-from tickwork.schedule.english.words import LAST, SECONDS, SUB_DAY_UNITS, Amount
+from tickwork.schedule.english.vocabulary import LAST, SECONDS, SUB_DAY_UNITS, Amount
 from tickwork.schedule.errors import ScheduleError
 
 _CODES = ("SU", "MO", "TU", "WE", "TH", "FR", "SA")

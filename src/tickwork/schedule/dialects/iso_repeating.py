@@ -3,13 +3,12 @@
 import re
 from datetime import datetime
 
-from tickwork.schedule.canonical import ParsedSchedule
+from tickwork.schedule.canonical_form import ParsedSchedule
 from tickwork.schedule.cron.expression import Cron
-from tickwork.schedule.due.epoch import END, to_seconds
+from tickwork.schedule.due.calendar import END, to_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError
-from tickwork.schedule.interval import read_every
-from tickwork.schedule.iso_instant import read_instant
+from tickwork.schedule.instant_and_duration import read_every, read_instant
 from tickwork.schedule.rrule.ical_text import MOST_COUNTED
 from tickwork.schedule.rrule.rule import RecurrenceRule, local_anchor, read_rule
 from tickwork.schedule.rrule.simplify import simplify_rule

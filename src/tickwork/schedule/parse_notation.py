@@ -6,24 +6,28 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from tickwork.schedule.canonical import LONGEST, ParsedSchedule
-from tickwork.schedule.cron.expression import read_cron
+from tickwork.schedule.canonical_form import LONGEST, ParsedSchedule
+from tickwork.schedule.compile_timing import compile_source
+from tickwork.schedule.cron.expression import read_cron, reject_crontab_line
 from tickwork.schedule.dialects.aws import is_aws_expression, read_aws_expression
-from tickwork.schedule.dialects.crontab_line import reject_crontab_line
+from tickwork.schedule.dialects.iso_repeating import read_iso_repeating
 from tickwork.schedule.dialects.systemd import is_calendar_event, read_calendar_event
-from tickwork.schedule.due.epoch import from_seconds
+from tickwork.schedule.due.calendar import from_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.parse_sentence import Sentence, read_sentence
-from tickwork.schedule.english.words import MONTHS, WEEKDAYS
+from tickwork.schedule.english.vocabulary import MONTHS, WEEKDAYS
 from tickwork.schedule.errors import ScheduleError
-from tickwork.schedule.interval import read_duration, read_every
-from tickwork.schedule.iso_instant import Moment, read_instant, write_instant
-from tickwork.schedule.iso_repeating import read_iso_repeating
+from tickwork.schedule.instant_and_duration import (
+    Moment,
+    read_duration,
+    read_every,
+    read_instant,
+    write_instant,
+)
 from tickwork.schedule.options import read_end, read_start
 from tickwork.schedule.rrule.ical_text import read_rrule
 from tickwork.schedule.rrule.rule import local_anchor, read_rule
 from tickwork.schedule.rrule.simplify import simplify_rule
-from tickwork.schedule.timing import compile_source
 from tickwork.schedule.zone_name import read_zone_name
 
 _LONGEST_TEXT = 256

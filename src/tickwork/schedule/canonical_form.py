@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
+from tickwork.schedule.compile_timing import compile_source
 from tickwork.schedule.cron.expression import Cron, default_dst
-from tickwork.schedule.due.epoch import from_seconds
+from tickwork.schedule.due.calendar import from_seconds
+from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH, Dst
 from tickwork.schedule.due.time_zone import Zone, zone_named
-from tickwork.schedule.due.wall_clock import AS_SHOWN, ONCE_EACH, Dst
 from tickwork.schedule.errors import ScheduleError
-from tickwork.schedule.interval import read_every
-from tickwork.schedule.iso_instant import write_instant
+from tickwork.schedule.instant_and_duration import read_every, write_instant
 from tickwork.schedule.options import MOST_DATES, Options
 from tickwork.schedule.rrule.rule import RecurrenceRule
-from tickwork.schedule.timing import compile_source
 
 LONGEST = {"cron": 1024, "rrule": 2048}  # characters
 Same = TypeVar("Same")
@@ -45,6 +46,10 @@ def canonical_form(draft: ParsedSchedule, options: Options) -> dict[str, Any]:
         canonical["end"] = write_instant(from_seconds(end))
     exclude = _joined(draft.exclude, options.exclude)
     return canonical | {"exclude": exclude, "timezone": zone.name} if exclude else canonical
+
+
+def canonical_text(canonical: dict[str, Any]) -> str:
+    return msgspec.json.encode(canonical, order="deterministic").decode()
 
 
 def _one_of(name: str, first: Same | None, second: Same | None) -> Same | None:

@@ -8,14 +8,20 @@ from typing import Any
 import msgspec
 
 from tickwork.schedule.cron.expression import read_cron
-from tickwork.schedule.due.days_and_times import Days
-from tickwork.schedule.due.epoch import END, from_seconds, to_seconds
-from tickwork.schedule.due.source import Bounded, DayFiltered, Source, Union, iterate_due_times
+from tickwork.schedule.due.calendar import END, Days, from_seconds, to_seconds
+from tickwork.schedule.due.next_due_time import (
+    Bounded,
+    DayFiltered,
+    Dst,
+    Interval,
+    Source,
+    Union,
+    WallClock,
+    iterate_due_times,
+)
 from tickwork.schedule.due.time_zone import Zone, zone_named
-from tickwork.schedule.due.wall_clock import Dst, WallClock
 from tickwork.schedule.english.describe import describe
 from tickwork.schedule.excluded_days import Workdays, WorkdaysOf, workdays_of
-from tickwork.schedule.interval import Interval
 from tickwork.schedule.rrule.rule import local_anchor, read_rule
 
 _KEPT = 131_072  # a node goes through all of its rules in turn: a smaller cache would miss every time
@@ -57,10 +63,6 @@ class CompiledTiming:
 @lru_cache(maxsize=_KEPT)
 def timing_from_text(text: str) -> CompiledTiming:
     return CompiledTiming(text)
-
-
-def canonical_text(canonical: dict[str, Any]) -> str:
-    return msgspec.json.encode(canonical, order="deterministic").decode()
 
 
 def compile_source(canonical: Mapping[str, Any]) -> Source:

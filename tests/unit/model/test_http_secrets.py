@@ -4,9 +4,16 @@ import msgspec
 import pytest
 
 from tickwork.model.errors import Invalid
-from tickwork.model.job import HttpTarget
-from tickwork.model.redact_http_secrets import REDACTED, is_secret_name, mask_secrets, redacted, secret_texts
-from tickwork.model.redaction_mark import mark_errors, with_stored_secrets
+from tickwork.model.http_secrets import (
+    REDACTED,
+    is_secret_name,
+    mark_errors,
+    mask_secrets,
+    redacted,
+    secret_texts,
+    with_stored_secrets,
+)
+from tickwork.model.http_target import HttpTarget
 
 STORED = HttpTarget(
     "https://a.example/?token=t0ken-1&page=2&token=t0ken-2", headers={"X-Api-Key": "k3y", "X-Page": "1"}
