@@ -12,10 +12,11 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import msgspec
-from contest import CONTESTS
+from bar_chart import Bar, bars
+from measure_peer import PEER_SETUPS
 
-from tickwork.bench.scenario_options import SCENARIOS, scenario
-from tickwork.bench.svg_plot import Bar, bars, plot
+from tickwork.bench.scenario_types import SCENARIOS, scenario
+from tickwork.bench.svg_plot import plot
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "build" / "bench"
@@ -29,12 +30,12 @@ def main() -> None:
     )
     parser.add_argument("--figures", type=Path, default=FIGURES)
     parser.add_argument("--page", type=Path, default=PAGE)
-    asked = parser.parse_args()
-    write(asked.figures, asked.page)
+    options = parser.parse_args()
+    write(options.figures, options.page)
 
 
 class _Earlier(NamedTuple):
-    """What the page tells of an earlier run on the same machine."""
+    """What the page shows of an earlier run on the same machine."""
 
     rows: Mapping[str, str] = {}
     details: Mapping[str, str] = {}
@@ -42,8 +43,8 @@ class _Earlier(NamedTuple):
 
 
 def write(folder: Path, file: Path, failed: Collection[str] = ()) -> None:
-    """The page keeps what it has of scenarios that were not run this time, if it is of the same machine; one that
-    failed, or never was measured, says so."""
+    """The page keeps the results of scenarios that did not run this time, if they are from the same machine. Scenarios
+    that failed or were never measured are marked as such."""
     page, plots = file.read_text(), file.parent / file.stem
     if figures := _measured(folder):
         earlier = _earlier(page, list(figures.values()), failed)
@@ -57,7 +58,7 @@ def write(folder: Path, file: Path, failed: Collection[str] = ()) -> None:
 
 
 def _measured(folder: Path) -> dict[str, dict[str, Any]]:
-    """By scenario. Quick forms are no measurements."""
+    """Results by scenario, without those of quick runs."""
     files = {name: folder / f"{name}.json" for name in SCENARIOS}
     figures = {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
     is_quick = folder.name == "quick"
@@ -69,15 +70,19 @@ def _measured(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _earlier(page: str, figures: Sequence[dict[str, Any]], failed: Collection[str]) -> _Earlier:
-    told = dict(_cells(line)[:2] for line in _within(page, "machine").splitlines() if line.startswith("|"))
-    if any(told.get(name) != value for name, value in _machine_rows(figures[0])):
-        return _Earlier()  # figures of two machines do not stand side by side
+    machine = dict(_cells(line)[:2] for line in _within(page, "machine").splitlines() if line.startswith("|"))
+    if any(machine.get(name) != value for name, value in _machine_rows(figures[0])):
+        return _Earlier()  # results of two machines are not comparable
     rows = {_cells(line)[0]: line for line in _within(page, "figures").splitlines() if line.startswith("|")}
     details = re.split(r"^(?=### )", _within(page, "details").strip(), flags=re.MULTILINE)
     return _Earlier(
         {name: row for name, row in rows.items() if name not in failed},
-        {name: text.strip() + "\n" for text in details if (name := text[4:].partition("\n")[0]) not in failed},
-        told.get("measured", "").split(" to "),
+        {
+            name: text.strip() + "\n"
+            for text in details
+            if (name := text[4:].partition("\n")[0]) not in failed
+        },
+        machine.get("measured", "").split(" to "),
     )
 
 
@@ -126,7 +131,7 @@ def _details(figure: dict[str, Any], plots: Path) -> str:
 
 
 def _command(name: str, plan: dict[str, Any]) -> str:
-    """What measures it again, with what was not as always."""
+    """The command that repeats the measurement, with its options that differ from the defaults."""
     usual = msgspec.to_builtins(scenario(name).plan)
     words = ["tickwork", "bench", name]
     for field, value in plan.items():
@@ -136,7 +141,7 @@ def _command(name: str, plan: dict[str, Any]) -> str:
 
 
 def _side_by_side(parts: dict[str, dict[str, Any]]) -> str:
-    """What was found several times, such as at several rates: a column for each time."""
+    """A column for each repeated measurement, such as one per rate."""
     fields = next(iter(parts.values()))
     head = ("", *(_words(name) for name in parts))
     return _table(head, ((field, *(_number(part[field]) for part in parts.values())) for field in fields))
@@ -222,8 +227,8 @@ def _way(first: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _missing(results: Sequence[dict[str, Any]]) -> Iterable[str]:
-    """A line for each that has no figure, or not one for every turn."""
-    for name in dict.fromkeys(contest.name for contest in CONTESTS):
+    """A line for each peer without a result for every turn."""
+    for name in dict.fromkeys(setup.name for setup in PEER_SETUPS):
         turns = [result for result in results if result["contest"] == name]
         reasons = [why for turn in turns if (why := turn.get("skipped") or turn.get("failed"))]
         if not turns:
@@ -257,12 +262,12 @@ def _cells(line: str) -> list[str]:
 
 
 def _within(page: str, marker: str) -> str:
-    """What stands between two comments of this name."""
+    """The text between two comments of this name."""
     return page.partition(f"<!-- {marker} -->\n")[2].partition(f"<!-- end of {marker} -->")[0]
 
 
 def _between(page: str, marker: str, text: str) -> str:
-    """What stands between two comments of this name is replaced."""
+    """Replaces the text between two comments of this name."""
     pattern = rf"(<!-- {marker} -->\n).*?(<!-- end of {marker} -->)"
     return re.sub(pattern, lambda found: f"{found[1]}\n{text}\n{found[2]}", page, flags=re.DOTALL)
 

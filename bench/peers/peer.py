@@ -1,4 +1,4 @@
-"""What the harness asks of a peer, and what each of its tasks does."""
+"""What the harness needs of a peer, and what each of its tasks does."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-# The file alone: Tickwork's own dependencies are not installed beside the peers.
+# Only this file: Tickwork's dependencies are not installed in the environment of the peers.
 sys.path.append(str(Path(__file__).parents[2] / "src" / "tickwork" / "bench"))
 from run_ledger import LEDGER_FOLDER, Ledger
 
@@ -15,13 +15,13 @@ _ledger: list[Ledger] = []
 
 
 class About(NamedTuple):
-    """As its documentation tells it."""
+    """As its documentation says."""
 
     name: str
     package: str
     history: str  # the class: A none, B the final state, C the full record
     kept: str  # of a job that is done
-    killed: str  # what becomes of the jobs that a killed worker held
+    killed: str  # what happens to the jobs of a killed worker
     fast_path: str
 
 
@@ -30,11 +30,11 @@ class Peer(NamedTuple):
     prepare: Callable[[], None]
     enqueue: Callable[[int], None]
     work: Callable[[], None]  # until killed
-    processes: int = CORES  # how many do that; 1 if it starts one for each core by itself
+    processes: int = CORES  # how many workers to start; 1 if it starts one for each core itself
 
 
 def count(number: int) -> None:
-    """The whole of the task; the ledger is opened by the process that runs it."""
+    """The whole task. The process that runs it opens the ledger."""
     if not _ledger:
         _ledger.append(Ledger.create(Path(os.environ[LEDGER_FOLDER])))
     _ledger[0].count(number)
@@ -45,7 +45,7 @@ def postgres_url() -> str:
 
 
 def redis_url() -> str:
-    return os.environ.get("PEER_REDIS", "redis://127.0.0.1:1/0")  # tasks may be imported without one
+    return os.environ.get("PEER_REDIS", "redis://127.0.0.1:1/0")  # the tasks can be imported without Redis
 
 
 def nothing() -> None:

@@ -1,6 +1,6 @@
 """Sends requests to the API from a separate process, over connections that stay open, with a given number in flight.
 
-Run as a program it prints what happened as one line of JSON.
+Run as a program, it prints the answers as one line of JSON.
 """
 
 import asyncio
@@ -14,26 +14,26 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from tickwork.bench.bench_cluster import Stage
-from tickwork.bench.result import Curve, curve
+from tickwork.bench.bench_cluster import BenchCluster
+from tickwork.bench.scenario_types import Curve, curve
 from tickwork.model.errors import TickworkError
 
 _END_OF_HEADERS = b"\r\n\r\n"
 _LENGTH = b"content-length:"
-_FIRST_BAD = 400
+_FIRST_ERROR = 400
 
 
-class Ask(msgspec.Struct, frozen=True):
+class ApiRequest(msgspec.Struct, frozen=True):
     path: str
     body: str = ""  # JSON; without one it is a GET
 
 
-class Errand(msgspec.Struct, frozen=True, kw_only=True):
-    """All of the requests once, or again and again for so many seconds."""
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """All of the requests once, or repeated for `seconds`."""
 
     url: str
     key: str
-    asks: list[Ask]
+    requests: list[ApiRequest]
     in_flight: int
     seconds: float | None = None
 
@@ -72,31 +72,31 @@ class _Connection(NamedTuple):
     writer: asyncio.StreamWriter
 
 
-async def run_errand(errand: Errand) -> Answers:
-    wires = [_wire(errand, ask) for ask in errand.asks]
-    ends = None if errand.seconds is None else perf_counter() + errand.seconds
-    supply = iter(wires) if errand.seconds is None else _until(ends, wires)
-    connections = [await _connect(errand.url) for _ in range(errand.in_flight)]
+async def send_load(load: Load) -> Answers:
+    encoded = [_encode_request(load, request) for request in load.requests]
+    ends = None if load.seconds is None else perf_counter() + load.seconds
+    supply = iter(encoded) if load.seconds is None else _until(ends, encoded)
+    connections = [await _connect(load.url) for _ in range(load.in_flight)]
     begun = perf_counter()
-    kept = await asyncio.gather(*(_keep_asking(connection, supply) for connection in connections))
+    kept = await asyncio.gather(*(_keep_sending(connection, supply) for connection in connections))
     lasted = perf_counter() - begun
     latencies = [seconds for found, _ in kept for seconds in found]
     refused = sum(bad for _, bad in kept)
     return Answers(len(latencies) - refused, refused, lasted, latencies)
 
 
-def _until(ends: float | None, wires: list[bytes]) -> Iterator[bytes]:
-    for wire in cycle(wires):
+def _until(ends: float | None, encoded: list[bytes]) -> Iterator[bytes]:
+    for request in cycle(encoded):
         if ends is not None and perf_counter() >= ends:
             return
-        yield wire
+        yield request
 
 
-def _wire(errand: Errand, ask: Ask) -> bytes:
-    body = ask.body.encode()
+def _encode_request(load: Load, request: ApiRequest) -> bytes:
+    body = request.body.encode()
     head = (
-        f"{'POST' if ask.body else 'GET'} {ask.path} HTTP/1.1\r\nhost: {urlsplit(errand.url).netloc}\r\n"
-        f"authorization: Bearer {errand.key}\r\n"
+        f"{'POST' if request.body else 'GET'} {request.path} HTTP/1.1\r\nhost: {urlsplit(load.url).netloc}\r\n"
+        f"authorization: Bearer {load.key}\r\n"
     )
     if body:
         head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n"
@@ -108,13 +108,13 @@ async def _connect(url: str) -> _Connection:
     return _Connection(*await asyncio.open_connection(address.hostname, address.port, limit=64 * 1024 * 1024))
 
 
-async def _keep_asking(connection: _Connection, supply: Iterator[bytes]) -> tuple[list[float], int]:
+async def _keep_sending(connection: _Connection, supply: Iterator[bytes]) -> tuple[list[float], int]:
     latencies, refused = [], 0
-    for wire in supply:
+    for request in supply:
         sent = perf_counter()
-        connection.writer.write(wire)
+        connection.writer.write(request)
         await connection.writer.drain()
-        refused += await _status(connection.reader) >= _FIRST_BAD
+        refused += await _status(connection.reader) >= _FIRST_ERROR
         latencies.append(perf_counter() - sent)
     connection.writer.close()
     return latencies, refused
@@ -130,10 +130,10 @@ def _milliseconds(ordered: list[float], share: float) -> float:
     return round(ordered[min(int(share * len(ordered)), len(ordered) - 1)] * 1000, 2) if ordered else 0.0
 
 
-def main(errand: Path) -> None:
+def main(load: Path) -> None:
     import uvloop  # noqa: PLC0415 (only where it is run)
 
-    answers = uvloop.run(run_errand(msgspec.json.decode(errand.read_bytes(), type=Errand)))
+    answers = uvloop.run(send_load(msgspec.json.decode(load.read_bytes(), type=Load)))
     sys.stdout.buffer.write(msgspec.json.encode(answers) + b"\n")
 
 
@@ -141,18 +141,20 @@ if __name__ == "__main__":
     main(Path(sys.argv[1]))
 
 
-def post(path: str, bodies: Iterable[Any]) -> list[Ask]:
-    return [Ask(path, msgspec.json.encode(body).decode()) for body in bodies]
+def post(path: str, bodies: Iterable[Any]) -> list[ApiRequest]:
+    return [ApiRequest(path, msgspec.json.encode(body).decode()) for body in bodies]
 
 
-async def ask(on: Stage, asks: list[Ask], *, in_flight: int, seconds: float | None = None) -> Answers:
-    """What a process of its own found out by sending these."""
-    url, key = on.address
-    errand = Errand(url=url, key=key or "", asks=asks, in_flight=in_flight, seconds=seconds)
-    file = on.folder / "errand.json"
-    file.write_bytes(msgspec.json.encode(errand))
-    caller = await on.start_program("tickwork.bench.api_load", str(file))
-    out, messages = await caller.communicate()
-    if caller.returncode:
-        raise TickworkError(f"the caller failed:\n{messages.decode()}")
+async def send_from_process(
+    cluster: BenchCluster, requests: list[ApiRequest], *, in_flight: int, seconds: float | None = None
+) -> Answers:
+    """Send these requests from a separate process."""
+    url, key = cluster.address
+    load = Load(url=url, key=key or "", requests=requests, in_flight=in_flight, seconds=seconds)
+    file = cluster.folder / "load.json"
+    file.write_bytes(msgspec.json.encode(load))
+    sender = await cluster.start_program("tickwork.bench.api_load", str(file))
+    out, messages = await sender.communicate()
+    if sender.returncode:
+        raise TickworkError(f"the process that sends requests failed:\n{messages.decode()}")
     return msgspec.json.decode(out, type=Answers)

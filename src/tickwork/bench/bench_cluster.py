@@ -1,4 +1,4 @@
-"""What a scenario runs on: a PostgreSQL of its own, server processes, worker processes, and meters on all of them."""
+"""The cluster that a scenario runs on: its own PostgreSQL, server and worker processes, and meters for all of them."""
 
 import asyncio
 import os
@@ -27,19 +27,19 @@ HELD_EQUAL = (
     "one machine for all; PostgreSQL with fsync and synchronous_commit on; history kept; "
     "fencing, tenancy, retries and timeouts as always"
 )
-_LOOK = 0.02  # seconds between looks whether something has happened
-_WITHIN = 60.0
-ANSWERS = " answers on "
+_POLL_INTERVAL = 0.02  # seconds
+_TIMEOUT = 60.0
+ADDRESS_PHRASE = " answers on "
 _programs: ContextVar[Path | None] = ContextVar("programs", default=None)
 _CONNECTED = "SELECT count(*) FROM tickwork.worker WHERE ended_at IS NULL AND tenant_id IS NOT NULL"
 
 
 def use_postgres(programs: Path | None) -> None:
-    """What stages run on from now: the PostgreSQL of these programs, as it comes; None is Tickwork's own."""
+    """Run clusters on the PostgreSQL in this folder, with its default settings; None means Tickwork's own."""
     _programs.set(programs)
 
 
-class Stage:
+class BenchCluster:
     def __init__(
         self,
         folder: Path,
@@ -64,28 +64,28 @@ class Stage:
             await self.start_worker(slots)
 
     async def start_server(self) -> Process:
-        """A server process that can do its work."""
+        """Returns when the server is ready."""
         process = await self._tickwork("server", "--port", "0", "--database-url", self.database_url)
-        self._servers[process] = await said(process, ANSWERS)
+        self._servers[process] = await read_address(process, ADDRESS_PHRASE)
         self.meter.watch("server", process.pid)
         return process
 
     async def start_worker(self, slots: int = 1000) -> Process:
-        """A worker process, connected."""
+        """Returns when the worker is connected."""
         before = await self.database.fetchval(_CONNECTED)
         servers = [part for url in self._servers.values() for part in ("--server", url)]
         process = await self._tickwork(
             "worker", "run", "tickwork.bench.tasks:app", "--slots", str(slots), *servers
         )
         self.meter.watch("worker", process.pid)
-        asyncio.create_task(_pass_on(process))  # noqa: RUF006 (ends with the process)
-        async with asyncio.timeout(_WITHIN):
+        asyncio.create_task(_forward_stderr(process))  # noqa: RUF006 (ends with the process)
+        async with asyncio.timeout(_TIMEOUT):
             while await self.database.fetchval(_CONNECTED) == before:  # noqa: ASYNC110 (it is in the database)
-                await asyncio.sleep(_LOOK)
+                await asyncio.sleep(_POLL_INTERVAL)
         return process
 
     async def start_program(self, module: str, *arguments: str) -> Process:
-        """Another program of the bench, in a process of its own so that it is not the limit."""
+        """Run another program of the bench in its own process, so that it does not limit the measurement."""
         process = await create_subprocess_exec(
             *(sys.executable, "-m", module, *arguments),
             env=os.environ | {LEDGER_FOLDER: str(self.folder)},
@@ -98,15 +98,15 @@ class Stage:
         return process
 
     async def connect(self) -> "asyncpg.Connection[asyncpg.Record]":
-        """To the database, beside the connection that everything here shares."""
+        """Open another connection to the database."""
         database = await asyncpg.connect(self.database_url)
         self._opened.push_async_callback(database.close)
         return database
 
     async def stop(self, process: Process) -> None:
-        """As its user would: it finishes what it does."""
+        """Stop a process with SIGTERM, so that it finishes its work."""
         process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(_WITHIN):
+        async with asyncio.timeout(_TIMEOUT):
             await process.wait()
         self._servers.pop(process, None)
 
@@ -140,43 +140,43 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage() -> AsyncIterator[Stage]:
-    """Everything on it is real, started for the scenario and gone after it."""
+async def running_cluster() -> AsyncIterator[BenchCluster]:
+    """A real cluster, started for one scenario and deleted after it."""
     async with AsyncExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="tickwork-bench-")))
         (folder / URGENT).mkdir()
         postgres = EmbeddedPostgres(folder, _programs.get())
         url = await asyncio.to_thread(postgres.start)
         opened.push_async_callback(asyncio.to_thread, postgres.stop)
-        opened.push_async_callback(asyncio.to_thread, _end_at_once, folder / "postgres" / "postmaster.pid")
+        opened.push_async_callback(asyncio.to_thread, _kill_postgres, folder / "postgres" / "postmaster.pid")
         database = await asyncpg.connect(url)
         opened.push_async_callback(database.close)
-        yield Stage(folder, url, database, opened)
+        yield BenchCluster(folder, url, database, opened)
 
 
-async def said(process: Process, phrase: str) -> str:
-    """The last word of the line in which a process says this."""
+async def read_address(process: Process, phrase: str) -> str:
+    """The last word of the line in which the process prints the phrase."""
     lines: list[str] = []
     if process.stderr:
-        async with asyncio.timeout(_WITHIN):
+        async with asyncio.timeout(_TIMEOUT):
             while line := (await process.stderr.readline()).decode():
                 lines.append(line)
                 if phrase in line:
-                    asyncio.create_task(_pass_on(process))  # noqa: RUF006 (ends with the process)
+                    asyncio.create_task(_forward_stderr(process))  # noqa: RUF006 (ends with the process)
                     return line.split()[-1]
     raise TickworkError("a process of the bench did not start:\n" + "".join(lines))
 
 
-async def _pass_on(process: Process) -> None:
+async def _forward_stderr(process: Process) -> None:
     while process.stderr and (line := await process.stderr.readline()):
         sys.stderr.write(line.decode())
 
 
-def _end_at_once(postmaster: Path) -> None:
-    """Nobody needs the data any more, so it is not written out first."""
+def _kill_postgres(postmaster: Path) -> None:
+    """Without a checkpoint, because the data is not needed any more."""
     os.kill(int(postmaster.read_text().split()[0]), signal.SIGQUIT)
     while postmaster.exists():
-        time.sleep(_LOOK)
+        time.sleep(_POLL_INTERVAL)
 
 
 async def _kill(process: Process) -> None:

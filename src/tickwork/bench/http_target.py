@@ -46,7 +46,7 @@ def _length(headers: bytes) -> int:
 
 
 def _number(body: bytes) -> int:
-    """Of {"n":5}, quicker than any JSON parser."""
+    """The number in {"n":5}, faster than with a JSON parser."""
     return int(body.rpartition(b":")[2].rstrip(b" }"))
 
 

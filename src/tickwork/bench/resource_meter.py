@@ -1,4 +1,4 @@
-"""Processor time and memory of each process, where the system tells (Linux does), and the machine measured on."""
+"""Processor time and memory of each process, on Linux, and a description of the machine."""
 
 import os
 import platform
@@ -30,7 +30,7 @@ class Meter:
         return used
 
     def memory(self) -> dict[str, int]:
-        """Bytes of each part; what processes share counts once."""
+        """Bytes of each part. Memory that processes share counts once."""
         used: defaultdict[str, int] = defaultdict(int)
         for process, part in self._watched.items():
             used[part] += _proportional(process)
@@ -47,7 +47,7 @@ class Meter:
 
 
 def resident(process: int) -> int:
-    """Bytes that it has in memory, shared or not."""
+    """The resident memory of a process in bytes, shared or not."""
     return _kibibytes(process, "status", "VmRSS:") * 1024
 
 
@@ -96,7 +96,7 @@ def _first(file: str, field: str) -> str:
 
 
 def _file_system(folder: Path) -> str:
-    """Durable writes mean nothing on tmpfs, so readers should see that it was none."""
+    """Durable writes mean nothing on tmpfs, so the report names the file system."""
     try:
         mounts = [line.split()[:3] for line in Path("/proc/mounts").read_text().splitlines()]
     except OSError:

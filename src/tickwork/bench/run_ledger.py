@@ -1,7 +1,7 @@
-"""What ran, written down by whoever ran it, outside of Tickwork: the scenarios count from it what was lost or doubled.
+"""A record of what ran, kept by the tasks themselves outside of Tickwork, to find what was lost or doubled.
 
-Every process has a file of its own that it maps into memory, so a note costs next to nothing and survives a kill. Peers
-write it too, in an environment without Tickwork: only the standard library is imported here.
+Every process maps its own file into memory, so that an entry costs next to nothing and survives a kill. Peers use
+ledgers, too, in an environment without Tickwork: import only the standard library here.
 """
 
 import mmap
@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 LEDGER_FOLDER = "TICKWORK_BENCH_LEDGER"
-_FINE = 9  # bits: each doubling is cut into 512 buckets, so a bucket is at most 0.2 % wide
-_LATEST_TOLD = (1 << 40) - 1  # µs: 12 days
+_FINE = 9  # bits: 512 buckets for each power of two, so a bucket is at most 0.2 % wide
+_LATEST_MEASURED = (1 << 40) - 1  # µs: 12 days
 _EARLY, _BEGUN, _ENDED = range(3)
 _HEADER = 8 * 3
 _MOST = 4_000_000  # job numbers that can be counted
 
 
 def _bucket(micros: int) -> int:
-    """Those below 1,024 µs have one each."""
+    """Each value below 1,024 µs has its own bucket."""
     wide = max(micros.bit_length() - _FINE - 1, 0)
     return (wide << _FINE) + (micros >> wide)
 
@@ -29,7 +29,7 @@ def _end_of(bucket: int) -> int:
     return (bucket - (wide << _FINE) + 1) << wide
 
 
-_BUCKETS = _bucket(_LATEST_TOLD) + 1
+_BUCKETS = _bucket(_LATEST_MEASURED) + 1
 
 
 class Lateness(NamedTuple):
@@ -43,7 +43,7 @@ class Lateness(NamedTuple):
         return Lateness(buckets, self.early - before.early)
 
     def milliseconds(self, share: float) -> float:
-        """Within which this share of them had begun."""
+        """The time within which this share of the executions had begun."""
         wanted, seen = share * sum(self.buckets), 0
         for bucket, found in enumerate(self.buckets):
             seen += found
@@ -63,7 +63,7 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         size = _HEADER + 4 * _BUCKETS + 2 * _MOST
         with path.open("a+b") as file:
-            file.truncate(size)  # sparse: only what is touched takes room
+            file.truncate(size)  # sparse: untouched pages take no disk space
             self._map = mmap.mmap(file.fileno(), size)
         view = memoryview(self._map)
         self.header = view[:_HEADER].cast("Q")
@@ -78,17 +78,17 @@ class Ledger:
         self.counts[number] += 1
         self.header[_BEGUN] += 1
 
-    def note_lateness(self, micros: int) -> None:
+    def record_lateness(self, micros: int) -> None:
         if micros < 0:
             self.header[_EARLY] += 1
-        self.buckets[_bucket(min(max(micros, 0), _LATEST_TOLD))] += 1
+        self.buckets[_bucket(min(max(micros, 0), _LATEST_MEASURED))] += 1
 
-    def note_end(self) -> None:
+    def record_end(self) -> None:
         self.header[_ENDED] += 1
 
 
 class Ledgers:
-    """Those of all processes, read while they are being written."""
+    """The ledgers of all processes, read while they are written."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -99,7 +99,7 @@ class Ledgers:
         return sum(ledger.header[_BEGUN] for ledger in self._all())
 
     def ended(self) -> int:
-        """Of those that note it, how many have ended."""
+        """How many have ended, of the tasks that record their end."""
         return sum(ledger.header[_ENDED] for ledger in self._all())
 
     def counts(self, numbers: int) -> "array[int]":

@@ -1,4 +1,4 @@
-"""The tasks that the scenarios run, and the ledgers in which they note it for themselves."""
+"""The tasks that the scenarios run. They record in ledgers what ran, and when."""
 
 import asyncio
 import os
@@ -11,14 +11,14 @@ from tickwork.model.task_context import Context
 from tickwork.sdk.app import App
 from tickwork.trigger.jitter import share_of
 
-URGENT = "urgent"  # a folder of ledgers beside the others
+URGENT = "urgent"  # the folder for the ledgers of urgent jobs
 SPREAD = 1  # seconds over which the due times of bench.spread are spread
 
 app = App()
 
 
-class _Opened:
-    """Opened by the first execution: importing the tasks must do nothing."""
+class _LazyLedger:
+    """A ledger that the first execution opens, because importing the tasks must do nothing."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -31,8 +31,8 @@ class _Opened:
         return self._ledger
 
 
-_all = _Opened("")
-_urgent = _Opened(URGENT)
+_all = _LazyLedger("")
+_urgent = _LazyLedger(URGENT)
 
 
 @app.task(name="bench.count")
@@ -42,34 +42,34 @@ async def count(n: int) -> None:
 
 @app.task(name="bench.stamp")
 async def stamp(n: int, *, ctx: Context) -> None:
-    """Counts, and notes how late it began."""
-    _note(_all.ledger, n, to_micros(ctx.scheduled_for))
+    """Counts, and records how late it began."""
+    _record(_all.ledger, n, to_micros(ctx.scheduled_for))
 
 
 @app.task(name="bench.urgent")
 async def urgent(n: int, seconds: float = 0.0, *, ctx: Context) -> None:
-    _note(_urgent.ledger, n, to_micros(ctx.scheduled_for))
+    _record(_urgent.ledger, n, to_micros(ctx.scheduled_for))
     if seconds:
         await asyncio.sleep(seconds)
 
 
 @app.task(name="bench.spread")
 async def spread(n: int, *, ctx: Context) -> None:
-    """For jobs with a jitter of a second: due when that says."""
+    """For jobs with a jitter of a second: the jitter decides when they are due."""
     at = to_micros(ctx.scheduled_for)
-    _note(_all.ledger, n, at + share_of(parse_job_id(ctx.job_id), at, SPREAD * 1_000_000))
+    _record(_all.ledger, n, at + share_of(parse_job_id(ctx.job_id), at, SPREAD * 1_000_000))
 
 
 @app.task(name="bench.linger", timeout="10m")
 async def linger(n: int, seconds: float, *, ctx: Context) -> None:
     ledger = _all.ledger
-    _note(ledger, n, to_micros(ctx.scheduled_for))
+    _record(ledger, n, to_micros(ctx.scheduled_for))
     await asyncio.sleep(seconds)
-    ledger.note_end()
+    ledger.record_end()
 
 
-def _note(ledger: Ledger, number: int, due: int) -> None:
-    """The database runs on this machine, so the machine's clock is the one that says what is due."""
+def _record(ledger: Ledger, number: int, due: int) -> None:
+    """The database runs on this machine, so both use the same clock."""
     late = time.time_ns() // 1000 - due
     ledger.count(number)
-    ledger.note_lateness(late)
+    ledger.record_lateness(late)

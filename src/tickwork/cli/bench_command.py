@@ -11,10 +11,16 @@ import click
 import msgspec
 
 from tickwork.bench.bench_cluster import use_postgres
-from tickwork.bench.progress import Show
 from tickwork.bench.resource_meter import describe_machine
-from tickwork.bench.result import Figure, median_of
-from tickwork.bench.scenario_options import SCENARIOS, Plan, Scenario, scenario
+from tickwork.bench.scenario_types import (
+    SCENARIOS,
+    Plan,
+    ProgressLine,
+    Scenario,
+    ScenarioResult,
+    median_of,
+    scenario,
+)
 from tickwork.bench.svg_plot import plot
 from tickwork.cli.exit_codes import FAILED
 from tickwork.cli.run_until_stopped import run_loop
@@ -95,16 +101,16 @@ def _plan(plan: Plan, given: dict[str, Any]) -> Plan:
         raise click.UsageError(str(error)) from None
 
 
-def _measure(chosen: Scenario, plan: Plan, runs: int) -> Figure:
-    show = Show()
-    figures: list[Figure] = []
+def _measure(chosen: Scenario, plan: Plan, runs: int) -> ScenarioResult:
+    progress = ProgressLine()
+    figures: list[ScenarioResult] = []
 
     async def measure() -> None:
         _cancel_on_sigterm()
         for run in range(1, runs + 1):
             if runs > 1:
-                show.say(f"run {run} of {runs}")
-            figures.append(await chosen.run(show, plan))
+                progress.say(f"run {run} of {runs}")
+            figures.append(await chosen.run(progress, plan))
 
     try:
         run_loop(measure())
@@ -122,7 +128,7 @@ def _cancel_on_sigterm() -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: task and task.cancel())
 
 
-def _save(figure: Figure, plan: Plan, postgres: Path | None, out: Path) -> None:
+def _save(figure: ScenarioResult, plan: Plan, postgres: Path | None, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     document = {
         **msgspec.structs.asdict(figure),

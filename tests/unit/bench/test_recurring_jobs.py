@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tickwork.bench.recurring_jobs import Pulse
+from tickwork.bench.recurring_jobs import RecurringLoad
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
-PULSE = Pulse(0, 5, [1, 2], [NOON, NOON + timedelta(seconds=1)], timedelta(seconds=10))
+PULSE = RecurringLoad(0, 5, [1, 2], [NOON, NOON + timedelta(seconds=1)], timedelta(seconds=10))
 
 
 @pytest.mark.parametrize(("seconds", "due"), [(-1, 0), (0, 5), (1, 10), (9, 10), (10, 15), (21, 30)])

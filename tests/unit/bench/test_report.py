@@ -27,7 +27,7 @@ def page(tmp_path: Path) -> Path:
 
 
 def test_says_of_each_scenario_without_a_figure_that_it_was_not_measured(report: Any, page: Path) -> None:
-    _keep(page.parent / "http.json", _figure("http", seconds=77.0))
+    _keep(page.parent / "http.json", _result("http", seconds=77.0))
     report.write(page.parent, page)
     text = page.read_text()
     assert "| http | 3,100 jobs/s | 3,000 | yes | 0 | 0 |" in text
@@ -40,7 +40,7 @@ def test_says_of_each_scenario_without_a_figure_that_it_was_not_measured(report:
 def before(report: Any, page: Path) -> str:
     """A page with two figures, of which the files are gone."""
     for name in ("http", "lateness"):
-        _keep(page.parent / f"{name}.json", _figure(name))
+        _keep(page.parent / f"{name}.json", _result(name))
     report.write(page.parent, page)
     for name in ("http", "lateness"):
         (page.parent / f"{name}.json").unlink()
@@ -48,34 +48,34 @@ def before(report: Any, page: Path) -> str:
 
 
 def test_a_run_of_some_keeps_the_earlier_figures_of_the_others(report: Any, page: Path, before: str) -> None:
-    _keep(page.parent / "http.json", _figure("http") | {"value": 4200, "at": "2026-03-04T00:00:00Z"})
+    _keep(page.parent / "http.json", _result("http") | {"value": 4200, "at": "2026-03-04T00:00:00Z"})
     report.write(page.parent, page)
     text = page.read_text()
     assert "| http | 4,200 jobs/s |" in text
     assert "| lateness | 3,100 jobs/s |" in text
     assert text.count("### lateness") == text.count("### http") == 1
     assert "| measured | 2026-01-02 to 2026-03-04 |" in text
-    _keep(page.parent / "http.json", _figure("http"))
+    _keep(page.parent / "http.json", _result("http"))
     report.write(page.parent, page)
     assert page.read_text() == before.replace("2026-01-02 |", "2026-01-02 to 2026-03-04 |")
 
 
 def test_an_earlier_figure_does_not_stand_for_a_failure(report: Any, page: Path, before: str) -> None:
-    _keep(page.parent / "http.json", _figure("http"))
+    _keep(page.parent / "http.json", _result("http"))
     report.write(page.parent, page, failed=["lateness"])
     assert "| lateness | not measured |" in page.read_text()
     assert "### lateness" not in page.read_text()
 
 
 def test_figures_of_two_machines_do_not_stand_side_by_side(report: Any, page: Path, before: str) -> None:
-    _keep(page.parent / "http.json", _figure("http") | {"machine": _MACHINE | {"cores": 64}})
+    _keep(page.parent / "http.json", _result("http") | {"machine": _MACHINE | {"cores": 64}})
     report.write(page.parent, page)
     assert "| lateness | not measured |" in page.read_text()
 
 
 def test_takes_no_quick_form_for_a_measurement(report: Any, page: Path) -> None:
     quick = report.msgspec.to_builtins(report.scenario("http").quick)
-    _keep(page.parent / "http.json", _figure("http") | {"plan": quick})
+    _keep(page.parent / "http.json", _result("http") | {"plan": quick})
     report.write(page.parent, page)
     assert page.read_text() == _PAGE
 
@@ -103,7 +103,7 @@ def _keep(file: Path, document: dict[str, Any]) -> None:
     file.write_text(json.dumps(document))
 
 
-def _figure(name: str, **plan: float) -> dict[str, Any]:
+def _result(name: str, **plan: float) -> dict[str, Any]:
     return {
         "scenario": name,
         "value": 3100,

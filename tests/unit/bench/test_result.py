@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from tickwork.bench.result import Figure, curve, median_of
+from tickwork.bench.scenario_types import ScenarioResult, curve, median_of
 
 
-def figure(value: float = 51_200, **fields) -> Figure:
+def figure(value: float = 51_200, **fields) -> ScenarioResult:
     given: dict[str, Any] = {
         "scenario": "s", "value": value, "unit": "executions/s", "goal": 50_000, "met": True,
         "held_equal": "", "series": {},
     }  # fmt: skip
-    return Figure(**given | fields)
+    return ScenarioResult(**given | fields)
 
 
 def test_the_line_says_value_goal_and_verdict():

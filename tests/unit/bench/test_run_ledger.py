@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tickwork.bench import run_ledger as ledger
-from tickwork.bench.lost_and_doubled import balance
+from tickwork.bench.measurement import compare_counts
 from tickwork.bench.run_ledger import Ledger, Ledgers
 
 
@@ -40,7 +40,7 @@ def test_ends_are_counted_apart_from_beginnings(tmp_path):
     ledger = Ledger(tmp_path / "1.ledger")
     ledger.count(0)
     ledger.count(1)
-    ledger.note_end()
+    ledger.record_end()
     ledgers = Ledgers(tmp_path)
     assert (ledgers.total(), ledgers.ended()) == (2, 1)
 
@@ -49,20 +49,20 @@ def test_ends_are_counted_apart_from_beginnings(tmp_path):
 def test_percentiles_are_of_what_was_noted(tmp_path, share, milliseconds):
     ledger = Ledger(tmp_path / "1.ledger")
     for late in range(1, 101):
-        ledger.note_lateness(late * 1000 - 1)
+        ledger.record_lateness(late * 1000 - 1)
     assert Ledgers(tmp_path).lateness().milliseconds(share) == pytest.approx(milliseconds, rel=0.002)
 
 
 @pytest.mark.parametrize("micros", [0, 1023, 1024, 2047, 2048, 999_999, 25_000_000, 3_600_000_000])
 def test_a_lateness_is_told_to_a_fifth_of_a_percent(tmp_path, micros):
-    Ledger(tmp_path / "1.ledger").note_lateness(micros)
+    Ledger(tmp_path / "1.ledger").record_lateness(micros)
     told = Ledgers(tmp_path).lateness().milliseconds(1.0) * 1000
     assert micros < told + 5  # rounded to hundredths of a millisecond
     assert told <= micros * 1.002 + 6
 
 
 def test_what_is_later_than_can_be_told_counts_as_the_latest(tmp_path):
-    Ledger(tmp_path / "1.ledger").note_lateness(1 << 50)
+    Ledger(tmp_path / "1.ledger").record_lateness(1 << 50)
     assert Ledgers(tmp_path).lateness().milliseconds(1.0) == pytest.approx((1 << 40) / 1000)
 
 
@@ -80,16 +80,16 @@ def test_lateness_of_nothing_is_nought(tmp_path):
 
 def test_what_began_early_is_counted(tmp_path):
     ledger = Ledger(tmp_path / "1.ledger")
-    ledger.note_lateness(-1)
-    ledger.note_lateness(0)
+    ledger.record_lateness(-1)
+    ledger.record_lateness(0)
     assert Ledgers(tmp_path).lateness().early == 1
 
 
 def test_lateness_can_be_of_a_stretch_of_time(tmp_path):
     ledger, ledgers = Ledger(tmp_path / "1.ledger"), Ledgers(tmp_path)
-    ledger.note_lateness(5_000_000)
+    ledger.record_lateness(5_000_000)
     before = ledgers.lateness()
-    ledger.note_lateness(999)
+    ledger.record_lateness(999)
     assert ledgers.lateness().since(before).summary() == {
         "p50_ms": 1.0, "p95_ms": 1.0, "p99_ms": 1.0, "max_ms": 1.0, "measured": 1, "early": 0,
     }  # fmt: skip
@@ -107,5 +107,5 @@ def test_lateness_can_be_of_a_stretch_of_time(tmp_path):
     ],
 )
 def test_nothing_makes_up_for_what_was_lost_or_doubled(due, ran, completed, skipped, lost, doubled):
-    found = balance(*(array("I", counts) for counts in (due, ran, completed, skipped)))
+    found = compare_counts(*(array("I", counts) for counts in (due, ran, completed, skipped)))
     assert (found.lost, found.doubled) == (lost, doubled)

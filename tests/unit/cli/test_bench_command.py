@@ -2,7 +2,7 @@
 
 import pytest
 
-from tickwork.bench.scenario_options import SCENARIOS, scenario
+from tickwork.bench.scenario_types import SCENARIOS, scenario
 
 
 def test_scenarios_are_listed_with_what_they_measure(ask):

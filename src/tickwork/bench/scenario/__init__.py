@@ -1,1 +1,1 @@
-"""One file per scenario: what it is told (Plan), the small form of that (QUICK), and how it is run."""
+"""One file per scenario: its options (Plan), its options for a quick run (QUICK), and how it runs."""

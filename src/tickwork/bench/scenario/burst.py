@@ -5,19 +5,17 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from tickwork.bench import scenario_options as base
-from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
-from tickwork.bench.lost_and_doubled import settle_accounts
-from tickwork.bench.progress import Show
-from tickwork.bench.recurring_jobs import PERIOD, end_pulse, start_burst, start_pulse, wait_for
-from tickwork.bench.result import Curve, Figure
-from tickwork.bench.scenario_options import Many
+from tickwork.bench import scenario_types as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
+from tickwork.bench.measurement import count_lost_and_doubled
+from tickwork.bench.recurring_jobs import PERIOD, end_load, start_burst, start_steady_load, wait_until_due
+from tickwork.bench.scenario_types import Curve, Many, ProgressLine, ScenarioResult
 
 _GOAL = 3  # seconds
 _URGENT_GOAL = 250  # ms, 99 of 100
-_LOOK = 0.1
+_POLL_INTERVAL = 0.1
 _URGENT_BEFORE = 5.0  # seconds of urgent jobs alone
-_WITHIN = 600.0
+_TIMEOUT = 600.0
 
 
 class Plan(base.Plan, frozen=True, kw_only=True):
@@ -31,13 +29,13 @@ QUICK = Plan(jobs=500, urgent=10)
 _MILLION = 1_000_000
 
 
-async def run(show: Show, plan: Plan) -> Figure:
-    found = [await _measure(show, plan, jobs) for jobs in (plan.jobs, *([_MILLION] if plan.big else []))]
+async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
+    found = [await _measure(progress, plan, jobs) for jobs in (plan.jobs, *([_MILLION] if plan.big else []))]
     lost, doubled = (sum(each[name] for each in found) for name in ("lost", "doubled"))
     started = {f"{each['jobs']:,} started": each.pop("started") for each in found}
     value = found[0]["last_start_s"]
     punctual = all(each["urgent"]["p99_ms"] <= _URGENT_GOAL for each in found)
-    return Figure(
+    return ScenarioResult(
         scenario="burst",
         value=value,
         unit=f"s until the last of {plan.jobs:,} had started",
@@ -51,29 +49,35 @@ async def run(show: Show, plan: Plan) -> Figure:
     )
 
 
-async def _measure(show: Show, plan: Plan, jobs: int) -> dict[str, Any]:
-    async with stage() as on:
-        await on.start(slots=plan.slots)
+async def _measure(progress: ProgressLine, plan: Plan, jobs: int) -> dict[str, Any]:
+    async with running_cluster() as cluster:
+        await cluster.start(slots=plan.slots)
         burst = await start_burst(
-            on, jobs, show.counter("schedules", jobs), task="bench.stamp", after=_URGENT_BEFORE + PERIOD
+            cluster,
+            jobs,
+            progress.counter("schedules", jobs),
+            task="bench.stamp",
+            after=_URGENT_BEFORE + PERIOD,
         )
-        urgent = await start_pulse(
-            on,
+        urgent = await start_steady_load(
+            cluster,
             plan.urgent,
-            show.counter("urgent schedules", plan.urgent * PERIOD),
+            progress.counter("urgent schedules", plan.urgent * PERIOD),
             task="bench.urgent",
             queue="urgent",
             priority="critical",
         )
-        await on.database.execute("ANALYZE tickwork.job")
-        await wait_for(burst)
-        before = on.urgent.lateness()
-        started = await _until_begun(on, burst.jobs, show)
-        meanwhile = on.urgent.lateness().since(before)
-        await end_pulse(on, burst, urgent)
-        balance = await settle_accounts(on, await burst.due_times(on), show, "bench.stamp")
-        late = on.ledgers.lateness()
-        urgent_due, urgent_ran = sum(await urgent.due_times(on)), on.urgent.total()
+        await cluster.database.execute("ANALYZE tickwork.job")
+        await wait_until_due(burst)
+        before = cluster.urgent.lateness()
+        started = await _until_begun(cluster, burst.jobs, progress)
+        meanwhile = cluster.urgent.lateness().since(before)
+        await end_load(cluster, burst, urgent)
+        balance = await count_lost_and_doubled(
+            cluster, await burst.due_times(cluster), progress, "bench.stamp"
+        )
+        late = cluster.ledgers.lateness()
+        urgent_due, urgent_ran = sum(await urgent.due_times(cluster)), cluster.urgent.total()
     last = late.milliseconds(1.0) / 1000
     return {
         "jobs": jobs,
@@ -88,15 +92,15 @@ async def _measure(show: Show, plan: Plan, jobs: int) -> dict[str, Any]:
     }
 
 
-async def _until_begun(on: Stage, jobs: int, show: Show) -> Curve:
-    """How many had begun, moment by moment."""
+async def _until_begun(cluster: BenchCluster, jobs: int, progress: ProgressLine) -> Curve:
+    """How many had begun, over time."""
     clock = asyncio.get_running_loop().time
     begun, seen = clock(), 0
     started = []
-    async with asyncio.timeout(_WITHIN):
+    async with asyncio.timeout(_TIMEOUT):
         while seen < jobs:
-            await asyncio.sleep(_LOOK)
-            seen = on.ledgers.total()
+            await asyncio.sleep(_POLL_INTERVAL)
+            seen = cluster.ledgers.total()
             started.append((round(clock() - begun, 2), float(seen)))
-            show.update(f"{seen:,} of {jobs:,} have started")
+            progress.update(f"{seen:,} of {jobs:,} have started")
     return started

@@ -6,20 +6,17 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from tickwork.bench import scenario_options as base
-from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
-from tickwork.bench.lost_and_doubled import settle_accounts
-from tickwork.bench.measured_window import transactions
-from tickwork.bench.progress import Show
-from tickwork.bench.recurring_jobs import end_pulse, start_burst, wait_for
-from tickwork.bench.result import Curve, Figure
-from tickwork.bench.scenario_options import Many, Seconds
+from tickwork.bench import scenario_types as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
+from tickwork.bench.measurement import count_lost_and_doubled, transactions
+from tickwork.bench.recurring_jobs import end_load, start_burst, wait_until_due
+from tickwork.bench.scenario_types import Curve, Many, ProgressLine, ScenarioResult, Seconds
 
 _GOAL = 10  # seconds
 _MEMORY_GOAL = 3e9
-_LOOK = 0.1
+_POLL_INTERVAL = 0.1
 _STILL = 5.0  # seconds in which only heartbeats happen
-_WITHIN = 300.0
+_TIMEOUT = 300.0
 
 
 class Plan(base.Plan, frozen=True, kw_only=True):
@@ -31,34 +28,36 @@ class Plan(base.Plan, frozen=True, kw_only=True):
 QUICK = Plan(jobs=200, workers=2, sleep=8)
 
 
-async def run(show: Show, plan: Plan) -> Figure:
-    async with stage() as on:
-        await on.start(workers=plan.workers, slots=-(-plan.jobs // plan.workers))
-        pulse = await start_burst(
-            on,
+async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
+    async with running_cluster() as cluster:
+        await cluster.start(workers=plan.workers, slots=-(-plan.jobs // plan.workers))
+        load = await start_burst(
+            cluster,
             plan.jobs,
-            show.counter("schedules", plan.jobs),
+            progress.counter("schedules", plan.jobs),
             task="bench.linger",
             payload={"seconds": plan.sleep},
         )
-        await wait_for(pulse)
-        started = await _until(show, pulse.jobs, on.ledgers.total, "started")
-        running = on.ledgers.total() - on.ledgers.ended()
-        heartbeats = await _transactions_while_still(on)
-        memory = on.meter.memory()
-        await _until(show, pulse.jobs, on.ledgers.ended, "ended")
-        await end_pulse(on, pulse)
-        balance = await settle_accounts(on, await pulse.due_times(on), show, "bench.linger")
-        last = on.ledgers.lateness().milliseconds(1.0) / 1000
+        await wait_until_due(load)
+        started = await _until(progress, load.jobs, cluster.ledgers.total, "started")
+        running = cluster.ledgers.total() - cluster.ledgers.ended()
+        heartbeats = await _transactions_while_still(cluster)
+        memory = cluster.meter.memory()
+        await _until(progress, load.jobs, cluster.ledgers.ended, "ended")
+        await end_load(cluster, load)
+        balance = await count_lost_and_doubled(
+            cluster, await load.due_times(cluster), progress, "bench.linger"
+        )
+        last = cluster.ledgers.lateness().milliseconds(1.0) / 1000
     in_all = sum(memory.values())
-    return Figure(
+    return ScenarioResult(
         scenario="concurrent",
         value=round(last, 2),
         unit=f"s until all {plan.jobs:,} had started",
         goal=_GOAL,
         met=last <= _GOAL
         and in_all <= _MEMORY_GOAL
-        and running == pulse.jobs
+        and running == load.jobs
         and not balance.lost
         and not balance.doubled,
         lost=balance.lost,
@@ -77,22 +76,22 @@ async def run(show: Show, plan: Plan) -> Figure:
     )
 
 
-async def _until(show: Show, jobs: int, count: Callable[[], int], what: str) -> Curve:
-    """How many had come so far, moment by moment, until all have."""
+async def _until(progress: ProgressLine, jobs: int, count: Callable[[], int], what: str) -> Curve:
+    """The count over time, until it reaches `jobs`."""
     clock = asyncio.get_running_loop().time
     begun = clock()
     seen: Curve = []
-    async with asyncio.timeout(_WITHIN):
+    async with asyncio.timeout(_TIMEOUT):
         while (now := count()) < jobs:
             seen.append((round(clock() - begun, 2), float(now)))
-            show.update(f"{now:,} of {jobs:,} have {what}")
-            await asyncio.sleep(_LOOK)
+            progress.update(f"{now:,} of {jobs:,} have {what}")
+            await asyncio.sleep(_POLL_INTERVAL)
     return [*seen, (round(clock() - begun, 2), float(jobs))]
 
 
-async def _transactions_while_still(on: Stage) -> float:
-    """What renewing all leases takes, and whatever else a server does when there is nothing to do."""
-    await asyncio.sleep(1)  # outcomes of starting are written by then
-    before = await transactions(on)
+async def _transactions_while_still(cluster: BenchCluster) -> float:
+    """Transactions of the heartbeats, and of a server that has nothing else to do."""
+    await asyncio.sleep(1)  # by then, all starts are written
+    before = await transactions(cluster)
     await asyncio.sleep(_STILL)
-    return round((await transactions(on) - before) / _STILL, 1)
+    return round((await transactions(cluster) - before) / _STILL, 1)

@@ -7,14 +7,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from tickwork.bench import scenario_options as base
-from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
-from tickwork.bench.lost_and_doubled import settle_accounts
-from tickwork.bench.measured_window import Window, watch
-from tickwork.bench.progress import Show
-from tickwork.bench.recurring_jobs import PERIOD, end_pulse, start_pulse, wait_for
-from tickwork.bench.result import Figure, Series
-from tickwork.bench.scenario_options import Many
+from tickwork.bench import scenario_types as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
+from tickwork.bench.measurement import Window, count_lost_and_doubled, measure
+from tickwork.bench.recurring_jobs import PERIOD, end_load, start_steady_load, wait_until_due
+from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult, Series
 
 _GOAL = 30  # µs
 _WAL_GOAL = 600  # bytes
@@ -39,21 +36,23 @@ Sizes = dict[str, Any]
 Samples = list[tuple[float, Sizes]]
 
 
-async def run(show: Show, plan: Plan) -> Figure:
-    async with stage() as on:
-        await on.start(servers=plan.servers, workers=plan.workers)
-        pulse = await start_pulse(
-            on, plan.rate, show.counter("schedules", plan.rate * PERIOD), task="bench.count"
+async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
+    async with running_cluster() as cluster:
+        await cluster.start(servers=plan.servers, workers=plan.workers)
+        load = await start_steady_load(
+            cluster, plan.rate, progress.counter("schedules", plan.rate * PERIOD), task="bench.count"
         )
-        await wait_for(pulse)
-        await watch(on, show, plan.warm_up, "warm-up")
-        async with _sampling(on) as samples:
-            window = await watch(on, show, plan.seconds)
-        await end_pulse(on, pulse)
-        balance = await settle_accounts(on, await pulse.due_times(on), show, "bench.count")
+        await wait_until_due(load)
+        await measure(cluster, progress, plan.warm_up, "warm-up")
+        async with _sampling(cluster) as samples:
+            window = await measure(cluster, progress, plan.seconds)
+        await end_load(cluster, load)
+        balance = await count_lost_and_doubled(
+            cluster, await load.due_times(cluster), progress, "bench.count"
+        )
     cost = window.cost()
     within = cost["all_us"] <= _GOAL and cost["wal_bytes"] <= _WAL_GOAL
-    return Figure(
+    return ScenarioResult(
         scenario="cost",
         value=cost["all_us"],
         unit="µs of processor time per execution",
@@ -75,12 +74,12 @@ async def run(show: Show, plan: Plan) -> Figure:
 
 
 @asynccontextmanager
-async def _sampling(on: Stage) -> AsyncIterator[Samples]:
-    """The sizes at the beginning, now and then, and at the end."""
+async def _sampling(cluster: BenchCluster) -> AsyncIterator[Samples]:
+    """Samples the sizes at the beginning, at intervals, and at the end."""
     samples: Samples = []
     clock = asyncio.get_running_loop().time
     begun = clock()
-    database = await on.connect()
+    database = await cluster.connect()
 
     async def sample() -> None:
         samples.append((round(clock() - begun, 1), dict(await database.fetchrow(_SIZES) or {})))

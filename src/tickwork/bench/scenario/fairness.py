@@ -5,14 +5,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from tickwork.bench import scenario_options as base
-from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
-from tickwork.bench.lost_and_doubled import settle_accounts
-from tickwork.bench.progress import Show
-from tickwork.bench.recurring_jobs import PERIOD, end_pulse, start_burst, start_pulse, wait_for
-from tickwork.bench.result import Figure, curve
+from tickwork.bench import scenario_types as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
+from tickwork.bench.measurement import count_lost_and_doubled
+from tickwork.bench.recurring_jobs import PERIOD, end_load, start_burst, start_steady_load, wait_until_due
 from tickwork.bench.run_ledger import Lateness
-from tickwork.bench.scenario_options import Many
+from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult, curve
 from tickwork.model.placement import FairShare
 
 _GOAL = 2  # times as late as without the flood, 99 of 100
@@ -30,29 +28,31 @@ class Plan(base.Plan, frozen=True, kw_only=True):
 QUICK = Plan(quiet=5, flood=200, warm_up=1, seconds=2)
 
 
-async def run(show: Show, plan: Plan) -> Figure:
-    async with stage() as on:
-        await on.start(slots=plan.slots)
+async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
+    async with running_cluster() as cluster:
+        await cluster.start(slots=plan.slots)
         wait = plan.warm_up + plan.seconds + PERIOD
         flood = await start_burst(
-            on, plan.flood, show.counter("flood", plan.flood), task="bench.linger",
+            cluster, plan.flood, progress.counter("flood", plan.flood), task="bench.linger",
             payload={"seconds": _TAKES}, fair_share=FairShare("flood"), after=wait,
         )  # fmt: skip
-        quiet = await start_pulse(
-            on, plan.quiet, show.counter("quiet", plan.quiet * PERIOD), task="bench.urgent",
+        quiet = await start_steady_load(
+            cluster, plan.quiet, progress.counter("quiet", plan.quiet * PERIOD), task="bench.urgent",
             payload={"seconds": _TAKES}, fair_share=FairShare("quiet"),
         )  # fmt: skip
-        await wait_for(quiet)
-        await _pass(show, plan.warm_up, "warm-up")
-        alone = await _lateness(on, show, plan.seconds, "without the flood")
-        await wait_for(flood)
-        beside = await _lateness(on, show, plan.seconds, "during the flood")
-        await end_pulse(on, flood, quiet)
-        balance = await settle_accounts(on, await flood.due_times(on), show, "bench.linger")
-        quiet_due, quiet_ran = sum(await quiet.due_times(on)), on.urgent.total()
+        await wait_until_due(quiet)
+        await _pass(progress, plan.warm_up, "warm-up")
+        alone = await _lateness(cluster, progress, plan.seconds, "without the flood")
+        await wait_until_due(flood)
+        beside = await _lateness(cluster, progress, plan.seconds, "during the flood")
+        await end_load(cluster, flood, quiet)
+        balance = await count_lost_and_doubled(
+            cluster, await flood.due_times(cluster), progress, "bench.linger"
+        )
+        quiet_due, quiet_ran = sum(await quiet.due_times(cluster)), cluster.urgent.total()
     ratio = beside.milliseconds(0.99) / max(alone.milliseconds(0.99), 1.0)
     lost, doubled = max(quiet_due - quiet_ran, 0), max(quiet_ran - quiet_due, 0)
-    return Figure(
+    return ScenarioResult(
         scenario="fairness",
         value=round(ratio, 2),
         unit="times as late as without the flood, for 99 of 100",
@@ -76,12 +76,12 @@ async def run(show: Show, plan: Plan) -> Figure:
     )
 
 
-async def _lateness(on: Stage, show: Show, seconds: float, what: str) -> Lateness:
-    before = on.urgent.lateness()
-    await _pass(show, seconds, what)
-    return on.urgent.lateness().since(before)
+async def _lateness(cluster: BenchCluster, progress: ProgressLine, seconds: float, what: str) -> Lateness:
+    before = cluster.urgent.lateness()
+    await _pass(progress, seconds, what)
+    return cluster.urgent.lateness().since(before)
 
 
-async def _pass(show: Show, seconds: float, what: str) -> None:
-    show.say(f"{what}: {seconds:g} s")
+async def _pass(progress: ProgressLine, seconds: float, what: str) -> None:
+    progress.say(f"{what}: {seconds:g} s")
     await asyncio.sleep(seconds)

@@ -4,14 +4,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from tickwork.bench import scenario_options as base
-from tickwork.bench.bench_cluster import ANSWERS, HELD_EQUAL, said, stage
-from tickwork.bench.lost_and_doubled import settle_accounts
-from tickwork.bench.measured_window import watch
-from tickwork.bench.progress import Show
-from tickwork.bench.recurring_jobs import PERIOD, end_pulse, start_pulse, wait_for
-from tickwork.bench.result import Figure
-from tickwork.bench.scenario_options import Many
+from tickwork.bench import scenario_types as base
+from tickwork.bench.bench_cluster import ADDRESS_PHRASE, HELD_EQUAL, read_address, running_cluster
+from tickwork.bench.measurement import count_lost_and_doubled, measure
+from tickwork.bench.recurring_jobs import PERIOD, end_load, start_steady_load, wait_until_due
+from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import HTTP_TASK
 
@@ -26,21 +23,21 @@ class Plan(base.Plan, frozen=True, kw_only=True):
 QUICK = Plan(rate=50, warm_up=1, seconds=3)
 
 
-async def run(show: Show, plan: Plan) -> Figure:
-    async with stage() as on:
-        await on.start(servers=plan.servers, workers=0)
-        target = await on.start_program("tickwork.bench.http_target")
-        url = await said(target, ANSWERS)
-        on.meter.watch("target", target.pid)
-        pulse = await start_pulse(
-            on, plan.rate, show.counter("schedules", plan.rate * PERIOD), http=HttpTarget(url)
+async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
+    async with running_cluster() as cluster:
+        await cluster.start(servers=plan.servers, workers=0)
+        target = await cluster.start_program("tickwork.bench.http_target")
+        url = await read_address(target, ADDRESS_PHRASE)
+        cluster.meter.watch("target", target.pid)
+        load = await start_steady_load(
+            cluster, plan.rate, progress.counter("schedules", plan.rate * PERIOD), http=HttpTarget(url)
         )
-        await wait_for(pulse)
-        await watch(on, show, plan.warm_up, "warm-up")
-        window = await watch(on, show, plan.seconds)
-        await end_pulse(on, pulse)
-        balance = await settle_accounts(on, await pulse.due_times(on), show, HTTP_TASK)
-    return Figure(
+        await wait_until_due(load)
+        await measure(cluster, progress, plan.warm_up, "warm-up")
+        window = await measure(cluster, progress, plan.seconds)
+        await end_load(cluster, load)
+        balance = await count_lost_and_doubled(cluster, await load.due_times(cluster), progress, HTTP_TASK)
+    return ScenarioResult(
         scenario="http",
         value=round(window.rate),
         unit="HTTP jobs/s",

@@ -4,13 +4,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from tickwork.bench import scenario_options as base
-from tickwork.bench.bench_cluster import HELD_EQUAL, stage
-from tickwork.bench.progress import Show
-from tickwork.bench.recurring_jobs import watch_spread
-from tickwork.bench.result import Figure, Series, curve
+from tickwork.bench import scenario_types as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, running_cluster
+from tickwork.bench.recurring_jobs import measure_spread_load
 from tickwork.bench.run_ledger import Lateness
-from tickwork.bench.scenario_options import Many
+from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult, Series, curve
 
 _GOAL = 50  # ms, 99 of 100
 _MEDIAN_GOAL = 5  # ms
@@ -29,15 +27,15 @@ class Plan(base.Plan, frozen=True, kw_only=True):
 QUICK = Plan(low=20, high=100, maximum=250, warm_up=1, seconds=2)
 
 
-async def run(show: Show, plan: Plan) -> Figure:
+async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
     found: dict[str, dict[str, Any]] = {}
     series: Series = {}
     for rate in (plan.low, plan.high, plan.maximum * 8 // 10):
-        show.say(f"{rate:,} a second")
-        found[f"at_{rate}"], late = await _measure(show, plan, rate)
+        progress.say(f"{rate:,} a second")
+        found[f"at_{rate}"], late = await _measure(progress, plan, rate)
         series[f"{rate:,} a second: % begun within so many ms"] = curve(late.milliseconds)
     judged = [found[f"at_{rate}"] for rate in (plan.low, plan.high)]
-    return Figure(
+    return ScenarioResult(
         scenario="lateness",
         value=judged[1]["p99_ms"],
         unit=f"ms late at most for 99 of 100, at {plan.high:,} a second",
@@ -54,11 +52,11 @@ async def run(show: Show, plan: Plan) -> Figure:
     )
 
 
-async def _measure(show: Show, plan: Plan, rate: int) -> tuple[dict[str, Any], Lateness]:
-    async with stage() as on:
-        await on.start(slots=plan.slots)
-        window, balance = await watch_spread(on, show, plan, rate)
-        early = on.ledgers.lateness().early
+async def _measure(progress: ProgressLine, plan: Plan, rate: int) -> tuple[dict[str, Any], Lateness]:
+    async with running_cluster() as cluster:
+        await cluster.start(slots=plan.slots)
+        window, balance = await measure_spread_load(cluster, progress, plan, rate)
+        early = cluster.ledgers.lateness().early
     found = {
         **window.lateness.summary(),
         "early": early,

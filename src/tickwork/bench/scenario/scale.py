@@ -6,13 +6,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from tickwork.bench import scenario_options as base
-from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
-from tickwork.bench.progress import Show
-from tickwork.bench.recurring_jobs import PERIOD, add_idle, watch_spread
+from tickwork.bench import scenario_types as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
+from tickwork.bench.recurring_jobs import PERIOD, add_idle_jobs, measure_spread_load
 from tickwork.bench.resource_meter import resident
-from tickwork.bench.result import Figure
-from tickwork.bench.scenario_options import Many
+from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult
 
 _GOAL = 3  # seconds
 _MEMORY_GOAL = 300  # MB
@@ -30,13 +28,13 @@ class Plan(base.Plan, frozen=True, kw_only=True):
 QUICK = Plan(up_to=10_000, rate=50, warm_up=1, seconds=2)
 
 
-async def run(show: Show, plan: Plan) -> Figure:
+async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
     sizes = list(takewhile(lambda size: size <= plan.up_to, _SIZES)) or [plan.up_to]
-    found = {f"at_{size}": await _measure(show, plan, size) for size in sizes}
+    found = {f"at_{size}": await _measure(progress, plan, size) for size in sizes}
     smallest, largest = found[f"at_{sizes[0]}"], found[f"at_{sizes[-1]}"]
     lost, doubled = (sum(each[name] for each in found.values()) for name in ("lost", "doubled"))
     flat = largest["p99_ms"] <= max(_WORSE * smallest["p99_ms"], smallest["p99_ms"] + _UNNOTICED)
-    return Figure(
+    return ScenarioResult(
         scenario="scale",
         value=largest["ready_s"],
         unit=f"s until a node is ready among {sizes[-1]:,} schedules",
@@ -57,23 +55,23 @@ async def run(show: Show, plan: Plan) -> Figure:
     )
 
 
-async def _measure(show: Show, plan: Plan, size: int) -> dict[str, Any]:
-    show.say(f"{size:,} schedules")
+async def _measure(progress: ProgressLine, plan: Plan, size: int) -> dict[str, Any]:
+    progress.say(f"{size:,} schedules")
     clock = asyncio.get_running_loop().time
-    async with stage() as on:
-        first = await on.start_server()
-        await on.stop(await on.start_worker())
+    async with running_cluster() as cluster:
+        first = await cluster.start_server()
+        await cluster.stop(await cluster.start_worker())
         begun = clock()
         active = min(plan.rate * PERIOD, size)
-        await add_idle(on, size - active, show.counter("schedules", size))
-        await on.database.execute("ANALYZE tickwork.job")
+        await add_idle_jobs(cluster, size - active, progress.counter("schedules", size))
+        await cluster.database.execute("ANALYZE tickwork.job")
         loaded = clock() - begun
-        await on.stop(first)
+        await cluster.stop(first)
         begun = clock()
-        server = await on.start_server()
+        server = await cluster.start_server()
         ready = clock() - begun
         at_start = resident(server.pid)
-        late = await _lateness(on, show, plan)
+        late = await _lateness(cluster, progress, plan)
         return {
             "load_s": round(loaded, 1),
             "loaded_per_second": round((size - active) / loaded),
@@ -84,7 +82,7 @@ async def _measure(show: Show, plan: Plan, size: int) -> dict[str, Any]:
         }
 
 
-async def _lateness(on: Stage, show: Show, plan: Plan) -> dict[str, Any]:
-    await on.start_worker()
-    window, balance = await watch_spread(on, show, plan, plan.rate)
+async def _lateness(cluster: BenchCluster, progress: ProgressLine, plan: Plan) -> dict[str, Any]:
+    await cluster.start_worker()
+    window, balance = await measure_spread_load(cluster, progress, plan, plan.rate)
     return {**window.lateness.summary(), "lost": balance.lost, "doubled": balance.doubled}

@@ -6,21 +6,19 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from tickwork.bench import scenario_options as base
-from tickwork.bench.api_load import Answers, ask, post
-from tickwork.bench.bench_cluster import HELD_EQUAL, Stage, stage
-from tickwork.bench.lost_and_doubled import Balance, settle_accounts
-from tickwork.bench.progress import Show
-from tickwork.bench.result import Curve, Figure
-from tickwork.bench.scenario_options import Many
+from tickwork.bench import scenario_types as base
+from tickwork.bench.api_load import Answers, post, send_from_process
+from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
+from tickwork.bench.measurement import LostAndDoubled, count_lost_and_doubled
+from tickwork.bench.scenario_types import Curve, Many, ProgressLine, ScenarioResult
 from tickwork.model.errors import TickworkError
 
 _GOAL = 30_000
 _CREATE_GOAL = 60_000
 _BATCH = 10_000
 _IN_FLIGHT = 2
-_LOOK = 0.01
-_WITHIN = 600.0
+_POLL_INTERVAL = 0.01
+_TIMEOUT = 600.0
 
 
 class Plan(base.Plan, frozen=True, kw_only=True):
@@ -31,18 +29,22 @@ class Plan(base.Plan, frozen=True, kw_only=True):
 QUICK = Plan(jobs=2000)
 
 
-async def run(show: Show, plan: Plan) -> Figure:
-    async with stage() as on:
-        await on.start_server()
-        await on.stop(await on.start_worker())  # has offered its tasks, and waits for the jobs to be there
-        show.say(f"creating {plan.jobs:,} jobs")
-        created = await ask(on, post("/v1/jobs/batch", _batches(plan.jobs)), in_flight=_IN_FLIGHT)
+async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
+    async with running_cluster() as cluster:
+        await cluster.start_server()
+        await cluster.stop(
+            await cluster.start_worker()
+        )  # has offered its tasks, and waits for the jobs to be there
+        progress.say(f"creating {plan.jobs:,} jobs")
+        created = await send_from_process(
+            cluster, post("/v1/jobs/batch", _batches(plan.jobs)), in_flight=_IN_FLIGHT
+        )
         if created.refused:
             raise TickworkError(f"{created.refused} batches were refused")
-        await on.start_worker(plan.slots)
-        drained = await _drain(on, plan.jobs, show)
-        balance = await settle_accounts(on, array("I", [1]) * plan.jobs, show, "bench.count")
-    return _figure(plan, created, drained, balance)
+        await cluster.start_worker(plan.slots)
+        drained = await _drain(cluster, plan.jobs, progress)
+        balance = await count_lost_and_doubled(cluster, array("I", [1]) * plan.jobs, progress, "bench.count")
+    return _result(plan, created, drained, balance)
 
 
 def _batches(jobs: int) -> list[list[dict[str, object]]]:
@@ -55,25 +57,25 @@ def _batches(jobs: int) -> list[list[dict[str, object]]]:
     ]
 
 
-async def _drain(on: Stage, jobs: int, show: Show) -> Curve:
-    """How many had run, moment by moment, from the first one on."""
+async def _drain(cluster: BenchCluster, jobs: int, progress: ProgressLine) -> Curve:
+    """How many had run, over time, from the first one on."""
     clock = asyncio.get_running_loop().time
     seen: Curve = []
-    async with asyncio.timeout(_WITHIN):
-        while (ran := on.ledgers.total()) < jobs:
+    async with asyncio.timeout(_TIMEOUT):
+        while (ran := cluster.ledgers.total()) < jobs:
             if ran:
                 seen.append((clock(), float(ran)))
-            show.update(f"{ran:,} of {jobs:,} drained")
-            await asyncio.sleep(_LOOK)
+            progress.update(f"{ran:,} of {jobs:,} drained")
+            await asyncio.sleep(_POLL_INTERVAL)
     seen.append((clock(), float(jobs)))
     return [(round(at - seen[0][0], 3), ran) for at, ran in seen]
 
 
-def _figure(plan: Plan, created: Answers, drained: Curve, balance: Balance) -> Figure:
+def _result(plan: Plan, created: Answers, drained: Curve, balance: LostAndDoubled) -> ScenarioResult:
     (_, first), (seconds, last) = drained[0], drained[-1]
     drain = (last - first) / seconds if seconds else 0.0
     create = plan.jobs / created.seconds
-    return Figure(
+    return ScenarioResult(
         scenario="throughput-oneoff",
         value=round(drain),
         unit="executions/s drained",

@@ -5,14 +5,18 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from tickwork.bench import scenario_options as base
-from tickwork.bench.bench_cluster import HELD_EQUAL, stage
-from tickwork.bench.lost_and_doubled import Balance, settle_accounts
-from tickwork.bench.measured_window import Window, watch
-from tickwork.bench.progress import Show
-from tickwork.bench.recurring_jobs import PERIOD, add_idle, end_pulse, start_pulse, vary, wait_for
-from tickwork.bench.result import Figure
-from tickwork.bench.scenario_options import Many
+from tickwork.bench import scenario_types as base
+from tickwork.bench.bench_cluster import HELD_EQUAL, running_cluster
+from tickwork.bench.measurement import LostAndDoubled, Window, count_lost_and_doubled, measure
+from tickwork.bench.recurring_jobs import (
+    PERIOD,
+    add_idle_jobs,
+    end_load,
+    spread_over_lanes,
+    start_steady_load,
+    wait_until_due,
+)
+from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult
 from tickwork.model.job import PRIORITIES, JobRequest
 from tickwork.model.placement import Limit
 
@@ -36,29 +40,37 @@ class Plan(base.Plan, frozen=True, kw_only=True):
 QUICK = Plan(rate=200, schedules=5_000, warm_up=1, seconds=3)
 
 
-async def run(show: Show, plan: Plan) -> Figure:
-    async with stage() as on:
-        await on.start(servers=plan.servers, workers=plan.workers, slots=plan.slots)
+async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
+    async with running_cluster() as cluster:
+        await cluster.start(servers=plan.servers, workers=plan.workers, slots=plan.slots)
         active = plan.rate * PERIOD
-        await add_idle(on, plan.schedules - active, show.counter("idle schedules", plan.schedules - active))
-        pulse = await start_pulse(
-            on, plan.rate, show.counter("schedules", active), after=_time_to_vary(plan), task="bench.count"
+        await add_idle_jobs(
+            cluster, plan.schedules - active, progress.counter("idle schedules", plan.schedules - active)
+        )
+        load = await start_steady_load(
+            cluster,
+            plan.rate,
+            progress.counter("schedules", active),
+            after=_time_to_vary(plan),
+            task="bench.count",
         )
         if variants := _variants(plan):
-            await vary(on, pulse, variants)
-        await on.database.execute("ANALYZE tickwork.job")
-        await wait_for(pulse)
-        await watch(on, show, plan.warm_up, "warm-up")
-        behind = pulse.due_by(datetime.now(UTC)) - on.ledgers.total()
-        window = await watch(on, show, plan.seconds)
-        backlog = (behind, pulse.due_by(datetime.now(UTC)) - on.ledgers.total())
-        await end_pulse(on, pulse)
-        balance = await settle_accounts(on, await pulse.due_times(on), show, "bench.count")
-    return _figure(plan, window, backlog, balance)
+            await spread_over_lanes(cluster, load, variants)
+        await cluster.database.execute("ANALYZE tickwork.job")
+        await wait_until_due(load)
+        await measure(cluster, progress, plan.warm_up, "warm-up")
+        behind = load.due_by(datetime.now(UTC)) - cluster.ledgers.total()
+        window = await measure(cluster, progress, plan.seconds)
+        backlog = (behind, load.due_by(datetime.now(UTC)) - cluster.ledgers.total())
+        await end_load(cluster, load)
+        balance = await count_lost_and_doubled(
+            cluster, await load.due_times(cluster), progress, "bench.count"
+        )
+    return _result(plan, window, backlog, balance)
 
 
 def _variants(plan: Plan) -> list[JobRequest]:
-    """Jobs of every queue, priority and key there is to be."""
+    """One job for each queue, priority and key."""
     count = max(plan.queues, plan.priorities, plan.keys)
     if count == 1 and not plan.keys:
         return []
@@ -79,9 +91,9 @@ def _time_to_vary(plan: Plan) -> float:
     return 5 + plan.rate * PERIOD / _VARIED_PER_SECOND if _variants(plan) else 0
 
 
-def _figure(plan: Plan, window: Window, backlog: tuple[int, int], balance: Balance) -> Figure:
+def _result(plan: Plan, window: Window, backlog: tuple[int, int], balance: LostAndDoubled) -> ScenarioResult:
     flat = backlog[1] - backlog[0] <= plan.rate  # what was due in the last second may still be under way
-    return Figure(
+    return ScenarioResult(
         scenario="throughput-recurring",
         value=round(window.rate),
         unit="executions/s",

@@ -1,4 +1,4 @@
-"""What peers store their jobs in: the PostgreSQL that Tickwork brings, or Debian's Redis, on this machine only."""
+"""The stores that peers use: Tickwork's embedded PostgreSQL, or Debian's Redis, on this machine."""
 
 import asyncio
 import shutil
@@ -14,7 +14,7 @@ import asyncpg
 
 from tickwork.store.embedded.server import EmbeddedPostgres
 
-_WITHIN = 30.0
+_TIMEOUT = 30.0
 
 
 class NoRedis(Exception):
@@ -66,8 +66,10 @@ async def _version(url: str) -> str:
 
 
 def _redis_version(program: str) -> str:
-    told = subprocess.run([program, "--version"], check=True, capture_output=True, text=True, timeout=_WITHIN)
-    return next(word.removeprefix("v=") for word in told.stdout.split() if word.startswith("v="))
+    version = subprocess.run(
+        [program, "--version"], check=True, capture_output=True, text=True, timeout=_TIMEOUT
+    )
+    return next(word.removeprefix("v=") for word in version.stdout.split() if word.startswith("v="))
 
 
 def _free_port() -> int:
@@ -77,7 +79,7 @@ def _free_port() -> int:
 
 
 def _wait_for(port: int) -> None:
-    ends = time.monotonic() + _WITHIN
+    ends = time.monotonic() + _TIMEOUT
     while time.monotonic() < ends:
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return

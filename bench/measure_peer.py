@@ -1,4 +1,4 @@
-"""One turn of a peer: so many jobs enqueued while no worker runs, then drained by its workers, and counted."""
+"""Measures one run of a peer: jobs are enqueued while no worker runs, then its workers drain them."""
 
 import json
 import os
@@ -11,7 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from store import Store, postgres, redis
+from peer_store import Store, postgres, redis
+
 from tickwork.bench.run_ledger import LEDGER_FOLDER, Ledgers
 
 BENCH = Path(__file__).parent
@@ -21,57 +22,57 @@ DURABILITY = {
     "always": "fsync at every write",
     "everysec": "fsync every second",
 }
-_LOOK = 0.01
-_SETTLE = 1.0  # seconds after the last, in which a doubled one would show
-_STALLED = 30.0  # seconds without any, after which what is missing counts as lost
-_WITHIN = 180.0
+_POLL_INTERVAL = 0.01
+_SETTLE = 1.0  # seconds after the last job, in which a doubled run would show
+_STALLED = 30.0  # seconds without a run, after which the missing jobs count as lost
+_TIMEOUT = 180.0
 
 
-class Contest(NamedTuple):
+class PeerSetup(NamedTuple):
     name: str
-    fsync: str  # how Redis syncs its file; nothing for those on PostgreSQL
-    pace: int  # about how many a second on two cores, so that all drain for about as long
+    fsync: str  # how Redis syncs its file; empty for peers on PostgreSQL
+    pace: int  # jobs per second on two cores, about: all peers should drain for about the same time
 
 
-CONTESTS = (
-    Contest("tickwork", "", 35_000),
-    Contest("pgqueuer", "", 10_000),
-    Contest("procrastinate", "", 450),
-    Contest("apscheduler", "", 160),
-    Contest("dramatiq", "always", 2_000),
-    Contest("dramatiq", "everysec", 3_000),
-    Contest("huey", "always", 2_000),
-    Contest("huey", "everysec", 3_500),
-    Contest("celery", "always", 350),
-    Contest("celery", "everysec", 600),
-    Contest("rq", "always", 170),
-    Contest("rq", "everysec", 350),
+PEER_SETUPS = (
+    PeerSetup("tickwork", "", 35_000),
+    PeerSetup("pgqueuer", "", 10_000),
+    PeerSetup("procrastinate", "", 450),
+    PeerSetup("apscheduler", "", 160),
+    PeerSetup("dramatiq", "always", 2_000),
+    PeerSetup("dramatiq", "everysec", 3_000),
+    PeerSetup("huey", "always", 2_000),
+    PeerSetup("huey", "everysec", 3_500),
+    PeerSetup("celery", "always", 350),
+    PeerSetup("celery", "everysec", 600),
+    PeerSetup("rq", "always", 170),
+    PeerSetup("rq", "everysec", 350),
 )
 
 
-class Failed(Exception):
+class MeasurementFailed(Exception):
     pass
 
 
-def measure(contest: Contest, jobs: int) -> dict[str, Any]:
-    about = json.loads(_call(contest.name, "about", env={}))
+def measure(setup: PeerSetup, jobs: int) -> dict[str, Any]:
+    about = json.loads(_call(setup.name, "about", env={}))
     with (
         tempfile.TemporaryDirectory(prefix="tickwork-bench-") as folder,
-        _store(contest, Path(folder)) as store,
+        _store(setup, Path(folder)) as store,
     ):
         ledgers = Path(folder, "ledgers")
         ledgers.mkdir()
         env = {**store.environment, LEDGER_FOLDER: str(ledgers)}
-        _call(contest.name, "prepare", env=env)
-        enqueued = json.loads(_call(contest.name, "enqueue", str(jobs), env=env))["seconds"]
-        drained = _drain(contest.name, about["processes"], jobs, Ledgers(ledgers), env)
+        _call(setup.name, "prepare", env=env)
+        enqueued = json.loads(_call(setup.name, "enqueue", str(jobs), env=env))["seconds"]
+        drained = _drain(setup.name, about["processes"], jobs, Ledgers(ledgers), env)
         counts = Ledgers(ledgers).counts(jobs)
     lost = sum(found == 0 for found in counts)
     return {
         **about,
         "jobs": jobs,
         "store": store.about,
-        "durability": DURABILITY[contest.fsync],
+        "durability": DURABILITY[setup.fsync],
         "enqueued_per_second": round(jobs / enqueued),
         "drained_per_second": round((jobs - lost) / drained),
         "lost": lost,
@@ -79,42 +80,42 @@ def measure(contest: Contest, jobs: int) -> dict[str, Any]:
     }
 
 
-def _store(contest: Contest, folder: Path) -> AbstractContextManager[Store]:
-    return redis(folder, contest.fsync) if contest.fsync else postgres(folder)
+def _store(setup: PeerSetup, folder: Path) -> AbstractContextManager[Store]:
+    return redis(folder, setup.fsync) if setup.fsync else postgres(folder)
 
 
 def _call(*words: str, env: Mapping[str, str]) -> str:
     try:
         done = subprocess.run(
             [PYTHON, "-m", "peers", *words], cwd=BENCH, env={**os.environ, **env}, check=False,
-            capture_output=True, text=True, timeout=_WITHIN,
+            capture_output=True, text=True, timeout=_TIMEOUT,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise Failed(f"{' '.join(words)} took longer than {_WITHIN:.0f} s") from None
+        raise MeasurementFailed(f"{' '.join(words)} took longer than {_TIMEOUT:.0f} s") from None
     if done.returncode:
-        raise Failed(f"{' '.join(words)} failed:\n{done.stderr[-2000:]}")
+        raise MeasurementFailed(f"{' '.join(words)} failed:\n{done.stderr[-2000:]}")
     return done.stdout
 
 
 def _drain(name: str, processes: int, jobs: int, ledgers: Ledgers, env: Mapping[str, str]) -> float:
-    """Seconds from the first to the last."""
+    """Seconds from the first run to the last."""
     with (
         tempfile.TemporaryFile() as messages,
         _workers(name, processes, env, messages) as workers,
     ):
         try:
             return _time(jobs, ledgers, workers)
-        except Failed as error:
+        except MeasurementFailed as error:
             messages.seek(0)
             said = messages.read()[-2000:].decode(errors="replace")
-            raise Failed(f"{error}, after {ledgers.total():,} of {jobs:,} jobs:\n{said}") from None
+            raise MeasurementFailed(f"{error}, after {ledgers.total():,} of {jobs:,} jobs:\n{said}") from None
 
 
 @contextmanager
 def _workers(
     name: str, processes: int, env: Mapping[str, str], messages: IO[bytes]
 ) -> Iterator[Sequence[subprocess.Popen[bytes]]]:
-    """Each in a session of its own, so that its children end with it."""
+    """Each worker has its own session, so that its children end with it."""
     started: list[subprocess.Popen[bytes]] = []
     try:
         for _ in range(processes):
@@ -140,8 +141,8 @@ def _time(jobs: int, ledgers: Ledgers, workers: Sequence[subprocess.Popen[bytes]
         if (ran := ledgers.total()) > seen:
             begun, last, seen = begun if seen else now, now, ran
         if any(worker.poll() is not None for worker in workers):
-            raise Failed("a worker ended")
-        if now - started > _WITHIN:
-            raise Failed(f"it drained for longer than {_WITHIN:.0f} s")
-        time.sleep(_LOOK)
-    return max(last - begun, _LOOK)
+            raise MeasurementFailed("a worker ended")
+        if now - started > _TIMEOUT:
+            raise MeasurementFailed(f"it drained for longer than {_TIMEOUT:.0f} s")
+        time.sleep(_POLL_INTERVAL)
+    return max(last - begun, _POLL_INTERVAL)
