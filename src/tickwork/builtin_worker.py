@@ -33,7 +33,7 @@ class BuiltInWorker:
         policy = AddressPolicy.of(settings.http_allow, loopback=settings.http_allow_loopback)
         self._gateway = gateway
         self._runner = HttpRunner(policy, SecretCache(secrets).of)
-        runner = CircuitBreakerRunner(self._runner, breakers.admit, breakers.told)
+        runner = CircuitBreakerRunner(self._runner, breakers.admit, breakers.report_call)
         self._worker = Worker(
             self, [direct_task(HTTP_TASK, runner)], name="built-in", slots=_SLOTS, log_failures=False
         )  # the server in this process already logs them

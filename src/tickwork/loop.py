@@ -1,4 +1,4 @@
-"""The loops of a server node, the start/stop contract of each, and how each is doing."""
+"""The loops of a server node: how each is started, stopped and woken, and whether it works."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -15,120 +15,120 @@ from tickwork.model.errors import Unavailable
 _log = structlog.get_logger("tickwork")
 _PAUSE_WHEN_UNAVAILABLE = 0.25
 _PAUSE_AFTER_ERROR = 1.0
-_BETWEEN_COMPLAINTS = 60.0  # seconds, about the same error of the same loop
-_TOO_OFTEN = 3  # failures in a row: it is no accident any more
-_TOO_LONG = 15.0  # seconds without an answer from a database that answers others
+_LOG_INTERVAL = 60.0  # seconds between log lines about the same error of the same loop
+_MOST_FAILURES = 3  # in a row, before the loop counts as failing
+_MOST_UNAVAILABLE = 15.0  # seconds for which the database may be unavailable to this loop only
 _FAILURES = Counter("tickwork_loop_failures_total", "Steps of a loop that failed.", ["loop"])
-_IN_A_ROW = Gauge(
-    "tickwork_loop_failures_in_a_row", "Steps of a loop that failed since one went well.", ["loop"]
+_FAILURES_IN_A_ROW = Gauge(
+    "tickwork_loop_failures_in_a_row", "Steps of a loop that failed since one succeeded.", ["loop"]
 )
-_AGE = Gauge("tickwork_loop_success_age_seconds", "Since when no step of a loop went well.", ["loop"])
+_SUCCESS_AGE = Gauge(
+    "tickwork_loop_success_age_seconds", "Seconds since a step of a loop succeeded.", ["loop"]
+)
 
 Step: TypeAlias = Callable[[], Awaitable[bool]]
 LoopName: TypeAlias = Literal[
     # trigger
     "fire",
-    "fire beside",
-    "backlogs",
+    "fire in parallel",
+    "refresh full queues",
     "backfill",
-    "release",
-    "promote",
-    "rounds",
-    "zone data",
+    "release queued",
+    "create deferred",
+    "skip rounds",
+    "update zone data",
     # dispatch
     "claim",
     "renew",
     "revoke",
     "reconcile",
     "rescue",
-    "slots",
-    "breakers",
+    "clean up slots",
+    "update breakers",
     # record
     "record",
-    "notes",
-    "waiting",
+    "write logs",
+    "wake waiting callers",
     # upkeep
-    "clock",
-    "storing",
-    "partitions",
-    "past jobs",
-    "key use",
-    "answers",
-    "postgres",
+    "read clock",
+    "test writes",
+    "maintain partitions",
+    "delete past jobs",
+    "record key use",
+    "expire idempotency keys",
+    "watch postgres",
 ]
 
 
 class Outage:
-    """The database is away, as some loops have seen. The store tells of it; here it is told when it is back."""
+    """Which loops find the database away. The store logs when an outage begins; this class logs when it ends."""
 
     def __init__(self) -> None:
-        self._seen_by: set[str] = set()
-        self._began = 0.0
+        self._affected: set[str] = set()
+        self._began_at = 0.0
 
     def begin(self, loop: str) -> None:
-        if not self._seen_by:
-            self._began = monotonic()
-        self._seen_by.add(loop)
+        if not self._affected:
+            self._began_at = monotonic()
+        self._affected.add(loop)
 
     def end(self, loop: str) -> None:
-        if loop in self._seen_by:
-            self._seen_by.discard(loop)
-            if not self._seen_by:
-                _log.info("database available again", after=f"{monotonic() - self._began:.1f} s")
+        if loop in self._affected:
+            self._affected.discard(loop)
+            if not self._affected:
+                _log.info("database available again", after=f"{monotonic() - self._began_at:.1f} s")
 
 
 class LoopCondition:
-    """How a loop is doing."""
+    """Counts the failures of a loop, logs them and reports them as metrics."""
 
     def __init__(self, loop: str, outage: Outage) -> None:
         self._loop = loop
         self._outage = outage
-        self._errors = LogRateLimit(
-            _log.error, f"step failed ({loop})", per_kind=1, period=_BETWEEN_COMPLAINTS
-        )
-        self._went_well_at = monotonic()
-        self._in_a_row = 0
-        self._error = ""  # its kind alone: what it says may hold what users stored
+        self._log_limit = LogRateLimit(_log.error, f"step failed ({loop})", per_kind=1, period=_LOG_INTERVAL)
+        self._succeeded_at = monotonic()
+        self._failures = 0
+        self._error = ""  # only its type: its message may contain users' data
         self._unavailable = False
         _FAILURES.labels(loop)
-        _IN_A_ROW.labels(loop).set(0)
-        _AGE.labels(loop).set_function(lambda: monotonic() - self._went_well_at)
+        _FAILURES_IN_A_ROW.labels(loop).set(0)
+        _SUCCESS_AGE.labels(loop).set_function(lambda: monotonic() - self._succeeded_at)
 
-    def well(self) -> None:
-        self._went_well_at = monotonic()
+    def succeeded(self) -> None:
+        self._succeeded_at = monotonic()
         self._outage.end(self._loop)
-        if self._in_a_row:
-            self._in_a_row = 0
-            _IN_A_ROW.labels(self._loop).set(0)
+        if self._failures:
+            self._failures = 0
+            _FAILURES_IN_A_ROW.labels(self._loop).set(0)
 
     def failed(self, error: Exception) -> None:
-        self._in_a_row += 1
+        self._failures += 1
         self._unavailable = isinstance(error, Unavailable)
-        self._error = _kind(error)
+        self._error = _error_type(error)
         _FAILURES.labels(self._loop).inc()
-        _IN_A_ROW.labels(self._loop).set(self._in_a_row)
+        _FAILURES_IN_A_ROW.labels(self._loop).set(self._failures)
         if self._unavailable:
-            self._outage.begin(self._loop)  # the store tells of it, once for all loops
-        elif self._errors.admits(repr(error)):
-            _log.error("step failed", exc_info=error, loop=self._loop, in_a_row=self._in_a_row)
+            self._outage.begin(self._loop)  # the store logs it, once for all loops
+        elif self._log_limit.admits(repr(error)):
+            _log.error("step failed", exc_info=error, loop=self._loop, in_a_row=self._failures)
 
-    def trouble(self) -> str | None:
-        """What is wrong, once it is no accident any more."""
-        long_ago = monotonic() - self._went_well_at > _TOO_LONG
-        if self._in_a_row < _TOO_OFTEN or (self._unavailable and not long_ago):
+    def problem(self) -> str | None:
+        """What is wrong, if the loop fails again and again."""
+        long_ago = monotonic() - self._succeeded_at > _MOST_UNAVAILABLE
+        if self._failures < _MOST_FAILURES or (self._unavailable and not long_ago):
             return None
-        return f"failed {self._in_a_row} times in a row, last with {self._error}"
+        return f"failed {self._failures} times in a row, last with {self._error}"
 
 
-def _kind(error: Exception) -> str:
+def _error_type(error: Exception) -> str:
     state = getattr(error, "sqlstate", None)
     return f"{type(error).__name__} ({state})" if state else type(error).__name__
 
 
 class Loop:
-    """Does a step again and again: at once while a step says there is more, else after a pause or when woken.
+    """Repeats a step: at once while the step says that there is more, else after an interval or when woken.
 
-    Nothing ends it but `stop`: a database that is away is waited for, and an error is logged and survived.
+    Only `stop` ends it: it waits while the database is away, and logs errors and continues.
     """
 
     def __init__(self, name: LoopName, step: Step, *, every: float, outage: Outage) -> None:
@@ -147,7 +147,7 @@ class Loop:
         self._woken.set()
 
     async def stop(self) -> None:
-        """Let the step that is under way finish, then end."""
+        """Finish the present step, then end."""
         self._stopping = True
         self._woken.set()
         if self._task:
@@ -163,10 +163,10 @@ class Loop:
     async def _one_step(self) -> float:
         try:
             more = await self.step()
-        except Exception as error:  # noqa: BLE001 (a loop that ends is a node that only looks alive)
+        except Exception as error:  # noqa: BLE001 (a node without this loop would only look alive)
             self.condition.failed(error)
             return _PAUSE_WHEN_UNAVAILABLE if isinstance(error, Unavailable) else _PAUSE_AFTER_ERROR
-        self.condition.well()
+        self.condition.succeeded()
         return 0 if more else self._every
 
     async def _wait(self, pause: float) -> None:
@@ -176,7 +176,7 @@ class Loop:
 
 
 class Loops:
-    """The loops of a node, by name. `wake` may be handed over before `add`, but is called only after it."""
+    """The loops of a node, by name. `wake` may be passed on before `add`, but must be called only after it."""
 
     def __init__(self) -> None:
         self._loops: dict[LoopName, Loop] = {}
@@ -188,11 +188,11 @@ class Loops:
     def names(self) -> list[LoopName]:
         return list(self._loops)
 
-    def troubles(self) -> Iterator[tuple[LoopName, str]]:
-        """Those that fail again and again, and what is wrong."""
+    def problems(self) -> Iterator[tuple[LoopName, str]]:
+        """The loops that fail again and again, and what is wrong."""
         for name, loop in self._loops.items():
-            if trouble := loop.condition.trouble():
-                yield name, trouble
+            if problem := loop.condition.problem():
+                yield name, problem
 
     def start(self) -> None:
         for loop in self._loops.values():
@@ -205,7 +205,7 @@ class Loops:
         _log.debug("loops stopped", count=len(self._loops))
 
     async def step(self, name: LoopName) -> bool:
-        """Do one step by hand; whether there may be more."""
+        """Run one step; whether there may be more."""
         return await self._loops[name].step()
 
     def wake(self, name: LoopName) -> None:

@@ -3,7 +3,7 @@
     define ──▶ trigger ──▶ dispatch ──▶ execute ──▶ record
      jobs       fire         claim      workers     outcomes
 
-Every node does every duty. Nodes know nothing of each other; row locks in the database decide.
+Every node does every duty. Nodes do not know each other; row locks in the database coordinate them.
 """
 
 import asyncio
@@ -24,16 +24,15 @@ from tickwork.define.jobs import Jobs
 from tickwork.define.preview_schedule import Previews
 from tickwork.define.run_now import Runs
 from tickwork.dispatch.circuit_breakers import Breakers
-from tickwork.dispatch.claim import Claimer, Placer
-from tickwork.dispatch.claim_again import ClaimAgain
+from tickwork.dispatch.claim import ClaimAgain, Claimer, Placer
 from tickwork.dispatch.connected_workers import ConnectedWorkers
-from tickwork.dispatch.lease_renewal import Renewer
-from tickwork.dispatch.limits import forget_slots
+from tickwork.dispatch.limits import clean_up_slots
 from tickwork.dispatch.queues import Queues
 from tickwork.dispatch.reconcile_leases import Reconciler
+from tickwork.dispatch.renew_leases import Renewer
 from tickwork.dispatch.rescue import Rescuer
 from tickwork.dispatch.rest_workers import RestWorkers
-from tickwork.dispatch.revocation import Revoker
+from tickwork.dispatch.revoke_attempts import Revoker
 from tickwork.dispatch.why_waiting import WaitingReasons
 from tickwork.dispatch.worker_directory import Tasks, Workers
 from tickwork.dispatch.worker_gateway import WorkerGateway
@@ -85,12 +84,13 @@ from tickwork.wake import Wake
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
-_TICK = 0.05  # shorter than the lead, so that everything is handed out before its time
-_RELEASE = 0.2
-_SELDOM = 3600.0  # it is woken
-_FILL = 0.5
-_NOTE = 0.2
-_LOOK_AROUND = 0.5
+# Seconds between the steps of a loop
+_TICK = 0.05  # shorter than the lead, so that executions are handed over before they are due
+_WHEN_WOKEN = 3600.0
+_RELEASE_INTERVAL = 0.2
+_BACKFILL_INTERVAL = 0.5
+_LOG_INTERVAL = 0.2
+_WAKE_INTERVAL = 0.5
 _VITAL_CONNECTIONS = 3
 _RECOVERY_CONNECTIONS = 2
 _CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS - _RECOVERY_CONNECTIONS
@@ -118,11 +118,11 @@ class Node:
             loops=len(self._loops.names()),
         )
         if self._settings.http:
-            self._built_in = BuiltInWorker(self._settings, self.gateway, self._tenancy, self.breakers)
+            self._built_in = BuiltInWorker(self._settings, self.gateway, self._access, self.breakers)
             self._built_in.start()
 
     async def stop(self) -> None:
-        """Workers go to other nodes; what they reported until then is still recorded."""
+        """Workers connect to other nodes; the outcomes that they reported before are still recorded."""
         if self._running:
             _log.info("server stopping")
         if self._built_in:
@@ -131,22 +131,22 @@ class Node:
         self.end_streams()
         await self._loops.stop()
         with suppress(Unavailable):
-            while await self.step("record") or await self.step("notes"):
+            while await self.step("record") or await self.step("write logs"):
                 pass
-            await self.step("breakers")
+            await self.step("update breakers")
         self._recorder.close()
         await self._opened.aclose()
         if self._running:
             _log.info("server stopped")
 
     def end_streams(self) -> None:
-        """Those who follow something or wait for work here go to another node."""
+        """End requests that follow a log or wait for something, so that clients repeat them at another node."""
         self._feeds.close()
         self.waiting.close()
         self.rest_workers.close()
 
     async def open(self) -> None:
-        """Everything but the loops: tests go on from here step by step."""
+        """Start everything but the loops; tests call `step` instead."""
         async with AsyncExitStack() as opening:
             await self._open_database(opening)
             self._compose()
@@ -154,7 +154,7 @@ class Node:
             self._opened = opening.pop_all()
 
     async def step(self, loop: LoopName) -> bool:
-        """Do one step of a loop by hand; whether there may be more."""
+        """Run one step of a loop; whether there may be more."""
         return await self._loops.step(loop)
 
     async def _open_database(self, opening: AsyncExitStack) -> None:
@@ -180,11 +180,11 @@ class Node:
     def _compose(self) -> None:
         """By stage, in the order in which a job goes through them."""
         self._read = PostgresReadStore(self._database)
-        self._tenancy = PostgresAccessStore(self._database)
+        self._access = PostgresAccessStore(self._database)
         self._triggers = PostgresTriggerStore(self._database)
         self._dispatch = PostgresDispatchStore(self._database, self._vital, self._recovery, LEAD)
         self._backfills = PostgresBackfillStore(self._database)
-        self._roster = ConnectedWorkers()
+        self._connected_workers = ConnectedWorkers()
         self._wake = Wake(self._loops, self._database.after_commit)
         self._events = EventPublisher(self._database.after_commit)
         self._compose_define()
@@ -198,14 +198,14 @@ class Node:
     def _compose_define(self) -> None:
         define = PostgresJobStore(self._database, self._partitions.horizon)
         runs = PostgresRunNowStore(self._database)
-        self.keys = ApiKeys(self._tenancy)
-        self.idempotency = self._tenancy
+        self.keys = ApiKeys(self._access)
+        self.idempotency = self._access
         self.preview = Previews(self._read).preview
         self.jobs = Jobs(
             define,
             self._read,
             self._events.publish,
-            self._until_stopped,
+            self._wait_until_stopped,
         )
         self.runs = Runs(runs, self._read, self._events.publish, self._wake)
         self.backfills = Backfills(self._backfills, self._read, self._wake)
@@ -214,26 +214,25 @@ class Node:
         full_queues = FullQueues(self._triggers, LEAD)
         trigger = Trigger(
             self._triggers,
-            Placer(self._roster).place,
+            Placer(self._connected_workers).place,
             self._partitions.make_for,
             full_queues,
             self._wake,
         )
         backfiller = Backfiller(self._backfills, self._partitions.make_for, self._wake)
         self._loops.add("fire", trigger.fire, every=_TICK)
-        # When there is much: one waits for the database while the other works.
-        self._loops.add("fire beside", trigger.fire, every=_SELDOM)
-        self._loops.add("backlogs", full_queues.refresh, every=1)
-        self._loops.add("backfill", backfiller.fill, every=_FILL)
+        self._loops.add("fire in parallel", trigger.fire, every=_WHEN_WOKEN)
+        self._loops.add("refresh full queues", full_queues.refresh, every=1)
+        self._loops.add("backfill", backfiller.fill, every=_BACKFILL_INTERVAL)
         release = partial(release_queued_executions, self._triggers, self._wake)
-        self._loops.add("release", release, every=_RELEASE)
+        self._loops.add("release queued", release, every=_RELEASE_INTERVAL)
         create_deferred = partial(
             create_deferred_executions, self._triggers, self._partitions.horizon, self._partitions.make_for
         )
-        self._loops.add("promote", create_deferred, every=5)
+        self._loops.add("create deferred", create_deferred, every=5)
         dependencies = PostgresDependencyStore(self._database)
-        self._loops.add("rounds", partial(skip_rounds_without_parents, dependencies), every=1)
-        self._loops.add("zone data", ZoneDataUpdate(self._triggers, LEAD).follow, every=3600)
+        self._loops.add("skip rounds", partial(skip_rounds_without_parents, dependencies), every=1)
+        self._loops.add("update zone data", ZoneDataUpdate(self._triggers, LEAD).follow, every=3600)
 
     def _compose_dispatch(self) -> None:
         workers = PostgresRestWorkerStore(self._database, self._vital)
@@ -245,30 +244,30 @@ class Node:
         self.breakers = Breakers(
             PostgresCircuitBreakerStore(self._database), self._wake, self._events.publish
         )
-        claimer = Claimer(self._dispatch, self._roster, LEAD)
+        claimer = Claimer(self._dispatch, self._connected_workers, LEAD)
         self._claim_again = ClaimAgain(claimer, self._wake)
         self._renewer = Renewer(self._dispatch, self._clock.micros)
-        self._revoker = Revoker(self._dispatch, self._roster)
+        self._revoker = Revoker(self._dispatch, self._connected_workers)
         self._loops.add("claim", claimer.claim, every=_TICK)
         self._loops.add("renew", self._renewer.renew, every=1)
         self._loops.add("revoke", self._revoker.revoke, every=_TICK)
-        self._loops.add("reconcile", Reconciler(self._dispatch, self._roster).reconcile, every=1)
+        self._loops.add("reconcile", Reconciler(self._dispatch, self._connected_workers).reconcile, every=1)
         self._loops.add("rescue", Rescuer(self._dispatch, self._events.publish).rescue, every=1)
-        self._loops.add("slots", partial(forget_slots, self._dispatch), every=1)
-        self._loops.add("breakers", self.breakers.look_after, every=1)
-        _CONNECTED.set_function(lambda: len(self._roster))
+        self._loops.add("clean up slots", partial(clean_up_slots, self._dispatch), every=1)
+        self._loops.add("update breakers", self.breakers.update, every=1)
+        _CONNECTED.set_function(lambda: len(self._connected_workers))
 
     def _compose_record(self) -> None:
         records, logs = PostgresOutcomeStore(self._database), PostgresLogStore(self._database)
         self._feeds = LogFeeds(logs)
         self._recorder = OutcomeRecorder(records, self._wake, self._events.publish)
         self.waiting = ExecutionWaits(self._read)
-        self._notekeeper = LogWriter(logs, self._wake, self._events.publish)
+        self._log_writer = LogWriter(logs, self._wake, self._events.publish)
         self.logs = LogReader(logs, self._read, self._feeds)
         self.reports = RestWorkerReports(
             PostgresRestWorkerReportStore(self._database),
             self._recorder,
-            self._notekeeper,
+            self._log_writer,
             self._clock.micros,
         )
         self.history = ExecutionHistory(records, self._read, self._wake)
@@ -276,51 +275,55 @@ class Node:
             PostgresDeadLetterStore(self._database), self._read, self._events.publish
         )
         self._loops.add("record", self._recorder.record, every=1)
-        self._loops.add("notes", self._notekeeper.keep, every=_NOTE)
-        self._loops.add("waiting", self.waiting.look_around, every=_LOOK_AROUND)
+        self._loops.add("write logs", self._log_writer.write, every=_LOG_INTERVAL)
+        self._loops.add("wake waiting callers", self.waiting.wake_ended, every=_WAKE_INTERVAL)
 
     def _compose_gateway(self) -> None:
-        """Where those come in that execute."""
+        """The server's end of the connections of workers."""
         self.gateway = WorkerGateway(
             self._dispatch,
-            self._roster,
+            self._connected_workers,
             self._renewer,
             self._recorder,
-            self._notekeeper,
-            ApiKeys(PostgresAccessStore(self._vital)),  # a worker's next beat waits for this answer
+            self._log_writer,
+            ApiKeys(PostgresAccessStore(self._vital)),  # a worker's heartbeats wait for these answers
             self._claim_again,
             self._wake,
             now=self._clock.micros,
         )
 
     def _compose_upkeep(self) -> None:
-        self._loops.add("clock", self._clock.read, every=5)
-        self._loops.add("storing", self._database.try_to_store, every=1)
-        self._loops.add("partitions", self._partitions.keep_up, every=600)
-        self._loops.add("past jobs", PastJobs(self._database, self._settings.history_days).forget, every=600)
-        self._loops.add("key use", self.keys.note_use, every=30)
-        self._loops.add("answers", partial(expire_idempotency_keys, self._tenancy), every=600)
+        self._loops.add("read clock", self._clock.read, every=5)
+        self._loops.add("test writes", self._database.try_to_store, every=1)
+        self._loops.add("maintain partitions", self._partitions.keep_up, every=600)
+        self._loops.add(
+            "delete past jobs", PastJobs(self._database, self._settings.history_days).forget, every=600
+        )
+        self._loops.add("record key use", self.keys.note_use, every=30)
+        self._loops.add("expire idempotency keys", partial(expire_idempotency_keys, self._access), every=600)
         if self._embedded:
-            self._loops.add("postgres", self._embedded.keep_alive, every=1)
+            self._loops.add("watch postgres", self._embedded.keep_alive, every=1)
 
     def _subscribe(self) -> None:
-        """What is done about which event."""
+        """What each event triggers."""
         for may_be_ready in (WorkArrived, JobChanged):
             self._events.subscribe(may_be_ready, lambda _: self._wake.claim())
-            self._events.subscribe(may_be_ready, lambda _: self.rest_workers.look_again())
+            self._events.subscribe(may_be_ready, lambda _: self.rest_workers.wake_claims())
         self._events.subscribe(AttemptsEnded, self.waiting.after_end)
         self._events.subscribe(AttemptsEnded, self._claim_again.after_end)
         self._events.subscribe(LogWritten, self._feeds.after_lines)
 
-    async def _until_stopped(self, tenant_id: int, job: int) -> None:
+    async def _wait_until_stopped(self, tenant_id: int, job: int) -> None:
         if self._running:
-            await self._database.finish_after_commit(partial(self._revoker.until_stopped, tenant_id, job))
+            await self._database.finish_after_commit(
+                partial(self._revoker.wait_until_stopped, tenant_id, job)
+            )
 
     def ready(self) -> bool:
-        return all(wrong is None for wrong in self.health().values())
+        return all(problem is None for problem in self.health().values())
 
     def health(self) -> Mapping[str, str | None]:
-        """What was looked at: nothing is wrong with it, or what."""
-        if not self._database.usable:  # then all loops fail, and that is no news
+        """What was checked, each with its problem or None."""
+        if not self._database.usable:  # then all loops fail, which says nothing more
             return {"database": ""}
-        return {"database": None} | {f"loop {name}": trouble for name, trouble in self._loops.troubles()}
+        return {"database": None} | {f"loop {name}": problem for name, problem in self._loops.problems()}

@@ -238,9 +238,9 @@ async def test_answers_are_forgotten_after_a_day(
     await connection.execute(
         "UPDATE tickwork.idempotency SET created_at = created_at - interval '23 hours 59 min'"
     )
-    await still_node.step("answers")
+    await still_node.step("expire idempotency keys")
     assert (await create(client, "a")).headers["idempotent-replayed"] == "true"
     await connection.execute("UPDATE tickwork.idempotency SET created_at = created_at - interval '2 min'")
-    await still_node.step("answers")
+    await still_node.step("expire idempotency keys")
     assert "idempotent-replayed" not in (await create(client, "a")).headers
     assert await jobs_in(connection) == 2

@@ -95,10 +95,10 @@ async def test_a_far_job_that_was_paused_while_its_time_came_near_or_passed_stil
     job = await create(client, schedule={"in": "20d"})
     await client.post(f"{job}/pause")
     await clock.advance(timedelta(days=days))
-    await still_node.step("partitions")
-    await still_node.step("promote")
+    await still_node.step("maintain partitions")
+    await still_node.step("create deferred")
     await client.post(f"{job}/resume")
-    await still_node.step("promote")
+    await still_node.step("create deferred")
     assert (await client.get(job)).json()["status"] == "active"
     (execution,) = (await client.get(f"{job}/executions")).json()["items"]
     assert (execution["status"], execution["waiting_for"]) == ("pending", waiting_for)

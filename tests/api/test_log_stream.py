@@ -257,10 +257,8 @@ async def test_lines_that_are_kept_a_moment_after_the_end_are_shown_before_it(st
     await worker.send_notes([note_of(run, "last words")])
     await worker.complete(run)
     (followed,) = still_node._feeds._feeds.values()
-    await eventually(
-        lambda: followed.standing and followed.standing.status.ended, within=10, what="seeing the end"
-    )
-    await still_node.step("notes")
+    await eventually(lambda: followed.state and followed.state.status.ended, within=10, what="seeing the end")
+    await still_node.step("write logs")
     assert (await first).text == "last words"
     assert [each async for each in news] == [ExecutionStatus.COMPLETED]
 

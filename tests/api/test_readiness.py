@@ -19,12 +19,12 @@ async def test_a_loop_that_fails_again_and_again_makes_the_node_not_ready(
     await connection.execute("ALTER TABLE tickwork.breaker RENAME TO breaker_gone")
     await eventually(is_not_ready, within=60)
     told = (await live_client.get("/readyz")).json()["detail"]
-    assert told.startswith("not ready: loop breakers failed ")
+    assert told.startswith("not ready: loop update breakers failed ")
     assert told.endswith(" times in a row, last with UndefinedTableError (42P01)")
     figures = (await live_client.get("/metrics")).text
-    assert 'tickwork_loop_failures_in_a_row{loop="breakers"} 0.0' not in figures
+    assert 'tickwork_loop_failures_in_a_row{loop="update breakers"} 0.0' not in figures
     assert 'tickwork_loop_failures_in_a_row{loop="claim"} 0.0' in figures
-    assert 'tickwork_loop_success_age_seconds{loop="breakers"}' in figures
+    assert 'tickwork_loop_success_age_seconds{loop="update breakers"}' in figures
     await connection.execute("ALTER TABLE tickwork.breaker_gone RENAME TO breaker")
     await eventually(is_ready, within=60)
     assert (await live_client.get("/readyz")).json() == {"ready": True, "checks": {"database": True}}

@@ -143,7 +143,7 @@ async def test_an_end_recorded_elsewhere_is_noticed_with_one_question_for_all(
     await still_node.step("claim")
     await worker.report_all(await worker.runs())
     sent = watch_statements(other)
-    await other.step("waiting")
+    await other.step("wake waiting callers")
     assert sum("have ended" in each or "wanted.tenant_id" in each for each in sent) == 1
     assert {(await of(answer))["status"] for answer in looking} == {"completed"}
     await other.stop()
@@ -151,7 +151,7 @@ async def test_an_end_recorded_elsewhere_is_noticed_with_one_question_for_all(
 
 async def test_nobody_asks_the_database_when_nobody_waits(still_node: Node) -> None:
     sent = watch_statements(still_node)
-    await still_node.step("waiting")
+    await still_node.step("wake waiting callers")
     assert sent == []
 
 
@@ -160,7 +160,7 @@ async def test_a_cancelled_execution_has_ended(client: httpx2.AsyncClient, still
     looking = asyncio.create_task(client.get(f"/v1/executions/{job['execution_id']}?wait=60s"))
     await until_waiting(still_node)
     await client.post(f"/v1/executions/{job['execution_id']}/cancel")
-    await still_node.step("waiting")
+    await still_node.step("wake waiting callers")
     assert (await of(looking))["status"] == "cancelled"
 
 
@@ -177,7 +177,7 @@ async def test_whoever_waits_is_answered_when_the_node_stops(
 async def test_one_more_than_may_wait_is_answered_at_once(
     client: httpx2.AsyncClient, still_node: Node, worker: ScriptedWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "_MOST", 1)
+    monkeypatch.setattr(waiting, "_MOST_CALLERS", 1)
     job = await create(client)
     place = f"/v1/executions/{job['execution_id']}?wait=60s"
     looking = asyncio.create_task(client.get(place))
@@ -199,7 +199,7 @@ async def test_those_who_leave_are_forgotten(client: httpx2.AsyncClient, still_n
 async def test_more_than_one_question_can_be_about_take_turns(
     client: httpx2.AsyncClient, still_node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "_ASKED", 1)
+    monkeypatch.setattr(waiting, "_MOST_PER_QUERY", 1)
     jobs = [await create(client) for _ in range(3)]
     looking = [
         asyncio.create_task(client.get(f"/v1/executions/{job['execution_id']}?wait=60s")) for job in jobs
@@ -208,7 +208,7 @@ async def test_more_than_one_question_can_be_about_take_turns(
     for job in jobs:
         await client.post(f"/v1/executions/{job['execution_id']}/cancel")
     for _ in jobs:
-        await still_node.step("waiting")
+        await still_node.step("wake waiting callers")
     assert {(await of(answer))["status"] for answer in looking} == {"cancelled"}
 
 

@@ -82,7 +82,7 @@ async def test_a_repeat_that_is_cut_otherwise_adds_what_is_new_and_nothing_else(
     run = await start(still_node, worker)
     await worker.log(run, "a", "b", "c")
     await worker.send_notes([note_of(run, *words.split(), first=first) for first, words in repeated])
-    await still_node.step("notes")
+    await still_node.step("write logs")
     kept = await texts(still_node, run)
     assert kept == list("abcdefg")[: len(kept)]
     assert len(kept) == max(3, *(first + len(words.split()) for first, words in repeated))
@@ -101,7 +101,7 @@ async def test_lines_that_come_by_two_nodes_are_kept_once(
         holding = [Claim(run.tenant, run.at, run.job, run.attempt)]
         await moved.greet(resume=worker.welcome.token, holding=holding)
         await moved.log(run, "a", "b", "c", "d")
-        await still_node.step("notes")
+        await still_node.step("write logs")
         assert await texts(other, run) == ["a", "b", "c", "d"]
     finally:
         await other.stop()
@@ -159,7 +159,7 @@ async def test_a_note_that_makes_no_sense_is_passed_over_and_the_others_are_kept
     run = await start(still_node, worker)
     first = note_of(run, "good")
     await worker.send_notes([msgspec.structs.replace(first, **nonsense), first])
-    await still_node.step("notes")
+    await still_node.step("write logs")
     assert await worker._take(Noted)
     assert await texts(still_node, run) == ["good"]
     assert (await look(still_node, run)).progress is None
@@ -226,7 +226,7 @@ async def test_progress_is_the_latest_of_the_attempt_that_runs(
     run = await start(still_node, worker)
     await worker.log(run, fraction=0.2)
     await worker.send_notes([note_of(run, fraction=0.3), note_of(run, fraction=0.4, message="nearly")])
-    await still_node.step("notes")
+    await still_node.step("write logs")
     assert (await look(still_node, run)).progress == Progress(0.4, "nearly")
     await worker.fail(run, Failure("ValueError", "no"))
     assert (await look(still_node, run)).progress is None
@@ -244,7 +244,7 @@ async def test_progress_that_arrives_after_the_end_changes_nothing(
     run = await start(still_node, worker)
     await worker.send_notes([note_of(run, fraction=0.5)])
     await still_node.history.cancel(*identity(run))
-    await still_node.step("notes")
+    await still_node.step("write logs")
     assert (await look(still_node, run)).progress is None
 
 
@@ -257,7 +257,7 @@ async def test_progress_waits_for_nobody_and_is_said_later(
         await worker.log(run, "logged meanwhile", fraction=0.5)
         assert await texts(still_node, run) == ["logged meanwhile"]
     assert (await look(still_node, run)).progress is None
-    await still_node.step("notes")
+    await still_node.step("write logs")
     assert (await look(still_node, run)).progress == Progress(0.5)
 
 
@@ -289,7 +289,7 @@ async def test_logs_go_with_the_history_they_belong_to(
     await connection.execute(
         f"DROP TABLE tickwork.execution_{day}, tickwork.log_{day}, tickwork.attempt_{day}"
     )
-    while await still_node.step("notes"):  # the last line comes too late, and keeps nobody else waiting
+    while await still_node.step("write logs"):  # the last line comes too late, and keeps nobody else waiting
         pass
     assert await worker._take(Noted)
 

@@ -285,11 +285,11 @@ async def test_makes_room_for_times_long_past_and_keeps_them_as_long_as_others(
     assert await connection.fetchval(partitions) <= 14 + 31 + 31 + 9
 
     await later(clock, worker, timedelta(days=29))
-    await still_node.step("partitions")
+    await still_node.step("maintain partitions")
     assert await connection.fetchval("SELECT count(*) FROM tickwork.execution") == 400
     assert len((await still_node.history.list(TENANT, ExecutionFilter(job=2), 500)).items) == 400
     await later(clock, worker, timedelta(days=2))
-    await still_node.step("partitions")
+    await still_node.step("maintain partitions")
     assert await connection.fetchval("SELECT count(*) FROM tickwork.execution") == 0
     assert await connection.fetchval("SELECT count(*) FROM tickwork.off_schedule_execution") == 0
     assert (await still_node.backfills.list(TENANT, 2, 10)).items == []

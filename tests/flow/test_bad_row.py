@@ -185,14 +185,14 @@ async def test_a_one_time_job_that_cannot_be_promoted_fails_and_the_others_are(
     far = datetime.now(UTC) + timedelta(days=300)
     await _create(still_node, {"schedule": {"at": far.isoformat()}}, {"schedule": {"at": far.isoformat()}})
     await clock.set(far)
-    await still_node.step("partitions")
+    await still_node.step("maintain partitions")
     await connection.execute(
         "INSERT INTO tickwork.execution "
         "(tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at) "
         "SELECT tenant_id, scheduled_for, id, lane_id, priority, 'schedule', 'pending', scheduled_for "
         "FROM tickwork.job WHERE id = 1"
     )
-    await still_node.step("promote")
+    await still_node.step("create deferred")
     jobs = await connection.fetch("SELECT deferred, status::text FROM tickwork.job ORDER BY id")
     assert [tuple(job) for job in jobs] == [(False, "failed"), (False, "active")]
     assert await connection.fetchval("SELECT count(*) FROM tickwork.execution") == 2
@@ -225,7 +225,7 @@ async def test_notes_that_the_database_refuses_are_dropped_and_the_others_are_ke
     await connection.execute("ALTER TABLE tickwork.log ADD CONSTRAINT no_one CHECK (job_id <> 1)")
     for run in (one, two):
         await worker.send_notes([note_of(run, "hello")])
-    await still_node.step("notes")
+    await still_node.step("write logs")
     kept = await connection.fetch("SELECT job_id FROM tickwork.log")
     assert [row["job_id"] for row in kept] == [2]
-    assert not await still_node.step("notes")
+    assert not await still_node.step("write logs")

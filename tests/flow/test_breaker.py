@@ -55,7 +55,7 @@ class HttpNode:
     def __init__(self, node: Node, site: Site, worker: ScriptedWorker) -> None:
         self.node = node
         self.worker = worker
-        self._call = CircuitBreakerRunner(site, node.breakers.admit, node.breakers.told)
+        self._call = CircuitBreakerRunner(site, node.breakers.admit, node.breakers.report_call)
 
     @classmethod
     async def open(cls, settings: Settings, site: Site) -> "HttpNode":
@@ -85,7 +85,7 @@ class HttpNode:
         return len(runs)
 
     async def look(self) -> None:
-        await self.node.step("breakers")
+        await self.node.step("update breakers")
 
     async def add(self, count: int = 1, tenant_id: int = TENANT, **fields: Any) -> list[str]:
         requests = [JobRequest(http=HttpTarget(url=f"{SITE}/hook"), **fields) for _ in range(count)]
@@ -392,7 +392,7 @@ async def test_a_held_execution_has_not_ended_for_those_that_come_after_it(
     (job,) = await one.add(schedule="every 1m", overlap=overlap)
     for _ in range(2):
         await clock.advance(timedelta(minutes=1))
-        await one.node.step("release")
+        await one.node.step("release queued")
         await one.worker.beat()
         for run in await one.take():
             await one.worker.report(run, AttemptOutcome.HELD, reason="circuit breaker open")

@@ -193,8 +193,8 @@ async def test_a_child_that_is_due_in_a_month_waits_for_both(
     if parent_completes == "before its child has an execution":
         await worker.complete(run)
     await clock.advance(timedelta(days=25))
-    await still_node.step("partitions")
-    await still_node.step("promote")
+    await still_node.step("maintain partitions")
+    await still_node.step("create deferred")
     if parent_completes == "after that":
         assert (await the_execution(still_node, child)).waiting_for == "dependency"
         await worker.complete(run)

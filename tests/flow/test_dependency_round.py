@@ -39,7 +39,7 @@ async def next_round(node: Node, clock: SettableClock, worker: ScriptedWorker) -
 
 
 async def handed_out(node: Node, worker: ScriptedWorker) -> dict[int, Run]:
-    await node.step("rounds")
+    await node.step("skip rounds")
     await run_due(node)
     return {run.job: run for run in await worker.runs()}
 
@@ -99,7 +99,7 @@ async def test_a_round_that_one_parent_missed_is_skipped_and_says_so(
     )
     await later(clock, worker, 10 * MINUTE + timedelta(seconds=20))
     await handed_out(still_node, worker)
-    await still_node.step("rounds")
+    await still_node.step("skip rounds")
     missed = ("skipped", "parent j2 did not run at that time: missed")
     assert await history(still_node, CHILD) == [missed] * 10
     assert await history(still_node, GRANDCHILD) == [missed] * 10
@@ -115,13 +115,13 @@ async def test_a_round_in_which_a_parent_is_paused_is_skipped(
     await still_node.jobs.pause(TENANT, B)
     runs = await next_round(still_node, clock, worker)
     assert runs.keys() == {A}
-    await still_node.step("rounds")
+    await still_node.step("skip rounds")
     assert await history(still_node, CHILD) == [
         ("skipped", "parent j2 did not run at that time: it was paused")
     ]
     await still_node.jobs.resume(TENANT, B)
     assert (await next_round(still_node, clock, worker)).keys() == {A, B}
-    await still_node.step("rounds")
+    await still_node.step("skip rounds")
     assert [status for status, _ in await history(still_node, CHILD)] == ["skipped", "pending"]
 
 
@@ -199,7 +199,7 @@ async def test_backfilled_rounds_are_paired_too(
         await still_node.step("backfill")
         await run_due(still_node)
         await worker.report_all(await worker.runs())
-    await still_node.step("rounds")
+    await still_node.step("skip rounds")
     await run_due(still_node)
     runs = await worker.runs()
     assert [run.job for run in runs] == [CHILD] * 5
@@ -213,7 +213,7 @@ async def test_a_round_that_was_skipped_for_a_parent_runs_when_that_is_backfille
     await still_node.jobs.pause(TENANT, B)
     runs = await next_round(still_node, clock, worker)
     await worker.complete(runs[A])
-    await still_node.step("rounds")
+    await still_node.step("skip rounds")
     assert [status for status, _ in await history(still_node, CHILD)] == ["skipped"]
     await still_node.jobs.resume(TENANT, B)
     at = from_micros(runs[A].at)
@@ -333,6 +333,6 @@ async def test_a_blocked_round_is_given_up_when_its_day_is_dropped(
     for job in (A, B, CHILD, GRANDCHILD):
         await still_node.jobs.pause(TENANT, job)  # no further rounds
     await later(clock, None, timedelta(days=40))
-    await still_node.step("partitions")
+    await still_node.step("maintain partitions")
     assert await connection.fetchval("SELECT count(*) FROM tickwork.execution") == 0
     assert await connection.fetchval("SELECT count(*) FROM tickwork.awaited") == 0

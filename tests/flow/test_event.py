@@ -64,6 +64,6 @@ async def test_outcomes_are_published_together(
 
 
 def test_a_node_has_every_loop_that_has_a_name(still_node: Node) -> None:
-    assert {*still_node._loops.names(), "postgres"} == {
+    assert {*still_node._loops.names(), "watch postgres"} == {
         *get_args(LoopName)
     }  # postgres: only if it is embedded

@@ -169,5 +169,5 @@ async def test_slots_of_closed_leases_are_cleared_away(
     await _submit(still_node, 3, THREE)
     await run_due(still_node)
     await worker.report_all(await worker.runs())
-    await still_node.step("slots")
+    await still_node.step("clean up slots")
     assert await connection.fetchval("SELECT count(*) FROM tickwork.slot") == 0

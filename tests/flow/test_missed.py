@@ -45,7 +45,7 @@ async def test_an_outage_of_many_periods(
         TENANT, [JobRequest(task="work", schedule="every 1m", catch_up=catch_up, overlap="allow")]
     )
     await later(clock, worker, OUTAGE + timedelta(seconds=15))
-    await still_node.step("partitions")
+    await still_node.step("maintain partitions")
     await run_due(still_node)
     late = await connection.fetchval("SELECT count(*) FROM tickwork.execution")
     missed = await connection.fetchval("SELECT coalesce(sum(missed), 0) FROM tickwork.round")

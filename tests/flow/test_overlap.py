@@ -40,7 +40,7 @@ async def test_queue_runs_them_one_after_the_other_in_order(
     began = [run.at]
     for _ in range(3):
         await worker.complete(run)
-        await still_node.step("release")
+        await still_node.step("release queued")
         await run_due(still_node)
         (run,) = await worker.runs()
         began.append(run.at)
@@ -137,7 +137,7 @@ async def test_a_job_that_takes_four_periods_on_three_nodes(
         for began, worker, run in [each for each in under_way if each[0] == minute - 4]:
             await worker.complete(run)
             under_way.remove((began, worker, run))
-        await three_nodes[minute % 3].step("release")
+        await three_nodes[minute % 3].step("release queued")
         await asyncio.gather(*(run_due(node) for node in three_nodes))
         under_way += [(minute, worker, run) for worker in workers for run in await worker.runs()]
     for _, worker, run in [each for each in under_way if each[0] == 5 and overlap != "replace"]:

@@ -32,7 +32,7 @@ async def scheduled_and_by_hand(
 
 async def next_due(node: Node, clock: SettableClock, worker: ScriptedWorker) -> None:
     await later(clock, worker, MINUTE)
-    await node.step("release")
+    await node.step("release queued")
     await run_due(node)
 
 
@@ -65,10 +65,10 @@ async def test_queue_waits_for_both(
     runs = await scheduled_and_by_hand(still_node, clock, worker, "queue")
     await next_due(still_node, clock, worker)
     await worker.complete(runs[first_to_end])
-    await still_node.step("release")
+    await still_node.step("release queued")
     await run_due(still_node)
     assert (await statuses(still_node))[2] == "pending"
     await worker.complete(runs[1 - first_to_end])
-    await still_node.step("release")
+    await still_node.step("release queued")
     await run_due(still_node)
     assert await statuses(still_node) == ["completed", "completed", "running"]

@@ -44,7 +44,7 @@ class Steps:
             await self.go_on()
 
     async def go_on(self) -> None:
-        await self.node.step("release")
+        await self.node.step("release queued")
         await run_due(self.node)
 
     async def waiting(self) -> list[datetime]:

@@ -36,12 +36,12 @@ async def run_all(node: Node, worker: ScriptedWorker) -> None:
 
 async def pass_time(node: Node, clock: SettableClock, worker: ScriptedWorker, by: timedelta) -> None:
     await later(clock, worker, by)
-    await node.step("partitions")
+    await node.step("maintain partitions")
     await forget(node)
 
 
 async def forget(node: Node) -> None:
-    while await node.step("past jobs"):
+    while await node.step("delete past jobs"):
         pass
 
 
@@ -71,7 +71,7 @@ async def test_one_whose_history_is_gone_is_over_until_it_goes_too(
     job = await make(still_node)
     await run_all(still_node, worker)
     await later(clock, worker, MONTH_AND_MORE)
-    await still_node.step("partitions")
+    await still_node.step("maintain partitions")
     told = await still_node.jobs.get(TENANT, job)
     assert (told.status, told.next_run_at) == ("completed", None)
 
@@ -112,7 +112,7 @@ async def test_one_whose_time_came_while_no_node_was_there_still_runs(
 ) -> None:
     job = await make(still_node, schedule="in 20d")
     await pass_time(still_node, clock, worker, timedelta(days=60))
-    await still_node.step("promote")
+    await still_node.step("create deferred")
     await run_all(still_node, worker)
     assert (await still_node.jobs.get(TENANT, job)).status == "completed"
 
@@ -123,7 +123,7 @@ async def test_one_that_was_run_again_stays_for_as_long_as_that_is_told(
     job = await make(still_node)
     await run_all(still_node, worker)
     await later(clock, worker, timedelta(days=10))
-    await still_node.step("partitions")
+    await still_node.step("maintain partitions")
     await still_node.runs.run(TENANT, job)
     await run_all(still_node, worker)
     await pass_time(still_node, clock, worker, timedelta(days=25))
@@ -151,8 +151,8 @@ async def test_those_that_others_depend_on_go_after_them(
     await pass_time(still_node, clock, worker, MONTH_AND_MORE)
     assert [await is_known(still_node, job) for job in (first, second, third)] == [True] * 3
     await later(clock, worker, timedelta(days=8))
-    await still_node.step("partitions")
-    await still_node.step("promote")
+    await still_node.step("maintain partitions")
+    await still_node.step("create deferred")
     await run_all(still_node, worker)
     await pass_time(still_node, clock, worker, MONTH_AND_MORE)
     for known in (True, True), (True, False), (False, False):
@@ -182,11 +182,11 @@ async def test_one_that_somebody_is_running_is_left_alone(
     job = await make(still_node)
     await run_all(still_node, worker)
     await later(clock, worker, MONTH_AND_MORE)
-    await still_node.step("partitions")
+    await still_node.step("maintain partitions")
     async with connection.transaction():
         await connection.execute("SELECT FROM tickwork.job FOR UPDATE")
         running = asyncio.create_task(still_node.runs.run(TENANT, job))
-        assert await still_node.step("past jobs") is False
+        assert await still_node.step("delete past jobs") is False
     await running
-    assert await still_node.step("past jobs") is False
+    assert await still_node.step("delete past jobs") is False
     assert await is_known(still_node, job)

@@ -150,7 +150,7 @@ async def test_what_waited_for_the_one_before_it_waits_for_the_resumption(
     await worker.report_all(await worker.runs())
     await connection.execute(_HOLD_UP_FIRST)
     async with _undone(connection, "SELECT pg_advisory_xact_lock(1)"):
-        releasing = await _begin(still_node.step("release"), connection)
+        releasing = await _begin(still_node.step("release queued"), connection)
         await still_node.jobs.pause(TENANT, NEXT_JOB)
     await releasing
     await run_due(still_node)

@@ -105,14 +105,14 @@ def test_a_hostile_worker_harms_nobody_else(settings: Settings) -> None:
 
             attack()
             runner.run(_run_for_another_tenant(node))
-            in_a_row = [loop.condition._in_a_row for loop in node._loops._loops.values()]
+            in_a_row = [loop.condition._failures for loop in node._loops._loops.values()]
             assert not any(in_a_row)
         finally:
             runner.run(node.stop())
 
 
 async def _run_for_another_tenant(node: Node) -> None:
-    assert await node._tenancy.ensure_tenant("other", "whsec_x") == OTHER
+    assert await node._access.ensure_tenant("other", "whsec_x") == OTHER
     worker = await ScriptedWorker.connect(node, ["work"], tenant_id=OTHER)
     (job,) = await node.jobs.create(OTHER, [JobRequest(task="work")])
     (run,) = (await worker.next_of(Runs)).items

@@ -173,7 +173,7 @@ async def test_due_times_for_which_a_full_queue_has_no_room_are_skipped_and_the_
     await submit(still_node, 2, schedule="every 1m", priority="low")
     await submit(still_node, 2, schedule="every 1m", priority="high")
     await submit(still_node, 2, schedule="every 1m", queue="other")
-    await still_node.step("backlogs")
+    await still_node.step("refresh full queues")
     await clock.advance(MINUTE)
     await run_due(still_node)
     fired = [(each.job_id, each.status, each.reason) for each in await executions(still_node)]
@@ -191,7 +191,7 @@ async def test_a_due_time_that_a_worker_takes_at_once_needs_no_room(
     worker = await ScriptedWorker.connect(still_node, ["work"], credit=2)
     await still_node.queues.set(TENANT, "mail", QueueSettings(max_backlog=1))
     await submit(still_node, 4, schedule="every 1m", overlap="allow")
-    await still_node.step("backlogs")
+    await still_node.step("refresh full queues")
     for _ in range(12):
         await later(clock, worker, 10 * SECOND)
         await run_due(still_node)

@@ -66,7 +66,7 @@ async def test_queue_waits_its_turn_and_the_schedule_waits_behind_it(
             ["completed"] * number + ["running"] + ["pending"] * (2 - number)
         )
         await worker.report_all(await worker.runs())
-        await still_node.step("release")
+        await still_node.step("release queued")
         await run_due(still_node)
     assert await statuses(still_node) == ["completed"] * 3
 

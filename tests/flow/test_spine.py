@@ -213,8 +213,8 @@ async def test_a_far_one_time_job_is_held_until_its_partition_exists(
     await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule={"in": "20d"})])
     assert await connection.fetchval("SELECT count(*) FROM tickwork.execution") == 0
     await later(clock, None, timedelta(days=15))
-    await still_node.step("partitions")
-    await still_node.step("promote")
+    await still_node.step("maintain partitions")
+    await still_node.step("create deferred")
     assert await connection.fetchval("SELECT count(*) FROM tickwork.execution") == 1
 
 

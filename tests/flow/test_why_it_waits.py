@@ -51,7 +51,7 @@ async def only_cause(node: Node, place: int = -1) -> Cause:
 async def test_running_and_ended(still_node: Node, worker: ScriptedWorker) -> None:
     await submit(still_node)
     await run_due(still_node)
-    assert (await why(still_node)).summary == "It is in the hands of worker box-1."
+    assert (await why(still_node)).summary == "Worker box-1 has it."
     await worker.report_all(await worker.runs())
     reasons = await why(still_node)
     assert (reasons.status, reasons.causes[0].kind) == ("completed", "ended")

@@ -13,11 +13,11 @@ async def test_timers_follow_new_time_zone_data(still_node: Node, connection: as
     await ScriptedWorker.offer_only(still_node, ["work"])
     request = JobRequest(task="work", schedule="0 9 * * *", timezone="Europe/Paris")
     (job,) = await still_node.jobs.create(TENANT, [request])
-    await still_node.step("zone data")
+    await still_node.step("update zone data")
     # as if the last data had said that Paris is an hour off
     await connection.execute("UPDATE tickwork.rule SET next_at = next_at + interval '1 hour'")
-    await still_node.step("zone data")
+    await still_node.step("update zone data")
     assert (await still_node.jobs.get(TENANT, 1)).next_run_at != job.next_run_at
     await connection.execute("UPDATE tickwork.zone_data SET version = '2001.1'")
-    await still_node.step("zone data")
+    await still_node.step("update zone data")
     assert (await still_node.jobs.get(TENANT, 1)).next_run_at == job.next_run_at

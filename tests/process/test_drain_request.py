@@ -95,7 +95,9 @@ async def test_a_client_can_say_all_that_a_worker_must(cluster_of_one: Cluster) 
         assert (
             await client.fail_execution(second.id, 1, "Broken", "it broke", retry=False)
         ).outcome == "failed"
-        with pytest.raises(StaleAttempt, match="attempt 1 is not in your hands: the execution is completed"):
+        with pytest.raises(
+            StaleAttempt, match="your worker does not have attempt 1: the execution is completed"
+        ):
             await client.fail_execution(first.id, 1, "Broken", "it broke")
         assert (await client.heartbeat_worker(worker.id)).stop == []
         assert (await client.drain_worker(worker.id)).status == "draining"

@@ -77,13 +77,15 @@ def _never_over(lease: Lease, token: str, *, sent: float, seconds: float) -> Non
 def _no_gate_is_an_open_gate(patch: pytest.MonkeyPatch) -> None:
     begin = LockedLimits.__init__
 
-    def believe_in_all(gates: LockedLimits, *lanes_and_gates: Any) -> None:
-        begin(gates, *lanes_and_gates)
-        gates._bounds = defaultdict(list, gates._bounds)
+    def believe_in_all(limits: LockedLimits, *lanes_and_limiters: Any) -> None:
+        begin(limits, *lanes_and_limiters)
+        limits._lane_limits = defaultdict(list, limits._lane_limits)
 
     patch.setattr(LockedLimits, "__init__", believe_in_all)
     patch.setattr(
-        LockedLimits, "room", lambda gates, lane: min(map(gates._room, gates._bounds[lane.id]), default=_MANY)
+        LockedLimits,
+        "capacity",
+        lambda limits, lane: min(map(limits._capacity, limits._lane_limits[lane.id]), default=_MANY),
     )
 
 

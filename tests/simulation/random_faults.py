@@ -11,7 +11,7 @@ _LOOPS: tuple[LoopName, ...] = (
     "record",
     "rescue",
     "renew",
-    "release",
+    "release queued",
     "revoke",
     "reconcile",
     "backfill",

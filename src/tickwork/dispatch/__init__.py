@@ -1,1 +1,1 @@
-"""Due execution → leased claim: who is connected, who gets what, and what happens when they are gone."""
+"""Due execution → leased claim: connected workers, claims, limits, leases and the rescue from lost workers."""

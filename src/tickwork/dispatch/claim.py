@@ -1,4 +1,4 @@
-"""Waiting executions → workers with room for them."""
+"""Gives waiting executions to workers that have capacity for them."""
 
 from collections import Counter as Counted
 from collections.abc import Mapping, Sequence
@@ -7,148 +7,171 @@ from datetime import timedelta
 from prometheus_client import Counter
 
 from tickwork.dispatch.claim_order import ClaimOrder
-from tickwork.dispatch.connected_workers import Behind, ConnectedWorkers
+from tickwork.dispatch.connected_workers import ConnectedWorkers, LateBacklog
 from tickwork.dispatch.limits import LockedLimits, lock_limits
-from tickwork.dispatch.send_to_worker import Handout
+from tickwork.dispatch.send_to_worker import Assignment
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
+from tickwork.model.event import AttemptsEnded
 from tickwork.store.port.dispatch import Backlog, Claiming, DispatchStore, ExecutionColumns, Handover
+from tickwork.wake import Wake
 
 _CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
-_TOO_LONG = 0.5  # seconds of waiting, after which not everything is handed out past it
-_PASSING_OWN, _PASSING_OTHERS = 7 / 8, 1 / 2  # of the places may be given away past it
+_LATE = 0.5  # seconds of waiting, after which newly fired executions must leave slots for the backlog
+_SHARE_PAST_OWN, _SHARE_PAST_OTHERS = 7 / 8, 1 / 2  # of the free slots, for newly fired executions
 
 
 class Claimer:
-    def __init__(self, store: DispatchStore, roster: ConnectedWorkers, lead: timedelta) -> None:
+    def __init__(self, store: DispatchStore, connected: ConnectedWorkers, lead: timedelta) -> None:
         self._store = store
-        self._roster = roster
+        self._connected = connected
         self._lead = lead
-        self._order = ClaimOrder(roster)
+        self._order = ClaimOrder(connected)
         self._isolation = BadRowIsolation("claim")
-        self.something_is_held_back = False  # by a limit, which may be free as soon as something ends
-        self.something_may_be_left = True  # for want of room
+        self.limit_reached = False  # executions wait for a limit, which the end of an attempt may free
+        self.more_may_wait = True  # the last claim did not empty the backlogs
 
     async def claim(self) -> bool:
-        """Hand out what is due, or nearly; whether to go on at once. When nothing is left, what comes within the lead
-        has time until the next look."""
-        if not self._roster.room():
-            self.something_may_be_left = True
+        """Hand over executions that are due within the lead; whether to claim again at once.
+
+        Once the backlogs are empty, the next tick is early enough: the lead is longer than a tick."""
+        if not self._connected.free_slots():
+            self.more_may_wait = True
             return False
         try:
             return await self._claim_from(None)
         except Exception as error:
             if not is_row_error(error):
                 raise
-            await self._claim_each()
+            await self._claim_one_by_one()
             return False
 
-    async def _claim_each(self) -> None:
-        """Something that waits cannot be handed out: of each line one is, and what fails ends with the reason."""
+    async def _claim_one_by_one(self) -> None:
+        """After a row error: hand over one execution of each backlog, and end those as failed that cause errors."""
         async with self._store.claiming() as claiming:
-            waiting = await claiming.waiting(self._lead)
-        await self._isolation.run_each(waiting, self._claim_one, self._set_aside)
+            backlogs = await claiming.waiting(self._lead)
+        await self._isolation.run_each(backlogs, self._claim_one, self._fail_first)
 
-    async def _claim_one(self, line: Backlog) -> None:
-        await self._claim_from(line)
+    async def _claim_one(self, backlog: Backlog) -> None:
+        await self._claim_from(backlog)
 
-    async def _set_aside(self, line: Backlog, error: Exception) -> None:
-        await self._store.fail_oldest(line, self._lead, f"cannot be handed out: {error_text(error)}")
+    async def _fail_first(self, backlog: Backlog, error: Exception) -> None:
+        await self._store.fail_oldest(backlog, self._lead, f"cannot be handed out: {error_text(error)}")
 
     async def _claim_from(self, only: Backlog | None) -> bool:
-        handout: Handout | None = None
+        assignment: Assignment | None = None
         try:
             async with self._store.claiming() as claiming:
-                handout = await self._choose(claiming, only)
-                if handout:
-                    await self._claim(claiming, handout)
+                assignment = await self._choose(claiming, only)
+                if assignment:
+                    await self._write(claiming, assignment)
         except BaseException:
-            if handout:
-                handout.release()
+            if assignment:
+                assignment.release()
             raise
-        if handout is None:
+        if assignment is None:
             return False
-        handout.deliver()
-        return bool(handout.shares) and self.something_may_be_left
+        assignment.deliver()
+        return bool(assignment.shares) and self.more_may_wait
 
-    async def _choose(self, claiming: Claiming, only: Backlog | None) -> Handout | None:
+    async def _choose(self, claiming: Claiming, only: Backlog | None) -> Assignment | None:
         waiting = [only] if only else await claiming.waiting(self._lead)
-        await self._roster.learn((line.lane for line in waiting), claiming)
-        lines = [line for line in waiting if self._roster.serving(line.lane)]
-        if not lines:
-            self._notice((), LockedLimits((), ()))
-            self.something_may_be_left = False
+        await self._connected.load_lanes((backlog.lane for backlog in waiting), claiming)
+        backlogs = [backlog for backlog in waiting if self._connected.serving(backlog.lane)]
+        if not backlogs:
+            self._observe((), LockedLimits((), ()))
+            self.more_may_wait = False
             return None
-        room = self._roster.room()
-        wanted = [(self._roster.lanes[lane], room) for lane in {line.lane for line in lines}]
-        gates = await lock_limits(claiming, wanted, room)
-        self._notice(lines, gates)
-        quotas = self._order.allot(lines, gates)
+        free_slots = self._connected.free_slots()
+        wanted = [(self._connected.lanes[lane], free_slots) for lane in {each.lane for each in backlogs}]
+        limits = await lock_limits(claiming, wanted, free_slots)
+        self._observe(backlogs, limits)
+        quotas = self._order.allot(backlogs, limits)
         if only and quotas:
             quotas = {only: 1}
-        works = await claiming.pick(quotas, self._lead) if quotas else None
-        self.something_may_be_left = _some_left(lines, quotas, works)
-        if works is None:
+        executions = await claiming.pick(quotas, self._lead) if quotas else None
+        self.more_may_wait = _quota_reached(backlogs, quotas, executions)
+        if executions is None:
             return None
-        gates.start_over()
-        return self._roster.place(works, gates)
+        limits.reset()
+        return self._connected.assign(executions, limits)
 
-    def _notice(self, lines: Sequence[Backlog], gates: LockedLimits) -> None:
-        """What has waited for too long though nothing but workers is missing, and whether a limit holds anything."""
-        free = [line for line in lines if gates.room(self._roster.lanes[line.lane])]
-        self._roster.behind = self._behind([line for line in free if line.waited > _TOO_LONG])
-        self.something_is_held_back = len(free) < len(lines)
+    def _observe(self, backlogs: Sequence[Backlog], limits: LockedLimits) -> None:
+        """Remember which backlogs are late for lack of workers, and whether a limit keeps any of them waiting."""
+        allowed = [each for each in backlogs if limits.capacity(self._connected.lanes[each.lane])]
+        self._connected.late = self._late([backlog for backlog in allowed if backlog.waited > _LATE])
+        self.limit_reached = len(allowed) < len(backlogs)
 
-    def _behind(self, late: Sequence[Backlog]) -> Behind | None:
+    def _late(self, late: Sequence[Backlog]) -> LateBacklog | None:
         if not late:
             return None
-        most_urgent = min(line.priority for line in late)
-        flows = {self._roster.flows[line.lane] for line in late if line.priority == most_urgent}
-        return Behind(most_urgent, flows.pop() if len(flows) == 1 else None)
+        most_urgent = min(backlog.priority for backlog in late)
+        flows = {self._connected.flows[backlog.lane] for backlog in late if backlog.priority == most_urgent}
+        return LateBacklog(most_urgent, flows.pop() if len(flows) == 1 else None)
 
-    async def _claim(self, claiming: Claiming, handout: Handout) -> None:
-        await handout.fix(claiming)
-        for member, _, works in handout.shares:
-            await claiming.claim(works, member.seat.worker_id)
-            self._order.remember(works)
-            _CLAIMED.inc(works.size)
-        await handout.lease(claiming)
+    async def _write(self, claiming: Claiming, assignment: Assignment) -> None:
+        await assignment.drop_lost_workers(claiming)
+        for worker, _, executions in assignment.shares:
+            await claiming.claim(executions, worker.id)
+            self._order.record(executions)
+            _CLAIMED.inc(executions.size)
+        await assignment.lease(claiming)
 
 
-def _some_left(
-    lines: Sequence[Backlog], quotas: Mapping[Backlog, int], works: ExecutionColumns | None
+def _quota_reached(
+    backlogs: Sequence[Backlog], quotas: Mapping[Backlog, int], executions: ExecutionColumns | None
 ) -> bool:
-    """Whether one of the lines gave all that it was asked for."""
-    picked = Counted(zip(works.lanes, works.priorities, strict=True)) if works else Counted()
-    return any(picked[line.lane, line.priority] >= quotas.get(line, 0) for line in lines)
+    """Whether a backlog had at least as many executions as were requested, so that it may have more."""
+    picked = Counted(zip(executions.lanes, executions.priorities, strict=True)) if executions else Counted()
+    return any(picked[each.lane, each.priority] >= quotas.get(each, 0) for each in backlogs)
+
+
+class ClaimAgain:
+    """Wakes the claim loop before its next tick, when what limited the last claim has changed."""
+
+    def __init__(self, claimer: Claimer, wake: Wake) -> None:
+        self._claimer = claimer
+        self._wake = wake
+
+    def after_slots_freed(self) -> None:
+        """A worker reported outcomes and has free slots."""
+        if self._claimer.more_may_wait:
+            self._wake.claim()
+
+    def after_end(self, _: AttemptsEnded) -> None:
+        """A limit that was reached may allow some executions again."""
+        if self._claimer.limit_reached:
+            self._wake.claim()
 
 
 class Placer:
-    """Puts what is being fired into free hands at once."""
+    """Assigns executions to workers at once, in the transaction that fires them."""
 
-    def __init__(self, roster: ConnectedWorkers) -> None:
-        self._roster = roster
+    def __init__(self, connected: ConnectedWorkers) -> None:
+        self._connected = connected
 
-    async def place(self, handing: Handover, works: ExecutionColumns) -> Handout:
-        """As far as there are any, no gate is in the way, and nothing more urgent has waited for long."""
-        await self._roster.learn(set(works.lanes), handing)
+    async def place(self, handover: Handover, executions: ExecutionColumns) -> Assignment:
+        """As far as workers have free slots, limits allow, and nothing more urgent has waited long."""
+        await self._connected.load_lanes(set(executions.lanes), handover)
         wanted = [
-            (self._roster.lanes[lane], count)
-            for lane, count in Counted(works.lanes).items()
-            if any(member.room for member in self._roster.serving(lane))
+            (self._connected.lanes[lane], count)
+            for lane, count in Counted(executions.lanes).items()
+            if any(worker.free_slots for worker in self._connected.serving(lane))
         ]
-        gates = await lock_limits(handing, wanted, works.size)
-        return self._roster.place(works, gates, self._may_pass(works))
+        limits = await lock_limits(handover, wanted, executions.size)
+        return self._connected.assign(executions, limits, self._before_backlog(executions))
 
-    def _may_pass(self, works: ExecutionColumns) -> Sequence[int] | None:
-        """What is no less urgent than all that waits. It leaves some room for that, but not all: to go through the line
-        takes longer, and a node that is behind must not fall back further."""
-        behind = self._roster.behind
-        if behind is None:
+    def _before_backlog(self, executions: ExecutionColumns) -> Sequence[int] | None:
+        """The positions of executions that may start before the late backlog; None for all.
+
+        Those are as urgent as the backlog or more. They leave some free slots to the backlog, but not all: a claim
+        takes longer than placing, and a node that is late must not fall behind further."""
+        late = self._connected.late
+        if late is None:
             return None
         urgent, equal = (
-            [place for place, priority in enumerate(works.priorities) if priority in levels]
-            for levels in (range(behind.priority), (behind.priority,))
+            [position for position, priority in enumerate(executions.priorities) if priority in levels]
+            for levels in (range(late.priority), (late.priority,))
         )
-        alone = {self._roster.flows[lane] for lane in set(works.lanes)} == {behind.flow}
-        most = int(self._roster.room() * (_PASSING_OWN if alone else _PASSING_OTHERS))
+        is_own = {self._connected.flows[lane] for lane in set(executions.lanes)} == {late.flow}
+        most = int(self._connected.free_slots() * (_SHARE_PAST_OWN if is_own else _SHARE_PAST_OTHERS))
         return urgent + equal[: max(most - len(urgent), 0)]

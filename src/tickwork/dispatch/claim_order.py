@@ -1,8 +1,8 @@
-"""Fair turns: whoever has had least for his weight is next, and who was away is owed little for it.
+"""Decides how many executions of each backlog start next: fairly among tenants, by priority, age and fair share.
 
-Start-time fair queueing: each has a tag that moves on by what he was given, divided by his weight; the smallest tag
-goes first. One who comes back begins a little before where the others are now: so a short burst of somebody who asks
-for little goes ahead of those who ask without end, and only what is beyond that takes turns with them.
+Start-time fair queueing: each contender has a tag that grows by what it was given, divided by its weight; the smallest
+tag goes first. A contender that was idle starts a little behind the current tag (`CREDIT`): its short bursts overtake
+contenders that always have work, and whatever exceeds the credit alternates with them.
 """
 
 from collections import Counter, deque
@@ -15,8 +15,8 @@ from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.dispatch.limits import LockedLimits
 from tickwork.store.port.dispatch import Backlog, ExecutionColumns, Lane
 
-CREDIT = 100  # so many, at most, are owed to one who was away
-_KEPT = 10_000  # tags; beyond that those that mean nothing any more are forgotten
+CREDIT = 100  # executions by which a contender that was idle may go ahead
+_MOST_TAGS = 10_000  # beyond that, tags that no longer matter are deleted
 
 Contender = TypeVar("Contender", bound=Hashable)
 
@@ -33,89 +33,97 @@ class FairQueue(Generic[Contender]):
         start = self.tag(contender)
         self._now = max(self._now, start)
         self._tags[contender] = start + count / weight
-        if len(self._tags) > _KEPT:
+        if len(self._tags) > _MOST_TAGS:
             self._tags = {other: tag for other, tag in self._tags.items() if tag > self._now - CREDIT}
 
 
-AGED = 60.0  # seconds of waiting, after which urgency alone does not decide
-_ONE_IN = 10  # places for those
-_MOST = 4000  # places given away in one go
-_ROUNDS = 4  # in which the places are given away: the more, the finer the shares
+AGED = 60.0  # seconds of waiting, after which priority alone does not decide
+_ONE_IN = 10  # slots goes to an aged backlog
+_MOST_SLOTS = 4000  # allotted in one call
+_ROUNDS = 4  # of allotting: the more, the finer the shares
 
 
 class ClaimOrder:
-    """Remembers what each has had. Every node decides for its own workers."""
+    """Remembers what each tenant and each fair share has had. Every node decides for its own workers."""
 
-    def __init__(self, roster: ConnectedWorkers) -> None:
-        self._roster = roster
+    def __init__(self, connected: ConnectedWorkers) -> None:
+        self._connected = connected
         self._tenants: FairQueue[int] = FairQueue()
         self._flows: FairQueue[int] = FairQueue()
-        self._owed = 0.0  # places to those that have waited long
+        self._owed = 0.0  # slots that aged backlogs are owed
 
-    def allot(self, lines: Sequence[Backlog], gates: LockedLimits) -> dict[Backlog, int]:
-        """At most so many of each line."""
-        rooms = _Rooms(self._roster)
-        open_ones = [line for line in lines if gates.room(self._roster.lanes[line.lane]) and rooms.fits(line)]
-        step = max(rooms.places // (_ROUNDS * len(open_ones)), 1) if open_ones else 1
+    def allot(self, backlogs: Sequence[Backlog], limits: LockedLimits) -> dict[Backlog, int]:
+        """How many executions of each backlog may start."""
+        capacity = _WorkerCapacity(self._connected)
+        startable = [
+            backlog
+            for backlog in backlogs
+            if limits.capacity(self._connected.lanes[backlog.lane]) and capacity.fits(backlog)
+        ]
+        step = max(capacity.slots // (_ROUNDS * len(startable)), 1) if startable else 1
         tenants = [
-            (self._tenants.tag(number), number, _Tenant(waiting, self._roster, self._flows))
-            for number, waiting in self._by_tenant(open_ones).items()
+            (self._tenants.tag(number), number, _TenantBacklogs(of_tenant, self._connected, self._flows))
+            for number, of_tenant in self._by_tenant(startable).items()
         ]
         heapify(tenants)
         quotas: dict[Backlog, int] = {}
         while tenants:
             tag, number, tenant = tenants[0]
-            line = tenant.next(self._owed)
-            if line is None:
+            backlog = tenant.next(self._owed)
+            if backlog is None:
                 heappop(tenants)
                 continue
-            lane = self._roster.lanes[line.lane]
-            most = min(step, gates.room(lane), tenant.most(line, self._owed))
-            count = rooms.take(line, most)
+            lane = self._connected.lanes[backlog.lane]
+            most = min(step, limits.capacity(lane), tenant.most(backlog, self._owed))
+            count = capacity.take(backlog, most)
             if not count:
-                tenant.close(line)
+                tenant.close(backlog)
                 continue
-            gates.let_through(lane, count)
-            quotas[line] = quotas.get(line, 0) + count
-            self._owed = tenant.give(line, count, self._owed)
+            limits.use(lane, count)
+            quotas[backlog] = quotas.get(backlog, 0) + count
+            self._owed = tenant.give(backlog, count, self._owed)
             heapreplace(tenants, (tag + count, number, tenant))
         return quotas
 
-    def remember(self, works: ExecutionColumns) -> None:
-        """These did get their places."""
-        for number, count in Counter(works.lanes).items():
-            lane = self._roster.lanes[number]
+    def record(self, executions: ExecutionColumns) -> None:
+        """These executions were claimed."""
+        for number, count in Counter(executions.lanes).items():
+            lane = self._connected.lanes[number]
+            weight = _weight(lane, self._connected.serving(number))
             self._tenants.give(lane.tenant_id, count, 1.0)
-            self._flows.give(self._roster.flows[number], count, _weight(lane, self._roster.serving(number)))
+            self._flows.give(self._connected.flows[number], count, weight)
 
-    def _by_tenant(self, lines: Iterable[Backlog]) -> Mapping[int, list[Backlog]]:
+    def _by_tenant(self, backlogs: Iterable[Backlog]) -> Mapping[int, list[Backlog]]:
         by_tenant: dict[int, list[Backlog]] = {}
-        for line in lines:
-            by_tenant.setdefault(self._roster.lanes[line.lane].tenant_id, []).append(line)
+        for backlog in backlogs:
+            by_tenant.setdefault(self._connected.lanes[backlog.lane].tenant_id, []).append(backlog)
         return by_tenant
 
 
-class _Tenant:
-    """The lines of one tenant, while places are given away."""
+class _TenantBacklogs:
+    """The backlogs of one tenant, while slots are allotted."""
 
-    def __init__(self, lines: Sequence[Backlog], roster: ConnectedWorkers, turns: FairQueue[int]) -> None:
-        self._roster = roster
+    def __init__(
+        self, backlogs: Sequence[Backlog], connected: ConnectedWorkers, fair_queue: FairQueue[int]
+    ) -> None:
+        self._connected = connected
         self._closed: set[Backlog] = set()
         self._aged = deque(
-            sorted((line for line in lines if line.waited > AGED), key=lambda line: -line.waited)
+            sorted((each for each in backlogs if each.waited > AGED), key=lambda each: -each.waited)
         )
-        by_level: dict[int, dict[int, deque[Backlog]]] = {}
-        for line in lines:
-            by_level.setdefault(line.priority, {}).setdefault(roster.flows[line.lane], deque()).append(line)
+        by_priority: dict[int, dict[int, deque[Backlog]]] = {}
+        for backlog in backlogs:
+            flows = by_priority.setdefault(backlog.priority, {})
+            flows.setdefault(connected.flows[backlog.lane], deque()).append(backlog)
         self._levels = [
-            [(turns.tag(flow), flow, waiting) for flow, waiting in flows.items()]
-            for _, flows in sorted(by_level.items(), reverse=True)
+            [(fair_queue.tag(flow), flow, of_flow) for flow, of_flow in flows.items()]
+            for _, flows in sorted(by_priority.items(), reverse=True)
         ]
         for level in self._levels:
             heapify(level)
 
     def next(self, owed: float) -> Backlog | None:
-        """Whose turn it is; none when all are closed."""
+        """The backlog that gets the next slots; None when all are closed."""
         while self._aged and self._aged[0] in self._closed:
             self._aged.popleft()
         if self._aged and owed >= 1:
@@ -123,63 +131,63 @@ class _Tenant:
         while self._levels:
             level = self._levels[-1]
             while level:
-                _, _, waiting = level[0]
-                while waiting and waiting[0] in self._closed:
-                    waiting.popleft()
-                if waiting:
-                    return waiting[0]
+                _, _, of_flow = level[0]
+                while of_flow and of_flow[0] in self._closed:
+                    of_flow.popleft()
+                if of_flow:
+                    return of_flow[0]
                 heappop(level)
             self._levels.pop()
         return None
 
-    def most(self, line: Backlog, owed: float) -> int:
-        """One that goes because it has waited long gets only what is owed."""
-        return int(owed) if self._is_aged_turn(line, owed) else _MOST
+    def most(self, backlog: Backlog, owed: float) -> int:
+        """A backlog that is chosen for its age gets only what is owed."""
+        return int(owed) if self._is_chosen_for_age(backlog, owed) else _MOST_SLOTS
 
-    def give(self, line: Backlog, count: int, owed: float) -> float:
-        """It was given so many places; how many are owed to those that have waited long."""
-        if self._is_aged_turn(line, owed):
+    def give(self, backlog: Backlog, count: int, owed: float) -> float:
+        """Give slots to a backlog; returns how many slots aged backlogs are owed then."""
+        if self._is_chosen_for_age(backlog, owed):
             return owed - count
-        tag, flow, waiting = self._levels[-1][0]
-        waiting.rotate(-1)
-        lane = self._roster.lanes[line.lane]
-        share = count / _weight(lane, self._roster.serving(line.lane))
-        heapreplace(self._levels[-1], (tag + share, flow, waiting))
+        tag, flow, of_flow = self._levels[-1][0]
+        of_flow.rotate(-1)
+        lane = self._connected.lanes[backlog.lane]
+        share = count / _weight(lane, self._connected.serving(backlog.lane))
+        heapreplace(self._levels[-1], (tag + share, flow, of_flow))
         return owed + count / (_ONE_IN - 1) if self._aged else owed
 
-    def _is_aged_turn(self, line: Backlog, owed: float) -> bool:
-        return owed >= 1 and bool(self._aged) and line is self._aged[0]
+    def _is_chosen_for_age(self, backlog: Backlog, owed: float) -> bool:
+        return owed >= 1 and bool(self._aged) and backlog is self._aged[0]
 
-    def close(self, line: Backlog) -> None:
-        """Nothing more of it finds a place."""
-        self._closed.add(line)
+    def close(self, backlog: Backlog) -> None:
+        """No worker has capacity for more of this backlog."""
+        self._closed.add(backlog)
 
 
-class _Rooms:
-    """What workers could take, while it is being decided."""
+class _WorkerCapacity:
+    """The free capacity of the connected workers, while slots are allotted."""
 
-    def __init__(self, roster: ConnectedWorkers) -> None:
-        self._roster = roster
-        self._spaces = {member: member.space() for member in roster}
-        self.places = min(sum(space.places for space in self._spaces.values()), _MOST)
+    def __init__(self, connected: ConnectedWorkers) -> None:
+        self._connected = connected
+        self._free = {worker: worker.free_capacity() for worker in connected}
+        self.slots = min(sum(free.slots for free in self._free.values()), _MOST_SLOTS)
 
-    def fits(self, line: Backlog) -> bool:
-        needs = self._roster.lanes[line.lane].placement.resources
-        return any(self._spaces[member].fits(needs) for member in self._roster.serving(line.lane))
+    def fits(self, backlog: Backlog) -> bool:
+        needs = self._connected.lanes[backlog.lane].placement.resources
+        return any(self._free[worker].fits(needs) for worker in self._connected.serving(backlog.lane))
 
-    def take(self, line: Backlog, count: int) -> int:
-        """How many of so many find a place."""
-        needs = self._roster.lanes[line.lane].placement.resources
+    def take(self, backlog: Backlog, count: int) -> int:
+        """Use capacity for up to `count` executions; returns for how many there was enough."""
+        needs = self._connected.lanes[backlog.lane].placement.resources
         taken = 0
-        for member in self._roster.serving(line.lane):
-            space = self._spaces[member]
-            share = min(space.fits(needs), count - taken, self.places)
+        for worker in self._connected.serving(backlog.lane):
+            free = self._free[worker]
+            share = min(free.fits(needs), count - taken, self.slots)
             if share:
-                space.take(share, needs)
-                self.places -= share
+                free.take(share, needs)
+                self.slots -= share
                 taken += share
         return taken
 
 
-def _weight(lane: Lane, members: Sequence[ConnectedWorker]) -> float:
-    return lane.placement.weight * max((member.weight(lane.queue) for member in members), default=1.0)
+def _weight(lane: Lane, workers: Sequence[ConnectedWorker]) -> float:
+    return lane.placement.weight * max((worker.weight(lane.queue) for worker in workers), default=1.0)

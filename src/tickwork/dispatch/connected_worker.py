@@ -1,4 +1,4 @@
-"""A worker that is connected to this node: what it holds, and its free slots and resources."""
+"""A worker that is connected to this node: the executions leased to it, and its free slots and resources."""
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
@@ -11,46 +11,49 @@ _ROUNDING = 1e-9  # 0.1 three times is a little more than 0.3
 
 
 class FreeCapacity:
-    __slots__ = ("free", "places")
+    __slots__ = ("resources", "slots")
 
-    def __init__(self, places: int, free: dict[str, float]) -> None:
-        self.places = places
-        self.free = free
+    def __init__(self, slots: int, resources: dict[str, float]) -> None:
+        self.slots = slots
+        self.resources = resources
 
     def fits(self, needs: Mapping[str, float]) -> int:
-        """How many with such needs."""
-        if not needs or self.places <= 0:
-            return max(self.places, 0)
-        by_resource = (int(self.free.get(name, 0.0) / amount + _ROUNDING) for name, amount in needs.items())
-        return max(min(self.places, *by_resource), 0)
+        """How many executions with these needs fit."""
+        if not needs or self.slots <= 0:
+            return max(self.slots, 0)
+        by_resource = (
+            int(self.resources.get(name, 0.0) / amount + _ROUNDING) for name, amount in needs.items()
+        )
+        return max(min(self.slots, *by_resource), 0)
 
     def take(self, count: int, needs: Mapping[str, float]) -> None:
-        self.places -= count
+        self.slots -= count
         for name, amount in needs.items():
-            self.free[name] -= count * amount
+            self.resources[name] -= count * amount
 
-    def spare(self, needs: Mapping[str, float]) -> tuple[float, int]:
-        """What would be left: the worker with the least of it fits best."""
-        return sum(self.free.get(name, 0.0) / amount for name, amount in needs.items()), self.places
+    def best_fit(self, needs: Mapping[str, float]) -> tuple[float, int]:
+        """A sort key: the worker with the least to spare comes first."""
+        return sum(self.resources.get(name, 0.0) / amount for name, amount in needs.items()), self.slots
 
 
 class ConnectedWorker:
     def __init__(
         self,
-        seat: WorkerConnection,
+        connection: WorkerConnection,
         tenant_id: int | None,
         hello: Hello,
         send: Callable[[FromServer], None],
-        dismiss: Callable[[], None],
+        disconnect: Callable[[], None],
     ) -> None:
-        self.seat = seat
+        self.id = connection.worker_id
+        self.connection = connection
         self.tenant_id = tenant_id
         self.send = send
-        self.dismiss = dismiss  # it has come back on another connection, so that this one must end
+        self.disconnect = disconnect
         self.credit = hello.credit
         self.draining = False
-        self.reserved = 0  # room promised to a transaction that has not committed
-        self.doubtful: set[int] = set()  # leases that a commit without an answer may have given it
+        self.reserved = 0  # slots promised to a transaction that has not committed
+        self.uncertain_leases: set[int] = set()  # from commits whose answer was lost
         self._lanes: Mapping[int, Lane] = {}  # those that its node knows
         self._flows: Mapping[int, int] = {}  # of these lanes
         self._tasks = frozenset(offer.name for offer in hello.tasks)
@@ -59,25 +62,25 @@ class ConnectedWorker:
         self._labels = hello.labels
         self._resources = hello.resources
         self._used = dict.fromkeys(hello.resources, 0.0)
-        self._hands: dict[Key, tuple[int, int]] = {}  # attempt and lease of each
+        self._leased: dict[Key, tuple[int, int]] = {}  # attempt and lease of each execution
         self._lane_of: dict[Key, int] = {}  # only when resources are counted
-        self._left: dict[int, int] = {}  # of each lease
+        self._unended: dict[int, int] = {}  # number of executions that are left of each lease
 
     @property
-    def room(self) -> int:
-        return 0 if self.draining else max(self.credit - len(self._hands) - self.reserved, 0)
+    def free_slots(self) -> int:
+        return 0 if self.draining else max(self.credit - len(self._leased) - self.reserved, 0)
 
     @property
-    def holding(self) -> int:
-        return len(self._hands)
+    def leased_count(self) -> int:
+        return len(self._leased)
 
-    def learn(self, lanes: Mapping[int, Lane], flows: Mapping[int, int]) -> None:
-        """Where to look up what it is handed."""
+    def use_lanes(self, lanes: Mapping[int, Lane], flows: Mapping[int, int]) -> None:
+        """Share the node's mappings, which grow as new lanes appear."""
         self._lanes, self._flows = lanes, flows
 
-    def space(self) -> FreeCapacity:
+    def free_capacity(self) -> FreeCapacity:
         return FreeCapacity(
-            self.room, {name: total - self._used[name] for name, total in self._resources.items()}
+            self.free_slots, {name: total - self._used[name] for name, total in self._resources.items()}
         )
 
     def serves(self, lane: Lane) -> bool:
@@ -91,93 +94,91 @@ class ConnectedWorker:
         )
 
     @property
-    def is_special(self) -> int:
-        """By how much it has what only some jobs need: others go elsewhere first."""
+    def specialization(self) -> int:
+        """How many resources and labels it has. Executions that need none go to less specialized workers first."""
         return len(self._resources) + len(self._labels)
 
     def weight(self, queue: str) -> float:
         return self._weights.get(queue, 1.0)
 
-    def attempt_in_hand(self, key: Key) -> int | None:
-        held = self._hands.get(key)
-        return held[0] if held else None
+    def leased_attempt(self, key: Key) -> int | None:
+        """The attempt of this execution that the worker has, if any."""
+        leased = self._leased.get(key)
+        return leased[0] if leased else None
 
     def reserve(self, lane: int, count: int) -> None:
         self.reserved += count
         if self._resources:
             self._use_lane(lane, count)
 
-    def unreserve(self, works: ExecutionColumns) -> None:
-        self.reserved -= works.size
-        self._use(works, -1)
+    def unreserve(self, executions: ExecutionColumns) -> None:
+        self.reserved -= executions.size
+        self._use(executions, -1)
 
-    def take(self, works: ExecutionColumns, lease_id: int) -> None:
-        """These are in its hands from now on, whether or not it has been told."""
-        keys = list(works.keys())
-        if not self._hands.keys().isdisjoint(keys):
-            self._put_down_stale(keys)
-        self._hands.update(zip(keys, zip(works.attempts, repeat(lease_id), strict=False), strict=True))
+    def add_lease(self, executions: ExecutionColumns, lease_id: int) -> None:
+        """The worker has these from now on, whether or not they have been sent to it."""
+        keys = list(executions.keys())
+        if not self._leased.keys().isdisjoint(keys):
+            self._remove_stale(keys)
+        self._leased.update(zip(keys, zip(executions.attempts, repeat(lease_id), strict=False), strict=True))
         if self._resources:
-            self._lane_of.update(zip(keys, works.lanes, strict=True))
-            self._use(works, 1)
-        self._left[lease_id] = self._left.get(lease_id, 0) + works.size
+            self._lane_of.update(zip(keys, executions.lanes, strict=True))
+            self._use(executions, 1)
+        self._unended[lease_id] = self._unended.get(lease_id, 0) + executions.size
 
-    def _put_down_stale(self, keys: Iterable[Key]) -> None:
-        """Attempts that were taken back from it and that it has not told the end of."""
-        for key in self._hands.keys() & set(keys):
-            self._put_down(key, self._hands[key][1])
+    def _remove_stale(self, keys: Iterable[Key]) -> None:
+        """Remove earlier attempts that were taken away from the worker before it reported an outcome."""
+        for key in self._leased.keys() & set(keys):
+            self._remove(key, self._leased[key][1])
 
-    def doubt(self, lease_id: int) -> None:
-        self.doubtful.add(lease_id)
-
-    def end(self, outcomes: Iterable[Outcome]) -> tuple[list[Outcome], list[int]]:
-        """Put down what has ended: those of the outcomes that are about something in its hands, and the leases of
-        which nothing is left there."""
-        ours, leases = [], []
-        in_hand = self._hands.get
+    def end_attempts(self, outcomes: Iterable[Outcome]) -> tuple[list[Outcome], list[int]]:
+        """Remove the attempts that ended. Returns the outcomes of attempts that the worker had, and the leases of
+        which no execution is left."""
+        accepted, ended_leases = [], []
+        find_leased = self._leased.get
         for outcome in outcomes:
             key = (outcome.tenant, outcome.at, outcome.job)
-            held = in_hand(key)
-            if held and held[0] == outcome.attempt:
-                ours.append(outcome)
-                lease = self._put_down(key, held[1])
-                if lease is not None:
-                    leases.append(lease)
-        return ours, leases
+            leased = find_leased(key)
+            if leased and leased[0] == outcome.attempt:
+                accepted.append(outcome)
+                ended_lease = self._remove(key, leased[1])
+                if ended_lease is not None:
+                    ended_leases.append(ended_lease)
+        return accepted, ended_leases
 
-    def _put_down(self, key: Key, lease_id: int) -> int | None:
-        """One less in its hands; the lease, when that was the last of it."""
-        del self._hands[key]
+    def _remove(self, key: Key, lease_id: int) -> int | None:
+        """Returns the lease if this was its last execution."""
+        del self._leased[key]
         if self._resources:
             self._use_lane(self._lane_of.pop(key), -1)
-        left = self._left[lease_id] - 1
-        if left:
-            self._left[lease_id] = left
+        unended = self._unended[lease_id] - 1
+        if unended:
+            self._unended[lease_id] = unended
             return None
-        del self._left[lease_id]
+        del self._unended[lease_id]
         return lease_id
 
-    def deliver(self, works: ExecutionColumns) -> None:
+    def send_executions(self, executions: ExecutionColumns) -> None:
         runs = map(
             Run,
-            works.tenants,
-            works.times,
-            works.jobs,
-            works.attempts,
-            works.tasks,
-            works.payloads,
-            works.timeouts,
-            works.ready,
-            works.targets,
-            works.priorities,
-            map(self._flows.__getitem__, works.lanes),
-            works.parents,
+            executions.tenants,
+            executions.times,
+            executions.jobs,
+            executions.attempts,
+            executions.tasks,
+            executions.payloads,
+            executions.timeouts,
+            executions.ready,
+            executions.targets,
+            executions.priorities,
+            map(self._flows.__getitem__, executions.lanes),
+            executions.parents,
         )
         self.send(Runs(list(runs)))
 
-    def _use(self, works: ExecutionColumns, sign: int) -> None:
+    def _use(self, executions: ExecutionColumns, sign: int) -> None:
         if self._resources:
-            for lane in works.lanes:
+            for lane in executions.lanes:
                 self._use_lane(lane, sign)
 
     def _use_lane(self, lane: int, count: int) -> None:

@@ -1,4 +1,4 @@
-"""The workers connected to this node, which lanes they serve, and who gets what."""
+"""The workers that are connected to this node, which lanes they serve, and which of them gets an execution."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -7,86 +7,91 @@ from typing import NamedTuple, Protocol
 
 from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.limits import LockedLimits
-from tickwork.dispatch.send_to_worker import Handout, Share
+from tickwork.dispatch.send_to_worker import Assignment, Share
 from tickwork.store.port.dispatch import ExecutionColumns, Lane
 
 
-class Behind(NamedTuple):
-    """What has waited for too long though nothing but workers is missing."""
+class LateBacklog(NamedTuple):
+    """Executions that have waited too long only because workers are short."""
 
-    priority: int  # the most urgent of it
-    flow: int | None  # whose that is, when it is of one alone
+    priority: int  # the most urgent of them
+    flow: int | None  # the fair share of those, if they all have the same one
 
 
-class Lanes(Protocol):
+class LaneSource(Protocol):
     async def lanes(self, lanes: Collection[int]) -> list[Lane]: ...
 
 
 class ConnectedWorkers:
     def __init__(self) -> None:
-        self._members: dict[int, ConnectedWorker] = {}
+        self._workers: dict[int, ConnectedWorker] = {}
         self._serving: dict[int, list[ConnectedWorker]] = {}
         self._first_of_flow: dict[tuple[int, str, str], int] = {}
         self.lanes: dict[int, Lane] = {}
-        self.flows: dict[int, int] = {}  # of each lane: the first one known that uses the same fair share
-        self.behind: Behind | None = None
+        self.flows: dict[int, int] = {}  # of each lane: the first known lane with the same fair share
+        self.late: LateBacklog | None = None
 
     def __iter__(self) -> Iterator[ConnectedWorker]:
-        return iter(list(self._members.values()))
+        return iter(list(self._workers.values()))
 
     def __len__(self) -> int:
-        return len(self._members)
+        return len(self._workers)
 
     def get(self, worker_id: int) -> ConnectedWorker | None:
-        return self._members.get(worker_id)
+        return self._workers.get(worker_id)
 
-    def join(self, member: ConnectedWorker) -> None:
-        member.learn(self.lanes, self.flows)
-        self._members[member.seat.worker_id] = member
+    def add(self, worker: ConnectedWorker) -> None:
+        worker.use_lanes(self.lanes, self.flows)
+        self._workers[worker.id] = worker
         self._match()
 
-    def leave(self, member: ConnectedWorker) -> None:
-        """Only if it has not come back on a newer connection meanwhile."""
-        if self._members.get(member.seat.worker_id) is member:
-            del self._members[member.seat.worker_id]
+    def remove(self, worker: ConnectedWorker) -> None:
+        """Does nothing if the worker has reconnected meanwhile."""
+        if self._workers.get(worker.id) is worker:
+            del self._workers[worker.id]
             self._match()
 
-    async def learn(self, lanes: Iterable[int], source: Lanes) -> None:
-        """Lanes that were not heard of before."""
+    async def load_lanes(self, lanes: Iterable[int], source: LaneSource) -> None:
+        """Read those lanes that this node does not know yet."""
         unknown = {*lanes} - self.lanes.keys()
         if unknown:
             for lane in await source.lanes(unknown):
-                self._add(lane)
+                self._add_lane(lane)
 
     def serving(self, lane: int) -> Sequence[ConnectedWorker]:
         return self._serving.get(lane, ())
 
-    def room(self) -> int:
-        return sum(member.room for member in self._members.values())
+    def free_slots(self) -> int:
+        return sum(worker.free_slots for worker in self._workers.values())
 
-    def place(
-        self, works: ExecutionColumns, gates: LockedLimits, places: Sequence[int] | None = None
-    ) -> Handout:
-        """Choose a worker for each, as far as there is room and the gates let it through; only at these places."""
+    def assign(
+        self, executions: ExecutionColumns, limits: LockedLimits, positions: Sequence[int] | None = None
+    ) -> Assignment:
+        """Choose a worker for each execution, as far as workers have capacity and the limits allow.
+
+        With `positions`, only the executions at these positions."""
         chosen: dict[ConnectedWorker, list[Sequence[int]]] = defaultdict(list)
-        for number, alike in _by_urgency(works, places):
-            lane, members = self.lanes[number], self.serving(number)
-            open_ones = alike[: gates.room(lane)] if any(member.room for member in members) else ()
-            if not open_ones:
+        for number, of_lane in _by_urgency(executions, positions):
+            lane, workers = self.lanes[number], self.serving(number)
+            allowed = of_lane[: limits.capacity(lane)] if any(each.free_slots for each in workers) else ()
+            if not allowed:
                 continue
             begin = 0
-            for member, count in _shares(len(open_ones), members, lane.placement.resources):
-                share = open_ones[begin : begin + count]
-                member.reserve(number, count)
-                chosen[member].append(share)
+            for worker, count in _shares(len(allowed), workers, lane.placement.resources):
+                share = allowed[begin : begin + count]
+                worker.reserve(number, count)
+                chosen[worker].append(share)
                 begin += count
-            gates.let_through(lane, begin)
-        shares = [(member, _joined(parts)) for member, parts in chosen.items()]
-        return Handout(
-            works, [Share(member, parts, works.at(parts)) for member, parts in shares], gates, self.lanes
+            limits.use(lane, begin)
+        shares = [(worker, _joined(parts)) for worker, parts in chosen.items()]
+        return Assignment(
+            executions,
+            [Share(worker, parts, executions.at(parts)) for worker, parts in shares],
+            limits,
+            self.lanes,
         )
 
-    def _add(self, lane: Lane) -> None:
+    def _add_lane(self, lane: Lane) -> None:
         self.lanes[lane.id] = lane
         self.flows[lane.id] = self._first_of_flow.setdefault(
             (lane.tenant_id, lane.queue, lane.placement.flow), lane.id
@@ -99,22 +104,24 @@ class ConnectedWorkers:
             self._match_lane(lane)
 
     def _match_lane(self, lane: Lane) -> None:
-        members = [member for member in self._members.values() if member.serves(lane)]
-        if members:
-            self._serving[lane.id] = sorted(members, key=lambda member: member.is_special)
+        workers = [worker for worker in self._workers.values() if worker.serves(lane)]
+        if workers:
+            self._serving[lane.id] = sorted(workers, key=lambda worker: worker.specialization)
 
 
-def _by_urgency(works: ExecutionColumns, places: Sequence[int] | None) -> Iterator[tuple[int, Sequence[int]]]:
-    """Each lane with the places of its work: the most urgent first, and of the same urgency those with the least."""
-    lanes, priorities = works.lanes, works.priorities
-    if places is None and _is_uniform(lanes) and _is_uniform(priorities):
+def _by_urgency(
+    executions: ExecutionColumns, positions: Sequence[int] | None
+) -> Iterator[tuple[int, Sequence[int]]]:
+    """Each lane with the positions of its executions: by priority, then the lane with the fewest executions first."""
+    lanes, priorities = executions.lanes, executions.priorities
+    if positions is None and _is_uniform(lanes) and _is_uniform(priorities):
         if lanes:
             yield lanes[0], range(len(lanes))
         return
-    alike: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for place in range(len(lanes)) if places is None else places:
-        alike[priorities[place], lanes[place]].append(place)
-    for (_, lane), group in sorted(alike.items(), key=lambda each: (each[0][0], len(each[1]))):
+    groups: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for position in range(len(lanes)) if positions is None else positions:
+        groups[priorities[position], lanes[position]].append(position)
+    for (_, lane), group in sorted(groups.items(), key=lambda each: (each[0][0], len(each[1]))):
         yield lane, group
 
 
@@ -123,30 +130,30 @@ def _is_uniform(column: Sequence[int]) -> bool:
 
 
 def _shares(
-    count: int, members: Sequence[ConnectedWorker], needs: Mapping[str, float]
+    count: int, workers: Sequence[ConnectedWorker], needs: Mapping[str, float]
 ) -> Iterator[tuple[ConnectedWorker, int]]:
-    """How many each gets: those first that have nothing special, evenly; of those with resources the tightest fit."""
+    """How many each worker gets: evenly, the least specialized workers first; by best fit if resources are needed."""
     if needs:
-        yield from _tightest_first(count, members, needs)
+        yield from _by_best_fit(count, workers, needs)
         return
-    for _, alike in groupby(members, key=lambda member: member.is_special):
-        open_ones = sorted((member for member in alike if member.room), key=lambda member: member.room)
-        for waiting, member in enumerate(open_ones):
-            share = min(member.room, -(-count // (len(open_ones) - waiting)))
+    for _, equals in groupby(workers, key=lambda worker: worker.specialization):
+        free = sorted((each for each in equals if each.free_slots), key=lambda each: each.free_slots)
+        for served, worker in enumerate(free):
+            share = min(worker.free_slots, -(-count // (len(free) - served)))
             if share:
-                yield member, share
+                yield worker, share
                 count -= share
 
 
-def _tightest_first(
-    count: int, members: Sequence[ConnectedWorker], needs: Mapping[str, float]
+def _by_best_fit(
+    count: int, workers: Sequence[ConnectedWorker], needs: Mapping[str, float]
 ) -> Iterator[tuple[ConnectedWorker, int]]:
-    for member in sorted(members, key=lambda member: member.space().spare(needs)):
-        share = min(member.space().fits(needs), count)
+    for worker in sorted(workers, key=lambda worker: worker.free_capacity().best_fit(needs)):
+        share = min(worker.free_capacity().fits(needs), count)
         if share:
-            yield member, share
+            yield worker, share
             count -= share
 
 
 def _joined(parts: Sequence[Sequence[int]]) -> Sequence[int]:
-    return parts[0] if len(parts) == 1 else [place for part in parts for place in part]
+    return parts[0] if len(parts) == 1 else [position for part in parts for position in part]

@@ -1,4 +1,4 @@
-"""Queues as users see and configure them, and how many executions of each this node sent to workers."""
+"""Queues as users see and configure them, and their metrics."""
 
 from collections import Counter as Counted
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,15 @@ from tickwork.store.port.dispatch import Lane, QueueStore
 _STARTED = Counter(
     "tickwork_queue_started_total", "Executions of a queue that were handed to workers.", ["queue"]
 )
-_MOST_QUEUES = 200  # users make up their names
-_OTHERS = "(others)"  # no name that a queue could have
+_MOST_QUEUES = 200  # with a label of their own, because users choose the names
+_OTHERS = "(others)"  # not a valid queue name
 _counters: dict[str, Counter] = {}
 
 
-def count_started(handed_out: Sequence[int], lanes: Mapping[int, Lane]) -> None:
-    """The lane of each."""
+def count_started(started: Sequence[int], lanes: Mapping[int, Lane]) -> None:
+    """Count executions that were handed over, given the lane of each."""
     by_queue: dict[str, int] = {}
-    for lane, count in Counted(handed_out).items():
+    for lane, count in Counted(started).items():
         queue = lanes[lane].queue
         by_queue[queue] = by_queue.get(queue, 0) + count
     for queue, count in by_queue.items():
@@ -38,7 +38,7 @@ def _counter(queue: str) -> Counter:
     return _counters.setdefault(name, _STARTED.labels(name))
 
 
-_MEASURED_EVERY = 10.0  # seconds, however often somebody asks
+_MEASURE_INTERVAL = 10.0  # seconds, however often metrics are read
 _MOST_MEASURED = 200
 _DEPTH = Gauge("tickwork_queue_depth", "Executions that are due and wait in a queue.", ["queue"])
 _OLDEST = Gauge(
@@ -67,7 +67,7 @@ class Queues:
         return view
 
     async def pause(self, tenant_id: int, name: str) -> QueueView:
-        """Nothing more of it is handed out. What workers hold goes on, also what they were handed ahead of its time."""
+        """Hand over no more executions of it. Those that workers have still run, even if they are not due yet."""
         view = await self._store.pause(tenant_id, _checked(name))
         _log.info("queue paused", queue=name, tenant_id=tenant_id, waiting=view.depth)
         return view
@@ -80,10 +80,10 @@ class Queues:
         return view
 
     async def measure(self) -> None:
-        """Bring the metrics up to date, unless they are new enough or the database is away."""
+        """Update the metrics, unless they are recent enough or the database is away."""
         if monotonic() < self._measure_from:
             return
-        self._measure_from = monotonic() + _MEASURED_EVERY
+        self._measure_from = monotonic() + _MEASURE_INTERVAL
         with suppress(Unavailable):
             loads = await self._store.loads(_MOST_MEASURED)
             _DEPTH.clear()

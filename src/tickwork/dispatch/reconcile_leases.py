@@ -1,4 +1,4 @@
-"""What the database says a worker was given, and what it knows of, made the same."""
+"""Compares the executions that the database has leased to a worker with those that the worker has."""
 
 from collections.abc import Sequence
 
@@ -10,44 +10,46 @@ from tickwork.store.port.dispatch import DispatchStore, LeasedExecutions
 
 
 class Reconciler:
-    """Looks after members that a commit without an answer may have given more than this node knows."""
+    """Finds out whether commits whose answer was lost have leased executions to workers of this node."""
 
-    def __init__(self, store: DispatchStore, roster: ConnectedWorkers) -> None:
+    def __init__(self, store: DispatchStore, connected: ConnectedWorkers) -> None:
         self._store = store
-        self._roster = roster
+        self._connected = connected
         self._isolation = BadRowIsolation("reconcile")
 
     async def reconcile(self) -> bool:
-        """A lease stays in doubt until the database has answered. Others are not looked at: of those, what is not in
-        the worker's hands has ended, even if that was recorded only after the database looked."""
-        doubtful = [member for member in self._roster if member.doubtful]
-        await self._isolation.run_each(doubtful, self._look_after, _send_away)
+        """A lease stays uncertain until the database has answered. Other leases are not compared: an execution of
+        theirs that the worker no longer has did end, even if its outcome was recorded after the database was read."""
+        uncertain = [worker for worker in self._connected if worker.uncertain_leases]
+        await self._isolation.run_each(uncertain, self._reconcile_worker, _reconnect)
         return False
 
-    async def _look_after(self, member: ConnectedWorker) -> None:
-        doubtful = set(member.doubtful)
-        held = await self._store.leased_to(member.seat.worker_id)
-        await self._roster.learn(held.executions.lanes, self._store)
-        compare(member, held.of(doubtful), known=())
-        member.doubtful -= doubtful
+    async def _reconcile_worker(self, worker: ConnectedWorker) -> None:
+        uncertain = set(worker.uncertain_leases)
+        leased = await self._store.leased_to(worker.id)
+        await self._connected.load_lanes(leased.executions.lanes, self._store)
+        send_missing(worker, leased.of(uncertain), known=())
+        worker.uncertain_leases -= uncertain
 
 
-async def _send_away(member: ConnectedWorker, _: Exception) -> None:
-    """It comes back and is told again what it holds, or what it holds is given to others."""
-    member.dismiss()
+async def _reconnect(worker: ConnectedWorker, _: Exception) -> None:
+    """The worker connects again and is sent what it lacks, or its lease expires and others get its executions."""
+    worker.disconnect()
 
 
-def compare(member: ConnectedWorker, held: LeasedExecutions, known: Sequence[Claim]) -> list[Claim]:
-    """Hand over what the worker was given and never got; what it still holds but was taken away is the answer."""
-    works, told = held.executions, set(known)
-    claims = [Claim(*key, attempt) for key, attempt in zip(works.keys(), works.attempts, strict=True)]
-    undelivered = [
-        place
-        for place, (claim, key) in enumerate(zip(claims, works.keys(), strict=True))
-        if claim not in told and member.attempt_in_hand(key) != claim.attempt
+def send_missing(worker: ConnectedWorker, leased: LeasedExecutions, known: Sequence[Claim]) -> list[Claim]:
+    """Send the leased executions that the worker does not know; returns those it knows but lost the lease of."""
+    executions, known_claims = leased.executions, set(known)
+    claims = [
+        Claim(*key, attempt) for key, attempt in zip(executions.keys(), executions.attempts, strict=True)
     ]
-    for place, lease_id in enumerate(held.leases):
-        member.take(works.at(range(place, place + 1)), lease_id)
-    if undelivered:
-        member.deliver(works.at(undelivered))
-    return list(told - set(claims))
+    missing = [
+        position
+        for position, (claim, key) in enumerate(zip(claims, executions.keys(), strict=True))
+        if claim not in known_claims and worker.leased_attempt(key) != claim.attempt
+    ]
+    for position, lease_id in enumerate(leased.leases):
+        worker.add_lease(executions.at(range(position, position + 1)), lease_id)
+    if missing:
+        worker.send_executions(executions.at(missing))
+    return list(known_claims - set(claims))

@@ -1,4 +1,4 @@
-"""What dead workers held goes on: with another worker, or to its end."""
+"""Takes executions away from workers whose lease expired: another worker runs them, or they end as failed."""
 
 from collections import Counter as Tally
 from time import monotonic
@@ -18,10 +18,10 @@ from tickwork.model.job import JobRequest
 from tickwork.store.port.dispatch import DispatchStore, Rescuing
 from tickwork.store.port.record import AttemptNote
 
-_GRACE = 5.0  # after a database or node was away, living workers get this long to say so
-_WORKERS = 20
-_LEASES = 20
-_RESCUED = Counter("tickwork_executions_rescued_total", "Executions taken out of the hands of dead workers.")
+_GRACE = 5.0  # seconds for live workers to send a heartbeat after the database or this node was away
+_MOST_WORKERS = 20  # in one transaction
+_MOST_LEASES = 20
+_RESCUED = Counter("tickwork_executions_rescued_total", "Executions taken away from lost workers.")
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.rescue")
 
 
@@ -30,98 +30,105 @@ class Rescuer:
         self._store = store
         self._publish = publish
         self._reachable_since: float | None = None
-        self._taken: Tally[int] = Tally()  # from each worker that is being cleared away, by this node
+        self._rescued: Tally[int] = Tally()  # by this node, for each worker that is not ended yet
         self._limit = LogRateLimit(_log.warning, "execution rescued")
 
     async def rescue(self) -> bool:
-        """Take some of what dead workers hold; whether there may be more."""
+        """Rescue some executions of lost workers; whether there may be more."""
         if self._reachable_since is None:
             self._reachable_since = monotonic()
         try:
             async with self._store.rescuing() as rescuing:
                 if monotonic() - self._reachable_since < _GRACE:
                     return False
-                taken = await _take(rescuing)
+                rescued = await _rescue(rescuing)
         except Exception as error:
             if is_row_error(error):
-                await self._take_each()
+                await self._rescue_each_worker()
                 return False
             self._reachable_since = None
             raise
-        return self._tell(taken)
+        return self._report(rescued)
 
-    async def _take_each(self) -> None:
-        """What one of them holds cannot be taken: that of the others is. It stays as it is, and the loop shows it."""
+    async def _rescue_each_worker(self) -> None:
+        """After a row error: rescue from each worker separately. A worker that causes errors is left for the next step,
+        and the error is raised, so that the loop reports it."""
         async with self._store.rescuing() as rescuing:
-            dead = await rescuing.take_dead(_WORKERS)
-        failed: list[Exception] = []
-        for worker in dead:
+            lost = await rescuing.take_dead(_MOST_WORKERS)
+        errors: list[Exception] = []
+        for worker in lost:
             try:
                 async with self._store.rescuing() as rescuing:
-                    taken = await _take(rescuing, worker)
+                    rescued = await _rescue(rescuing, worker)
             except Exception as error:
                 if not is_row_error(error):
                     raise
-                failed.append(error)
+                errors.append(error)
             else:
-                self._tell(taken)
-        if failed:
-            raise failed[0]
+                self._report(rescued)
+        if errors:
+            raise errors[0]
 
-    def _tell(self, taken: "_Taken | None") -> bool:
-        """Whether there was anything."""
-        if taken is None:
+    def _report(self, rescued: "_Rescued | None") -> bool:
+        """Log and count what was rescued; whether there was anything."""
+        if rescued is None:
             return False
-        rescued, ended = taken
-        _RESCUED.inc(len(rescued))
-        for held, verdict in rescued:
-            self._taken[held.worker_id] += 1
-            if self._limit.admits(held.worker_id):
-                _log.warning(_event(verdict), **_about(held, verdict))
-        for worker, name in ended.items():
-            count = self._taken.pop(worker, 0)
+        _RESCUED.inc(len(rescued.executions))
+        for execution, transition in rescued.executions:
+            self._rescued[execution.worker_id] += 1
+            if self._limit.admits(execution.worker_id):
+                _log.warning(_event(transition), **_details(execution, transition))
+        for worker, name in rescued.ended_workers.items():
+            count = self._rescued.pop(worker, 0)
             _log.warning("worker lost", worker=worker_id(worker), name=name, executions_rescued=count)
             self._publish(WorkerLost(worker, name, count))
         return True
 
 
-class _Taken(NamedTuple):
-    rescued: list[tuple[LockedExecution, Transition]]
-    ended: dict[int, str]  # the names of the workers of which nothing is left to take
+class _Rescued(NamedTuple):
+    executions: list[tuple[LockedExecution, Transition]]
+    ended_workers: dict[int, str]  # names of the workers that have no execution left
 
 
-async def _take(rescuing: Rescuing, only: int | None = None) -> _Taken | None:
-    dead = await rescuing.take_dead(_WORKERS, only)
-    if not dead:
+async def _rescue(rescuing: Rescuing, only: int | None = None) -> _Rescued | None:
+    lost = await rescuing.take_dead(_MOST_WORKERS, only)
+    if not lost:
         return None
-    held = await rescuing.lock(await rescuing.take_leases(dead, _LEASES))
-    verdicts = [_verdict(each) for each in held]
-    await rescuing.settle(verdicts, [_note(each) for each in held])
-    return _Taken(list(zip(held, verdicts, strict=True)), await rescuing.end(dead))
+    executions = await rescuing.lock(await rescuing.take_leases(lost, _MOST_LEASES))
+    transitions = [_transition(execution) for execution in executions]
+    await rescuing.settle(transitions, [_lost_attempt(execution) for execution in executions])
+    return _Rescued(list(zip(executions, transitions, strict=True)), await rescuing.end(lost))
 
 
-def _verdict(held: LockedExecution) -> Transition:
+def _transition(execution: LockedExecution) -> Transition:
     try:
-        job = msgspec.json.decode(held.definition, type=JobRequest)
+        job = msgspec.json.decode(execution.definition, type=JobRequest)
     except (TypeError, ValueError) as error:
-        return after_unreadable_job(held, error_text(error))
-    return after_loss(held, may_retry=job.on_worker_lost == "retry")
+        return after_unreadable_job(execution, error_text(error))
+    return after_loss(execution, may_retry=job.on_worker_lost == "retry")
 
 
-def _note(held: LockedExecution) -> AttemptNote:
-    return AttemptNote(held.key, held.attempt, AttemptOutcome.LOST, held.worker_id, held.started_at, held.now)
+def _lost_attempt(execution: LockedExecution) -> AttemptNote:
+    return AttemptNote(
+        execution.key,
+        execution.attempt,
+        AttemptOutcome.LOST,
+        execution.worker_id,
+        execution.started_at,
+        execution.now,
+    )
 
 
-def _event(verdict: Transition) -> str:
-    then = "dead letter" if verdict.ready_at is None else "it is handed to another worker"
+def _event(transition: Transition) -> str:
+    then = "dead letter" if transition.ready_at is None else "it is handed to another worker"
     return f"execution rescued from a lost worker; {then}"
 
 
-def _about(held: LockedExecution, verdict: Transition) -> dict[str, object]:
-    about: dict[str, object] = {
-        "execution": execution_id(held.key.job_id, held.key.scheduled_for),
-        "job": job_id(held.key.job_id),
-        "attempt": held.attempt,
-        "worker": worker_id(held.worker_id),
+def _details(execution: LockedExecution, transition: Transition) -> dict[str, object]:
+    details: dict[str, object] = {
+        "execution": execution_id(execution.key.job_id, execution.key.scheduled_for),
+        "job": job_id(execution.key.job_id),
+        "attempt": execution.attempt,
+        "worker": worker_id(execution.worker_id),
     }
-    return {**about, "reason": verdict.reason} if verdict.reason else about
+    return {**details, "reason": transition.reason} if transition.reason else details

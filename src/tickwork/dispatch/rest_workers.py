@@ -1,7 +1,7 @@
-"""Workers that speak plain REST: they ask for work instead of being handed it.
+"""REST workers: they request executions instead of being sent them.
 
-Nothing is remembered between two requests, so that any node can answer any of them; what a worker holds is in the
-database. A claim whose answer was lost is simply made again: what the worker holds and has not begun comes first.
+A node remembers nothing between two requests, so any node can answer any of them; the executions of a worker are in the
+database. A worker whose answer was lost repeats its claim: it first gets executions that it has and has not started.
 """
 
 import asyncio
@@ -49,9 +49,9 @@ from tickwork.store.port.dispatch import (
 )
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.gateway")
-_ON_TIME = timedelta(0)  # such a worker cannot wait for the moment: nothing is handed to it ahead of its time
-_MOMENT = 0.05  # seconds: work that arrives in a swarm is looked for once
-_GLANCE = 0.25  # seconds between looks for work that arrived at other nodes
+_NO_LEAD = timedelta(0)  # a REST worker starts executions at once, so it gets none before its due time
+_BATCH_DELAY = 0.05  # seconds: one query for executions that become ready together
+_POLL_INTERVAL = 0.25  # seconds, for executions that become ready through other nodes
 
 
 class RestWorkers:
@@ -59,8 +59,10 @@ class RestWorkers:
         self._dispatch = dispatch
         self._workers = workers
         self._now = now
-        self._roster = ConnectedWorkers()  # of whoever claims just now; it stays for what it knows of lanes
-        self._claimer = Claimer(dispatch, self._roster, _ON_TIME)  # stays for what it knows of fair shares
+        self._claimant = (
+            ConnectedWorkers()
+        )  # the worker that claims now, if any; kept because it caches lanes
+        self._claimer = Claimer(dispatch, self._claimant, _NO_LEAD)  # kept because it remembers fair shares
         self._claiming = asyncio.Lock()
         self._arrived = asyncio.Event()
         self._closed = False
@@ -69,9 +71,9 @@ class RestWorkers:
         errors = [*worker_errors(request), *_reserved_names(request)]
         if errors:
             raise Invalid(errors)
-        unknown_to_all = secrets.token_bytes(32)  # nobody comes back by a token
+        unused_token = secrets.token_bytes(32)  # a REST worker never resumes by token
         registration = await self._dispatch.register(
-            caller, _hello(request), unknown_to_all, LEASE, NO_CONNECTION
+            caller, _hello(request), unused_token, LEASE, NO_CONNECTION
         )
         _log.info(
             "worker registered over REST",
@@ -86,37 +88,37 @@ class RestWorkers:
     async def heartbeat(self, caller: Caller, worker: int) -> Heartbeat:
         drain = await self._workers.heartbeat(caller, worker, LEASE)
         revocations = await self._dispatch.revocations([worker])
-        return Heartbeat(LEASE.total_seconds(), drain, [*map(_stop, revocations)])
+        return Heartbeat(LEASE.total_seconds(), drain, [*map(_stop_request, revocations)])
 
     async def claim(self, caller: Caller, worker: int, request: ClaimRequest) -> ClaimedWork:
-        """A claim is a sign of life, for as long as it waits."""
-        ends = monotonic() + request.wait
+        """Wait up to `request.wait` for executions. A claim counts as a heartbeat for as long as it waits."""
+        deadline = monotonic() + request.wait
         await self._workers.heartbeat(caller, worker, LEASE)
         while True:
             arrived = self._arrived
-            work, hello = await self._hand_out(caller, worker, request.max)
-            if work.items or work.drain or self._closed or monotonic() >= ends:
+            work, hello = await self._claim_up_to(caller, worker, request.max)
+            if work.items or work.drain or self._closed or monotonic() >= deadline:
                 return work
-            if not await self._until_news(caller, worker, hello, arrived, ends):
+            if not await self._wait_for_work(caller, worker, hello, arrived, deadline):
                 return work
 
-    def look_again(self) -> None:
-        """Those that wait for work here look whether there is any for them."""
+    def wake_claims(self) -> None:
+        """Let waiting claims query for executions now."""
         self._arrived.set()
         self._arrived = asyncio.Event()
 
     def close(self) -> None:
-        """Nobody waits here any more."""
+        """Answer all waiting claims, and let no other wait."""
         self._closed = True
-        self.look_again()
+        self.wake_claims()
 
-    async def _until_news(
-        self, caller: Caller, worker: int, hello: Hello, arrived: asyncio.Event, ends: float
+    async def _wait_for_work(
+        self, caller: Caller, worker: int, hello: Hello, arrived: asyncio.Event, deadline: float
     ) -> bool:
-        """Until something is due that might be for it, or it is to drain; False when the time is over."""
+        """Wait until an execution is due that the worker might get, or it must drain; False after the deadline."""
         beat_at = monotonic() + BEAT.total_seconds()
-        while not self._closed and (left := ends - monotonic()) > 0:
-            await _either(arrived, min(_GLANCE, left))
+        while not self._closed and (left := deadline - monotonic()) > 0:
+            await _wait_until_set(arrived, min(_POLL_INTERVAL, left))
             arrived = self._arrived
             if monotonic() > beat_at:
                 beat_at = monotonic() + BEAT.total_seconds()
@@ -125,53 +127,56 @@ class RestWorkers:
                 return True
         return False
 
-    async def _hand_out(self, caller: Caller, worker: int, most: int) -> tuple[ClaimedWork, Hello]:
-        """What it holds and has not begun; only when that is nothing, something new."""
+    async def _claim_up_to(self, caller: Caller, worker: int, most: int) -> tuple[ClaimedWork, Hello]:
+        """The executions that the worker has and has not started; new ones only if there are none of those."""
         runs: list[Run] = []
         while True:
             count = len(runs)
-            served, more = await self._turn(caller, worker, most, runs)
-            broken = [run for run in runs[count:] if raw_json(run.payload) is None]
-            for run in broken:
+            served, more = await self._claim_once(caller, worker, most, runs)
+            unreadable = [run for run in runs[count:] if raw_json(run.payload) is None]
+            for run in unreadable:
                 await self._dispatch.fail_execution(execution_key(run), "its payload is not valid JSON")
                 runs.remove(run)
             if not more or len(runs) == most:
                 return ClaimedWork([self._execution(run) for run in runs], served.draining), served.hello
 
-    async def _turn(self, caller: Caller, worker: int, most: int, runs: list[Run]) -> tuple[RestWorker, bool]:
-        """One transaction; new is one execution at most, so that each has a lease of its own, which goes when it ends.
-        Whether there may be more."""
-        async with self._claiming, self._workers.serving(caller, worker) as served:
-            member = ConnectedWorker(
-                WorkerConnection(worker, NO_CONNECTION),
+    async def _claim_once(
+        self, caller: Caller, worker_id: int, most: int, runs: list[Run]
+    ) -> tuple[RestWorker, bool]:
+        """One transaction that adds to `runs`; also returns whether there may be more.
+
+        It claims at most one new execution, so that each has its own lease, which is deleted when it ends."""
+        async with self._claiming, self._workers.serving(caller, worker_id) as served:
+            worker = ConnectedWorker(
+                WorkerConnection(worker_id, NO_CONNECTION),
                 caller.tenant_id,
                 served.hello,
-                _into(runs),
-                dismiss=_nobody,
+                send=_append_to(runs),
+                disconnect=_do_nothing,
             )
-            with self._at_hand(member):
-                await self._put_into_hands(member, served.leased)
-                unbegun = [place for place, begun in enumerate(served.started) if not begun]
-                if unbegun and not runs:
-                    member.deliver(served.leased.executions.at(unbegun[:most]))
+            with self._as_claimant(worker):
+                await self._add_leases(worker, served.leased)
+                unstarted = [position for position, started in enumerate(served.started) if not started]
+                if unstarted and not runs:
+                    worker.send_executions(served.leased.executions.at(unstarted[:most]))
                     return served, False
-                if served.draining or member.holding >= served.hello.slots:
+                if served.draining or worker.leased_count >= served.hello.slots:
                     return served, False
-                member.credit = member.holding + 1
+                worker.credit = worker.leased_count + 1
                 return served, await self._claimer.claim()
 
     @contextmanager
-    def _at_hand(self, member: ConnectedWorker) -> Iterator[None]:
-        self._roster.join(member)
+    def _as_claimant(self, worker: ConnectedWorker) -> Iterator[None]:
+        self._claimant.add(worker)
         try:
             yield
         finally:
-            self._roster.leave(member)
+            self._claimant.remove(worker)
 
-    async def _put_into_hands(self, member: ConnectedWorker, held: LeasedExecutions) -> None:
-        await self._roster.learn(set(held.executions.lanes), self._dispatch)
-        for place, lease in enumerate(held.leases):
-            member.take(held.executions.at(range(place, place + 1)), lease)
+    async def _add_leases(self, worker: ConnectedWorker, leased: LeasedExecutions) -> None:
+        await self._claimant.load_lanes(set(leased.executions.lanes), self._dispatch)
+        for position, lease in enumerate(leased.leases):
+            worker.add_lease(leased.executions.at(range(position, position + 1)), lease)
 
     def _execution(self, run: Run) -> ClaimedExecution:
         scheduled_for = from_micros(run.at)
@@ -187,30 +192,30 @@ class RestWorkers:
         )
 
 
-async def _either(arrived: asyncio.Event, at_most: float) -> None:
-    await asyncio.sleep(min(_MOMENT, at_most))
+async def _wait_until_set(arrived: asyncio.Event, at_most: float) -> None:
+    await asyncio.sleep(min(_BATCH_DELAY, at_most))
     with suppress(TimeoutError):
-        async with asyncio.timeout(max(at_most - _MOMENT, 0)):
+        async with asyncio.timeout(max(at_most - _BATCH_DELAY, 0)):
             await arrived.wait()
 
 
-def _into(runs: list[Run]) -> Callable[[FromServer], None]:
-    def take(message: FromServer) -> None:
+def _append_to(runs: list[Run]) -> Callable[[FromServer], None]:
+    def append(message: FromServer) -> None:
         if isinstance(message, Runs):
             runs.extend(message.items)
 
-    return take
+    return append
 
 
-def _nobody() -> None:
-    """There is no connection to end."""
+def _do_nothing() -> None:
+    """A REST worker has no connection to end."""
 
 
 def _reserved_names(request: WorkerRequest) -> Iterator[FieldError]:
-    for place, offer in enumerate(_offers(request)):
+    for position, offer in enumerate(_offers(request)):
         if offer.name == HTTP_TASK:
             yield FieldError(
-                f"tasks[{place}]", f"{HTTP_TASK!r} is the name of the built-in task", "choose another"
+                f"tasks[{position}]", f"{HTTP_TASK!r} is the name of the built-in task", "choose another"
             )
 
 
@@ -244,6 +249,6 @@ def _parents(run: Run) -> list[ParentResult] | None:
         return None
 
 
-def _stop(revocation: Revocation) -> StopRequest:
+def _stop_request(revocation: Revocation) -> StopRequest:
     _, scheduled_for, job = revocation.key
     return StopRequest(execution_id(job, scheduled_for), revocation.attempt, revocation.reason)

@@ -1,7 +1,7 @@
-"""Work on its way into workers' hands.
+"""Executions that a transaction gives to workers, and how they are sent after the commit.
 
-Room is reserved while the transaction runs. Committed: deliver. Failed: release; and as a commit whose answer was
-lost may have happened after all, the workers concerned are compared with the database again.
+Worker slots are reserved while the transaction runs. After the commit call `deliver`; after an error call `release`.
+A commit whose answer was lost may still have happened, so `release` marks the leases for `reconcile_leases.py`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,69 +15,75 @@ from tickwork.store.port.dispatch import ExecutionColumns, Handover, Lane, Slot
 
 
 class Share(NamedTuple):
-    """What one worker gets, and where that stands in the work; that of each lane together."""
+    """The executions that one worker gets, grouped by lane, and their positions among all executions."""
 
-    member: ConnectedWorker
-    places: Sequence[int]
-    works: ExecutionColumns
+    worker: ConnectedWorker
+    positions: Sequence[int]
+    executions: ExecutionColumns
 
 
-class Handout:
+class Assignment:
     def __init__(
-        self, works: ExecutionColumns, shares: Sequence[Share], gates: LockedLimits, lanes: Mapping[int, Lane]
+        self,
+        executions: ExecutionColumns,
+        shares: Sequence[Share],
+        limits: LockedLimits,
+        lanes: Mapping[int, Lane],
     ) -> None:
-        self._works = works
-        self._gates = gates
+        self._executions = executions
+        self._limits = limits
         self._lanes = lanes
         self._leases: dict[int, int] = {}
         self.shares = list(shares)
 
     def workers(self) -> Sequence[int | None]:
-        """Who gets each."""
-        count = self._works.size
-        if len(self.shares) == 1 and len(self.shares[0].places) == count:
-            return [self.shares[0].member.seat.worker_id] * count
+        """The worker of each execution; None if it got none."""
+        count = self._executions.size
+        if len(self.shares) == 1 and len(self.shares[0].positions) == count:
+            return [self.shares[0].worker.id] * count
         chosen: list[int | None] = [None] * count
-        for member, places, _ in self.shares:
-            for place in places:
-                chosen[place] = member.seat.worker_id
+        for worker, positions, _ in self.shares:
+            for position in positions:
+                chosen[position] = worker.id
         return chosen
 
-    async def fix(self, handing: Handover) -> None:
-        """Take back what was meant for workers that may no longer be handed anything here. Such a one, frozen
-        perhaps with its connection open, must not be chosen again and again: its next beat gives it room anew."""
+    async def drop_lost_workers(self, handover: Handover) -> None:
+        """Unassign the shares of workers that lost their lease or reconnected elsewhere, and lock the other workers.
+
+        A lost worker may be frozen with its connection open. Its credit becomes 0, so that it is not chosen again
+        before its next heartbeat."""
         if not self.shares:
             return
-        alive = await handing.lock_workers([share.member.seat for share in self.shares])
-        for member, _, works in self.shares:
-            if member.seat.worker_id not in alive:
-                member.unreserve(works)
-                member.credit = 0
-        self.shares = [share for share in self.shares if share.member.seat.worker_id in alive]
+        alive = await handover.lock_workers([share.worker.connection for share in self.shares])
+        for worker, _, executions in self.shares:
+            if worker.id not in alive:
+                worker.unreserve(executions)
+                worker.credit = 0
+        self.shares = [share for share in self.shares if share.worker.id in alive]
 
-    async def lease(self, handing: Handover) -> None:
-        for member, _, works in self.shares:
-            slots = [] if self._gates.are_open else [*self._slots(works)]
-            self._leases[member.seat.worker_id] = await handing.lease(member.seat.worker_id, works, slots)
-        await self._gates.keep(handing)
+    async def lease(self, handover: Handover) -> None:
+        for worker, _, executions in self.shares:
+            slots = [] if self._limits.is_empty else [*self._slots(executions)]
+            self._leases[worker.id] = await handover.lease(worker.id, executions, slots)
+        await self._limits.write_rates(handover)
 
     def deliver(self) -> None:
-        for member, _, works in self.shares:
-            member.unreserve(works)
-            member.take(works, self._leases[member.seat.worker_id])
-            member.deliver(works)
-            count_started(works.lanes, self._lanes)
+        for worker, _, executions in self.shares:
+            worker.unreserve(executions)
+            worker.add_lease(executions, self._leases[worker.id])
+            worker.send_executions(executions)
+            count_started(executions.lanes, self._lanes)
 
     def release(self) -> None:
-        for member, _, works in self.shares:
-            member.unreserve(works)
-            lease_id = self._leases.get(member.seat.worker_id)
+        for worker, _, executions in self.shares:
+            worker.unreserve(executions)
+            lease_id = self._leases.get(worker.id)
             if lease_id is not None:
-                member.doubt(lease_id)
+                worker.uncertain_leases.add(lease_id)
 
-    def _slots(self, works: ExecutionColumns) -> Iterator[Slot]:
+    def _slots(self, executions: ExecutionColumns) -> Iterator[Slot]:
         begin = 0
-        for lane, group in groupby(works.lanes):
+        for lane, group in groupby(executions.lanes):
             end = begin + sum(1 for _ in group)
-            yield from self._gates.slots(self._lanes[lane], range(begin, end))
+            yield from self._limits.slots(self._lanes[lane], range(begin, end))
             begin = end

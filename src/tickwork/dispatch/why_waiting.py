@@ -1,4 +1,4 @@
-"""Why an execution does not run: one function for each thing that may hold it, given all the facts."""
+"""Explains why an execution does not run: one function for each possible cause, given all the facts."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -19,9 +19,9 @@ from tickwork.model.why_waiting import (
 )
 from tickwork.store.port.dispatch import WhyWaitingStore
 
-_TOLD = 2  # causes that the summary tells of
-_AT_ONCE = "nothing holds it: it is handed to a worker within a moment"
-_END_BY_THEMSELVES: frozenset[CauseKind] = frozenset({"due", "retry", "rate"})
+_IN_SUMMARY = 2  # causes
+_AT_ONCE = "nothing blocks it: it is handed to a worker within a moment"
+_END_AT_KNOWN_TIME: frozenset[CauseKind] = frozenset({"due", "retry", "rate"})
 _ENDS: dict[CauseKind, str] = {
     "paused": "when its job is resumed",
     "dependency": "when the executions that it depends on have completed",
@@ -32,9 +32,9 @@ _ENDS: dict[CauseKind, str] = {
     "no_worker": "when a worker that serves the queue connects",
     "label": "when a worker with these labels connects",
     "resource": "when a worker with these resources connects",
-    "limit": "when the limit has room for it",
+    "limit": "when the limit has a free slot",
     "rate": "when those ahead of it have started",
-    "busy": "when a worker has room and those ahead of it have started",
+    "busy": "when a worker has a free slot and those ahead of it have started",
 }
 
 
@@ -48,11 +48,11 @@ class WaitingReasons:
 
 
 def explain(facts: WaitingFacts) -> Why:
-    causes = [*_causes(facts)] or [*_in_turn(facts)]
+    causes = [*_causes(facts)] or [*_others_ahead(facts)]
     start, reason = _expected_start(facts, causes)
     return Why(
         status=facts.status,
-        summary=_sentence(causes),
+        summary=_summary(causes),
         causes=causes,
         expected_start=start,
         expected_start_reason=reason,
@@ -67,40 +67,38 @@ def _causes(facts: WaitingFacts) -> Iterator[Cause]:
     elif facts.worker:
         yield _handed_ahead(facts)
     else:
-        yield from _held(facts)
+        yield from _suspended(facts)
         yield from _queue_paused(facts)
         yield from _not_due(facts)
         yield from unfit_workers(facts)
         if not facts.is_suspended and facts.due_at <= facts.now:
-            yield from _used_up(facts)
+            yield from _reached_limits(facts)
             yield from busy_workers(facts)
 
 
-def _in_turn(facts: WaitingFacts) -> Iterator[Cause]:
+def _others_ahead(facts: WaitingFacts) -> Iterator[Cause]:
     if facts.ahead:
-        yield Cause(
-            kind="busy", message=f"{facts.ahead_in_words}, and it waits for its turn", count=facts.ahead
-        )
+        yield Cause(kind="busy", message=f"{facts.ahead_in_words}, and they start first", count=facts.ahead)
 
 
-def _sentence(causes: Sequence[Cause]) -> str:
-    told = "; ".join(cause.message for cause in causes[:_TOLD]) or _AT_ONCE
-    more = len(causes) - _TOLD
-    text = f"{told}; and {more} more" if more > 0 else told
+def _summary(causes: Sequence[Cause]) -> str:
+    named = "; ".join(cause.message for cause in causes[:_IN_SUMMARY]) or _AT_ONCE
+    more = len(causes) - _IN_SUMMARY
+    text = f"{named}; and {more} more" if more > 0 else named
     return f"{text[0].upper()}{text[1:]}."
 
 
 def _expected_start(facts: WaitingFacts, causes: Sequence[Cause]) -> tuple[datetime | None, str | None]:
-    """When the last of what holds it is over, if all of that ends by itself."""
+    """When the last cause ends, if all of them end at a known time; otherwise None and what has to happen."""
     if facts.status is not ExecutionStatus.PENDING:
         return None, "it has ended" if facts.status.ended else "it has started"
     for cause in causes:
-        if cause.kind not in _END_BY_THEMSELVES or cause.at is None:
+        if cause.kind not in _END_AT_KNOWN_TIME or cause.at is None:
             return None, _ENDS[cause.kind]
     return max((cause.at for cause in causes if cause.at), default=facts.now), None
 
 
-# What it is, when it does not wait
+# It does not wait
 
 
 def _ended(facts: WaitingFacts) -> Cause:
@@ -110,8 +108,8 @@ def _ended(facts: WaitingFacts) -> Cause:
 
 
 def _running(facts: WaitingFacts) -> Cause:
-    since = f" since {_clock(facts.started_at)}" if facts.started_at else ""
-    return Cause(kind="running", message=f"it is in the hands of worker {facts.worker}{since}")
+    started = f"started it at {_clock(facts.started_at)}" if facts.started_at else "has it"
+    return Cause(kind="running", message=f"worker {facts.worker} {started}")
 
 
 def _handed_ahead(facts: WaitingFacts) -> Cause:
@@ -119,25 +117,25 @@ def _handed_ahead(facts: WaitingFacts) -> Cause:
     return Cause(kind="due", message=message, at=facts.due_at)
 
 
-# What it waits for before it may be handed out
+# It may not be handed over yet
 
 
-def _held(facts: WaitingFacts) -> Iterator[Cause]:
+def _suspended(facts: WaitingFacts) -> Iterator[Cause]:
     if facts.is_suspended and facts.job_paused:
         yield Cause(kind="paused", message=f"its job {facts.job} is paused", name=facts.job)
     if facts.parents:
-        yield _dependent(facts.parents, facts.roots)
+        yield _dependency(facts.parents, facts.roots)
     if facts.blocker:
-        yield _overlapping(facts.blocker)
+        yield _overlap(facts.blocker)
     if facts.is_suspended and facts.breaker:
-        yield _broken(facts.breaker, facts.now)
+        yield _open_breaker(facts.breaker, facts.now)
 
 
-def _dependent(parents: Sequence[OtherExecution], roots: Sequence[OtherExecution]) -> Cause:
+def _dependency(parents: Sequence[OtherExecution], roots: Sequence[OtherExecution]) -> Cause:
     if roots:
         root = f"execution {roots[0].id}, which {_ended_as(roots[0].status)}"
         others = f", and on {len(roots) - 1} more that did not complete" if len(roots) > 1 else ""
-        message = f"it depends on {root}{others}: it goes on when that was retried and has completed"
+        message = f"it depends on {root}{others}: it starts after that was retried and has completed"
     elif len(parents) == 1:
         message = f"it depends on execution {parents[0].id}, which has not completed ({parents[0].status})"
     else:
@@ -146,19 +144,19 @@ def _dependent(parents: Sequence[OtherExecution], roots: Sequence[OtherExecution
     return Cause(kind="dependency", message=message, count=len(parents), executions=named)
 
 
-def _overlapping(blocker: OtherExecution) -> Cause:
+def _overlap(blocker: OtherExecution) -> Cause:
     message = (
         f"execution {blocker.id} of the same job has not ended ({blocker.status}), and they must not overlap"
     )
     return Cause(kind="overlap", message=message, executions=[blocker.id])
 
 
-def _broken(broken: FailingDestination, now: datetime) -> Cause:
-    trying = f"tried again {_when(broken.probe_at, now)}" if broken.probe_at else "being tried just now"
-    failed = f"{broken.destination} {broken.reason or 'fails'}"
-    error = f" ({broken.last_error})" if broken.last_error else ""
+def _open_breaker(failing: FailingDestination, now: datetime) -> Cause:
+    trying = f"tried again {_when(failing.probe_at, now)}" if failing.probe_at else "being tried just now"
+    failed = f"{failing.destination} {failing.reason or 'fails'}"
+    error = f" ({failing.last_error})" if failing.last_error else ""
     message = f"circuit breaker open: {failed}{error}; {trying}"
-    return Cause(kind="breaker", message=message, name=broken.destination, at=broken.probe_at)
+    return Cause(kind="breaker", message=message, name=failing.destination, at=failing.probe_at)
 
 
 def _queue_paused(facts: WaitingFacts) -> Iterator[Cause]:
@@ -176,21 +174,21 @@ def _not_due(facts: WaitingFacts) -> Iterator[Cause]:
         yield Cause(kind="due", message=f"it is due {when}", at=facts.due_at)
 
 
-# What is used up just now
+# It waits for a limit
 
 
-def _used_up(facts: WaitingFacts) -> Iterator[Cause]:
+def _reached_limits(facts: WaitingFacts) -> Iterator[Cause]:
     for limit in facts.limits:
         if limit.max_running is not None and limit.running >= limit.max_running:
-            yield _limit(facts, limit, limit.max_running)
+            yield _max_running(facts, limit, limit.max_running)
         next_start = _next_start(limit, facts.now)
         if next_start > facts.now:
             yield _rate(facts, limit, next_start)
 
 
-def _limit(facts: WaitingFacts, limit: LimitInForce, most: int) -> Cause:
+def _max_running(facts: WaitingFacts, limit: LimitInForce, most: int) -> Cause:
     runs = "runs" if limit.running == 1 else "run"
-    under = f"{limit.running} {runs} under {_whose(limit)}, and at most {most} may"
+    under = f"{limit.running} {runs} under {_limiter(limit)}, and at most {most} may"
     return Cause(
         kind="limit",
         message="; ".join(filter(None, [under, facts.ahead_in_words])),
@@ -202,34 +200,36 @@ def _limit(facts: WaitingFacts, limit: LimitInForce, most: int) -> Cause:
 
 
 def _rate(facts: WaitingFacts, limit: LimitInForce, next_start: datetime) -> Cause:
-    assert limit.rate is not None  # noqa: S101 (what has none is never used up)
-    turn = next_start + facts.ahead * limit.rate.interval
+    assert limit.rate is not None  # noqa: S101 (without a rate there is no next start to wait for)
+    start = next_start + facts.ahead * limit.rate.interval
     used_up = (
-        f"the rate of {_whose(limit)}, {limit.rate.amount} in {format_duration(limit.rate.per)}, is used up"
+        f"the rate of {_limiter(limit)}, {limit.rate.amount} in {format_duration(limit.rate.per)}, is used up"
     )
-    coming = f"its turn comes {_when(turn, facts.now)}"
-    message = f"{used_up}: {facts.ahead_in_words}, and {coming}" if facts.ahead else f"{used_up}: {coming}"
-    at = turn if facts.ahead <= AHEAD_LIMIT else None
+    expected = f"it can start {_when(start, facts.now)}"
+    message = (
+        f"{used_up}: {facts.ahead_in_words}, and {expected}" if facts.ahead else f"{used_up}: {expected}"
+    )
+    at = start if facts.ahead <= AHEAD_LIMIT else None
     return Cause(kind="rate", message=message, name=limit.name, count=facts.ahead, at=at)
 
 
 def _next_start(limit: LimitInForce, now: datetime) -> datetime:
-    """The bucket holds the whole amount: one more fits as soon as what is used reaches less than a period ahead."""
+    """The token bucket holds the whole amount: it has a token once `used_until` is less than a period ahead."""
     if limit.rate is None:
         return now
     return max(limit.used_until + limit.rate.interval - limit.rate.per, now)
 
 
-# Words
+# Phrases
 
 
-def _whose(limit: LimitInForce) -> str:
+def _limiter(limit: LimitInForce) -> str:
     return f"{'queue' if limit.kind == 'queue' else 'the key'} {limit.name}"
 
 
 def _ended_as(status: str) -> str:
-    by_itself = status in (ExecutionStatus.COMPLETED, ExecutionStatus.FAILED)
-    return status if by_itself else f"was {status}"
+    is_verb = status in (ExecutionStatus.COMPLETED, ExecutionStatus.FAILED)
+    return status if is_verb else f"was {status}"
 
 
 def _when(at: datetime, now: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Who works here and what they offer, as users see it."""
+"""Workers and the tasks that they offer, as users see them."""
 
 import builtins
 

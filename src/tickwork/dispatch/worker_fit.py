@@ -1,4 +1,4 @@
-"""Whether the workers that live could ever run an execution, and whether one of them could just now: what they lack."""
+"""What live workers lack to run an execution: ever, or now because they are busy."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,7 +10,7 @@ _NEVER = "it could never run with the workers that are connected"
 
 
 def unfit_workers(facts: WaitingFacts) -> Iterator[Cause]:
-    """What those lack that come nearest to what it needs; nothing when some lack nothing."""
+    """What the workers lack that come closest to what it needs; nothing if a worker could run it."""
     staying = [worker for worker in facts.workers if not worker.draining]
     offering = [worker for worker in staying if worker.offers_task]
     serving = [worker for worker in offering if _serves(worker, facts.queue)]
@@ -18,7 +18,7 @@ def unfit_workers(facts: WaitingFacts) -> Iterator[Cause]:
     if not offering:
         yield _no_task(facts)
     elif not serving:
-        yield _unserved(facts, offering)
+        yield _no_worker(facts, offering)
     elif not labelled:
         yield _label(facts, serving)
     elif not any(_has(worker.resources, facts.placement.resources) for worker in labelled):
@@ -26,19 +26,19 @@ def unfit_workers(facts: WaitingFacts) -> Iterator[Cause]:
 
 
 def busy_workers(facts: WaitingFacts) -> Iterator[Cause]:
-    """All that could run it are full, or what it needs is in use."""
-    able = [worker for worker in facts.workers if _is_able(worker, facts)]
+    """All workers that could run it are full, or the resources that it needs are in use."""
+    able = [worker for worker in facts.workers if _could_run(worker, facts)]
     if not able:
         return
-    slots, held = sum(worker.slots for worker in able), sum(worker.holding for worker in able)
+    slots, running = sum(worker.slots for worker in able), sum(worker.holding for worker in able)
     if all(worker.holding >= worker.slots for worker in able):
-        message = f"{_all_of(able)} full: {held} executions in {slots} slots"
+        message = f"{_all_of(able)} full: {running} executions in {slots} slots"
     elif not any(_has(_free(worker), facts.placement.resources) for worker in able):
         message = f"no worker has {_amounts(facts.placement.resources)} free just now"
     else:
         return
-    told = "; ".join(filter(None, [message, facts.ahead_in_words]))
-    yield Cause(kind="busy", message=told, count=facts.ahead, max=slots, workers=_ids(able))
+    full_message = "; ".join(filter(None, [message, facts.ahead_in_words]))
+    yield Cause(kind="busy", message=full_message, count=facts.ahead, max=slots, workers=_ids(able))
 
 
 def _no_task(facts: WaitingFacts) -> Cause:
@@ -51,7 +51,7 @@ def _no_task(facts: WaitingFacts) -> Cause:
     return Cause(kind="no_task", message=message, name=facts.task)
 
 
-def _unserved(facts: WaitingFacts, offering: Sequence[LiveWorker]) -> Cause:
+def _no_worker(facts: WaitingFacts, offering: Sequence[LiveWorker]) -> Cause:
     nearest = f"{offering[0].name} serves only {', '.join(offering[0].queues)}"
     message = f"no live worker serves the queue {facts.queue}: {_NEVER}; {nearest}"
     return Cause(kind="no_worker", message=message, name=facts.queue, workers=_ids(offering))
@@ -59,7 +59,7 @@ def _unserved(facts: WaitingFacts, offering: Sequence[LiveWorker]) -> Cause:
 
 def _label(facts: WaitingFacts, serving: Sequence[LiveWorker]) -> Cause:
     wanted = facts.placement.labels
-    nearest = max(serving, key=lambda worker: _agreeing(wanted, worker.labels))
+    nearest = max(serving, key=lambda worker: _matching(wanted, worker.labels))
     lacking = {name: value for name, value in wanted.items() if nearest.labels.get(name) != value}
     has = {name: nearest.labels[name] for name in lacking if name in nearest.labels}
     instead = f"has {_pairs(has)}" if has else f"has no {' and no '.join(lacking)}"
@@ -89,7 +89,7 @@ def _too_small(name: str, need: float, largest: LiveWorker) -> Cause:
     )
 
 
-def _is_able(worker: LiveWorker, facts: WaitingFacts) -> bool:
+def _could_run(worker: LiveWorker, facts: WaitingFacts) -> bool:
     return (
         worker.offers_task
         and not worker.draining
@@ -111,7 +111,7 @@ def _free(worker: LiveWorker) -> dict[str, float]:
     return {name: total - worker.used.get(name, 0.0) for name, total in worker.resources.items()}
 
 
-def _agreeing(wanted: Mapping[str, str], labels: Mapping[str, str]) -> int:
+def _matching(wanted: Mapping[str, str], labels: Mapping[str, str]) -> int:
     return sum(labels.get(name) == value for name, value in wanted.items())
 
 

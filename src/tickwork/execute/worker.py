@@ -17,9 +17,9 @@ import structlog
 
 from tickwork import __version__
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
+from tickwork.execute.failed_attempt_worker_log import FailedAttemptWorkerLog
 from tickwork.execute.lease import Lease, LeaseLost
 from tickwork.execute.log.outbox import COLLECT_INTERVAL
-from tickwork.execute.log_failed_attempts import FailedAttemptLog
 from tickwork.execute.runner_set import RunnerSet
 from tickwork.execute.server_link import Connection, Link
 from tickwork.execute.worker_attempts import WorkerAttempts
@@ -79,7 +79,7 @@ class Worker:
         self.needs_restart = asyncio.Event()  # too many tasks do not stop: only a new process helps
         self._check_now = asyncio.Event()  # wakes _watch_connection
         self._report_due = asyncio.Event()  # wakes _send_reports
-        self._failures = FailedAttemptLog()
+        self._failures = FailedAttemptWorkerLog()
         self._connection_log_limit = LogRateLimit(
             _log.warning, _NO_CONNECTION, per_kind=1, period=_CONNECTION_LOG_PERIOD
         )

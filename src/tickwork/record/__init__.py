@@ -1,1 +1,1 @@
-"""Outcome → transition, history, news."""
+"""Outcome → transition, history, events."""

@@ -1,7 +1,7 @@
-"""What failed for good: looked at, run again at a pace, set aside.
+"""Dead letters: listed, redriven at a pace, or discarded.
 
-Many are dealt with in chunks, each a transaction of its own: one that is cut off leaves the rest as they are, and may
-simply be asked for again.
+Requests for many are processed in chunks, each in its own transaction. A request that is interrupted leaves the rest
+unchanged and can be repeated.
 """
 
 import builtins
@@ -27,7 +27,7 @@ from tickwork.model.ids import execution_id, job_id
 from tickwork.store.port.read import ReadStore
 from tickwork.store.port.record import DeadLetterStore
 
-_MOST_REFUSED = 100  # named in one answer
+_MOST_REFUSED = 100  # in one answer
 _AT_ONCE = RedrivePace()
 
 
@@ -45,7 +45,7 @@ class DeadLetters:
     async def redrive(
         self, tenant_id: int, choice: DeadLetterChoice, pace: RedrivePace = _AT_ONCE
     ) -> Redriven:
-        """The same executions with new attempts, whatever the overlap policy of their jobs says."""
+        """Run the same executions again with new attempts. The overlap policy of their jobs does not apply."""
         now = await self._read.now()
         start, as_of = max(now, pace.start_at or now), min(now, choice.filter.until or now)
         tally = _Tally(pace.most)
@@ -58,18 +58,18 @@ class DeadLetters:
             redriven=tally.done,
             as_of=as_of,
             last_at=start + (tally.done - 1) * pace.interval if tally.done else None,
-            not_found=_asked_for(choice, tally.missing),
+            not_found=_missing_ids(choice, tally.missing),
             refused=tally.refused[:_MOST_REFUSED],
         )
 
     async def discard(self, tenant_id: int, choice: DeadLetterChoice) -> Discarded:
-        """They stay in the history as what they are: failed."""
+        """Remove them from the dead letters. They stay in the history as failed."""
         tally = _Tally()
         now = await self._read.now()
         async for keys in self._chunks(tenant_id, choice, min(now, choice.filter.until or now), tally):
             missing = await self._store.discard(tenant_id, keys)
             tally.add(len(keys) - len(missing), missing)
-        return Discarded(discarded=tally.done, not_found=_asked_for(choice, tally.missing))
+        return Discarded(discarded=tally.done, not_found=_missing_ids(choice, tally.missing))
 
     async def retry(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
         await self._store.retry(ExecutionKey(tenant_id, scheduled_for, job))
@@ -77,7 +77,7 @@ class DeadLetters:
         return await self._read.execution(tenant_id, job, scheduled_for)
 
     async def retry_job(self, tenant_id: int, job: int) -> ExecutionView:
-        """The one of its dead letters that failed last."""
+        """Retry the dead letter of this job that failed last."""
         await self._read.jobs_by_id(tenant_id, [job])
         scheduled_for = await self._store.last_of_job(tenant_id, job)
         if scheduled_for is None:
@@ -89,8 +89,8 @@ class DeadLetters:
     async def _chunks(
         self, tenant_id: int, choice: DeadLetterChoice, as_of: datetime, tally: "_Tally"
     ) -> AsyncIterator[builtins.list[ExecutionKey]]:
-        """The chosen ones, those that failed first before the others. What fails from now on is not among them: it
-        may be what was just redriven."""
+        """The chosen dead letters, the oldest first. Those that fail after `as_of` are left out: they may be the ones
+        that were just redriven."""
         if choice.keys is not None:
             yield choice.keys
             return
@@ -104,7 +104,7 @@ class DeadLetters:
 
 
 class _Tally:
-    """How far it has come."""
+    """What the chunks so far have done."""
 
     def __init__(self, most: int = sys.maxsize) -> None:
         self.left = most
@@ -119,6 +119,6 @@ class _Tally:
         self.refused += refused
 
 
-def _asked_for(choice: DeadLetterChoice, missing: list[ExecutionKey]) -> list[str]:
-    """What a filter found and somebody else was quicker with, nobody asked for by its name."""
+def _missing_ids(choice: DeadLetterChoice, missing: list[ExecutionKey]) -> list[str]:
+    """Only those that the caller named. One that a filter found and another request handled first is not missing."""
     return [execution_id(key.job_id, key.scheduled_for) for key in missing] if choice.keys is not None else []

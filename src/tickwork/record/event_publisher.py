@@ -1,13 +1,14 @@
 """Where events are published: services publish them, features subscribe to them. `model/event.py` lists them.
 
-What holds:
+Guarantees:
 
-- Subscribers hear of an event after the commit of the transaction that it was published in, and not at all when that
-  transaction is rolled back. Outside of a transaction they hear of it at once.
-- Events are live, and each node has its own. A node that is killed right after a commit tells nobody, so a subscriber
-  that must not miss anything also looks into the database from time to time.
-- A subscriber is called in the event loop and must return at once. One that fails is logged and harms nobody else.
-- An event that nobody subscribed to costs one look into a dict. A batch of outcomes is one event.
+- Subscribers are called after the commit of the transaction that published the event, and not at all if that
+  transaction is rolled back. Outside of a transaction they are called at once.
+- Events are not stored, and each node has its own. A node that is killed right after a commit calls no subscriber, so
+  one that must not miss anything also polls the database.
+- A subscriber is called in the event loop and must return at once. If it raises, the error is logged and the other
+  subscribers are still called.
+- An event without subscribers costs one dict lookup. A batch of outcomes is one event.
 
 A feature that must not lose an event, such as a notification, does not subscribe: it writes through the store, in the
 transaction that makes the event true.
@@ -36,11 +37,11 @@ class EventPublisher:
 
     def publish(self, event: Event) -> None:
         if type(event) in self._subscribers:
-            self._after_commit(partial(self._tell, event))
+            self._after_commit(partial(self._notify, event))
 
-    def _tell(self, event: Event) -> None:
+    def _notify(self, event: Event) -> None:
         for subscriber in self._subscribers[type(event)]:
             try:
                 subscriber(event)
-            except Exception:  # noqa: BLE001 (what was published is done, and the others are to hear of it)
+            except Exception:  # noqa: BLE001 (the event has happened, and the others must be called)
                 _log.exception("a subscriber failed", kind=type(event).__name__)

@@ -1,4 +1,4 @@
-"""What ran, what runs, what will: looked at, and stopped."""
+"""Executions as users see them, past and future, and how they are cancelled."""
 
 import builtins
 from datetime import datetime
@@ -32,7 +32,7 @@ class ExecutionHistory:
         return await self._read.missed(tenant_id, job, limit)
 
     async def cancel(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
-        """It ends now; a worker that holds it is told to stop, and whatever it still says is refused."""
+        """End it now. The attempt of a worker that has it is revoked, and its outcome is refused."""
         await self._store.cancel(ExecutionKey(tenant_id, scheduled_for, job), "cancelled by request")
         self._wake.revoke()
         return await self._read.execution(tenant_id, job, scheduled_for)

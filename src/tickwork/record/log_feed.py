@@ -1,10 +1,10 @@
-"""Following the log of an execution while it grows, on whichever node its lines are recorded.
+"""Follows the log of an execution while it grows, no matter which node writes its lines.
 
-    notes kept here ──▶ wake ─┐
-    every half second ────────┴─▶ LogFeed ── asks the database once ──▶ its followers, each at a place of its own
+    lines written by this node ──▶ wake ─┐
+    every half second ───────────────────┴─▶ LogFeed ── reads the database once ──▶ all of its followers
 
-A feed holds the newest page only. A follower that is slower reads the pages in between from the database by itself,
-one at a time, so that it costs nobody else anything.
+A feed keeps only the newest page. A follower that is slower reads the pages before it from the database, one at a time,
+so that it does not slow down the others.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.store.port.record import LogState, LogStore
 
 _log = structlog.get_logger("tickwork.feed")
-_LOOK = 0.5  # seconds
+_POLL_INTERVAL = 0.5  # seconds
 _PAGE = 500
-# Lines are kept apart from outcomes, so the last of them may be there a moment after the end.
-_LINGER = 1.0
+# Lines and outcomes are written in separate transactions, so the last lines may come shortly after the end.
+_LAST_LINES_WITHIN = 1.0  # seconds
 _LONG_AGO = timedelta(minutes=1)
 
 
@@ -38,23 +38,23 @@ class LogFeed:
         self._end_seen: float | None = None
         self._begin = BEGINNING
         self._lines: list[LogEntry] = []  # from _begin to end
-        self._shown: tuple[Position, bool, LogState] | None = None
+        self._last_shown: tuple[Position, bool, LogState] | None = None
         self.followers = 0
-        self.changed = asyncio.Event()  # another one after each change
-        self.standing: LogState | None = None  # not known yet
+        self.changed = asyncio.Event()  # replaced after each change
+        self.state: LogState | None = None  # not known yet
         self.end = BEGINNING
         self.is_over = False  # nothing will come after `end`
-        self.is_closed = False  # no more looks are taken
+        self.is_closed = False  # it reads no more
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._look_on())
+        self._task = asyncio.create_task(self._poll_until_closed())
 
     def wake(self) -> None:
         self._woken.set()
 
     def close(self) -> None:
         self.is_closed = True
-        self._announce()
+        self._notify()
 
     async def stop(self) -> None:
         if self._task:
@@ -62,62 +62,62 @@ class LogFeed:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def lines(self, begin: Position) -> list[LogEntry]:
-        """The next page from there."""
+        """The next page, from this position on."""
         if begin >= self._begin:
             return [entry for entry in self._lines if (entry.attempt, entry.line) >= begin]
         return await self._store.lines(self._key, begin, _PAGE)
 
-    async def _look_on(self) -> None:
+    async def _poll_until_closed(self) -> None:
         try:
             while not self.is_closed:
                 self._woken.clear()
                 is_behind = False
                 with suppress(Unavailable):
-                    is_behind = await self._look()
+                    is_behind = await self._poll()
                 if not is_behind:
-                    await _either(self._woken, _LOOK)
+                    await _wait(self._woken, _POLL_INTERVAL)
         except Exception:
-            _log.exception("feed failed")
+            _log.exception("log feed failed")
             self.close()
             raise
 
-    async def _look(self) -> bool:
-        """Whether there is more to read at once."""
-        standing = await self._store.state(self._key)
-        if standing is None:
+    async def _poll(self) -> bool:
+        """Read the state and at most one page; whether there is more to read at once."""
+        state = await self._store.state(self._key)
+        if state is None:
             self.close()
             return False
-        if self.standing is None:
-            self._begin = self.end = standing.end
-        elif standing.end > self.end:
-            await self._turn_page(standing.end)
-        before = self._shown
-        self.standing = standing
-        is_behind = self.end < standing.end
-        self.is_over = not is_behind and self._has_settled(standing)
-        self._shown = (self.end, self.is_over, standing._replace(ended_for=None))
-        if self._shown != before:
-            self._announce()
+        if self.state is None:
+            self._begin = self.end = state.end
+        elif state.end > self.end:
+            await self._read_page(state.end)
+        before = self._last_shown
+        self.state = state
+        is_behind = self.end < state.end
+        self.is_over = not is_behind and self._is_complete(state)
+        self._last_shown = (self.end, self.is_over, state._replace(ended_for=None))
+        if self._last_shown != before:
+            self._notify()
         return is_behind
 
-    async def _turn_page(self, end: Position) -> None:
+    async def _read_page(self, end: Position) -> None:
         self._lines = await self._store.lines(self._key, self.end, _PAGE)
         self._begin, self.end = self.end, position_after(self._lines[-1]) if self._lines else end
 
-    def _has_settled(self, standing: LogState) -> bool:
-        if standing.ended_for is None:
+    def _is_complete(self, state: LogState) -> bool:
+        if state.ended_for is None:
             self._end_seen = None
             return False
         self._end_seen = self._end_seen or monotonic()
-        return standing.ended_for > _LONG_AGO or monotonic() - self._end_seen > _LINGER
+        return state.ended_for > _LONG_AGO or monotonic() - self._end_seen > _LAST_LINES_WITHIN
 
-    def _announce(self) -> None:
+    def _notify(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
 
 
 class LogFeeds:
-    """Those that somebody on this node follows."""
+    """One feed for each execution whose log is followed on this node."""
 
     def __init__(self, store: LogStore) -> None:
         self._store = store
@@ -129,7 +129,7 @@ class LogFeeds:
             self._feeds[key].wake()
 
     def close(self) -> None:
-        """The node stops: followers go to another one."""
+        """The node stops: followers reconnect to another one."""
         self._is_closed = True
         for feed in self._feeds.values():
             feed.close()
@@ -155,7 +155,7 @@ class LogFeeds:
         return feed
 
 
-async def _either(woken: asyncio.Event, seconds: float) -> None:
+async def _wait(woken: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await woken.wait()

@@ -1,4 +1,4 @@
-"""The log of an execution: read in pages, and followed while it grows."""
+"""Reads the log of an execution in pages, and follows it while it grows."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -12,7 +12,7 @@ from tickwork.record.log_feed import LogFeed, LogFeeds
 from tickwork.store.port.read import ReadStore
 from tickwork.store.port.record import LogStore
 
-_SILENCE = 15.0  # seconds after which a follower is told that there is nothing new
+_SILENCE = 15.0  # seconds without news after which a follower gets None
 
 
 class LogReader:
@@ -44,8 +44,8 @@ class LogReader:
     async def follow(
         self, tenant_id: int, job: int, scheduled_for: datetime, attempt: int | None, begin: Position
     ) -> AsyncGenerator[LogNews, None]:
-        """Lines from there on and progress as they come, then the status that the execution ended with. None when
-        there was nothing for a while. It ends without a status when this node stops."""
+        """Yield lines from `begin` on and progress as they come, then the status that the execution ended with; None
+        after a while without news. Ends without a status when this node stops."""
         async with self._feeds.following(ExecutionKey(tenant_id, scheduled_for, job)) as feed:
             begin = max(begin, Position(attempt, 0) if attempt is not None else BEGINNING)
             progress: AttemptProgress | None = None
@@ -61,23 +61,23 @@ class LogReader:
                 if (latest := _progress(feed)) and latest != progress:
                     progress = latest
                     yield latest
-                elif feed.is_over and begin >= feed.end and feed.standing:
-                    yield feed.standing.status
+                elif feed.is_over and begin >= feed.end and feed.state:
+                    yield feed.state.status
                     return
-                elif not await _happens(changed):
+                elif not await _wait(changed):
                     yield None
 
 
 def _progress(feed: LogFeed) -> AttemptProgress | None:
-    standing = feed.standing
-    if standing is None or standing.progress is None:
+    state = feed.state
+    if state is None or state.progress is None:
         return None
     return AttemptProgress(
-        attempt=standing.attempt, fraction=standing.progress.fraction, message=standing.progress.message
+        attempt=state.attempt, fraction=state.progress.fraction, message=state.progress.message
     )
 
 
-async def _happens(changed: asyncio.Event) -> bool:
+async def _wait(changed: asyncio.Event) -> bool:
     with suppress(TimeoutError):
         async with asyncio.timeout(_SILENCE):
             await changed.wait()

@@ -1,7 +1,7 @@
-"""What attempts log and how far they have come → kept.
+"""Writes the log lines and the progress of attempts.
 
-Like outcomes, notes are collected while the last batch is being written and kept until the database has them. Unlike
-them they may be lost: when the database is away for long, the oldest make room.
+Like outcomes, they are collected while the last batch is written, and stay in memory until they are committed. Unlike
+outcomes, they may be lost: when the database is away for long, the oldest are dropped.
 """
 
 from collections import deque
@@ -19,7 +19,7 @@ from tickwork.store.port.record import Claimed, Logged, LogStore, ProgressNote
 from tickwork.wake import Wake
 
 _MOST = 200  # messages written together
-_MOST_BYTES = 32 * 1024 * 1024  # that wait for the database
+_MOST_BYTES = 32 * 1024 * 1024  # in memory
 _OVERHEAD = 200  # bytes of a note or line besides its text, roughly
 _LINES = Counter("tickwork_log_lines_total", "Lines that attempts logged, kept or a repeat.")
 _DROPPED = Counter(
@@ -29,12 +29,12 @@ _DROPPED = Counter(
 
 
 class _Submission:
-    __slots__ = ("noted", "notes", "size", "worker_id")
+    __slots__ = ("notes", "size", "worker_id", "written")
 
-    def __init__(self, worker_id: int, notes: Sequence[Note], noted: Callable[[], None]) -> None:
+    def __init__(self, worker_id: int, notes: Sequence[Note], written: Callable[[], None]) -> None:
         self.worker_id = worker_id
         self.notes = notes
-        self.noted = noted
+        self.written = written
         self.size = sum(map(_size, notes))
 
 
@@ -52,37 +52,37 @@ class LogWriter:
         self._waiting_bytes = 0
         self._batch: list[_Submission] = []
         self._progress: dict[Claimed, ProgressNote] = {}
-        self._isolation = BadRowIsolation("notes")
+        self._isolation = BadRowIsolation("write logs")
 
-    def submit(self, worker_id: int, notes: Sequence[Note], noted: Callable[[], None]) -> None:
-        submission = _Submission(worker_id, notes, noted)
+    def submit(self, worker_id: int, notes: Sequence[Note], written: Callable[[], None]) -> None:
+        submission = _Submission(worker_id, notes, written)
         self._waiting.append(submission)
         self._waiting_bytes += submission.size
         while self._waiting_bytes > _MOST_BYTES:
             dropped = self._next()
             _DROPPED.inc(_count([dropped]))
-            dropped.noted()
-        self._wake.notes()
+            dropped.written()
+        self._wake.write_logs()
 
-    async def keep(self) -> bool:
-        """Write what came in; whether there was anything."""
+    async def write(self) -> bool:
+        """Write a batch; whether there was one."""
         if not self._batch:
             self._take_batch()
-        await self._isolation.run_batch(self._batch, self._write, self._give_up)
-        await self._say_progress()
+        await self._isolation.run_batch(self._batch, self._write_lines, self._drop)
+        await self._write_progress()
         batch, self._batch = self._batch, []
         _LINES.inc(_count(batch))
         for submission in batch:
-            submission.noted()
+            submission.written()
         if batch:
             keys = {execution_key(note) for submission in batch for note in submission.notes}
             self._publish(LogWritten(keys))
         return bool(batch)
 
-    async def _write(self, batch: Sequence[_Submission]) -> None:
+    async def _write_lines(self, batch: Sequence[_Submission]) -> None:
         await self._store.keep(_logged(batch))
 
-    async def _give_up(self, submission: _Submission, _: Exception) -> None:
+    async def _drop(self, submission: _Submission, _: Exception) -> None:
         _DROPPED.inc(_count([submission]))
 
     def _take_batch(self) -> None:
@@ -100,14 +100,14 @@ class LogWriter:
         self._waiting_bytes -= submission.size
         return submission
 
-    async def _say_progress(self) -> None:
+    async def _write_progress(self) -> None:
         if self._progress:
-            left = await self._store.set_progress([*self._progress.values()])
-            self._progress = {note.claimed: note for note in left}
+            to_repeat = await self._store.set_progress([*self._progress.values()])
+            self._progress = {progress.claimed: progress for progress in to_repeat}
 
 
 def _logged(batch: Sequence[_Submission]) -> list[Logged]:
-    """The lines of each attempt in order and once, however they were cut into notes and repeated."""
+    """The lines of each attempt, in order and without repetitions."""
     lines: dict[tuple[ExecutionKey, int], dict[int, LogLine]] = {}
     for submission in batch:
         for note in submission.notes:
@@ -115,17 +115,17 @@ def _logged(batch: Sequence[_Submission]) -> list[Logged]:
                 of_attempt = lines.setdefault((execution_key(note), note.attempt), {})
                 of_attempt.update(enumerate(note.lines, note.first))
     return [
-        Logged(key, attempt, first, run)
+        Logged(key, attempt, first, consecutive)
         for (key, attempt), numbered in lines.items()
-        for first, run in _runs(numbered)
+        for first, consecutive in _consecutive(numbered)
     ]
 
 
-def _runs(numbered: dict[int, LogLine]) -> list[tuple[int, list[LogLine]]]:
-    """Lines whose numbers follow each other."""
+def _consecutive(numbered: dict[int, LogLine]) -> list[tuple[int, list[LogLine]]]:
+    """Groups of lines with consecutive numbers, each with its first number."""
     in_order = enumerate(sorted(numbered.items()))
-    runs = [list(run) for _, run in groupby(in_order, lambda each: each[1][0] - each[0])]
-    return [(run[0][1][0], [line for _, (_, line) in run]) for run in runs]
+    groups = [list(group) for _, group in groupby(in_order, lambda each: each[1][0] - each[0])]
+    return [(group[0][1][0], [line for _, (_, line) in group]) for group in groups]
 
 
 def _size(note: Note) -> int:

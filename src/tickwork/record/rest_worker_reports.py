@@ -1,8 +1,8 @@
-"""Reports of REST workers on the attempts that they hold.
+"""Reports of REST workers on their attempts.
 
-They go the way of all others; only the answer waits until they are recorded. A report that comes again finds what it
-said the first time, and is answered alike. Who reports on an attempt that is not his is told so, and need not be told
-to stop it any more.
+They are recorded together with the outcomes of other workers; the answer waits until they are committed. A repeated
+report gets the same answer as the first one. A worker that reports on an attempt that it does not have gets
+`StaleAttempt`, and the revocation of that attempt, if any, is deleted.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder
 from tickwork.store.port.record import AttemptState, RestWorkerReportStore
 
-_PATIENCE = 10.0  # seconds for which the database may keep a report waiting
+_TIMEOUT = 10.0  # seconds for a report to be committed
 
 
 class RestWorkerReports:
@@ -38,12 +38,12 @@ class RestWorkerReports:
         self,
         store: RestWorkerReportStore,
         recorder: OutcomeRecorder,
-        notekeeper: LogWriter,
+        log_writer: LogWriter,
         now: Callable[[], Micros],
     ) -> None:
         self._store = store
         self._recorder = recorder
-        self._notekeeper = notekeeper
+        self._log_writer = log_writer
         self._now = now
 
     async def start(
@@ -58,19 +58,19 @@ class RestWorkerReports:
         self, caller: Caller, job: int, scheduled_for: datetime, report: ProgressReport
     ) -> ReportedAttempt:
         key = ExecutionKey(caller.tenant_id, scheduled_for, job)
-        standing = await self._store.state(key, report.attempt, caller.key_id)
-        if standing.worker_id is None:
-            raise _stale(report.attempt, standing)
-        worker, note = standing.worker_id, self._note(key, report)
-        await _until_done(lambda noted: self._notekeeper.submit(worker, [note], noted))
+        state = await self._store.state(key, report.attempt, caller.key_id)
+        if state.worker_id is None:
+            raise _stale(report.attempt, state)
+        worker, note = state.worker_id, self._note(key, report)
+        await _wait_until_done(lambda written: self._log_writer.submit(worker, [note], written))
         return _reported(key, report.attempt, None)
 
     async def complete(
         self, caller: Caller, job: int, scheduled_for: datetime, report: CompleteReport
     ) -> ReportedAttempt:
         result = None if report.result is None else msgspec.json.encode(report.result)
-        if result is not None and (fault := result_error(result)):
-            raise Invalid.field("result", fault, "store it elsewhere and report where")
+        if result is not None and (problem := result_error(result)):
+            raise Invalid.field("result", problem, "store it elsewhere and report where")
         key = ExecutionKey(caller.tenant_id, scheduled_for, job)
         return await self._end(caller, key, report.attempt, AttemptOutcome.COMPLETED, result=result)
 
@@ -90,28 +90,28 @@ class RestWorkerReports:
         result: bytes | None = None,
         failure: Failure | None = None,
     ) -> ReportedAttempt:
-        standing = await self._store.state(key, attempt, caller.key_id)
-        if standing.is_foreign:
-            raise _stale(attempt, standing)
-        if standing.worker_id is not None:
-            times = self._times(standing)
+        state = await self._store.state(key, attempt, caller.key_id)
+        if state.is_foreign:
+            raise _stale(attempt, state)
+        if state.worker_id is not None:
+            times = self._times(state)
             at = to_micros(key.scheduled_for)
             outcome = Outcome(key.tenant_id, at, key.job_id, attempt, kind, *times, result, failure)
-            await self._record(standing.worker_id, outcome, standing.leases)
-            standing = await self._store.state(key, attempt, caller.key_id)
-        elif standing.outcome is not kind:
+            await self._record(state.worker_id, outcome, state.leases)
+            state = await self._store.state(key, attempt, caller.key_id)
+        elif state.outcome is not kind:
             self._recorder.refuse_stale()
-        if standing.outcome is not kind:
-            await self._store.release_ended(key, attempt, caller.key_id, standing)
-            raise _stale(attempt, standing)
+        if state.outcome is not kind:
+            await self._store.release_ended(key, attempt, caller.key_id, state)
+            raise _stale(attempt, state)
         return _reported(key, attempt, kind)
 
     async def _record(self, worker: int, outcome: Outcome, leases: Sequence[int]) -> None:
-        await _until_done(lambda recorded: self._recorder.submit(worker, [outcome], leases, recorded))
+        await _wait_until_done(lambda recorded: self._recorder.submit(worker, [outcome], leases, recorded))
 
-    def _times(self, standing: AttemptState) -> tuple[Micros, Micros]:
+    def _times(self, state: AttemptState) -> tuple[Micros, Micros]:
         now = self._now()
-        started = to_micros(standing.started_at) if standing.started_at else now
+        started = to_micros(state.started_at) if state.started_at else now
         return started, max(started, now)
 
     def _note(self, key: ExecutionKey, report: ProgressReport) -> Note:
@@ -130,11 +130,11 @@ class RestWorkerReports:
         )
 
 
-async def _until_done(submit: Callable[[Callable[[], None]], None]) -> None:
+async def _wait_until_done(submit: Callable[[Callable[[], None]], None]) -> None:
     done = asyncio.Event()
     submit(done.set)
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT):
             await done.wait()
     except TimeoutError:
         raise Unavailable("the database takes too long; repeat the report") from None
@@ -143,30 +143,30 @@ async def _until_done(submit: Callable[[Callable[[], None]], None]) -> None:
 def _failure(report: FailReport) -> Failure:
     try:
         retry_after = parse_duration(report.retry_after).total_seconds()
-    except ValueError as wrong:
-        raise Invalid.field("retry_after", str(wrong)) from None
-    error = report.error
-    return truncate_failure(Failure(error.type, error.message, error.traceback, report.retry, retry_after))
+    except ValueError as error:
+        raise Invalid.field("retry_after", str(error)) from None
+    failed = report.error
+    return truncate_failure(Failure(failed.type, failed.message, failed.traceback, report.retry, retry_after))
 
 
 def _reported(key: ExecutionKey, attempt: int, outcome: AttemptOutcome | None) -> ReportedAttempt:
     return ReportedAttempt(execution_id(key.job_id, key.scheduled_for), attempt, outcome)
 
 
-def _stale(attempt: int, standing: AttemptState) -> StaleAttempt:
-    return StaleAttempt(f"attempt {attempt} is not in your hands: {_why(attempt, standing)}")
+def _stale(attempt: int, state: AttemptState) -> StaleAttempt:
+    return StaleAttempt(f"your worker does not have attempt {attempt}: {_why(attempt, state)}")
 
 
-def _why(attempt: int, standing: AttemptState) -> str:
-    if standing.is_foreign:
+def _why(attempt: int, state: AttemptState) -> str:
+    if state.is_foreign:
         return "the execution is with a worker that was registered with another key"
-    if standing.attempt > attempt:
-        what = f"it ended as {standing.outcome}" if standing.outcome else "it was taken back"
-        return f"{what}, and the execution is at attempt {standing.attempt}"
-    if standing.attempt < attempt:
-        return f"the execution is only at attempt {standing.attempt}"
-    if standing.status.ended:
-        return f"the execution is {standing.status}" + (f" ({standing.reason})" if standing.reason else "")
-    if standing.status is ExecutionStatus.PENDING:
+    if state.attempt > attempt:
+        ending = f"it ended as {state.outcome}" if state.outcome else "it was taken back"
+        return f"{ending}, and the execution is at attempt {state.attempt}"
+    if state.attempt < attempt:
+        return f"the execution is only at attempt {state.attempt}"
+    if state.status.ended:
+        return f"the execution is {state.status}" + (f" ({state.reason})" if state.reason else "")
+    if state.status is ExecutionStatus.PENDING:
         return "no worker has claimed it"
     return "it runs with a worker that is connected by WebSocket"

@@ -17,9 +17,25 @@ from tickwork.testing.due_times import DueTimes
 from tickwork.testing.in_process_worker import InProcessWorker
 
 # In the order of a job's way through the node, then what is done now and then.
-_WORK: tuple[LoopName, ...] = ("backfill", "fire", "release", "claim", "revoke", "record", "notes")
-_UPKEEP: tuple[LoopName, ...] = ("promote", "rounds", "backlogs", "slots", "breakers", "reconcile", "rescue")
-_WHILE_BUSY: tuple[LoopName, ...] = ("revoke", "record", "notes")
+_WORK: tuple[LoopName, ...] = (
+    "backfill",
+    "fire",
+    "release queued",
+    "claim",
+    "revoke",
+    "record",
+    "write logs",
+)
+_UPKEEP: tuple[LoopName, ...] = (
+    "create deferred",
+    "skip rounds",
+    "refresh full queues",
+    "clean up slots",
+    "update breakers",
+    "reconcile",
+    "rescue",
+)
+_WHILE_BUSY: tuple[LoopName, ...] = ("revoke", "record", "write logs")
 _LOOK = 0.001  # seconds between looks at a task that runs
 _PARTITIONS_AFTER = timedelta(hours=6)
 
@@ -103,11 +119,11 @@ class ManualNode:
     async def _set_time(self, now: datetime, at: datetime) -> None:
         await self._clock.set(at)
         self._worker.move_time(at - now)
-        await self.node.step("clock")
+        await self.node.step("read clock")
         await self._renew_lease()
         if at - self._partitions_at >= _PARTITIONS_AFTER:
             self._partitions_at = at
-            await self.node.step("partitions")
+            await self.node.step("maintain partitions")
 
     async def _renew_lease(self) -> None:
         """Before anybody looks for dead workers: for this one, no time has passed."""

@@ -163,7 +163,7 @@ class ScriptedWorker:
     async def log(self, run: Run, *texts: str, first: int = 0, **details: Any) -> None:
         """Notes that are kept before this returns."""
         await self.send_notes([note_of(run, *texts, first=first, **details)])
-        await self._node.step("notes")
+        await self._node.step("write logs")
         if Noted(self._sent) not in await self._take(Noted):
             raise AssertionError("the node did not acknowledge the notes")
 

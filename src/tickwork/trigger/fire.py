@@ -46,12 +46,12 @@ _MAX_MISSED = 20_000  # missed due times per step, divided among its rules
 _EMPTY = range(0)
 
 
-class Handout(Protocol):
+class Assignment(Protocol):
     """Executions with the workers that get them, whose slots are reserved until `deliver` or `release`."""
 
     def workers(self) -> Sequence[int | None]: ...
 
-    async def fix(self, handover: Handover, /) -> None: ...
+    async def drop_lost_workers(self, handover: Handover, /) -> None: ...
 
     async def lease(self, handover: Handover, /) -> None: ...
 
@@ -60,7 +60,7 @@ class Handout(Protocol):
     def release(self) -> None: ...
 
 
-AssignWorkers = Callable[[Handover, ExecutionColumns], Awaitable[Handout]]
+AssignWorkers = Callable[[Handover, ExecutionColumns], Awaitable[Assignment]]
 
 
 class Trigger:
@@ -116,7 +116,7 @@ class Trigger:
 
     async def _fire(self, assign_workers: AssignWorkers | None, only: int | None = None) -> bool:
         """Without `assign_workers`, executions that exist already are left alone, and none is handed over."""
-        handout: Handout | None = None
+        assignment: Assignment | None = None
         try:
             async with self._store.firing() as firing:
                 rules = await firing.take(LEAD, GRACE, self._max_rules, only)
@@ -130,14 +130,14 @@ class Trigger:
                 if candidates:
                     blocked = await self._apply_overlap(firing, rounds, candidates)
                     until = to_micros(rules[0].now + LEAD)
-                    handout = await self._insert(firing, candidates, blocked, assign_workers, until)
+                    assignment = await self._insert(firing, candidates, blocked, assign_workers, until)
                 await firing.advance(*_progress(plans, candidates, chunk))
         except BaseException:
-            if handout:
-                handout.release()
+            if assignment:
+                assignment.release()
             raise
-        if handout:
-            handout.deliver()
+        if assignment:
+            assignment.deliver()
         fired = candidates.executions.size if candidates else 0
         _FIRED.inc(fired)
         self._adapt_max_rules(len(plans), fired)
@@ -147,7 +147,7 @@ class Trigger:
         """Take fewer rules per step when they have many jobs, and more when they have few."""
         if fired >= _CHUNK / 2:
             self._max_rules = max(self._max_rules // 2, _MIN_RULES)
-            self._wake.fire_beside()
+            self._wake.fire_in_parallel()
         elif rules >= self._max_rules:
             self._max_rules = min(self._max_rules * 2, _MAX_RULES)
 
@@ -170,7 +170,7 @@ class Trigger:
         blocked: Mapping[int, Skip | Queue],
         assign_workers: AssignWorkers | None,
         until: Micros,
-    ) -> Handout | None:
+    ) -> Assignment | None:
         startable = _startable(candidates, blocked, until)
         lanes = candidates.executions.lanes
         blocked_by = {index: decision.blocked_by for index, decision in blocked.items()}
@@ -182,17 +182,17 @@ class Trigger:
             skipped |= await self._full_queues.skipped(firing, lanes, startable, no_workers)
             await firing.insert_carefully(candidates, blocked_by, skipped)
             return None
-        handout = await assign_workers(firing, candidates.executions.at(startable))
+        assignment = await assign_workers(firing, candidates.executions.at(startable))
         try:
-            await handout.fix(firing)
-            workers = _workers_of_all(handout.workers(), startable, candidates.executions.size)
+            await assignment.drop_lost_workers(firing)
+            workers = _workers_of_all(assignment.workers(), startable, candidates.executions.size)
             skipped |= await self._full_queues.skipped(firing, lanes, startable, workers)
             await firing.insert(candidates, workers, blocked_by, skipped)
-            await handout.lease(firing)
+            await assignment.lease(firing)
         except BaseException:
-            handout.release()
+            assignment.release()
             raise
-        return handout
+        return assignment
 
     async def _apply_overlap(
         self, firing: Firing, rounds: Sequence[Round], candidates: Candidates

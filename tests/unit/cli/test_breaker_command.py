@@ -25,7 +25,7 @@ def test_resets_one_by_its_destination(ask, server):
 
 
 def test_says_when_there_is_nothing_to_reset(ask, server):
-    server.will_refuse(409, "there is nothing to reset: https://b.example.com has not failed of late")
+    server.will_refuse(409, "there is nothing to reset: https://b.example.com has not failed recently")
     done = ask("breaker", "reset", "https://b.example.com")
     assert done.exit_code != 0
-    assert "has not failed of late" in done.stderr
+    assert "has not failed recently" in done.stderr

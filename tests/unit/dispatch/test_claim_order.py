@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from tickwork.dispatch.claim_order import CREDIT, FairQueue
 
 
-def _serve(turns: FairQueue[str], weights: dict[str, float], count: int) -> Counter[str]:
+def _serve(fair_queue: FairQueue[str], weights: dict[str, float], count: int) -> Counter[str]:
     served: Counter[str] = Counter()
     for _ in range(count):
-        first = min(weights, key=turns.tag)
-        turns.give(first, 1, weights[first])
+        first = min(weights, key=fair_queue.tag)
+        fair_queue.give(first, 1, weights[first])
         served[first] += 1
     return served
 
@@ -28,17 +28,17 @@ def test_each_gets_its_share_by_weight(weights: list[int]) -> None:
         assert abs(served[name] - rounds * weight) <= len(weights)
 
 
-def test_who_comes_back_goes_ahead_with_a_few_and_then_takes_turns() -> None:
-    turns: FairQueue[str] = FairQueue()
-    _serve(turns, {"a": 1.0}, 1000)
-    assert _serve(turns, {"a": 1.0, "b": 1.0}, CREDIT) == {"b": CREDIT}
-    later = _serve(turns, {"a": 1.0, "b": 1.0}, 100)
+def test_a_contender_that_was_idle_goes_ahead_by_its_credit_and_then_takes_turns() -> None:
+    fair_queue: FairQueue[str] = FairQueue()
+    _serve(fair_queue, {"a": 1.0}, 1000)
+    assert _serve(fair_queue, {"a": 1.0, "b": 1.0}, CREDIT) == {"b": CREDIT}
+    later = _serve(fair_queue, {"a": 1.0, "b": 1.0}, 100)
     assert abs(later["a"] - later["b"]) <= 2
 
 
-def test_forgets_those_that_nothing_is_known_of_any_more() -> None:
-    turns: FairQueue[str] = FairQueue()
+def test_deletes_tags_that_no_longer_matter() -> None:
+    fair_queue: FairQueue[str] = FairQueue()
     for number in range(30_000):
-        turns.give(str(number), 1, 1.0)
-        turns.give("busy", 1, 1.0)
-    assert len(turns._tags) <= 10_001
+        fair_queue.give(str(number), 1, 1.0)
+        fair_queue.give("busy", 1, 1.0)
+    assert len(fair_queue._tags) <= 10_001

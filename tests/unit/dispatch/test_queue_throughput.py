@@ -1,8 +1,8 @@
-"""What was handed out is counted by queue, for a bounded number of them."""
+"""Started executions are counted by queue, for a bounded number of queues."""
 
 from prometheus_client import REGISTRY
 
-from tickwork.dispatch import queues as throughput
+from tickwork.dispatch import queues
 from tickwork.model.placement import NO_PLACEMENT
 from tickwork.store.port.dispatch import Lane
 
@@ -13,9 +13,9 @@ def counted(queue: str) -> float:
     return REGISTRY.get_sample_value("tickwork_queue_started_total", {"queue": queue}) or 0.0
 
 
-def test_adds_the_lanes_of_a_queue_up_and_the_queues_beyond_so_many(monkeypatch):
-    monkeypatch.setattr(throughput, "_counters", {})
-    monkeypatch.setattr(throughput, "_MOST_QUEUES", 1)
+def test_adds_up_the_lanes_of_a_queue_and_the_queues_above_the_bound(monkeypatch):
+    monkeypatch.setattr(queues, "_counters", {})
+    monkeypatch.setattr(queues, "_MOST_QUEUES", 1)
     before = {queue: counted(queue) for queue in ("a", "b", "(others)")}
-    throughput.count_started([0, 1, 1, 2, 3, 3], LANES)
+    queues.count_started([0, 1, 1, 2, 3, 3], LANES)
     assert {queue: counted(queue) - before[queue] for queue in before} == {"a": 3, "b": 0, "(others)": 3}

@@ -1,4 +1,4 @@
-"""What an execution is said to wait for, given all the facts."""
+"""The causes that are named for an execution that waits, given all the facts."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -60,10 +60,10 @@ def later(**by: float) -> datetime:
     return NOON + timedelta(**by)
 
 
-def test_says_that_nothing_holds_it():
+def test_says_that_nothing_blocks_it():
     reasons = why()
     assert (reasons.causes, reasons.expected_start) == ([], NOON)
-    assert reasons.summary == "Nothing holds it: it is handed to a worker within a moment."
+    assert reasons.summary == "Nothing blocks it: it is handed to a worker within a moment."
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_ended(status, reason, message):
 
 def test_running():
     reasons = why(status=ExecutionStatus.RUNNING, worker="box-1", started_at=NOON)
-    assert reasons.summary == "It is in the hands of worker box-1 since 2026-01-31 12:00:00 UTC."
+    assert reasons.summary == "Worker box-1 started it at 2026-01-31 12:00:00 UTC."
     assert (reasons.expected_start, reasons.expected_start_reason) == (None, "it has started")
 
 
@@ -115,12 +115,12 @@ def test_paused():
     )
 
 
-def test_what_is_held_is_not_due_before_its_time_either():
+def test_a_suspended_execution_is_also_not_due_before_its_time():
     kinds = [cause.kind for cause in why(is_suspended=True, job_paused=True, due_at=later(hours=1)).causes]
     assert kinds == ["paused", "due"]
 
 
-def test_a_paused_job_does_not_hold_what_was_run_by_hand():
+def test_a_paused_job_does_not_block_a_manual_run():
     assert why(job_paused=True).causes == []
 
 
@@ -189,14 +189,14 @@ def test_rate():
     reasons = why(limits=[RATE])
     assert reasons.causes[0].kind == "rate"
     assert reasons.summary == (
-        "The rate of queue mail, 60 in 1m, is used up: its turn comes in 1s, at 2026-01-31 12:00:01 UTC."
+        "The rate of queue mail, 60 in 1m, is used up: it can start in 1s, at 2026-01-31 12:00:01 UTC."
     )
     assert reasons.expected_start == later(seconds=1)
 
 
 def test_a_rate_lets_those_ahead_go_first():
     reasons = why(limits=[RATE], ahead=9)
-    assert "9 are ahead of it in the backlog, and its turn comes in 10s" in reasons.summary
+    assert "9 are ahead of it in the backlog, and it can start in 10s" in reasons.summary
     assert reasons.causes[0].at == later(seconds=10)
     too_many = why(limits=[RATE], ahead=AHEAD_LIMIT + 1)
     assert (too_many.causes[0].at, too_many.expected_start) == (None, None)
@@ -287,7 +287,7 @@ def test_busy_when_others_are_ahead():
     cause = only_cause(ahead=1)
     assert (cause.kind, cause.message) == (
         "busy",
-        "1 is ahead of it in the backlog, and it waits for its turn",
+        "1 is ahead of it in the backlog, and they start first",
     )
 
 
@@ -304,7 +304,7 @@ def test_limits_and_full_workers_say_nothing_before_it_is_due():
     ]
 
 
-def test_the_summary_tells_of_two_and_counts_the_rest():
+def test_the_summary_names_two_causes_and_counts_the_rest():
     reasons = why(queue_paused=True, limits=[LIMIT, RATE], workers=[FULL])
     assert [cause.kind for cause in reasons.causes] == ["queue_paused", "limit", "rate", "busy"]
     assert reasons.summary == (

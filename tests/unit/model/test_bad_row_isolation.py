@@ -73,18 +73,18 @@ async def test_a_loop_is_in_trouble_from_the_third_failure_on_until_one_step_goe
     condition = LoopCondition("test", Outage())
     for _ in range(2):
         condition.failed(ValueError("the password is hunter2"))
-        assert condition.trouble() is None
+        assert condition.problem() is None
     condition.failed(ValueError("the password is hunter2"))
-    assert condition.trouble() == "failed 3 times in a row, last with ValueError"
-    condition.well()
-    assert condition.trouble() is None
+    assert condition.problem() == "failed 3 times in a row, last with ValueError"
+    condition.succeeded()
+    assert condition.problem() is None
 
 
 def test_a_database_that_was_away_for_a_moment_is_no_trouble_of_the_loop() -> None:
     condition = LoopCondition("test", Outage())
     for _ in range(10):
         condition.failed(Unavailable("away"))
-    assert condition.trouble() is None
+    assert condition.problem() is None
 
 
 async def test_what_fails_again_and_again_is_logged_once_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Events reach those who subscribed to their kind, after the commit."""
+"""Subscribers get the events of their type, after the commit."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tickwork.record.event_publisher import EventPublisher
 
 
 class Transaction:
-    """Keeps what is to be done after its commit."""
+    """Collects the calls to make after its commit."""
 
     def __init__(self):
         self.afterwards = []
@@ -30,25 +30,25 @@ def events(transaction):
     return EventPublisher(transaction.after_commit)
 
 
-def test_subscribers_hear_of_an_event_after_the_commit(events, transaction):
-    heard = []
-    events.subscribe(JobChanged, heard.append)
+def test_calls_subscribers_after_the_commit(events, transaction):
+    received = []
+    events.subscribe(JobChanged, received.append)
     events.publish(JobChanged(1, 2))
-    assert heard == []
+    assert received == []
     transaction.commit()
-    assert heard == [JobChanged(1, 2)]
+    assert received == [JobChanged(1, 2)]
 
 
-def test_an_event_that_nobody_subscribed_to_costs_nothing_at_the_commit(events, transaction):
+def test_an_event_without_subscribers_does_nothing_at_the_commit(events, transaction):
     events.subscribe(JobChanged, pytest.fail)
     events.publish(WorkArrived(1))
     assert transaction.afterwards == []
 
 
-def test_one_subscriber_that_fails_keeps_no_other_from_hearing(events, transaction, caplog):
-    heard = []
+def test_calls_the_other_subscribers_when_one_fails(events, transaction, caplog):
+    received = []
     events.subscribe(WorkArrived, lambda _: 1 // 0)
-    events.subscribe(WorkArrived, heard.append)
+    events.subscribe(WorkArrived, received.append)
     events.publish(WorkArrived(1))
     transaction.commit()
-    assert heard == [WorkArrived(1)]
+    assert received == [WorkArrived(1)]

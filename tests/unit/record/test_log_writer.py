@@ -1,16 +1,16 @@
-"""Notes wait for the database, and not without bound."""
+"""Log lines and progress wait for the database, up to a bound."""
 
 import pytest
 
 from tickwork.loop import Loops
 from tickwork.model.errors import Unavailable
 from tickwork.model.worker_protocol import LogLine, Note
-from tickwork.record import log_writer as note
+from tickwork.record import log_writer
 from tickwork.record.log_writer import LogWriter
 from tickwork.wake import Wake
 
 
-class PaperLogStore:
+class FakeLogStore:
     def __init__(self):
         self.is_away = False
         self.kept = []
@@ -28,15 +28,15 @@ class PaperLogStore:
 
 @pytest.fixture
 def store():
-    return PaperLogStore()
+    return FakeLogStore()
 
 
 @pytest.fixture
-def keeper(store):
+def writer(store):
     loops = Loops()
-    keeper = LogWriter(store, Wake(loops, after_commit=lambda call: call()), publish=lambda _event: None)
-    loops.add("notes", keeper.keep, every=1)
-    return keeper
+    writer = LogWriter(store, Wake(loops, after_commit=lambda call: call()), publish=lambda _event: None)
+    loops.add("write logs", writer.write, every=1)
+    return writer
 
 
 def logged(*texts, first=0, attempt=1, **details):
@@ -44,47 +44,49 @@ def logged(*texts, first=0, attempt=1, **details):
     return Note(tenant=1, at=1, job=1, attempt=attempt, first=first, lines=lines, **details)
 
 
-async def test_waits_for_the_database_and_tells_the_worker_only_then(keeper, store):
-    noted = []
+async def test_waits_for_the_database_before_it_acknowledges(writer, store):
+    written = []
     store.is_away = True
-    keeper.submit(7, [logged("a", fraction=0.5)], noted=lambda: noted.append(1))
+    writer.submit(7, [logged("a", fraction=0.5)], written=lambda: written.append(1))
     with pytest.raises(Unavailable):
-        await keeper.keep()
-    keeper.submit(7, [logged("b", first=1)], noted=lambda: noted.append(2))
+        await writer.write()
+    writer.submit(7, [logged("b", first=1)], written=lambda: written.append(2))
     with pytest.raises(Unavailable):
-        await keeper.keep()
-    assert (noted, store.kept) == ([], [])
+        await writer.write()
+    assert (written, store.kept) == ([], [])
     store.is_away = False
-    while await keeper.keep():
+    while await writer.write():
         pass
-    assert noted == [1, 2]
+    assert written == [1, 2]
     assert store.kept == [(1, 0, ["a"]), (1, 1, ["b"])]
     assert store.progress == [(7, 0.5)]
 
 
-async def test_the_oldest_make_room_and_their_worker_may_forget_them(keeper, store, monkeypatch):
-    monkeypatch.setattr(note, "_MOST_BYTES", 20_000)
-    noted = []
+async def test_drops_and_acknowledges_the_oldest_beyond_the_bound(writer, store, monkeypatch):
+    monkeypatch.setattr(log_writer, "_MOST_BYTES", 20_000)
+    written = []
     store.is_away = True
     for number in range(100):
-        keeper.submit(7, [logged("x" * 1000, first=number)], noted=lambda number=number: noted.append(number))
-    assert keeper._waiting_bytes <= 20_000
-    dropped = len(noted)
+        writer.submit(
+            7, [logged("x" * 1000, first=number)], written=lambda number=number: written.append(number)
+        )
+    assert writer._waiting_bytes <= 20_000
+    dropped = len(written)
     assert 0 < dropped < 100
     store.is_away = False
-    while await keeper.keep():
+    while await writer.write():
         pass
     assert [first for _, first, _ in store.kept] == [dropped]
-    assert noted == list(range(100))
+    assert written == list(range(100))
 
 
-async def test_many_small_notes_of_an_attempt_become_one_piece_and_gaps_stay_gaps(keeper, store):
-    keeper.submit(7, [logged("a"), logged("b", first=1), logged("b", "c", first=1)], noted=lambda: None)
-    keeper.submit(7, [logged("z", first=9), logged("other", attempt=2)], noted=lambda: None)
-    await keeper.keep()
+async def test_joins_consecutive_lines_of_an_attempt_and_keeps_gaps(writer, store):
+    writer.submit(7, [logged("a"), logged("b", first=1), logged("b", "c", first=1)], written=lambda: None)
+    writer.submit(7, [logged("z", first=9), logged("other", attempt=2)], written=lambda: None)
+    await writer.write()
     assert store.kept == [(1, 0, ["a", "b", "c"]), (1, 9, ["z"]), (2, 0, ["other"])]
 
 
-async def test_nothing_is_asked_of_the_database_while_nothing_is_noted(keeper, store):
-    assert not await keeper.keep()
+async def test_does_not_use_the_database_without_lines_or_progress(writer, store):
+    assert not await writer.write()
     assert store.kept == store.progress == []

@@ -1,4 +1,4 @@
-"""Logs attempts that failed, with the traceback, in the worker's own log."""
+"""Logs failed attempts, with the traceback, in the worker's own log."""
 
 import structlog
 
@@ -12,7 +12,7 @@ from tickwork.model.ids import job_id
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
 
-class FailedAttemptLog:
+class FailedAttemptWorkerLog:
     def __init__(self) -> None:
         self._limit = LogRateLimit(_log.warning, "attempt failed")
 
