@@ -146,7 +146,7 @@ async def test_who_may_change_a_job_cannot_have_its_secrets_sent_to_himself(
         ),
     ):
         assert answer.status_code == 422
-        assert "leads elsewhere" in answer.json()["errors"][0]["message"]
+        assert "has another destination" in answer.json()["errors"][0]["message"]
     assert await stored(connection) == before
     moved = await client.patch(path, json={"http": {"url": mine, "headers": {"Authorization": OTHER}}})
     assert moved.status_code == 200

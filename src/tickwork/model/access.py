@@ -32,7 +32,7 @@ class Caller(NamedTuple):
 
 
 class SigningSecret(msgspec.Struct, frozen=True):
-    """What signs the HTTP calls made for a tenant, as Standard Webhooks wants it."""
+    """The secret that signs the HTTP calls of a tenant, in the format of Standard Webhooks."""
 
     secret: str
 

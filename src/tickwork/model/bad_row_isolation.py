@@ -23,7 +23,7 @@ _ROW_SQLSTATES = (
     "23",
     "54",
 )  # SQLSTATE classes: data exception, integrity violation, program limit exceeded
-# What reading a corrupt row raises. Other exceptions are bugs of ours: no row is set aside for them.
+# What reading a corrupt row raises. Other exceptions are bugs in Tickwork: no row is set aside for them.
 _ROW_EXCEPTIONS = (
     ValueError,
     TypeError,
@@ -35,7 +35,7 @@ _ROW_EXCEPTIONS = (
 )
 _LONGEST_REASON = 300
 _SET_ASIDE = Counter(
-    "tickwork_set_aside_total", "Rows and reports set aside because they could not be dealt with.", ["loop"]
+    "tickwork_set_aside_total", "Rows and reports set aside because they could not be processed.", ["loop"]
 )
 _log = structlog.get_logger("tickwork")
 Item = TypeVar("Item")
@@ -99,7 +99,7 @@ class BadRowIsolation:
             raise error
         self._last.append(now)
         _SET_ASIDE.labels(self._loop).inc()
-        _log.error("set aside what cannot be dealt with", loop=self._loop, error=error_text(error))
+        _log.error("set aside a row that cannot be processed", loop=self._loop, error=error_text(error))
 
 
 def is_row_error(error: Exception) -> bool:

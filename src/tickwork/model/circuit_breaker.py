@@ -31,9 +31,8 @@ _SHORTEST_JITTER = 0.8
 
 PACE = 10  # executions released in the first second after it closed; doubled every second
 _MOST_AT_ONCE = 5_000
-_ALL_NODES_KNOW = timedelta(
-    seconds=1.5
-)  # by then every node has read the state, so none holds what is released
+# By then every node has read the state, so that none holds what is released.
+_ALL_NODES_KNOW = timedelta(seconds=1.5)
 _NEXT_RELEASE = timedelta(seconds=1)
 _NEXT_CANDIDATE = timedelta(seconds=5)  # after a released execution did not become the probe
 _DELETE_HEALTHY_AFTER = timedelta(seconds=60)  # since its last failure

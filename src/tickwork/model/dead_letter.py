@@ -8,8 +8,10 @@ import msgspec
 from tickwork.model.execution import AttemptError, ExecutionKey, Trigger
 from tickwork.model.field_types import Instant
 
-WORKER_LOST = "WorkerLost"  # the error to choose those by that lost their worker: they have none of their own
-CHUNK = 5000  # dead letters dealt with in one transaction
+WORKER_LOST = (
+    "WorkerLost"  # the filter `error` for executions that lost their worker: they have no error of their own
+)
+CHUNK = 5000  # dead letters in one transaction
 
 
 class DeadLetterFilter(NamedTuple):

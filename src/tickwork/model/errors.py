@@ -31,12 +31,12 @@ class FieldError(NamedTuple):
         return self._replace(path=f"[{place}].{self.path}") if count > 1 else self
 
     def __str__(self) -> str:
-        said = f"{self.path}: {self.message}" if self.path else self.message
-        return f"{said} ({self.hint})" if self.hint else said
+        text = f"{self.path}: {self.message}" if self.path else self.message
+        return f"{text} ({self.hint})" if self.hint else text
 
 
 class TickworkError(Exception):
-    """Anything Tickwork reports on purpose."""
+    """Every error that Tickwork raises on purpose."""
 
 
 class Invalid(TickworkError):
@@ -63,7 +63,9 @@ class KeyReused(Invalid):
     """The idempotency key was used for a different request before."""
 
     def __init__(self) -> None:
-        super().__init__([FieldError("Idempotency-Key", "came with another request before", "use a new key")])
+        super().__init__(
+            [FieldError("Idempotency-Key", "was used with another request before", "use a new key")]
+        )
 
 
 class NotFound(TickworkError):

@@ -26,7 +26,7 @@ class ExecutionStatus(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """It changes no more unless somebody retries or redrives it."""
+        """Whether it no longer changes, unless somebody retries or redrives it."""
         return self not in (ExecutionStatus.PENDING, ExecutionStatus.RUNNING)
 
 
@@ -79,7 +79,7 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 class Blocking(msgspec.Struct, frozen=True):
-    """An execution that ended badly and so blocks those that depend on it, until it is retried."""
+    """An execution that failed or was cancelled: those that depend on it wait until it is retried."""
 
     execution_id: str
     job_id: str
@@ -106,13 +106,11 @@ class ExecutionView(msgspec.Struct, frozen=True, kw_only=True):
     result: Any  # JSON; a server writes it as msgspec.Raw, unread
     error: AttemptError | None
     reason: str | None
-    blocked_by: Blocking | None = (
-        None  # the first of all before it that failed or was cancelled; not in lists
-    )
+    blocked_by: Blocking | None = None  # the first ancestor that failed or was cancelled; not in lists
 
 
 class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
-    """One try at an execution as shown to users."""
+    """An attempt as shown to users."""
 
     attempt: int
     outcome: AttemptOutcome | None  # None while it runs
@@ -121,12 +119,12 @@ class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
     finished_at: Instant | None
     error: AttemptError | None
     worker_name: str | None = None
-    silent_for: float | None = None  # seconds, of the worker of a lost one when that was found
-    log_tail: str | None = None  # the last lines that it logged, unless it completed
+    silent_for: float | None = None  # seconds since its last heartbeat, when the worker was found lost
+    log_tail: str | None = None  # the last lines of its log, unless it completed
 
 
 class MissedView(msgspec.Struct, frozen=True, kw_only=True, rename={"begin": "from", "end": "to"}):
-    """Due times that passed while nothing could fire them and that the job's policy did not want run later."""
+    """Due times that passed while no server could fire them, and that the job's catch-up policy passed over."""
 
     begin: Instant  # the first of them
     end: Instant  # the last

@@ -9,39 +9,39 @@
 
 A new execution may also be running at once, when it is fired straight to a worker, or skipped.
 
-What becomes of an attempt that did not complete is decided by the functions of this module and by nothing else:
-`record.settle` writes their verdicts about executions that `record.lock_running` found running and locked. Every other
-transition is a statement of its own, which changes only executions in the status that it expects:
+Only the functions of this module decide what follows an attempt that did not complete: `attempt_ending.settle` writes
+their decisions about executions that `attempt_ending.lock_running` found running and locked. Every other transition is
+a statement of its own, which changes only executions in the status that it expects:
 
     (new) → pending, running, skipped        trigger.insert_executions
     (new) → pending, skipped                 trigger.insert_executions_carefully
     (new) → pending                          trigger.promote_deferred_jobs
-    (new) → pending                          define.insert_first_executions
-    (new) → pending                          define.insert_execution
-    (new) → pending                          backfill.make_backfilled
+    (new) → pending                          job.insert_first_executions
+    (new) → pending                          unstarted_executions.insert_execution
+    (new) → pending                          backfill.insert_backfilled
     (new) → pending                          make_round()
-    (new) → skipped                          run.skip_due_time
+    (new) → skipped                          unstarted_executions.skip_due_time
     pending → running                        dispatch.claim
-    running → completed                      record.complete
-    running → pending, failed, cancelled     record.settle
-    running → pending                        define.take_back
+    running → completed                      outcome.complete
+    running → pending, failed, cancelled     attempt_ending.settle
+    running → pending                        unstarted_executions.take_back
     pending → pending, skipped               count_ended()
-    pending → skipped                        upkeep.give_up_rounds
-    pending → cancelled                      define.cancel_waiting
+    pending → skipped                        retention.give_up_rounds
+    pending → cancelled                      unstarted_executions.cancel_waiting
     pending → cancelled                      backfill.cancel_backfilled
-    pending, running → failed                dispatch.set_aside
-    pending, running → cancelled             record.cancel_execution
-    pending, running → cancelled             trigger.cancel_blockers
-    pending, running → skipped, cancelled    define.stop_ahead
+    pending, running → failed                dispatch.fail_execution
+    pending, running → cancelled             outcome.cancel_execution
+    pending, running → cancelled             overlap_blockers.cancel_blockers
+    pending, running → skipped, cancelled    unstarted_executions.stop_ahead
     skipped → pending, skipped               trigger.insert_executions_carefully
     skipped → pending                        make_round()
-    skipped, cancelled → pending             define.revive_execution
-    skipped, failed → pending                backfill.make_backfilled
+    skipped, cancelled → pending             unstarted_executions.revive_execution
+    skipped, failed → pending                backfill.insert_backfilled
     failed, cancelled → pending              dead_letter.revive_ended
 
 The names are those of store/queries (file.query) and of the schema's functions. Nothing leaves `completed`. A test
-compares this table with the SQL, and the CHECKs of the table `execution` keep every status consistent with the columns
-beside it: only a pending execution is ready at some time, a running one has a worker, and an ended one has an end.
+compares this table with the SQL, and the CHECKs of the table `execution` keep every status consistent with the other
+columns: only a pending execution is ready at some time, a running one has a worker, and an ended one has an end.
 """
 
 from datetime import datetime, timedelta
@@ -83,63 +83,63 @@ class Transition(NamedTuple):
 
 
 def after_failure(
-    held: LockedExecution, policy: RetryPolicy, *, final: str | None, retry_after: float, started: datetime
+    locked: LockedExecution, policy: RetryPolicy, *, final: str | None, retry_after: float, started: datetime
 ) -> Transition:
     """The attempt failed: try again later, or end it when there is a reason not to or the attempts are used up."""
-    failures = held.failures + 1
+    failures = locked.failures + 1
     if final is None and failures < policy.max_attempts:
         delay = policy.delay(failures, at_least=retry_after)
-        return _pending_again(held, held.now + delay, failures=failures)
+        return _pending_again(locked, locked.now + delay, failures=failures)
     reason = final or "attempts used up"
-    return _end(held, ExecutionStatus.FAILED, started, reason, failures=failures)
+    return _end(locked, ExecutionStatus.FAILED, started, reason, failures=failures)
 
 
-def after_snooze(held: LockedExecution, delay: timedelta) -> Transition:
-    return _pending_again(held, held.now + delay)
+def after_snooze(locked: LockedExecution, delay: timedelta) -> Transition:
+    return _pending_again(locked, locked.now + delay)
 
 
-def after_return(held: LockedExecution) -> Transition:
-    return _pending_again(held, max(held.now, held.key.scheduled_for))
+def after_return(locked: LockedExecution) -> Transition:
+    return _pending_again(locked, max(locked.now, locked.key.scheduled_for))
 
 
-def after_hold(held: LockedExecution, destination: str, reason: str) -> Transition:
+def after_hold(locked: LockedExecution, destination: str, reason: str) -> Transition:
     """The circuit breaker of its destination is open. It releases the execution later."""
-    return _pending_again(held, FOREVER)._replace(held_by=destination, reason=reason)
+    return _pending_again(locked, FOREVER)._replace(held_by=destination, reason=reason)
 
 
-def after_cancel(held: LockedExecution, started: datetime | None, reason: str) -> Transition:
-    return _end(held, ExecutionStatus.CANCELLED, started, reason)
+def after_cancel(locked: LockedExecution, started: datetime | None, reason: str) -> Transition:
+    return _end(locked, ExecutionStatus.CANCELLED, started, reason)
 
 
-def after_loss(held: LockedExecution, *, may_retry: bool) -> Transition:
+def after_loss(locked: LockedExecution, *, may_retry: bool) -> Transition:
     """Its worker died. That does not count as a failure, but an execution that keeps losing workers is quarantined."""
-    losses = held.losses + 1
+    losses = locked.losses + 1
     if may_retry and losses < MAX_LOSSES:
-        return _pending_again(held, max(held.now, held.key.scheduled_for), losses=losses)
+        return _pending_again(locked, max(locked.now, locked.key.scheduled_for), losses=losses)
     reason = f"quarantined: it lost {losses} workers" if may_retry else "worker lost"
-    return _end(held, ExecutionStatus.FAILED, held.started_at, reason, losses=losses)
+    return _end(locked, ExecutionStatus.FAILED, locked.started_at, reason, losses=losses)
 
 
-def after_unreadable_job(held: LockedExecution, reason: str) -> Transition:
+def after_unreadable_job(locked: LockedExecution, reason: str) -> Transition:
     """The stored definition of its job cannot be read, so no policy can be applied."""
-    return _end(held, ExecutionStatus.FAILED, held.started_at, f"its job cannot be read: {reason}")
+    return _end(locked, ExecutionStatus.FAILED, locked.started_at, f"its job cannot be read: {reason}")
 
 
 def _pending_again(
-    held: LockedExecution, at: datetime, *, failures: int | None = None, losses: int | None = None
+    locked: LockedExecution, at: datetime, *, failures: int | None = None, losses: int | None = None
 ) -> Transition:
     return Transition(
-        held.key,
+        locked.key,
         ExecutionStatus.PENDING,
         ready_at=at,
-        attempt=held.attempt + 1,
-        failures=held.failures if failures is None else failures,
-        losses=held.losses if losses is None else losses,
+        attempt=locked.attempt + 1,
+        failures=locked.failures if failures is None else failures,
+        losses=locked.losses if losses is None else losses,
     )
 
 
 def _end(
-    held: LockedExecution,
+    locked: LockedExecution,
     status: ExecutionStatus,
     started: datetime | None,
     reason: str,
@@ -148,13 +148,13 @@ def _end(
     losses: int | None = None,
 ) -> Transition:
     return Transition(
-        held.key,
+        locked.key,
         status,
         ready_at=None,
-        attempt=held.attempt,
-        failures=held.failures if failures is None else failures,
-        losses=held.losses if losses is None else losses,
+        attempt=locked.attempt,
+        failures=locked.failures if failures is None else failures,
+        losses=locked.losses if losses is None else losses,
         started_at=started,
-        finished_at=held.now,
+        finished_at=locked.now,
         reason=reason,
     )

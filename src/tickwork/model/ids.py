@@ -1,7 +1,7 @@
 """Public ids: a letter for the kind, then numbers in base 32.
 
 An execution's id carries its whole identity (job, scheduled_for), so no look-up table is needed to find
-it, and handlers can use it as an idempotency key. Ids hold no dot, as Standard Webhooks asks.
+it, and handlers can use it as an idempotency key. Ids contain no dot, as Standard Webhooks requires.
 """
 
 from datetime import UTC, datetime, timedelta

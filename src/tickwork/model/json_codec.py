@@ -11,16 +11,16 @@ from typing import Any
 import msgspec
 
 _MOST_SHOWN = 10  # errors of one model
-_NO_WORD = re.compile(r"\W")
+_NON_WORD = re.compile(r"\W")
 
 
 def encode(value: object) -> bytes:
-    """TypeError when JSON cannot carry it."""
+    """Raises TypeError for a type that JSON cannot carry."""
     return _encoder.encode(value)
 
 
 def decoder(kind: Any) -> Callable[[bytes], Any]:
-    """ValueError says what does not fit; TypeError at once when JSON cannot carry that type."""
+    """Raises TypeError for a type that JSON cannot carry. The decoder raises ValueError for an unsuitable value."""
     return msgspec.json.Decoder(kind, dec_hook=read_model).decode
 
 
@@ -60,12 +60,11 @@ def _model_schema(kind: type) -> dict[str, Any]:
     describe = getattr(kind, "model_json_schema", None)
     if describe is None:
         raise TypeError(f"JSON cannot carry {kind.__qualname__}")
-    home = _NO_WORD.sub(
-        "_", f"{kind.__module__}.{kind.__qualname__}"
-    )  # models of one name may have several homes
-    whole: dict[str, Any] = describe(ref_template=f"#/$defs/{home}.{{model}}")
+    # Models of several modules may have the same name.
+    prefix = _NON_WORD.sub("_", f"{kind.__module__}.{kind.__qualname__}")
+    whole: dict[str, Any] = describe(ref_template=f"#/$defs/{prefix}.{{model}}")
     parts = whole.pop("$defs", {})
-    return whole | {"$defs": {f"{home}.{name}": part for name, part in parts.items()}} if parts else whole
+    return whole | {"$defs": {f"{prefix}.{name}": part for name, part in parts.items()}} if parts else whole
 
 
 def _lift_parts(node: object, parts: dict[str, Any]) -> None:

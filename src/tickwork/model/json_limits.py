@@ -31,7 +31,7 @@ def json_error(text: bytes, most: int, deepest: int = MAX_DEPTH) -> str | None:
 
 
 def raw_json(text: bytes) -> msgspec.Raw | None:
-    """The text as part of a larger document, without parsing it; None when it is not JSON and would spoil the whole."""
+    """The text as part of a larger document, without parsing it; None when it is not valid JSON."""
     try:
         text.decode()
         return _skip(text)
@@ -40,7 +40,7 @@ def raw_json(text: bytes) -> msgspec.Raw | None:
 
 
 def is_storable(text: bytes, deepest: int) -> bool:
-    """A fast check without parsing. False may be wrong, because it also counts brackets within strings."""
+    """A fast check without parsing. It may wrongly return False, because it also counts brackets within strings."""
     return ESCAPED_NUL not in text and not _seems_deeper(text, deepest)
 
 

@@ -65,7 +65,7 @@ def truncate_failure(failure: Failure) -> Failure:
 
 
 def is_valid_note(note: Note) -> bool:
-    """Whether PostgreSQL can store it. Notes are written in batches, so a bad one would block all others."""
+    """Whether PostgreSQL can store it."""
     return (
         0 <= note.first <= _MOST_LINES - len(note.lines)
         and all(0 < line.at < LATEST_TIME for line in note.lines)

@@ -103,7 +103,7 @@ def placement_errors(requires: Requires, limits: list[Limit]) -> Iterator[FieldE
     keys = [limit.key for limit in limits]
     for place, limit in enumerate(limits):
         if limit.key in keys[:place]:
-            yield FieldError(f"limits[{place}].key", f"{limit.key!r} stands here twice", "name each key once")
+            yield FieldError(f"limits[{place}].key", f"{limit.key!r} is listed twice", "name each key once")
         if limit.max_running is None and limit.rate is None:
             yield FieldError(f"limits[{place}]", "limits nothing", "give max_running, rate or both")
         if limit.rate is not None:

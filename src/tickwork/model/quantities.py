@@ -14,9 +14,9 @@ _LONGEST_TEXT = 64
 LONGEST = timedelta(days=3_660)
 
 
-@lru_cache(maxsize=1024, typed=True)  # few are ever used, and every job has four
+@lru_cache(maxsize=1024, typed=True)  # few distinct ones are used, and every job has four
 def parse_duration(value: object) -> timedelta:
-    """Read a duration; ValueError says what would have been right."""
+    """Read a duration; ValueError says what would be right."""
     seconds = _seconds(value)
     if seconds is None:
         raise ValueError(
@@ -66,17 +66,17 @@ def format_duration(duration: timedelta) -> str:
 
 
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([KMGTP]i?)?B?")
-_PREFIXES = " KMGTP"  # each is a thousand of the one before
+_PREFIXES = " KMGTP"  # each is a thousand times the one before
 
 
 def parse_size(size: str | float) -> float:
-    """Bytes; ValueError says what would have been right."""
+    """Bytes; ValueError says what would be right."""
     if isinstance(size, (int, float)):
         return float(size)
     match = _SIZE.fullmatch(size.strip())
     if match is None:
         raise ValueError(
-            f'{size[:80]!r} is not a size; write such as "512Mi", "8Gi", "1.5G" or a number of bytes'
+            f'{size[:80]!r} is not a size; write a size such as "512Mi", "8Gi", "1.5G" or a number of bytes'
         )
     return float(match[1]) * _factor(match[2])
 
@@ -109,7 +109,7 @@ class Rate(NamedTuple):
 
 
 def parse_rate(text: str) -> Rate:
-    """Read a rate; ValueError says what would have been right."""
+    """Read a rate; ValueError says what would be right."""
     match = _RATE.fullmatch(text.strip())
     if match is None:
         raise _wrong(text)

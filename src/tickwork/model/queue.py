@@ -41,4 +41,4 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     depth_is_exact: bool  # false: there are more
     depth_by_priority: dict[Priority, int]  # from the highest, until counting stops
     running: int
-    oldest_age: float | None  # seconds since the execution that waits longest became ready
+    oldest_age: float | None  # seconds since the longest waiting execution became ready

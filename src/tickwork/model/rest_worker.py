@@ -145,7 +145,7 @@ class ProgressReport(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     message: Annotated[str, Meta(max_length=1000)] | None = None
     log: Annotated[list[LogLine], Meta(max_length=1000)] = []
     first_line: Annotated[int, Meta(ge=0, le=_LARGEST // 2)] = (
-        0  # number of the first of these lines in its attempt
+        0  # the number of the first of these lines within the attempt
     )
 
 
@@ -186,7 +186,7 @@ def worker_errors(worker: WorkerRequest) -> Iterator[FieldError]:
     names = [task if isinstance(task, str) else task.name for task in worker.tasks]
     for place, name in enumerate(names):
         if name in names[:place]:
-            yield FieldError(f"tasks[{place}]", f"{name!r} stands here twice", "name each task once")
+            yield FieldError(f"tasks[{place}]", f"{name!r} is listed twice", "name each task once")
         task = worker.tasks[place]
         for error in default_errors(NO_DEFAULTS if isinstance(task, str) else task.defaults):
             yield error._replace(path=f"tasks[{place}].defaults.{error.path}")
@@ -198,7 +198,7 @@ def worker_errors(worker: WorkerRequest) -> Iterator[FieldError]:
     for queue in worker.weights:
         if worker.queues and queue not in worker.queues:
             yield FieldError(
-                f"weights.{queue}", "is not among queues", "name it there, or leave its weight out"
+                f"weights.{queue}", "is not among queues", "add it to queues, or leave its weight out"
             )
 
 

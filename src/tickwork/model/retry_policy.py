@@ -12,7 +12,7 @@ _LONGEST_SHOWN = 200
 
 
 class RetryPolicy(msgspec.Struct, frozen=True):
-    """Seconds throughout."""
+    """All durations are in seconds."""
 
     max_attempts: int = 4
     backoff: Backoff = "exponential"
@@ -33,7 +33,7 @@ class RetryPolicy(msgspec.Struct, frozen=True):
         return None
 
     def delay(self, failures: int, *, at_least: float = 0.0) -> timedelta:
-        """How long to wait after the given number of failures, jitter only ever shortening it."""
+        """How long to wait after the given number of failures. Jitter only shortens it."""
         wait = min(self._plain_delay(failures), self.max)
         return timedelta(seconds=max(wait * (1 - self.jitter * random()), at_least))  # noqa: S311 (spread, not secrecy)
 

@@ -31,7 +31,7 @@ class TaskDefinition(NamedTuple):
     parameters: dict[str, Any]  # JSON Schema of the payload
     context_parameter: str | None = None
     description: str | None = None
-    defaults: dict[str, Any] = {}  # noqa: RUF012 (nobody changes it); of its jobs: priority, queue, timeout, retry
+    defaults: dict[str, Any] = {}  # noqa: RUF012 (never changed); for its jobs: priority, queue, timeout, retry
 
 
 def direct_task(name: str, function: Callable[..., Any], description: str | None = None) -> TaskDefinition:
@@ -75,19 +75,19 @@ def defaults_of(request: JobRequest) -> TaskDefaults:
 
 
 def with_task_defaults(request: JobRequest, defaults: TaskDefaults) -> JobRequest:
-    """The job, with the task's defaults for what it leaves out; of a retry policy, field by field."""
+    """The job with the task's defaults for the fields that it leaves out, also within its retry policy."""
     if defaults is NO_DEFAULTS:
         return request
-    own = request.given("priority", "queue", "timeout")
+    given = request.given("priority", "queue", "timeout")
     return msgspec.structs.replace(
         request,
-        **{name: getattr(defaults, name) for name in ("priority", "queue", "timeout") if name not in own},
+        **{name: getattr(defaults, name) for name in ("priority", "queue", "timeout") if name not in given},
         retry=request.retry.with_defaults(defaults.retry),
     )
 
 
 def default_errors(defaults: TaskDefaults) -> Iterator[FieldError]:
-    """Defaults that every job would be refused for."""
+    """Errors in the defaults: each would make every job invalid."""
     if defaults.timeout is not UNSET:
         yield from timeout_errors(defaults.timeout)
     for name, value in defaults.retry.given("initial", "max").items():
@@ -97,12 +97,12 @@ def default_errors(defaults: TaskDefaults) -> Iterator[FieldError]:
             yield FieldError(f"retry.{name}", str(error))
 
 
-def valid_defaults(said: dict[str, Any]) -> TaskDefaults:
+def valid_defaults(sent: dict[str, Any]) -> TaskDefaults:
     """The valid ones among the defaults that a worker sent. Workers are not trusted."""
     usable = NO_DEFAULTS
     for name in TaskDefaults.__struct_fields__:
         try:
-            one = msgspec.convert({name: said[name]} if name in said else {}, TaskDefaults)
+            one = msgspec.convert({name: sent[name]} if name in sent else {}, TaskDefaults)
         except msgspec.ValidationError:
             continue
         if not any(default_errors(one)):

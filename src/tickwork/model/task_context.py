@@ -1,5 +1,5 @@
-"""What a task's code sees and says: its context, the outcomes of the jobs it depends on, and the exceptions that steer
-how an attempt ends."""
+"""What a task's code uses: its context, the outcomes of the jobs it depends on, and the exceptions that decide how an
+attempt ends."""
 
 from datetime import UTC, datetime
 from functools import cached_property
@@ -32,8 +32,8 @@ def read_outcomes(sent: bytes | None) -> list[ParentOutcome]:
     match _decode(sent):
         case int(size):
             raise ValueError(
-                f"the results of the jobs it depends on have {size:,} bytes, too many to be handed over: "
-                "let them return references, or ask for them with a client"
+                f"the results of the jobs it depends on have {size:,} bytes, too many to send: "
+                "return references instead, or get the results with a client"
             )
         case str(why):
             raise ValueError(why)
@@ -51,7 +51,7 @@ class Listener(Protocol):
 
 
 class Context:
-    """What a task is given that has a parameter `ctx: Context`: about the attempt, and to speak of it."""
+    """The argument for a task's parameter `ctx: Context`: describes the attempt, and takes its log and its progress."""
 
     def __init__(
         self,
@@ -82,31 +82,31 @@ class Context:
 
     @cached_property
     def parents(self) -> list[ParentOutcome]:
-        """How those ended that this job depends on, in the order in which they were created."""
+        """How the jobs that this one depends on have ended, in the order in which they were created."""
         return read_outcomes(self._parents)
 
     def result_of(self, parent: str) -> Any:
-        """The result of one of those, by its id, key, name or task."""
+        """The result of one of these parents, by its id, key, name or task."""
         found = [each for each in self.parents if parent in (each.job_id, each.key, each.name, each.task)]
         if len(found) != 1:
-            known = ", ".join(each.key or each.name or each.task for each in self.parents) or "nobody"
+            known = ", ".join(each.key or each.name or each.task for each in self.parents) or "none"
             raise LookupError(
-                f"{parent!r} is {'several' if found else 'none'} of those it depends on: {known}"
+                f"{parent!r} names {'several' if found else 'none'} of the jobs that this one depends on: {known}"
             )
         return found[0].result
 
     @property
     def cancelled(self) -> bool:
-        """True once this attempt was cancelled or ran out of time. A task in a thread cannot be stopped from
-        outside: one that runs for long should look here now and then."""
+        """True once this attempt was cancelled or timed out. A task in a thread cannot be stopped from outside: a
+        long one should check this regularly."""
         return self._cancelled
 
     def cancel(self) -> None:
-        """Tell the task to stop. Its worker does so; tests may."""
+        """Tell the task to stop. Its worker calls this; tests may."""
         self._cancelled = True
 
     def progress(self, fraction: float, message: str | None = None) -> None:
-        """Say how far the attempt has come, from 0 to 1."""
+        """Report how far the attempt has come, from 0 to 1."""
         if not 0 <= fraction <= 1:
             raise ValueError(f"progress is a fraction between 0 and 1, not {fraction}")
         self.latest_progress = Progress(fraction, message)
@@ -119,11 +119,11 @@ class Context:
 
 
 class NoRetry(Exception):
-    """Failed, and trying again is useless."""
+    """The attempt failed, and trying again is useless."""
 
 
 class Snooze(Exception):
-    """Run me again after this long. Uses up no attempt."""
+    """Run the task again after this long. This uses no attempt."""
 
     def __init__(self, duration: Duration) -> None:
         super().__init__(duration)

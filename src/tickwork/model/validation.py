@@ -27,7 +27,7 @@ _SIMPLE: dict[type[inspect.Type], str] = {
     inspect.DateTimeType: "a time with its offset",
     inspect.DateType: "a date",
     inspect.TimeType: "a time of day",
-    inspect.TimeDeltaType: "a duration as ISO 8601 writes it",
+    inspect.TimeDeltaType: "an ISO 8601 duration",
     inspect.UUIDType: "a UUID",
     inspect.DecimalType: "a decimal number",
     inspect.BytesType: "text in base 64",

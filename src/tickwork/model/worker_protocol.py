@@ -1,19 +1,19 @@
-"""What a worker and a server say to each other over their WebSocket: msgpack, batches both ways.
+"""The messages between a worker and a server over their WebSocket: msgpack, batches both ways.
 
     worker                         server
-    Hello        ──────────────▶            who I am, what I offer, what I still hold
-                 ◀──────────────   Welcome  your id and lease; what I hold that you do not: run it
-                 ◀──────────────   Runs     start these, each not before its time
-    Outcomes     ──────────────▶            what became of them
-                 ◀──────────────   Ack      recorded: forget them
-    Notes        ──────────────▶            what they log, and how far they have come
-                 ◀──────────────   Noted    kept: forget those lines
-    Beat         ──────────────▶            I live; these have been running for a while
-                 ◀──────────────   Renewed  your lease counts from when you sent that beat
-                 ◀──────────────   Revoke   stop these
-                 ◀──────────────   Drain    take nothing new, and leave when you are done
-    Drain        ──────────────▶            give me nothing new
-                 ◀──────────────   Drained  nothing more will come: leave when you are done
+    Hello        ──────────────▶            its name, what it offers, which attempts it still has
+                 ◀──────────────   Welcome  its id and lease, which attempts it must forget
+                 ◀──────────────   Runs     attempts to start, each not before its time
+    Outcomes     ──────────────▶            how attempts ended
+                 ◀──────────────   Ack      the outcomes are recorded
+    Notes        ──────────────▶            log lines and progress of attempts
+                 ◀──────────────   Noted    the lines are recorded
+    Beat         ──────────────▶            a heartbeat, and which attempts have started
+                 ◀──────────────   Renewed  the lease counts from when that beat was sent
+                 ◀──────────────   Revoke   attempts to stop
+                 ◀──────────────   Drain    take nothing new, and leave when done
+    Drain        ──────────────▶            it takes nothing new
+                 ◀──────────────   Drained  nothing more will come: leave when done
 
 Times are microseconds since 1970 by the database's clock; a worker maps them to its own monotonic clock.
 A worker repeats Outcomes until they are acknowledged, on any server; repeating changes nothing. Notes likewise:
@@ -36,7 +36,7 @@ from tickwork.model.rest_worker import MOST_RESOURCE, TaskName, Weights
 
 LARGEST_MESSAGE = (
     8 * 1024 * 1024
-)  # bytes from a worker; from a server it has no limit but what is in the jobs
+)  # bytes from a worker; messages from a server are limited only by their jobs
 MOST_TOGETHER = 10_000  # outcomes, notes or lines in one message
 _MOST_HELD = 1_000_000
 
@@ -106,7 +106,7 @@ Credit = Annotated[int, Meta(ge=0, le=_MOST_HELD)]
 
 
 class Note(msgspec.Struct, array_like=True, frozen=True):
-    """News from one attempt: lines that it logged, numbered from `first` on, and its latest progress."""
+    """New log lines of one attempt, numbered from `first` on, and its latest progress."""
 
     tenant: int
     at: Micros
@@ -114,7 +114,7 @@ class Note(msgspec.Struct, array_like=True, frozen=True):
     attempt: int
     first: int = 0
     lines: Annotated[list[LogLine], Together] = []
-    fraction: float | None = None  # no news of progress
+    fraction: float | None = None  # None: no new progress
     message: str | None = None
     started: Micros = 0  # when the attempt started; 0: not given
 

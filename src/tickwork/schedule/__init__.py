@@ -1,1 +1,1 @@
-"""The language of when: any way to write a schedule, its canonical form, its due times. Pure: no I/O."""
+"""Schedules: every notation, the canonical form, due times, words and previews. Pure: no I/O."""

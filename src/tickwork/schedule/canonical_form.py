@@ -32,19 +32,19 @@ class ParsedSchedule(NamedTuple):
     first: int | None = None  # the first due time, when intervals are counted from it and not from the start
 
 
-def canonical_form(draft: ParsedSchedule, options: Options) -> dict[str, Any]:
+def canonical_form(parsed: ParsedSchedule, options: Options) -> dict[str, Any]:
     """The form that all schedules with the same due times share."""
-    zone = _one_of("timezone", draft.zone, options.zone) or zone_named("UTC")
-    start, end = _one_of("start", draft.start, options.start), _one_of("end", draft.end, options.end)
-    start = start if draft.first is None else draft.first
-    canonical = _kind(draft.what, zone, options.dst)
+    zone = _one_of("timezone", parsed.zone, options.zone) or zone_named("UTC")
+    start, end = _one_of("start", parsed.start, options.start), _one_of("end", parsed.end, options.end)
+    start = start if parsed.first is None else parsed.first
+    canonical = _kind(parsed.what, zone, options.dst)
     if start is not None:
         canonical["start"] = write_instant(from_seconds(start))
-    if draft.due_times:
-        end = _end_of_count(canonical, draft.due_times, end)
+    if parsed.due_times:
+        end = _end_of_count(canonical, parsed.due_times, end)
     if end is not None:
         canonical["end"] = write_instant(from_seconds(end))
-    exclude = _joined(draft.exclude, options.exclude)
+    exclude = _joined(parsed.exclude, options.exclude)
     return canonical | {"exclude": exclude, "timezone": zone.name} if exclude else canonical
 
 
@@ -62,7 +62,7 @@ def _kind(what: int | Cron | RecurrenceRule, zone: Zone, wanted: Mapping[str, st
     if isinstance(what, int) or (isinstance(what, RecurrenceRule) and what.times is None):
         if wanted:
             raise ScheduleError(
-                "a period is real time: clocks that jump do not matter to it", "leave dst out", ".dst"
+                "a period is real time: clock changes do not affect it", "leave dst out", ".dst"
             )
         return {"every": read_every(what)} if isinstance(what, int) else _text("rrule", what, zone)
     affected = what.times is None or zone.skips_or_repeats(what.times)
@@ -76,7 +76,7 @@ def _kind(what: int | Cron | RecurrenceRule, zone: Zone, wanted: Mapping[str, st
 def _text(name: str, what: Cron | RecurrenceRule, zone: Zone) -> dict[str, Any]:
     if len(what.text) > LONGEST[name]:
         raise ScheduleError(
-            f"this is too long: written in full it has {len(what.text)} characters, not {LONGEST[name]}"
+            f"this is too long: written in full it has {len(what.text)} characters; the limit is {LONGEST[name]}"
         )
     return {name: what.text, "timezone": zone.name}
 

@@ -37,15 +37,15 @@ class ParseResult(NamedTuple):
 def parse_schedule(
     schedule: str | dict[str, Any] | None, timezone: str | None, *, now: datetime, seed: str = ""
 ) -> Schedule:
-    """Parse a schedule. Invalid lists every field that is wrong, and the schedule itself if it is never due."""
-    understood = parse_with_notes(schedule, timezone, now=now, seed=seed).schedule
-    if understood is None:
+    """Parse a schedule. Raises Invalid with every field that is wrong, and if the schedule is never due."""
+    parsed = parse_with_notes(schedule, timezone, now=now, seed=seed).schedule
+    if parsed is None:
         return Once(None, "now")
-    if isinstance(understood, Moment):
-        return Once(understood.at, understood.words)
-    if understood.timing.next_after(now) is None:
-        raise Invalid.field(_main_path(schedule), *why_never_due(understood.timing))
-    return understood
+    if isinstance(parsed, Moment):
+        return Once(parsed.at, parsed.words)
+    if parsed.timing.next_after(now) is None:
+        raise Invalid.field(_main_path(schedule), *why_never_due(parsed.timing))
+    return parsed
 
 
 def parse_with_notes(
@@ -58,8 +58,8 @@ def parse_with_notes(
     key = _encoded(schedule)
     if len(key) > _LONGEST_KEPT or (isinstance(schedule, dict) and ("at" in schedule or "in" in schedule)):
         return _read(schedule, timezone, now, seed)
-    spread = seed if b"H" in key.upper() else ""
-    return _cached_recurring(key, timezone, spread) or _read(schedule, timezone, now, seed)
+    used_seed = seed if b"H" in key.upper() else ""
+    return _cached_recurring(key, timezone, used_seed) or _read(schedule, timezone, now, seed)
 
 
 @lru_cache(maxsize=4096)
@@ -73,7 +73,7 @@ def _encoded(schedule: str | dict[str, Any]) -> bytes:
     try:
         encoded = msgspec.json.encode(schedule)
     except RecursionError as error:
-        raise Invalid.field("schedule", "a schedule is not that deep") from error
+        raise Invalid.field("schedule", "is nested too deep") from error
     if len(encoded) > _LONGEST:
         raise Invalid.field("schedule", f"a schedule is at most {_LONGEST} bytes of JSON, not {len(encoded)}")
     return encoded
@@ -97,7 +97,7 @@ def _read(schedule: str | dict[str, Any], timezone: str | None, now: datetime, s
     text = canonical_text(_join(found) | of_job)
     if len(text) > _LONGEST:
         raise Invalid.field(
-            "schedule", f"this is too long: written in full it has {len(text)} bytes, not {_LONGEST}"
+            "schedule", f"this is too long: written in full it has {len(text)} bytes; the limit is {_LONGEST}"
         )
     return ParseResult(Recurring(text, timing_from_text(text)), tuple(notes))
 
@@ -148,7 +148,7 @@ class ScheduleReader(NamedTuple):
             return []
         if kind == "any":
             return self._any(schedule["any"], options, f"{path}.any")
-        found = self._form(
+        found = self._read_kind(
             kind, schedule[kind], options, path if isinstance(given, str) else f"{path}.{kind}"
         )
         if isinstance(found, Moment):
@@ -166,15 +166,17 @@ class ScheduleReader(NamedTuple):
         self.problems.add(path, f"exactly one of {', '.join(kinds)} is needed, not {given}")
         return None
 
-    def _form(self, kind: str, value: object, options: Options, path: str) -> Moment | list[ParsedSchedule]:
-        setting = ReadContext(options.zone or zone_named("UTC"), options.start, self.now, self.seed)
-        found = self.problems.attempt(path, read_notation, kind, value, setting) or []
+    def _read_kind(
+        self, kind: str, value: object, options: Options, path: str
+    ) -> Moment | list[ParsedSchedule]:
+        context = ReadContext(options.zone or zone_named("UTC"), options.start, self.now, self.seed)
+        found = self.problems.attempt(path, read_notation, kind, value, context) or []
         for read in [found] if isinstance(found, Moment) else found:
             self.notes.extend(note for note in read.notes if note not in self.notes)
         return found
 
-    def _canonical(self, drafts: list[ParsedSchedule], options: Options, path: str) -> list[Part]:
-        parts = (self.problems.attempt(path, canonical_form, draft, options) for draft in drafts)
+    def _canonical(self, schedules: list[ParsedSchedule], options: Options, path: str) -> list[Part]:
+        parts = (self.problems.attempt(path, canonical_form, parsed, options) for parsed in schedules)
         return [part for part in parts if part]
 
     def _any(self, value: object, options: Options, path: str) -> list[Part]:
@@ -200,12 +202,12 @@ class ScheduleReader(NamedTuple):
                 self.problems.add(path, "this is never due: no such time exists")
         return found
 
-    def _check_needs_no_counting(self, drafts: list[ParsedSchedule], path: str) -> None:
-        for draft in drafts:
-            if draft.due_times:
+    def _check_needs_no_counting(self, schedules: list[ParsedSchedule], path: str) -> None:
+        for parsed in schedules:
+            if parsed.due_times:
                 self.problems.add(path, "COUNT does not go with any", "give the end instead")
 
     def _check_has_no_options(self, schedule: dict[str, Any], path: str) -> None:
         for name in schedule:
             if name not in KINDS and name != "timezone":
-                self.problems.add(f"{path}.{name}", "goes with schedules that repeat only", "leave it out")
+                self.problems.add(f"{path}.{name}", "is only for schedules that repeat", "leave it out")

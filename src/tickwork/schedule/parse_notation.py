@@ -1,4 +1,4 @@
-"""The notations of a schedule: recognises which one a text or an object uses, and reads it."""
+"""Recognises which notation a text or an object uses, and reads it."""
 
 import re
 from collections.abc import Callable
@@ -62,73 +62,73 @@ def notation_of(text: str) -> str:
     return "cron" if _CRON.match(text) else "text"
 
 
-def read_notation(form: str, value: object, setting: ReadContext) -> Moment | list[ParsedSchedule]:
+def read_notation(notation: str, value: object, context: ReadContext) -> Moment | list[ParsedSchedule]:
     """One instant, or one or more recurring schedules."""
-    return _READERS[form](value, setting)
+    return _READERS[notation](value, context)
 
 
-def _read_at(value: object, setting: ReadContext) -> Moment:
-    return Moment(read_instant(value, setting.zone), setting.zone)
+def _read_at(value: object, context: ReadContext) -> Moment:
+    return Moment(read_instant(value, context.zone), context.zone)
 
 
-def _read_in(value: object, setting: ReadContext) -> Moment:
-    return Moment(setting.now + read_duration(value), setting.zone)
+def _read_in(value: object, context: ReadContext) -> Moment:
+    return Moment(context.now + read_duration(value), context.zone)
 
 
-def _read_every(value: object, setting: ReadContext) -> list[ParsedSchedule]:
+def _read_every(value: object, context: ReadContext) -> list[ParsedSchedule]:
     try:
         return [ParsedSchedule(read_every(value))]
     except ScheduleError as error:
-        if not isinstance(value, str) or not _is_sentence(f"every {value}", setting):
+        if not isinstance(value, str) or not _is_sentence(f"every {value}", context):
             raise
         raise ScheduleError(
             f"{value[:40]!r} is not a length of time", f'give it as a text: "every {value}"'
         ) from error
 
 
-def _is_sentence(text: str, setting: ReadContext) -> bool:
+def _is_sentence(text: str, context: ReadContext) -> bool:
     try:
-        return bool(_read_text(text, setting))
+        return bool(_read_text(text, context))
     except ScheduleError:
         return False
 
 
-def _read_fields(value: object, setting: ReadContext) -> list[ParsedSchedule]:
-    return [ParsedSchedule(read_cron(read_fields(value), setting.seed))]
+def _read_fields(value: object, context: ReadContext) -> list[ParsedSchedule]:
+    return [ParsedSchedule(read_cron(read_fields(value), context.seed))]
 
 
-def _read_rrule(value: object, setting: ReadContext) -> list[ParsedSchedule]:
-    return [read_rrule(_checked_text(value, LONGEST["rrule"]), setting.zone, setting.start)]
+def _read_rrule(value: object, context: ReadContext) -> list[ParsedSchedule]:
+    return [read_rrule(_checked_text(value, LONGEST["rrule"]), context.zone, context.start)]
 
 
-def _read_cron(value: object, setting: ReadContext) -> list[ParsedSchedule]:
+def _read_cron(value: object, context: ReadContext) -> list[ParsedSchedule]:
     text = _checked_text(value, LONGEST["cron"])
     zoned = _ZONE.fullmatch(text)
     if zoned:
         zone = read_zone_name(zoned[1])
-        return [draft._replace(zone=zone) for draft in _read_cron(zoned[2], setting)]
+        return [parsed._replace(zone=zone) for parsed in _read_cron(zoned[2], context)]
     if is_aws_expression(text):
-        return _only_recurring(_read_aws(text, setting))
+        return _only_recurring(_read_aws(text, context))
     reject_crontab_line(text)
     every = _EVERY.fullmatch(text)
     return (
-        [ParsedSchedule(read_every(every[1]))] if every else [ParsedSchedule(read_cron(text, setting.seed))]
+        [ParsedSchedule(read_every(every[1]))] if every else [ParsedSchedule(read_cron(text, context.seed))]
     )
 
 
-def _read_text(value: object, setting: ReadContext) -> Moment | list[ParsedSchedule]:
+def _read_text(value: object, context: ReadContext) -> Moment | list[ParsedSchedule]:
     """A text in any notation."""
     text = _checked_text(value, _LONGEST_TEXT)
-    form = notation_of(text)
-    if form != "text":
-        return read_notation(form, text, setting)
+    notation = notation_of(text)
+    if notation != "text":
+        return read_notation(notation, text, context)
     if _REPEATING.match(text):
-        return [read_iso_repeating(text, setting.zone, setting.start)]
+        return [read_iso_repeating(text, context.zone, context.start)]
     if is_aws_expression(text):
-        return _read_aws(text, setting)
+        return _read_aws(text, context)
     if is_calendar_event(text):
-        return [_read_on_calendar(text, setting)]
-    return _read_sentence(text, setting)
+        return [_read_on_calendar(text, context)]
+    return _read_sentence(text, context)
 
 
 def _checked_text(value: object, longest: int) -> str:
@@ -139,8 +139,8 @@ def _checked_text(value: object, longest: int) -> str:
     return value.strip()
 
 
-def _read_aws(text: str, setting: ReadContext) -> Moment | list[ParsedSchedule]:
-    found = read_aws_expression(text, setting.zone)
+def _read_aws(text: str, context: ReadContext) -> Moment | list[ParsedSchedule]:
+    found = read_aws_expression(text, context.zone)
     if isinstance(found.what, Moment):
         return found.what
     return [ParsedSchedule(found.what, notes=found.notes)]
@@ -152,17 +152,17 @@ def _only_recurring(found: Moment | list[ParsedSchedule]) -> list[ParsedSchedule
     return found
 
 
-def _read_on_calendar(text: str, setting: ReadContext) -> ParsedSchedule:
+def _read_on_calendar(text: str, context: ReadContext) -> ParsedSchedule:
     event = read_calendar_event(text)
     if not isinstance(event.what, str):
         return ParsedSchedule(event.what, event.zone)
-    anchor = local_anchor(setting.start, event.zone or setting.zone)
+    anchor = local_anchor(context.start, event.zone or context.zone)
     return ParsedSchedule(simplify_rule(read_rule(event.what, anchor)[0]), event.zone)
 
 
-def _read_sentence(text: str, setting: ReadContext) -> Moment | list[ParsedSchedule]:
-    sentence = read_sentence(text, setting.zone, setting.now)
-    zone = sentence.zone or setting.zone
+def _read_sentence(text: str, context: ReadContext) -> Moment | list[ParsedSchedule]:
+    sentence = read_sentence(text, context.zone, context.now)
+    zone = sentence.zone or context.zone
     if sentence.at is not None:
         return Moment(sentence.at, zone, sentence.notes)
     start = read_start(sentence.options.get("start"), zone)
@@ -175,7 +175,7 @@ def _read_sentence(text: str, setting: ReadContext) -> Moment | list[ParsedSched
         sentence.options.get("exclude", {}),
         sentence.notes,
     )
-    begin = setting.start if start is None else start
+    begin = context.start if start is None else start
     if sentence.counted_from_start and begin is None:
         shared = shared._replace(notes=(*sentence.notes, _COUNTED))
     elif sentence.counted_from_start and begin is not None:

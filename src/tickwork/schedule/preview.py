@@ -39,17 +39,17 @@ def preview(
     if not 1 <= count <= MOST_TIMES:
         problems.add("count", f"count is a number from 1 to {MOST_TIMES}")
     try:
-        understood, notes = parse_with_notes(schedule, timezone, now=now)
+        parsed, notes = parse_with_notes(schedule, timezone, now=now)
     except Invalid as invalid:
         raise Invalid([*problems.found, *invalid.errors]) from invalid
     problems.raise_any()
     zone = read_zone(timezone) or zone_named("UTC")
-    if isinstance(understood, Recurring):
-        found = _recurring(understood.timing, after or now, count, zone, viewer)
+    if isinstance(parsed, Recurring):
+        found = _recurring(parsed.timing, after or now, count, zone, viewer)
         about = [*notes, *cron_difference_warnings(schedule), *_zone_warnings(found.canonical)]
         return msgspec.structs.replace(found, warnings=[*about, *found.warnings])
-    moment = understood or Moment(now, zone)
-    words = moment.words if understood else "now"
+    moment = parsed or Moment(now, zone)
+    words = moment.words if parsed else "now"
     warnings = [*notes, *filter(None, [zone_warning(moment.zone.name)])]
     return Preview({"at": write_instant(moment.at)}, words, [_time(moment.at, moment.zone, viewer)], warnings)
 

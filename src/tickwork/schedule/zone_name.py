@@ -1,4 +1,4 @@
-"""The name of a time zone as people write it: europe/paris, EST; and what to know about it."""
+"""The name of a time zone as people write it, such as europe/paris or EST, and warnings about such names."""
 
 import re
 from functools import cache
@@ -78,7 +78,7 @@ def read_zone_name(name: str) -> Zone:
         places = " or ".join(_USED_IN[upper])
         raise ScheduleError(f"{name.strip()!r} is not the name of one time zone", f"name a place: {places}")
     if _OFFSET.fullmatch(upper):
-        raise ScheduleError(f"{name.strip()!r} is not the name of a time zone", _fixed(upper))
+        raise ScheduleError(f"{name.strip()!r} is not the name of a time zone", _fixed_offset_hint(upper))
     return zone_named(name)
 
 
@@ -91,13 +91,13 @@ def _by_small_letters() -> dict[str, str]:
     return {known.lower(): known for known in zone_names()}
 
 
-def _fixed(name: str) -> str:
+def _fixed_offset_hint(name: str) -> str:
     match = _OFFSET.fullmatch(name)
     hours = int(match[2]) if match else 0
     if not match or match[3] not in (None, "00") or hours > _FARTHEST[match[1]]:
         return "name a place, such as Asia/Kolkata"
-    turned, side = ("-", "ahead of") if match[1] == "+" else ("+", "behind")
-    return f"name a place, or write Etc/GMT{turned}{hours}, which is {hours} hours {side} UTC"
+    sign, side = ("-", "ahead of") if match[1] == "+" else ("+", "behind")
+    return f"name a place, or write Etc/GMT{sign}{hours}, which is {hours} hours {side} UTC"
 
 
 def zone_warning(name: str) -> str | None:

@@ -42,10 +42,10 @@ STATEMENTS = {
         Writes("skipped", "pending skipped", BEGUN_AGAIN),
     ],
     "trigger.promote_deferred_jobs": [Writes(NEW, "pending")],
-    "define.insert_first_executions": [Writes(NEW, "pending")],
-    "define.insert_execution": [Writes(NEW, "pending")],
-    "run.skip_due_time": [Writes(NEW, "skipped")],
-    "backfill.make_backfilled": [
+    "job.insert_first_executions": [Writes(NEW, "pending")],
+    "unstarted_executions.insert_execution": [Writes(NEW, "pending")],
+    "unstarted_executions.skip_due_time": [Writes(NEW, "skipped")],
+    "backfill.insert_backfilled": [
         Writes(NEW, "pending"),
         Writes("failed skipped", "pending", "e.status IN ('failed', 'skipped')"),
     ],
@@ -55,26 +55,33 @@ STATEMENTS = {
     ],
     # Handed over, and what came of the attempt.
     "dispatch.claim": [Writes("pending", "running", "e.status = 'pending'")],
-    "record.complete": [Writes("running", "completed", "e.attempt = o.attempt AND e.status = 'running'")],
-    "record.settle": [
+    "outcome.complete": [Writes("running", "completed", "e.attempt = o.attempt AND e.status = 'running'")],
+    "attempt_ending.settle": [
         Writes(
-            "running", "pending failed cancelled", "e.status = 'running'", guarded_in="record.lock_running"
+            "running",
+            "pending failed cancelled",
+            "e.status = 'running'",
+            guarded_in="attempt_ending.lock_running",
         )
     ],
     # Ended from outside.
-    "dispatch.set_aside": [Writes("pending running", "failed", UNENDED)],
-    "record.cancel_execution": [Writes("pending running", "cancelled", UNENDED)],
-    "trigger.cancel_blockers": [Writes("pending running", "cancelled", UNENDED)],
-    "define.stop_ahead": [Writes("pending running", "skipped cancelled", UNENDED)],
-    "define.cancel_waiting": [Writes("pending", "cancelled", "isfinite(e.ready_at) IS NOT NULL")],
+    "dispatch.fail_execution": [Writes("pending running", "failed", UNENDED)],
+    "outcome.cancel_execution": [Writes("pending running", "cancelled", UNENDED)],
+    "overlap_blockers.cancel_blockers": [Writes("pending running", "cancelled", UNENDED)],
+    "unstarted_executions.stop_ahead": [Writes("pending running", "skipped cancelled", UNENDED)],
+    "unstarted_executions.cancel_waiting": [
+        Writes("pending", "cancelled", "isfinite(e.ready_at) IS NOT NULL")
+    ],
     "backfill.cancel_backfilled": [Writes("pending", "cancelled", "e.status = 'pending'")],
-    "upkeep.give_up_rounds": [Writes("pending", "skipped", "e.status = 'pending'")],
+    "retention.give_up_rounds": [Writes("pending", "skipped", "e.status = 'pending'")],
     "count_ended()": [
         Writes("pending", "pending skipped", "e.ready_at IS NOT DISTINCT FROM 'infinity'"),
     ],
     # Made to wait again.
-    "define.take_back": [Writes("running", "pending", "FROM on_its_way WHERE status = 'running'")],
-    "define.revive_execution": [
+    "unstarted_executions.take_back": [
+        Writes("running", "pending", "FROM on_its_way WHERE status = 'running'")
+    ],
+    "unstarted_executions.revive_execution": [
         Writes("skipped cancelled", "pending", "status IN ('skipped', 'cancelled') AND reason IN")
     ],
     "dead_letter.revive_ended": [

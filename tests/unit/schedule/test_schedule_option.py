@@ -203,7 +203,9 @@ def test_what_can_be_given_can_be_given_back() -> None:
     assert canonical(found) == found
     dates = [f"2026-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 29)]
     many = {"any": [f"0 {hour} * * *" for hour in range(24)], "exclude": {"dates": dates}}
-    assert problem(many).message == "this is too long: written in full it has 106295 bytes, not 16384"
+    assert (
+        problem(many).message == "this is too long: written in full it has 106295 bytes; the limit is 16384"
+    )
 
 
 def test_every_wrong_field_is_named_at_once() -> None:

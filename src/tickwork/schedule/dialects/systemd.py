@@ -132,7 +132,7 @@ def _date_and_weekday_rule(days: CronDays, weekdays: int, times: Times) -> str:
     """In systemd, days must match both the date and the weekday, as in an RRULE; cron would take either."""
     if days.years != EVERY_YEAR:
         raise ScheduleError(
-            "a weekday, a date and a year together cannot be said",
+            "a weekday, a date and a year cannot be combined",
             'leave the year out, and give start and end: "Mon *-*-1..7 08:00"',
         )
     dates = numbers_in(days.dates.plain) + [-before - 1 for before in numbers_in(days.dates.before_last)]
@@ -144,5 +144,5 @@ def _date_and_weekday_rule(days: CronDays, weekdays: int, times: Times) -> str:
         "BYMINUTE": numbers_in(times.minutes),
         "BYSECOND": numbers_in(times.seconds),
     }
-    said = (f"{name}={','.join(map(str, values))}" for name, values in parts.items() if values)
-    return ";".join(["FREQ=MONTHLY", *said])
+    given = (f"{name}={','.join(map(str, values))}" for name, values in parts.items() if values)
+    return ";".join(["FREQ=MONTHLY", *given])

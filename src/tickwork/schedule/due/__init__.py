@@ -1,1 +1,1 @@
-"""Due times: the calendar, the clocks on the wall of every place, and what follows from them."""
+"""Computes due times: calendar, time zones, and the next due time of a schedule."""

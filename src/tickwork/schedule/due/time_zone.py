@@ -17,10 +17,7 @@ from tickwork.schedule.errors import ScheduleError
 
 _DATA = "tzdata"
 _SECOND = timedelta(seconds=1)
-_HEADER, _COUNTS = (
-    44,
-    20,
-)  # of a part of the data: its length, and where it says how much there is of each kind
+_HEADER, _COUNTS = 44, 20  # of a TZif block: the length of its header, and where its counts begin
 _WEEKS = (52 * 7 * DAY, 53 * 7 * DAY)  # from one year's n-th Sunday of a month to the next year's
 _PROBE = 5 * DAY  # shorter than the time between two changes of a rule
 

@@ -1,4 +1,4 @@
-"""The facts that one clause of a sentence states about when, and the schedules that they mean."""
+"""Collects what one clause of a sentence states, and compiles it to schedules."""
 
 from dataclasses import dataclass, field, replace
 
@@ -87,7 +87,7 @@ class Clause:
         if months:
             self.months = [month for month in self.months or range(1, 13) if month not in months]
         if (weekdays and not self.weekdays) or (months and not self.months):
-            raise ScheduleError("nothing is left after what is excepted")
+            raise ScheduleError('nothing is left after "except"')
 
     def compile(self) -> list[int | Cron | str]:
         """The schedules of the clause: periods in seconds, cron expressions and RRULEs."""
@@ -104,7 +104,8 @@ class Clause:
             return [schedule for part in self._by_end_of_span() for schedule in part.compile()]
         if self.years and (self.both or self.counts_from_a_day):
             raise ScheduleError(
-                "a year does not go with this", 'say from when to when: "every 2 days starting 2027-01-01"'
+                "a year cannot be combined with this",
+                'say from when to when: "every 2 days starting 2027-01-01"',
             )
         times = group_times([time.second for time in self.times] or [0])
         if self.both:
@@ -245,7 +246,7 @@ class Clause:
         by_day = self.rate and self.rate.unit in ("day", "week")
         if by_day or self.counts_from_a_day or self.nth_weekdays or self.workdays:
             raise ScheduleError(
-                "a date that is a weekday goes with every month only", 'say "every friday the 13th"'
+                "a date that must be a weekday needs every month", 'say "every friday the 13th"'
             )
         days = ",".join(_CODES[day] for day in sorted(set(self.weekdays)))
         return f"FREQ=MONTHLY;BYDAY={days};{self._by_month_day()}{self._by_month()}"
@@ -254,7 +255,7 @@ class Clause:
         """Every n-th day, week, month or year, as an RRULE without its times."""
         if self.rate is None or self.workdays:
             raise ScheduleError(
-                "only the first or last workday of every month can be asked for",
+                "only the first or last workday of every month can be named",
                 'such as "last weekday of the month at 17:00"',
             )
         unit, days = self.rate.unit, ",".join(_CODES[day] for day in self.weekdays)

@@ -97,7 +97,7 @@ def cron_words(times: Sequence[Times], days: CronDays, zone: Zone) -> str:
 
 
 def _every_year(days: CronDays) -> str:
-    """Prevents that a date with its month is taken for a single day."""
+    """So that a date with its month does not read as a single day."""
     by_month = days.dates != EVERY_DATE or days.weekdays.nth
     return "every year " if by_month and days.months.bit_count() == 1 and days.years == EVERY_YEAR else ""
 
@@ -266,12 +266,14 @@ def describe(canonical: Mapping[str, Any]) -> str:
 
 def _describe_parts(parts: Sequence[Mapping[str, Any]]) -> str:
     """Limits that all parts share come once, at the end. Semicolons separate parts that "and" would confuse."""
-    told = [(_kind(same), ", ".join(_conditions(same[0]))) for same in _parts_by_days(parts)]
-    limits = {limit for _, limit in told}
-    clear = len(told) == 1 or not any(" and every " in kind or " and on " in kind for kind, _ in told)
+    described = [(_kind(same), ", ".join(_conditions(same[0]))) for same in _parts_by_days(parts)]
+    limits = {limit for _, limit in described}
+    clear = len(described) == 1 or not any(
+        " and every " in kind or " and on " in kind for kind, _ in described
+    )
     if len(limits) == 1 and clear:
-        return ", ".join(filter(None, [" and ".join(kind for kind, _ in told), *limits]))
-    return "; ".join(", ".join(filter(None, part)) for part in told)
+        return ", ".join(filter(None, [" and ".join(kind for kind, _ in described), *limits]))
+    return "; ".join(", ".join(filter(None, part)) for part in described)
 
 
 def _parts_by_days(parts: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
@@ -300,7 +302,7 @@ def _conditions(canonical: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _beginning(canonical: Mapping[str, Any], zone: Zone) -> str:
-    """The start to show. Every 2 weeks on monday starts on its first monday, where counting begins."""
+    """The start to show: "every 2 weeks on monday" starts on its first monday, where counting begins."""
     start: str = canonical["start"]
     if "rrule" not in canonical:
         return start

@@ -56,9 +56,9 @@ def add_weekdays(cursor: Cursor, clause: Clause, *, more: bool = False) -> None:
         clause.both = True  # friday the 13th
 
 
-def _check_is_new(cursor: Cursor, said: object) -> None:
+def _check_is_new(cursor: Cursor, given: object) -> None:
     """Refuses days of one kind in two places of a sentence, which may mean both or either."""
-    if said:
+    if given:
         cursor.fail('"and" before it, or only one of its kind')
 
 

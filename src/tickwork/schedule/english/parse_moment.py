@@ -139,7 +139,7 @@ def _read_delay(cursor: Cursor) -> timedelta:
 
 def _read_day_and_time(cursor: Cursor, zone: Zone, now: datetime) -> datetime:
     """The day and the time in either order."""
-    said = _read_at(cursor)
+    given = _read_at(cursor)
     part = read_part_of_day(cursor)
     day = _read_day(cursor, now.astimezone(zone.info).date())
     if day is None:
@@ -147,9 +147,9 @@ def _read_day_and_time(cursor: Cursor, zone: Zone, now: datetime) -> datetime:
     if cursor.before == "tonight":
         part = "night"
     part = part or read_part_of_day(cursor)
-    said = _read_at(cursor) if said is None else said
+    given = _read_at(cursor) if given is None else given
     part = part or read_part_of_day(cursor)
-    second = _second_of_day(cursor, said, part)
+    second = _second_of_day(cursor, given, part)
     clock_time = (datetime.combine(day, time()) + timedelta(seconds=second)).time()
     at = from_seconds(zone.instant(datetime.combine(day, clock_time)))
     if at <= now:
@@ -157,16 +157,16 @@ def _read_day_and_time(cursor: Cursor, zone: Zone, now: datetime) -> datetime:
     return at
 
 
-def _second_of_day(cursor: Cursor, said: Clock | None, part: str | None) -> int:
-    if said is None:
+def _second_of_day(cursor: Cursor, given: Clock | None, part: str | None) -> int:
+    if given is None:
         if part is None:
             cursor.fail("at and a time of day")
         second = PARTS_OF_DAY[part].usual * 3600
         cursor.note(f'"{part}" is read as {clock_text(second)}')
         return second
-    if said.midnight:
+    if given.midnight:
         cursor.note('"midnight" is read as 00:00, the beginning of that day')
-    second = time_in_part_of_day(said, part).second if part else said.second
+    second = time_in_part_of_day(given, part).second if part else given.second
     if part == "night" and second < PARTS_OF_DAY["morning"].usual * 3600:
         raise ScheduleError(
             "which night, before or after that day?", 'say the date whose hour it is: "tomorrow at 2am"'
@@ -177,13 +177,13 @@ def _second_of_day(cursor: Cursor, said: Clock | None, part: str | None) -> int:
 def _read_at(cursor: Cursor) -> Clock | None:
     before = cursor.at
     at = cursor.take("at")
-    said = None if cursor.done else read_time(cursor, loose=at)
-    if said is None and at:
+    given = None if cursor.done else read_time(cursor, loose=at)
+    if given is None and at:
         if cursor.word == "night":
             cursor.at = before
             return None
         cursor.fail("a time of day")
-    return said
+    return given
 
 
 def _read_day(cursor: Cursor, today: date) -> date | None:

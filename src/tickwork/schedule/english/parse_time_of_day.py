@@ -119,7 +119,7 @@ def read_times(cursor: Cursor, *, loose: bool) -> list[Clock]:
     times = cursor.take_list(lambda: read_time(cursor, loose=loose))
     if any(time.halved for time in times) and any(time.by_twelve for time in times):
         raise ScheduleError(
-            "am or pm is said with some of the times only", 'say it with each: "every day at 9am and 5pm"'
+            "only some of the times have am or pm", 'give it with each: "every day at 9am and 5pm"'
         )
     return times
 
@@ -210,8 +210,8 @@ def _same_half(start: Clock, end: Clock) -> int:
     either = start.by_twelve and end.halved and (early + noon < end.second or early == 0)
     if either or (start.halved and end.by_twelve):
         raise ScheduleError(
-            "am or pm is said with one end of the window only",
-            'say it with both: "every hour between 9am and 5pm"',
+            "only one end of the window has am or pm",
+            'give it with both: "every hour between 9am and 5pm"',
         )
     return start.second
 

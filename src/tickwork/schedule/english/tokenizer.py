@@ -129,8 +129,8 @@ def _check_is_visible(text: str) -> None:
     for at, sign in enumerate(text):
         if not sign.isspace() and unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cs", "Cn"):
             raise ScheduleError(
-                f"there is a character that cannot be seen, U+{ord(sign):04X}, after {text[:at][-20:]!r}",
-                "type the text anew instead of pasting it",
+                f"there is an invisible character, U+{ord(sign):04X}, after {text[:at][-20:]!r}",
+                "type the text instead of pasting it",
             )
 
 

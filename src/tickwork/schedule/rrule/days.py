@@ -42,8 +42,8 @@ class RecurrenceDays(NamedTuple):
     def month(self, year: int, month: int) -> int:
         if self.interval == 1:
             return _cached_days(self, _equivalent_year(year), month)
-        turn = self._days_in_interval(year, month)
-        return turn and turn & _cached_days(self, _equivalent_year(year), month)
+        in_interval = self._days_in_interval(year, month)
+        return in_interval and in_interval & _cached_days(self, _equivalent_year(year), month)
 
     @property
     def _start(self) -> date:
@@ -141,7 +141,7 @@ def _cached_months(rule: RecurrenceDays, year: int) -> int:
 
 def _equivalent_year(year: int) -> int:
     """A year from 1972 to 1999 with the same calendar, so that results can be cached: calendars repeat after 28 years.
-    Not so for the last year, because 2100 is not a leap year."""
+    The last year is an exception, because 2100 is not a leap year."""
     return year if year == LAST_YEAR else 1972 + (year - 1972) % 28
 
 

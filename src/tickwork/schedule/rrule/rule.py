@@ -103,7 +103,7 @@ def read_rule(text: str, anchor: datetime) -> tuple[RecurrenceRule, dict[str, st
         mask_of(_numbers(parts, "BYSECOND") or [anchor.second]),
     )
     if days.positions and times.per_day > 1:
-        raise ScheduleError("BYSETPOS goes with one time a day only", "give one BYHOUR and one BYMINUTE")
+        raise ScheduleError("BYSETPOS needs exactly one time a day", "give one BYHOUR and one BYMINUTE")
     return RecurrenceRule(days, times, ONCE_EACH), parts
 
 
@@ -113,7 +113,7 @@ def _read_parts(text: str) -> dict[str, str]:
         key, equals, value = part.partition("=")
         if not equals or key not in _KEYS:
             raise ScheduleError(
-                f"RRULE: {part[:40]!r} is not a part that is known", f"the parts are {', '.join(_KEYS)}"
+                f"RRULE: {part[:40]!r} is not a known part", f"the parts are {', '.join(_KEYS)}"
             )
         if key in parts:
             raise ScheduleError(f"RRULE: {key} is given twice")
@@ -155,9 +155,9 @@ def _read_days(
         frozenset(_numbers(parts, "BYSETPOS")),
     )
     if days.weeks and frequency != "YEARLY":
-        raise ScheduleError("RRULE: BYWEEKNO goes with FREQ=YEARLY only")
+        raise ScheduleError("RRULE: BYWEEKNO needs FREQ=YEARLY")
     if days.positions and frequency not in ("YEARLY", "MONTHLY", "WEEKLY"):
-        raise ScheduleError(f"RRULE: BYSETPOS does not go with FREQ={frequency}")
+        raise ScheduleError(f"RRULE: BYSETPOS cannot be combined with FREQ={frequency}")
     return days
 
 
@@ -173,7 +173,7 @@ def _read_weekdays(
                 f"RRULE: BYDAY={item[:40]} is not a weekday", "write MO, TU … SU, 2MO or -1FR"
             )
         if nth and (frequency not in ("YEARLY", "MONTHLY") or "BYWEEKNO" in parts):
-            raise ScheduleError(f"RRULE: BYDAY={item} with a number goes with FREQ=MONTHLY or YEARLY only")
+            raise ScheduleError(f"RRULE: BYDAY={item} with a number needs FREQ=MONTHLY or YEARLY")
         if nth:
             nth_weekdays.add((nth, _WEEKDAYS.index(match[2])))
         else:
