@@ -1,4 +1,4 @@
-"""Tenants, keys, and answers kept for repeated requests."""
+"""Tenants, API keys, and the stored answers to requests with an Idempotency-Key."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -33,7 +33,7 @@ class PostgresAccessStore:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["ensure_tenant"], name, signing_secret)
             row = await connection.fetchrow(self._sql["find_tenant"], name)
-        assert row is not None  # noqa: S101 (it was made if it was not there)
+        assert row is not None  # noqa: S101 (it was created if it did not exist)
         return int(row["id"])
 
     async def signing_secret(self, tenant_id: int) -> str:
@@ -49,7 +49,7 @@ class PostgresAccessStore:
         scopes: Sequence[Scope],
         expires_at: datetime | None,
     ) -> KeyView | None:
-        """None when that key exists already."""
+        """None when this key exists already."""
         async with self._database.transaction() as connection:
             key = await connection.fetchval(
                 self._sql["create_key"],
@@ -76,15 +76,15 @@ class PostgresAccessStore:
         return [_key_view(row) for row in await self._database.fetch(self._sql["keys"], tenant_id, None)]
 
     async def revoke_key(self, tenant_id: int | None, key: int) -> KeyView:
-        """Conflict for the last admin key of a tenant, unless another tenant's admin shuts that tenant out."""
+        """Conflict for the last admin key of a tenant, unless an admin of another tenant locks that tenant out."""
         async with self._database.transaction() as connection:
             owner = await connection.fetchrow(
                 self._sql["lock_keys_of_tenant"], tenant_id, min(key, 2**31 - 1)
             )
             if owner is None:
                 raise NotFound("key", key_id(key))
-            shut_out = tenant_id is None and owner["name"] != DEFAULT_TENANT
-            if not shut_out and await connection.fetch(self._sql["is_last_admin_key"], key):
+            locks_out = tenant_id is None and owner["name"] != DEFAULT_TENANT
+            if not locks_out and await connection.fetch(self._sql["is_last_admin_key"], key):
                 raise Conflict(
                     f"{key_id(key)} is the last admin key of the tenant {owner['name']}, not counting those that "
                     "expire: make another one first"
@@ -101,12 +101,12 @@ class PostgresAccessStore:
 
     async def _key(self, connection: Connection, key: int) -> KeyView:
         row = await connection.fetchrow(self._sql["keys"], None, key)
-        assert row is not None  # noqa: S101 (asked for within the transaction that wrote it)
+        assert row is not None  # noqa: S101 (this transaction wrote it)
         return _key_view(row)
 
     @asynccontextmanager
     async def begin(self, tenant_id: int, key: str, fingerprint: bytes) -> AsyncIterator["Answering"]:
-        """What is done inside and the answer kept at its end are one transaction."""
+        """One transaction for the request and its stored answer."""
         async with self._database.transaction() as connection:
             if not await connection.fetchval(self._sql["lock_idempotency_key"], str(tenant_id), key):
                 raise Conflict(

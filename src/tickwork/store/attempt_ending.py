@@ -1,4 +1,4 @@
-"""Deciding about attempts that did not complete: shared by recording and rescue."""
+"""Ends attempts that did not complete, in the transactions of recording and rescue."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -37,34 +37,34 @@ class PostgresAttemptEnding:
             [claim.worker_id for claim in claimed],
             [claim.attempt for claim in claimed],
         )
-        return [_held(row) for row in rows]
+        return [_locked_execution(row) for row in rows]
 
-    async def settle(self, verdicts: Sequence[Transition], notes: Sequence[AttemptNote]) -> None:
-        if verdicts:
-            await self._settle(verdicts)
+    async def settle(self, transitions: Sequence[Transition], notes: Sequence[AttemptNote]) -> None:
+        if transitions:
+            await self._settle(transitions)
         if notes:
             await self._note(notes)
-        held = [verdict for verdict in verdicts if verdict.held_by is not None]
+        held = [transition for transition in transitions if transition.held_by is not None]
         if held:
             await self._hold(held)
-        failed = [verdict.key for verdict in verdicts if verdict.status is ExecutionStatus.FAILED]
+        failed = [transition.key for transition in transitions if transition.status is ExecutionStatus.FAILED]
         if failed:
             await self.keep_dead_letters(failed, {note.key: _error_type(note) for note in notes})
 
-    async def _settle(self, verdicts: Sequence[Transition]) -> None:
+    async def _settle(self, transitions: Sequence[Transition]) -> None:
         await self._connection.execute(
             self._sql["settle"],
-            [verdict.key.tenant_id for verdict in verdicts],
-            [verdict.key.scheduled_for for verdict in verdicts],
-            [verdict.key.job_id for verdict in verdicts],
-            [verdict.status for verdict in verdicts],
-            [verdict.ready_at for verdict in verdicts],
-            [verdict.attempt for verdict in verdicts],
-            [verdict.failures for verdict in verdicts],
-            [verdict.losses for verdict in verdicts],
-            [verdict.started_at for verdict in verdicts],
-            [verdict.finished_at for verdict in verdicts],
-            [verdict.reason for verdict in verdicts],
+            [transition.key.tenant_id for transition in transitions],
+            [transition.key.scheduled_for for transition in transitions],
+            [transition.key.job_id for transition in transitions],
+            [transition.status for transition in transitions],
+            [transition.ready_at for transition in transitions],
+            [transition.attempt for transition in transitions],
+            [transition.failures for transition in transitions],
+            [transition.losses for transition in transitions],
+            [transition.started_at for transition in transitions],
+            [transition.finished_at for transition in transitions],
+            [transition.reason for transition in transitions],
         )
 
     async def _note(self, notes: Sequence[AttemptNote]) -> None:
@@ -93,17 +93,17 @@ class PostgresAttemptEnding:
         )
         _DEAD_LETTERS.inc(len(keys))
 
-    async def _hold(self, verdicts: Sequence[Transition]) -> None:
-        tenants = [verdict.key.tenant_id for verdict in verdicts]
-        destinations = [verdict.held_by for verdict in verdicts]
+    async def _hold(self, transitions: Sequence[Transition]) -> None:
+        tenants = [transition.key.tenant_id for transition in transitions]
+        destinations = [transition.held_by for transition in transitions]
         breaker = queries("circuit_breaker")
         await self._connection.execute(breaker["touch_breakers"], tenants, destinations, PACE)
         await self._connection.execute(
             breaker["hold_executions"],
             tenants,
             destinations,
-            [verdict.key.scheduled_for for verdict in verdicts],
-            [verdict.key.job_id for verdict in verdicts],
+            [transition.key.scheduled_for for transition in transitions],
+            [transition.key.job_id for transition in transitions],
         )
 
     async def note_cancelled(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
@@ -136,7 +136,7 @@ def _error_type(note: AttemptNote) -> str | None:
     return msgspec.json.decode(note.error, type=AttemptError).type
 
 
-def _held(row: asyncpg.Record) -> LockedExecution:
+def _locked_execution(row: asyncpg.Record) -> LockedExecution:
     return LockedExecution(
         ExecutionKey(row["tenant_id"], row["scheduled_for"], row["job_id"]),
         row["worker_id"],

@@ -1,4 +1,4 @@
-"""Backfills: the SQL behind starting, looking at, cancelling and filling them."""
+"""Creates, shows, fills and cancels backfills."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -104,7 +104,7 @@ class PostgresBackfillStore:
     async def _still_active(
         self, connection: Connection, backfill: int, row: asyncpg.Record
     ) -> list[datetime]:
-        """What ended since the last time is counted."""
+        """The executions that have not ended. Counts those that ended since the last turn."""
         if not row["active"]:
             return []
         sql = self._sql["count_active"]
@@ -136,7 +136,7 @@ class PostgresBackfillStore:
         await connection.execute(self._sql["note_progress"], backfill, made, list(active), completed, failed)
 
     async def _stop(self, connection: Connection, backfill: int, row: asyncpg.Record) -> None:
-        """No more of it is made; it ends when what runs has."""
+        """Create no more executions. The backfill ends when its last execution has."""
         await connection.execute(self._sql["stop_backfill"], backfill)
         await self._still_active(connection, backfill, row)
         await connection.execute(self._sql["end_backfill"], backfill)

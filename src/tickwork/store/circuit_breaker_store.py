@@ -1,4 +1,4 @@
-"""Circuit breakers: the SQL behind what all nodes know about destinations."""
+"""Circuit breakers, shared by all nodes, and the executions that they hold."""
 
 from collections.abc import Collection, Mapping
 
@@ -29,7 +29,7 @@ class PostgresCircuitBreakerStore:
     async def change(
         self, decisions: Mapping[BreakerKey, Decide], make: Collection[BreakerKey] = ()
     ) -> list[BreakerChange]:
-        if make:  # on its own: so that the locks below are all taken in one order
+        if make:  # in a transaction of its own, so that the locks below are taken in one order
             async with self._database.transaction() as connection:
                 await connection.execute(self._sql["make_breakers"], *_columns(make), PACE)
         async with self._database.transaction() as connection:

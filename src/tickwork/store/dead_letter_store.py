@@ -1,7 +1,7 @@
-"""Executions that ended as failed: looked at, begun anew, forgotten.
+"""Lists, redrives, discards and retries dead letters.
 
-Whoever deals with them locks the dead letter first, then the job, then the execution: so each is redriven or
-discarded once, and no job is paused or cancelled half-way.
+A transaction locks the dead letter first, then the job, then the execution. So each is redriven or discarded once, and
+no job is paused or cancelled meanwhile.
 """
 
 from collections.abc import Sequence
@@ -38,20 +38,20 @@ class PostgresDeadLetterStore:
         self, tenant_id: int, wanted: DeadLetterFilter, limit: int, cursor: str | None
     ) -> Page[DeadLetterView]:
         begin = decode_cursor(cursor, DeadLetterPlace) if cursor else _LAST
-        rows, end = await self._look("newest_dead_letters", tenant_id, wanted, limit, begin)
+        rows, end = await self._page("newest_dead_letters", tenant_id, wanted, limit, begin)
         return Page([_view(row) for row in rows], encode_cursor(end))
 
     async def oldest(
         self, tenant_id: int, wanted: DeadLetterFilter, limit: int, cursor: str | None
     ) -> OldestDeadLetters:
         begin = decode_cursor(cursor, DeadLetterPlace) if cursor else _FIRST
-        rows, end = await self._look("oldest_dead_letters", tenant_id, wanted, limit, begin)
+        rows, end = await self._page("oldest_dead_letters", tenant_id, wanted, limit, begin)
         return OldestDeadLetters([_key(tenant_id, row) for row in rows], encode_cursor(end))
 
-    async def _look(
+    async def _page(
         self, query: str, tenant_id: int, wanted: DeadLetterFilter, limit: int, begin: DeadLetterPlace
     ) -> tuple[list[asyncpg.Record], DeadLetterPlace | None]:
-        """What was found, and where to go on when there may be more."""
+        """The dead letters of a page, and where the next page begins if there may be one."""
         rows = await self._database.fetch(
             self._sql[query],
             tenant_id, to_utc(wanted.since or _BEGINNING), to_utc(wanted.until or _END), wanted.job, wanted.task,
@@ -101,13 +101,13 @@ class PostgresDeadLetterStore:
             _check_retried(key, status)
             if cancelled:
                 raise Conflict(_refused(key).reason)
-            around = await connection.fetchrow(self._sql["check_ended"], *key)
-            assert around is not None  # noqa: S101 (it always gives one row)
-            if around["being_stopped"]:
-                raise Conflict("a worker has been told to stop it and has not yet: try again in a moment")
-            if around["failed_since"]:
+            checked = await connection.fetchrow(self._sql["check_ended"], *key)
+            assert checked is not None  # noqa: S101 (it always gives one row)
+            if checked["being_stopped"]:
+                raise Conflict("a worker was told to stop it and has not stopped yet: try again in a moment")
+            if checked["failed_since"]:
                 raise ConcurrentChange
-            await self._revive(connection, key.tenant_id, [key], [around["now"]])
+            await self._revive(connection, key.tenant_id, [key], [checked["now"]])
 
     async def _lock(
         self, connection: Connection, tenant_id: int, keys: Sequence[ExecutionKey]
@@ -141,7 +141,7 @@ def _check_retried(key: ExecutionKey, status: str | None) -> None:
     if status is None:
         raise NotFound("execution", name)
     if status not in _RETRIED:
-        raise Conflict(f"only what failed or was cancelled can be retried: execution {name} is {status}")
+        raise Conflict(f"only failed and cancelled executions can be retried: execution {name} is {status}")
 
 
 def _columns(keys: Sequence[ExecutionKey]) -> tuple[list[datetime], list[int]]:

@@ -1,7 +1,7 @@
-"""Jobs that run after others, written in the transaction that makes or changes them.
+"""Writes the dependencies of jobs, in the transaction that creates or changes them.
 
-Locks are taken from the top down: rules, then parents, then children. Ending an execution goes the same way, so neither
-waits for the other in a circle.
+Locks are taken from the top down: rules, then parents, then children. Ending an execution locks in the same order, so
+the two cannot deadlock.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,74 +22,74 @@ class PostgresDependencyStore:
         self._sql = queries("dependency")
 
     async def skip_rounds_without_parents(self, limit: int) -> int:
-        """Look for parents that are not due in the rounds of their children, up to so many; how many were looked at."""
+        """Decide about parents that may not be due in the rounds of their children. Returns about how many."""
         async with self._database.transaction() as connection:
             answer = await connection.execute(self._sql["resolve_unsure_parents"], limit)
-            looked_at = rows_written(answer)
-            if looked_at:
+            decided = rows_written(answer)
+            if decided:
                 await connection.execute(self._sql["count_ended"])
-        return looked_at
+        return decided
 
 
-class Edges:
+class JobDependencies:
     def __init__(self, connection: Connection, tenant_id: int) -> None:
         self._connection = connection
         self._tenant_id = tenant_id
         self._sql = queries("dependency")
 
-    async def rules_of(self, parents: Sequence[int]) -> list[int]:
-        """The rules in whose rounds these run."""
+    async def rules_of_jobs(self, parents: Sequence[int]) -> list[int]:
+        """The rules of these jobs."""
         if not parents:
             return []
         rows = await self._connection.fetch(self._sql["rules_of_jobs"], self._tenant_id, parents)
         return [row["rule_id"] for row in rows]
 
-    async def follow(self, parents: Sequence[int], rules: Sequence[int]) -> None:
-        """They are locked and know that they are followed. ConcurrentChange when one came to belong to another rule."""
+    async def mark_as_parents(self, parents: Sequence[int], rules: Sequence[int]) -> None:
+        """Lock jobs and mark them as parents. ConcurrentChange when one has moved to another rule."""
         if parents:
             rows = await self._connection.fetch(self._sql["mark_as_parents"], self._tenant_id, parents)
             if {row["rule_id"] for row in rows} - {None, *rules}:
                 raise ConcurrentChange
 
     async def create(self, made: Mapping[int, JobSpec], ids: Sequence[int]) -> None:
-        """What new jobs depend on. `ids`: of all the jobs of the request, by their places in it."""
+        """Write the parents of new jobs. `ids`: of all jobs of the request, in its order."""
         children = [job for job, spec in made.items() if spec.parents]
         if not children:
             return
-        await self._link({job: made[job] for job in children}, ids)
+        await self._insert_parents({job: made[job] for job in children}, ids)
         await self._connection.execute(self._sql["begin_with_next_round"], children)
         await self._wait(children, made)
 
     async def change(self, job: int, spec: JobSpec, ids: Sequence[int], before: Sequence[object]) -> None:
-        """What a job depends on from now on. One that is due once waits for exactly that; rounds of one that repeats
-        go on waiting for what they wait for already, as far as it still depends on it."""
+        """Write the new parents of a job. A one-time job waits for exactly these. Rounds of a recurring job go on
+        waiting for the parents that it keeps."""
         if list(spec.request.depends_on) == list(before):
             return
-        if not isinstance(spec.schedule, Recurring) and await self._has_begun(job):
-            raise Conflict(f"job {job_id(job)} has begun: what it depends on can no longer be changed")
+        if not isinstance(spec.schedule, Recurring) and await self._has_started(job):
+            raise Conflict(f"job {job_id(job)} has begun: its dependencies can no longer be changed")
         kept = parents_of(spec, ids) if isinstance(spec.schedule, Recurring) else []
         times = [row[0] for row in await self._connection.fetch(self._sql["times_waiting_for_parents"], job)]
         await self._connection.execute(self._sql["delete_parents"], job, kept)
         await self._connection.execute(self._sql["set_depends"], job, bool(spec.parents))
-        await self._link({job: spec}, ids)
+        await self._insert_parents({job: spec}, ids)
         await self._connection.execute(self._sql["begin_with_next_round"], [job])
         await self._wait([job], {job: spec})
-        await self._let_go([job] * len(times), times)
-        await self.refuse_circles([job])
+        await self._release([job] * len(times), times)
+        await self.refuse_cycles([job])
 
-    async def one_at_a_time(self) -> None:
+    async def lock_all(self) -> None:
         await self._connection.execute(self._sql["lock_dependencies"], self._tenant_id)
 
-    async def refuse_circles(self, changed: Sequence[int]) -> None:
-        """Only a job that was there before can close one: nobody depends on a new one yet."""
+    async def refuse_cycles(self, changed: Sequence[int]) -> None:
+        """Invalid when a changed job depends on itself, through others. New jobs cannot: no job depends on them yet."""
         for job in changed:
-            circle = await self._circle(job)
-            if circle:
-                names = " → ".join(job_id(each) for each in circle)
+            cycle = await self._find_cycle(job)
+            if cycle:
+                names = " → ".join(job_id(each) for each in cycle)
                 raise Invalid.field("depends_on", f"these jobs would wait for each other: {names}")
 
-    async def _circle(self, job: int) -> list[int] | None:
-        """Upwards, one generation at a time, until there is nobody new, or the job itself."""
+    async def _find_cycle(self, job: int) -> list[int] | None:
+        """Search upwards, one generation at a time, until there are no new parents, or the job itself is one."""
         child_of: dict[int, int] = {}
         generation = [job]
         while generation:
@@ -100,13 +100,13 @@ class Edges:
                     child_of[parent] = child
                     generation.append(parent)
             if job in child_of:
-                return _way(job, child_of)
+                return _path(job, child_of)
         return None
 
     async def move_followers(self, job: int, old_rule: int, new_rule: int) -> None:
         await self._connection.execute(self._sql["move_followers"], job, old_rule, new_rule)
 
-    async def _link(self, children: Mapping[int, JobSpec], ids: Sequence[int]) -> None:
+    async def _insert_parents(self, children: Mapping[int, JobSpec], ids: Sequence[int]) -> None:
         edges = [
             (child, parent, edge.on_any)
             for child, spec in children.items()
@@ -122,23 +122,23 @@ class Edges:
             await self._connection.execute(self._sql["await_parents"], once)
             await self._connection.execute(self._sql["wait_for_parents"], once)
             rows = await self._connection.fetch(self._sql["due_times_of_one_time_jobs"], once)
-            await self._let_go([row["id"] for row in rows], [row["scheduled_for"] for row in rows])
+            await self._release([row["id"] for row in rows], [row["scheduled_for"] for row in rows])
 
-    async def _let_go(self, jobs: Sequence[int], times: Sequence[datetime]) -> None:
+    async def _release(self, jobs: Sequence[int], times: Sequence[datetime]) -> None:
         await self._connection.execute(self._sql["release_waiting"], jobs, times)
 
-    async def _has_begun(self, job: int) -> bool:
-        begun: bool = await self._connection.fetchval(self._sql["has_begun"], self._tenant_id, job)
-        return begun
+    async def _has_started(self, job: int) -> bool:
+        started: bool = await self._connection.fetchval(self._sql["has_begun"], self._tenant_id, job)
+        return started
 
 
 def existing_parents(children: Mapping[int, JobSpec], ids: Sequence[int], new: Collection[int]) -> list[int]:
-    """The parents that are not made by the same request."""
+    """The parents that the same request does not create."""
     return sorted({parent for spec in children.values() for parent in parents_of(spec, ids)}.difference(new))
 
 
-def inside(specs: Sequence[JobSpec], ids: Sequence[int]) -> set[int]:
-    """Those jobs of a request that others of it depend on."""
+def parents_within(specs: Sequence[JobSpec], ids: Sequence[int]) -> set[int]:
+    """The jobs of a request that other jobs of it depend on."""
     return {ids[parent.place] for spec in specs for parent in spec.parents if parent.place is not None}
 
 
@@ -146,9 +146,9 @@ def parents_of(spec: JobSpec, ids: Sequence[int]) -> list[int]:
     return [ids[parent.place or 0] if parent.job is None else parent.job for parent in spec.parents]
 
 
-def _way(job: int, child_of: Mapping[int, int]) -> list[int]:
-    """From a job along those that depend on it, back to itself."""
-    way = [job]
-    while len(way) == 1 or way[-1] != job:
-        way.append(child_of[way[-1]])
-    return way
+def _path(job: int, child_of: Mapping[int, int]) -> list[int]:
+    """The path from a job along those that depend on it, back to itself."""
+    path = [job]
+    while len(path) == 1 or path[-1] != job:
+        path.append(child_of[path[-1]])
+    return path

@@ -1,4 +1,4 @@
-"""Handing out, leases and rescue: the SQL behind the dispatch stage."""
+"""Claims, worker connections, leases, rescue and revocations."""
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -33,9 +33,9 @@ from tickwork.store.query_files import queries, rows_written
 
 class PostgresDispatchStore:
     def __init__(self, database: Database, vital: Database, recovery: Database, lead: timedelta) -> None:
-        """Leases renew on connections of their own, so that no load can make living workers look dead. `recovery`: for
-        what concerns all that a worker holds, which may take longer than a renewal may. `lead`: how long before its
-        time an execution may be handed over."""
+        """`vital`: connections for renewing leases, so that load cannot make live workers look dead. `recovery`: for
+        statements about all executions of a worker, which may take longer. `lead`: how long before its due time an
+        execution may be handed over."""
         self._database = database
         self._vital = vital
         self._recovery = recovery
@@ -94,7 +94,9 @@ class PostgresDispatchStore:
         return WorkerConnection(row["id"], row["connection"])
 
     async def _offer(self, connection: Connection, tenant_id: int, hello: Hello) -> None:
-        offers = sorted(hello.tasks, key=lambda offer: offer.name)  # one order for all, so that none deadlock
+        offers = sorted(
+            hello.tasks, key=lambda offer: offer.name
+        )  # in one order, so that workers cannot deadlock
         await connection.execute(
             self._sql["offer_tasks"],
             tenant_id,
@@ -123,9 +125,9 @@ class PostgresDispatchStore:
             rows = await connection.fetch(self._sql["renew_leases"], *columns, lease)
         kept = {WorkerConnection(row["id"], row["connection"]): row["draining"] for row in rows}
         left = [each for each in connections if each not in kept]
-        return Renewal(kept, await self._living(left) if left else frozenset())
+        return Renewal(kept, await self._not_ended(left) if left else frozenset())
 
-    async def _living(self, connections: Collection[WorkerConnection]) -> frozenset[WorkerConnection]:
+    async def _not_ended(self, connections: Collection[WorkerConnection]) -> frozenset[WorkerConnection]:
         rows = await self._vital.fetch(
             self._sql["workers_not_ended"], [each.worker_id for each in connections]
         )
@@ -210,25 +212,25 @@ class PostgresRescuing(PostgresAttemptEnding):
 
 
 def _owner(caller: Caller | None) -> tuple[int | None, int | None]:
-    """The tenant and the key that a worker belongs to. Nobody's is the built-in one."""
+    """The tenant and the API key that a worker belongs to. The built-in worker has neither."""
     return (caller.tenant_id, caller.key_id) if caller else (None, None)
 
 
 def execution_columns(rows: Iterable[Iterable[Any]]) -> ExecutionColumns:
-    """Rows of a tenant, a time, a job, a lane, an attempt, a time from which it is ready, and what to run."""
+    """Columns from rows that have the fields of ExecutionColumns."""
     columns: list[Sequence[Any]] = [*zip(*rows, strict=True)]
     return ExecutionColumns._make(columns) if columns else NOTHING_LEASED.executions
 
 
 def _claims(row: asyncpg.Record) -> list[Claimed]:
     jobs = row["job_ids"]
-    tenants, times = (_stretched(row[column], len(jobs)) for column in ("tenant_ids", "scheduled_fors"))
+    tenants, times = (_repeated(row[column], len(jobs)) for column in ("tenant_ids", "scheduled_fors"))
     keys = zip(tenants, times, jobs, strict=True)
     return [Claimed(ExecutionKey(*key), row["worker_id"], None) for key in keys]
 
 
-def _stretched(column: list[Any], length: int) -> list[Any]:
-    """One value stands for all."""
+def _repeated(column: list[Any], length: int) -> list[Any]:
+    """A single value stands for all rows."""
     return column * length if len(column) == 1 else column
 
 

@@ -1,4 +1,4 @@
-"""The columns of a job: each one is listed once, and the statements that write jobs are made from the list."""
+"""The columns of a job, each listed once. The statements that write jobs are built from the list."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -10,7 +10,7 @@ from tickwork.store.job_timing import JobTiming
 
 class JobLane(NamedTuple):
     id: int
-    is_bounded: bool  # its queue has a limit on how much may wait
+    is_bounded: bool  # its queue limits how many executions may wait
 
 
 class JobRow(NamedTuple):
@@ -28,23 +28,23 @@ class JobRow(NamedTuple):
 
     @property
     def tags(self) -> str:
-        """As PostgreSQL writes an array: tags of many jobs differ in number, and could not be sent as one array."""
+        """An array as PostgreSQL writes it: jobs have different numbers of tags, so they do not fit into one array."""
         escaped = (tag.replace("\\", "\\\\").replace('"', '\\"') for tag in self.spec.request.tags)
         return "{" + ",".join(f'"{tag}"' for tag in escaped) + "}"
 
 
 class _Column(NamedTuple):
     name: str
-    value: str  # where a JobRow has it
+    value: str  # the attribute of a JobRow
     sent_as: str
-    kept_as: str | None = None  # when that is another type
+    kept_as: str | None = None  # if the column has another type
 
     @property
     def cast(self) -> str:
         return f"::{self.kept_as}" if self.kept_as else ""
 
 
-# What a definition says, which an edit or a replacement writes again.
+# What the definition says: an edit or a replacement writes it again.
 _DEFINED = (
     _Column("rule_id", "timing.rule_id", "bigint"),
     _Column("scheduled_for", "timing.scheduled_for", "timestamptz"),
@@ -61,7 +61,7 @@ _DEFINED = (
     _Column("tags", "tags", "text", "text[]"),
     _Column("definition", "spec.definition", "bytea"),
 )
-# What is written with a new job and changes by other statements afterwards.
+# What is written with a new job, and changed only by other statements later.
 _OF_NEW = (
     *_DEFINED,
     _Column("active_until", "timing.until", "timestamptz"),

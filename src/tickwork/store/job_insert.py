@@ -62,8 +62,8 @@ async def insert_jobs(
         )
         for job, spec in specs.items()
     ]
-    if crowding := _crowding(new, now):
-        await refuse_if_full(connection, crowding)
+    if bounded := _bounded_lanes(new, now):
+        await refuse_if_full(connection, bounded)
     await connection.execute(INSERT_JOBS, tenant_id, now, *columns(map(values_of_new, new)))
     if due := [job for job in new if job.timing.due]:
         await connection.execute(
@@ -72,8 +72,8 @@ async def insert_jobs(
     return [_made(job, now) for job in new]
 
 
-def _crowding(new: Sequence[JobRow], now: datetime) -> list[int]:
-    """The lanes of jobs that come to wait in queues in which only so much may."""
+def _bounded_lanes(new: Sequence[JobRow], now: datetime) -> list[int]:
+    """The lanes of new jobs that wait from now on in queues with a limit on that."""
     return [
         job.lane.id
         for job in new

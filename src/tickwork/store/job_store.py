@@ -1,7 +1,7 @@
-"""Making and changing jobs: the SQL behind the define stage.
+"""Creates and changes jobs.
 
-Whoever changes which rule a job belongs to, or whether it takes part, locks the rule first and looks afterwards: so a
-change is wholly before or wholly after each chunk that is fired.
+A transaction that changes the rule of a job, or whether the rule fires it, locks the rule before it reads the job. So a
+change comes either before or after each chunk that is fired, never in between.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from tickwork.model.http_secrets import mark_errors
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec, JobStatus, with_resolved_dependencies
 from tickwork.model.task import defaults_from_text
-from tickwork.store.dependency_store import Edges, existing_parents, inside, parents_of
+from tickwork.store.dependency_store import JobDependencies, existing_parents, parents_of, parents_within
 from tickwork.store.job_insert import insert_jobs
 from tickwork.store.job_update import JobStatusChange, JobUpdate
 from tickwork.store.pool import Connection, Database
@@ -30,7 +30,7 @@ class PostgresJobStore:
         database: Database,
         horizon: Callable[[], datetime],
     ) -> None:
-        """`horizon`: up to when there are partitions for executions."""
+        """`horizon`: until when there are partitions for executions."""
         self._database = database
         self._horizon = horizon
         self._sql = queries("job")
@@ -59,45 +59,50 @@ class PostgresJobStore:
     async def _create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
         async with self._database.transaction() as connection:
             members = RuleMembership(connection, tenant_id)
-            edges = Edges(connection, tenant_id)
-            there = await self._with_keys("jobs_by_key", connection, tenant_id, specs)
-            _check_if_exists(specs, there)
-            _check_secrets(specs, there)
-            ids = await self._ids(connection, specs, there)
+            dependencies = JobDependencies(connection, tenant_id)
+            existing = await self._with_keys("jobs_by_key", connection, tenant_id, specs)
+            _check_if_exists(specs, existing)
+            _check_secrets(specs, existing)
+            ids = await self._ids(connection, specs, existing)
             specs = [_resolved(spec, ids) for spec in specs]
-            new = {job: spec for job, spec in zip(ids, specs, strict=True) if spec.request.key not in there}
-            old = {job: spec for job, spec in zip(ids, specs, strict=True) if _is_replaced(spec, there)}
-            if any(spec.parents for spec in old.values()):
-                await edges.one_at_a_time()
-            parents = existing_parents({**new, **old}, ids, new)
-            above = await edges.rules_of(parents)
-            left = [there[spec.request.key]["rule_id"] for spec in old.values()]
-            rules = await members.lock([*new.values(), *old.values()], [*left, *above])
-            await edges.follow(parents, above)
-            rows = await self._with_keys("lock_jobs_by_key", connection, tenant_id, [*old.values()])
+            new = {
+                job: spec for job, spec in zip(ids, specs, strict=True) if spec.request.key not in existing
+            }
+            replaced = {
+                job: spec for job, spec in zip(ids, specs, strict=True) if _is_replaced(spec, existing)
+            }
+            if any(spec.parents for spec in replaced.values()):
+                await dependencies.lock_all()
+            parents = existing_parents({**new, **replaced}, ids, new)
+            parent_rules = await dependencies.rules_of_jobs(parents)
+            left = [existing[spec.request.key]["rule_id"] for spec in replaced.values()]
+            rules = await members.lock([*new.values(), *replaced.values()], [*left, *parent_rules])
+            await dependencies.mark_as_parents(parents, parent_rules)
+            rows = await self._with_keys("lock_jobs_by_key", connection, tenant_id, [*replaced.values()])
             now, horizon = await members.now(), self._horizon()
             made = iter(
                 await insert_jobs(
-                    connection, tenant_id, new, rules, now, horizon, followed=inside(specs, ids)
+                    connection, tenant_id, new, rules, now, horizon, followed=parents_within(specs, ids)
                 )
             )
-            await edges.create(new, ids)
+            await dependencies.create(new, ids)
             change = JobUpdate(connection, tenant_id, rules, now, horizon)
-            for spec in old.values():
+            for spec in replaced.values():
                 await change.replace(rows.get(spec.request.key), spec, ids)
-            await edges.refuse_circles([job for job, spec in old.items() if spec.parents])
+            await dependencies.refuse_cycles([job for job, spec in replaced.items() if spec.parents])
         return [
-            Made(there[spec.request.key]["id"]) if spec.request.key in there else next(made) for spec in specs
+            Made(existing[spec.request.key]["id"]) if spec.request.key in existing else next(made)
+            for spec in specs
         ]
 
     async def _ids(
-        self, connection: Connection, specs: Sequence[JobSpec], there: dict[str | None, asyncpg.Record]
+        self, connection: Connection, specs: Sequence[JobSpec], existing: dict[str | None, asyncpg.Record]
     ) -> list[int]:
-        """Of each job: the number it has, or will have."""
-        count = sum(spec.request.key not in there for spec in specs)
+        """The id of each job: of an existing one, or a new id."""
+        count = sum(spec.request.key not in existing for spec in specs)
         fresh = iter(await connection.fetch(self._sql["new_job_ids"], count))
         return [
-            there[spec.request.key]["id"] if spec.request.key in there else next(fresh)["id"]
+            existing[spec.request.key]["id"] if spec.request.key in existing else next(fresh)["id"]
             for spec in specs
         ]
 
@@ -121,14 +126,14 @@ class PostgresJobStore:
     async def _change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
         async with self._database.transaction() as connection:
             members = RuleMembership(connection, tenant_id)
-            edges = Edges(connection, tenant_id)
+            dependencies = JobDependencies(connection, tenant_id)
             spec = _resolved(spec, ())
             parents = existing_parents({job: spec}, (), ())
             if parents:
-                await edges.one_at_a_time()
-            above = await edges.rules_of(parents)
-            rules = await members.lock([spec], [await members.rule_of(job), *above])
-            await edges.follow(parents, above)
+                await dependencies.lock_all()
+            parent_rules = await dependencies.rules_of_jobs(parents)
+            rules = await members.lock([spec], [await members.rule_of(job), *parent_rules])
+            await dependencies.mark_as_parents(parents, parent_rules)
             row = await self._lock_job(connection, tenant_id, job)
             _check_version(row, version)
             _check_not_cancelled(row)
@@ -169,27 +174,27 @@ def _parent_job(row: asyncpg.Record) -> ParentJob:
     )
 
 
-def _check_if_exists(specs: Sequence[JobSpec], there: dict[str | None, asyncpg.Record]) -> None:
+def _check_if_exists(specs: Sequence[JobSpec], existing: dict[str | None, asyncpg.Record]) -> None:
     for spec in specs:
-        if spec.request.key in there and spec.request.if_exists == "error":
-            job = job_id(there[spec.request.key]["id"])
+        if spec.request.key in existing and spec.request.if_exists == "error":
+            job = job_id(existing[spec.request.key]["id"])
             raise Conflict(
                 f"job {job} has the key {spec.request.key!r} already; "
-                "to go on with it say if_exists: keep, or replace"
+                "to use it, set if_exists to keep or replace"
             )
 
 
-def _check_secrets(specs: Sequence[JobSpec], there: dict[str | None, asyncpg.Record]) -> None:
-    """A job that is new has no secrets yet that marks could stand for."""
+def _check_secrets(specs: Sequence[JobSpec], existing: dict[str | None, asyncpg.Record]) -> None:
+    """Redaction marks stand for stored secrets, and a new job has none."""
     for place, spec in enumerate(specs):
-        if spec.request.http and spec.request.key not in there:
+        if spec.request.http and spec.request.key not in existing:
             errors = [error.at(place, len(specs)) for error in mark_errors(spec.request.http)]
             if errors:
                 raise Invalid(errors)
 
 
 def _resolved(spec: JobSpec, ids: Sequence[int]) -> JobSpec:
-    """Its definition names what it depends on."""
+    """With the ids of its parents in its definition."""
     if not spec.parents:
         return spec
     request = with_resolved_dependencies(
@@ -202,14 +207,14 @@ def _resolved(spec: JobSpec, ids: Sequence[int]) -> JobSpec:
     )
 
 
-def _is_replaced(spec: JobSpec, there: dict[str | None, asyncpg.Record]) -> bool:
-    return spec.request.key in there and spec.request.if_exists == "replace"
+def _is_replaced(spec: JobSpec, existing: dict[str | None, asyncpg.Record]) -> bool:
+    return spec.request.key in existing and spec.request.if_exists == "replace"
 
 
 def _check_version(row: asyncpg.Record, version: int | None) -> None:
     if version is not None and row["version"] != version:
         raise Stale(
-            f"job {job_id(row['id'])} was changed meanwhile: it is at version {row['version']}, not {version}"
+            f"job {job_id(row['id'])} was changed meanwhile: its version is {row['version']}, not {version}"
         )
 
 

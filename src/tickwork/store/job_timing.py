@@ -1,4 +1,4 @@
-"""When a job is due, as its row says it."""
+"""When a job is due: the columns of its row, and the execution that it needs at once."""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ class JobTiming(NamedTuple):
     rule_id: int | None
     scheduled_for: datetime | None
     deferred: bool  # due beyond the partitions that exist: its execution is created later
-    due: datetime | None  # what must have an execution at once
+    due: datetime | None  # the due time that needs an execution at once
     next_run_at: datetime | None
-    until: datetime | None = None  # the last of its due times, when it has only so many
+    until: datetime | None = None  # its last due time, when its number of runs is limited
 
 
 def job_timing(
@@ -27,26 +27,26 @@ def job_timing(
     horizon: datetime,
     last_due_at: datetime | None,
 ) -> JobTiming:
-    """`horizon`: up to when there are partitions for executions."""
+    """`horizon`: until when there are partitions for executions."""
     rule = rules.of(spec)
     if rule:
-        if spec.parents:  # its executions are made with theirs
+        if spec.parents:  # its executions are created with those of its parents
             return JobTiming(rule.id, None, False, None, rule.next_at)
         due = rule.passed(now, (spec.priority, job))
         return JobTiming(rule.id, None, False, due, rule.next_at, until=last_due_at)
-    assert isinstance(spec.schedule, Once)  # noqa: S101 (what has no rule is due once)
+    assert isinstance(spec.schedule, Once)  # noqa: S101 (a job without a rule is a one-time job)
     at = max(spec.schedule.at or now, now)
     deferred = at >= horizon
     return JobTiming(None, at, deferred, None if deferred else at, at)
 
 
 def runs(spec: JobSpec) -> int | None:
-    """How many due times a job has, when it has only so many."""
+    """The number of due times of a job, if it is limited."""
     return spec.schedule.timing.max_runs if isinstance(spec.schedule, Recurring) else None
 
 
 def last_due(spec: JobSpec, now: datetime) -> datetime | None:
-    """The last of its due times, when it has only so many."""
+    """The last due time of a job with a limited number of runs."""
     count = runs(spec)
     return (
         nth_due_time(spec.schedule.timing, now, count)
@@ -56,9 +56,9 @@ def last_due(spec: JobSpec, now: datetime) -> datetime | None:
 
 
 async def last_due_times(specs: Mapping[int, JobSpec], now: datetime) -> dict[int, datetime | None]:
-    """The same of many jobs. With many runs of many schedules that takes long, so it is done beside the event loop."""
-    counted = {job: spec for job, spec in specs.items() if runs(spec) and not spec.parents}
-    different = {(spec.schedule, runs(spec)) for spec in counted.values()}
-    if sum(count or 0 for _, count in different) <= MOST_RUNS:
-        return {job: last_due(spec, now) for job, spec in counted.items()}
-    return await asyncio.to_thread(lambda: {job: last_due(spec, now) for job, spec in counted.items()})
+    """The same for many jobs. In a thread when there is much to compute, so that the event loop is not blocked."""
+    limited = {job: spec for job, spec in specs.items() if runs(spec) and not spec.parents}
+    distinct = {(spec.schedule, runs(spec)) for spec in limited.values()}
+    if sum(count or 0 for _, count in distinct) <= MOST_RUNS:
+        return {job: last_due(spec, now) for job, spec in limited.items()}
+    return await asyncio.to_thread(lambda: {job: last_due(spec, now) for job, spec in limited.items()})

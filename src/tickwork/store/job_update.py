@@ -1,4 +1,4 @@
-"""Edits, pauses, resumes and cancels a job, together with its executions that have not started."""
+"""Edits, replaces, pauses, resumes and cancels a job, with its executions that have not started."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ from tickwork.model.ids import job_id
 from tickwork.model.job import JobRequest, JobSpec, JobStatus
 from tickwork.model.schedule import Once, count_between, nth_due_time
 from tickwork.schedule.compile_timing import timing_from_text
-from tickwork.store.dependency_store import Edges
+from tickwork.store.dependency_store import JobDependencies
 from tickwork.store.job_columns import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name
 from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs
@@ -24,7 +24,7 @@ from tickwork.store.unstarted_executions import UnstartedExecutions
 
 
 class JobUpdate:
-    """The rules that the job belongs to and comes to belong to, and its row, are locked."""
+    """Needs locks on the job's row, on its rule, and on the rule that it moves to."""
 
     def __init__(
         self, connection: Connection, tenant_id: int, rules: LockedRules, now: datetime, horizon: datetime
@@ -40,37 +40,37 @@ class JobUpdate:
         await self._apply(row, spec, another_time=_asks_for_another_time(row, spec), ids=())
 
     async def replace(self, row: asyncpg.Record | None, spec: JobSpec, ids: Sequence[int]) -> None:
-        """ConcurrentChange when it is there no longer. `ids`: of all the jobs of the request, by their places in it."""
+        """ConcurrentChange when the job is gone. `ids`: of all jobs of the request, in its order."""
         if row is None:
             raise ConcurrentChange
         spec = _with_stored_secrets(spec, row)
-        another_time = _asks_for_another_time(row, spec) or _counts_from_now(row, spec, self._now)
+        another_time = _asks_for_another_time(row, spec) or _runs_again(row, spec, self._now)
         await self._apply(row, spec, another_time, ids)
 
     async def _apply(
         self, row: asyncpg.Record, spec: JobSpec, another_time: bool, ids: Sequence[int]
     ) -> None:
         job, old_rule = row["id"], self._rules.get(row["rule_id"])
-        upcoming = UnstartedExecutions(self._connection, self._tenant_id, job)
+        unstarted = UnstartedExecutions(self._connection, self._tenant_id, job)
         lane = (await ensure_lanes(self._connection, self._tenant_id, [spec]))[lane_name(spec)]
         last = last_due(spec, self._now)
         timing = job_timing(job, spec, self._rules, self._now, self._horizon, last)
         moved = timing.rule_id != row["rule_id"] or (timing.rule_id is None and another_time)
         if moved:
-            await self._leave(upcoming, row, old_rule)
+            await self._leave(unstarted, row, old_rule)
         else:
-            await self._hand_out_anew(upcoming, row, old_rule)
+            await self._take_back_early(unstarted, row, old_rule)
             if timing.rule_id is None:
                 timing = timing._replace(scheduled_for=row["scheduled_for"], deferred=row["deferred"])
         if row["overlap"] == "allow" != spec.request.overlap:
-            await upcoming.remember_unended(row["lane_id"])
-        await upcoming.move(row["lane_id"], lane.id, spec.priority)
+            await unstarted.note_unended(row["lane_id"])
+        await unstarted.move(row["lane_id"], lane.id, spec.priority)
         await self._update(row, spec, timing, lane, moved)
         if moved:
-            await self._arrive(upcoming, row, timing, lane.id, spec)
+            await self._join(unstarted, row, timing, lane.id, spec)
         elif old_rule:
-            await self._make_up_for_move(upcoming, row, old_rule, lane.id, spec)
-        await self._go_with(row, spec, timing, ids)
+            await self._add_if_passed_over(unstarted, row, old_rule, lane.id, spec)
+        await self._update_dependencies(row, spec, timing, ids)
 
     async def _update(
         self, row: asyncpg.Record, spec: JobSpec, timing: JobTiming, lane: JobLane, moved: bool
@@ -81,35 +81,35 @@ class JobUpdate:
             self._tenant_id, row["id"], row["status"], moved, timing.until, runs(spec), *values_of_changed(changed),
         )  # fmt: skip
 
-    async def _go_with(
+    async def _update_dependencies(
         self, row: asyncpg.Record, spec: JobSpec, timing: JobTiming, ids: Sequence[int]
     ) -> None:
-        """What a job depends on, and who depends on it, go along with its change."""
-        edges = Edges(self._connection, self._tenant_id)
+        """Change its dependencies, and move the jobs that depend on it to its new rule."""
+        dependencies = JobDependencies(self._connection, self._tenant_id)
         if spec.parents or row["depends"]:
             before = msgspec.json.decode(row["definition"], type=JobRequest).depends_on
-            await edges.change(row["id"], spec, ids, before)
+            await dependencies.change(row["id"], spec, ids, before)
         if row["followed"] and timing.rule_id != row["rule_id"]:
             if timing.rule_id is None or row["rule_id"] is None:
-                raise Conflict("other jobs depend on it: it cannot change between running once and repeating")
-            await edges.move_followers(row["id"], row["rule_id"], timing.rule_id)
+                raise Conflict("other jobs depend on it: it cannot change between one-time and recurring")
+            await dependencies.move_followers(row["id"], row["rule_id"], timing.rule_id)
 
-    async def _hand_out_anew(
-        self, upcoming: UnstartedExecutions, row: asyncpg.Record, rule: LockedRule | None
+    async def _take_back_early(
+        self, unstarted: UnstartedExecutions, row: asyncpg.Record, rule: LockedRule | None
     ) -> None:
-        """What a worker was handed ahead of its time has the old payload: it is taken back and read again."""
+        """Take back executions that a worker got before their due time: they have the old payload."""
         if row["status"] == JobStatus.ACTIVE:
             for at in rule.ahead(self._now) if rule else [row["scheduled_for"]]:
-                await upcoming.take_back(at, "edited")
-            await upcoming.resume(row["lane_id"])
+                await unstarted.take_back(at, "edited")
+            await unstarted.resume(row["lane_id"])
 
     async def _leave(
-        self, upcoming: UnstartedExecutions, row: asyncpg.Record, old_rule: LockedRule | None
+        self, unstarted: UnstartedExecutions, row: asyncpg.Record, old_rule: LockedRule | None
     ) -> None:
-        """The job goes on under another timing: what the old one had fired ahead is taken back."""
+        """Leave the old timing: stop the executions that it fired ahead of their due time."""
         if old_rule:
-            await upcoming.stop_ahead(old_rule.ahead(self._now), "skipped", "rescheduled")
-            await upcoming.remember([old_rule.last_at, old_rule.next_at])
+            await unstarted.stop_ahead(old_rule.ahead(self._now), "skipped", "rescheduled")
+            await unstarted.note_unended_of_rule([old_rule.last_at, old_rule.next_at])
             await self._connection.execute(self._sql["note_past_rule"], row["id"], old_rule.id)
             if old_rule.last_at:
                 await self._connection.execute(
@@ -119,34 +119,34 @@ class JobUpdate:
             await self._connection.execute(
                 queries("unstarted_executions")["note_off_schedule"], row["id"], row["scheduled_for"]
             )
-            await upcoming.stop_ahead([row["scheduled_for"]], "cancelled", "rescheduled")
-            await upcoming.cancel(row["lane_id"], "rescheduled")
+            await unstarted.stop_ahead([row["scheduled_for"]], "cancelled", "rescheduled")
+            await unstarted.cancel(row["lane_id"], "rescheduled")
 
-    async def _arrive(
-        self, upcoming: UnstartedExecutions, row: asyncpg.Record, timing: JobTiming, lane: int, spec: JobSpec
+    async def _join(
+        self, unstarted: UnstartedExecutions, row: asyncpg.Record, timing: JobTiming, lane: int, spec: JobSpec
     ) -> None:
-        """What the new timing has fired already, or fires only once, is made up for. A paused job misses the first
-        and keeps the second for later."""
+        """Create the execution of a due time that the new rule fired already, or of a one-time job. A paused job misses
+        the former, and keeps the latter for later."""
         paused = row["status"] == JobStatus.PAUSED
         if timing.due and not timing.rule_id:
-            await upcoming.add(lane, spec.priority, timing.due, Trigger.SCHEDULE)
+            await unstarted.add(lane, spec.priority, timing.due, Trigger.SCHEDULE)
         elif timing.due and not paused:
-            await upcoming.add_late(lane, spec.priority, timing.due, spec.request.overlap, fired=())
+            await unstarted.add_late(lane, spec.priority, timing.due, spec.request.overlap, fired=())
         if paused:
-            await upcoming.pause(lane)
+            await unstarted.pause(lane)
 
-    async def _make_up_for_move(
-        self, upcoming: UnstartedExecutions, row: asyncpg.Record, rule: LockedRule, lane: int, spec: JobSpec
+    async def _add_if_passed_over(
+        self, unstarted: UnstartedExecutions, row: asyncpg.Record, rule: LockedRule, lane: int, spec: JobSpec
     ) -> None:
-        """With another priority the job stands elsewhere in its rule, perhaps where firing has just been."""
+        """With another priority the job may be at a position that its rule has fired already: add its execution."""
         due = rule.passed_over((row["priority"], row["id"]), (spec.priority, row["id"]))
-        if due and _takes_part(row, due):
+        if due and _is_fired_at(row, due):
             fired = [rule.last_at, rule.next_at]
-            await upcoming.add_late(lane, spec.priority, due, spec.request.overlap, fired)
+            await unstarted.add_late(lane, spec.priority, due, spec.request.overlap, fired)
 
 
-def _takes_part(row: asyncpg.Record, due: datetime) -> bool:
-    """Whether its rule fires the job at that time, as pick_jobs decides it."""
+def _is_fired_at(row: asyncpg.Record, due: datetime) -> bool:
+    """Whether the rule fires the job at this due time, as the query pick_jobs decides."""
     return (
         row["status"] == JobStatus.ACTIVE
         and not row["depends"]
@@ -161,14 +161,14 @@ def _asks_for_another_time(row: asyncpg.Record, spec: JobSpec) -> bool:
     return (before.get("schedule"), before.get("timezone")) != (request.schedule, request.timezone)
 
 
-def _counts_from_now(row: asyncpg.Record, spec: JobSpec, now: datetime) -> bool:
-    """A job that is replaced begins anew, but what was due at an instant that has passed is not due again."""
+def _runs_again(row: asyncpg.Record, spec: JobSpec, now: datetime) -> bool:
+    """Whether a one-time job that is replaced runs again: not if it was due at an instant that has passed."""
     once = spec.schedule
     return isinstance(once, Once) and (once.at is None or now < once.at != row["scheduled_for"])
 
 
 def _with_stored_secrets(spec: JobSpec, row: asyncpg.Record) -> JobSpec:
-    """Marks in a definition that was made from what was shown stand for the secrets of the job as it is now."""
+    """Redaction marks in the new definition stand for the stored secrets of the job."""
     target = spec.request.http
     if target is None or not any(mark_errors(target)):
         return spec
@@ -184,7 +184,7 @@ def _with_stored_secrets(spec: JobSpec, row: asyncpg.Record) -> JobSpec:
 
 
 class JobStatusChange:
-    """The job's rule and its row are locked."""
+    """Needs locks on the job's rule and on its row."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class JobStatusChange:
         self._row = row
         self._rule = rule
         self._now = now
-        self._upcoming = UnstartedExecutions(connection, tenant_id, row["id"])
+        self._unstarted = UnstartedExecutions(connection, tenant_id, row["id"])
         self._sql = queries("job")
 
     async def become(self, status: JobStatus) -> None:
@@ -211,9 +211,9 @@ class JobStatusChange:
         if self._rule and (self._row["active_until"] or self._row["runs_left"]):
             await self._count_runs(self._rule, status)
         if status == JobStatus.ACTIVE and self._rule:
-            await self._go_on(await self._members.awake(self._rule, self._now))
+            await self._resume_recurring(await self._members.awake(self._rule, self._now))
         elif status == JobStatus.ACTIVE:
-            await self._go_on_once()
+            await self._resume_one_time()
         elif status == JobStatus.PAUSED:
             await self._check_not_ended()
             await self._pause()
@@ -221,7 +221,7 @@ class JobStatusChange:
             await self._cancel()
 
     async def _count_runs(self, rule: LockedRule, status: JobStatus) -> None:
-        """Due times that pass while a job is paused are not among the so many that it has."""
+        """Due times that pass while a job is paused do not use up its limited number of runs."""
         timing = timing_from_text(rule.timing)
         until, left = None, None
         if status == JobStatus.ACTIVE:
@@ -230,20 +230,20 @@ class JobStatusChange:
             left = count_between(timing, self._now, self._row["active_until"])
         await self._connection.execute(self._sql["set_runs"], self._tenant_id, self._row["id"], until, left)
 
-    async def _go_on(self, rule: LockedRule) -> None:
+    async def _resume_recurring(self, rule: LockedRule) -> None:
         row = self._row
-        await self._upcoming.resume(row["lane_id"])
+        await self._unstarted.resume(row["lane_id"])
         due = rule.passed(self._now, (row["priority"], row["id"]))
         if due and not row["depends"]:
             fired = [rule.last_at, rule.next_at]
-            await self._upcoming.add_late(row["lane_id"], row["priority"], due, row["overlap"], fired)
+            await self._unstarted.add_late(row["lane_id"], row["priority"], due, row["overlap"], fired)
 
-    async def _go_on_once(self) -> None:
+    async def _resume_one_time(self) -> None:
         row, now = self._row, self._now
-        await self._upcoming.resume(row["lane_id"])
+        await self._unstarted.resume(row["lane_id"])
         if row["deferred"] and row["scheduled_for"] <= now:
             await self._connection.execute(self._sql["make_due"], self._tenant_id, row["id"], now)
-            await self._upcoming.add(row["lane_id"], row["priority"], now, Trigger.SCHEDULE)
+            await self._unstarted.add(row["lane_id"], row["priority"], now, Trigger.SCHEDULE)
 
     async def _check_not_ended(self) -> None:
         job = self._row["id"]
@@ -254,16 +254,15 @@ class JobStatusChange:
             raise Conflict(f"job {job_id(job)} has ended: it is {ended}")
 
     async def _pause(self) -> None:
-        """Due times pass while a job is paused, but not the only one of a job that is due once, nor the rounds of
-        others in which it runs."""
+        """A paused job misses its due times, but a one-time job keeps its only one, and a child its rounds."""
         if self._rule and not self._row["depends"]:
-            await self._upcoming.stop_ahead(self._rule.ahead(self._now), "skipped", "paused")
-            await self._upcoming.remember([self._rule.last_at, self._rule.next_at])
+            await self._unstarted.stop_ahead(self._rule.ahead(self._now), "skipped", "paused")
+            await self._unstarted.note_unended_of_rule([self._rule.last_at, self._rule.next_at])
         elif not self._rule:
-            await self._upcoming.take_back(self._row["scheduled_for"], "paused")
-        await self._upcoming.pause(self._row["lane_id"])
+            await self._unstarted.take_back(self._row["scheduled_for"], "paused")
+        await self._unstarted.pause(self._row["lane_id"])
 
     async def _cancel(self) -> None:
         ahead = self._rule.ahead(self._now) if self._rule else [self._row["scheduled_for"]]
-        await self._upcoming.stop_ahead(ahead, "cancelled", "job cancelled")
-        await self._upcoming.cancel(self._row["lane_id"], "job cancelled")
+        await self._unstarted.stop_ahead(ahead, "cancelled", "job cancelled")
+        await self._unstarted.cancel(self._row["lane_id"], "job cancelled")

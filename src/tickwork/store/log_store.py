@@ -1,6 +1,6 @@
-"""What attempts log and how far they have come: the SQL behind it.
+"""The logs and the progress of attempts.
 
-The lines of an attempt are kept in chunks that never overlap, so that a place in them is found by their key.
+The lines of an attempt are stored in chunks that never overlap, so that a position is found by the key of its chunk.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ _KEPT = 256 * 1024  # bytes of one attempt's log
 _CHUNK = 16 * 1024
 _LOCKS = 64
 
-_Place = tuple[ExecutionKey, int]
+_AttemptKey = tuple[ExecutionKey, int]
 _Row = tuple[int, int, bytes]  # first line, how many, as JSON
 
 
@@ -49,15 +49,15 @@ class PostgresLogStore:
             if rows:
                 await self._insert(connection, rows)
 
-    async def _ends(self, connection: Connection, places: Iterable[_Place]) -> dict[_Place, int]:
-        """Up to where each log is kept already: lines before that are a repeat."""
-        rows = await connection.fetch(self._sql["next_log_lines"], *_arrays(places))
+    async def _ends(self, connection: Connection, attempts: Iterable[_AttemptKey]) -> dict[_AttemptKey, int]:
+        """The next line of each log: earlier lines are repeats."""
+        rows = await connection.fetch(self._sql["next_log_lines"], *_columns(attempts))
         return {
             (ExecutionKey(row["tenant_id"], row["scheduled_for"], row["job_id"]), row["attempt"]): row["next_line"]
             for row in rows
         }  # fmt: skip
 
-    async def _insert(self, connection: Connection, rows: Sequence[tuple[_Place, _Row]]) -> None:
+    async def _insert(self, connection: Connection, rows: Sequence[tuple[_AttemptKey, _Row]]) -> None:
         await connection.execute(
             self._sql["insert_log_lines"],
             [key.tenant_id for (key, _), _ in rows],
@@ -68,8 +68,8 @@ class PostgresLogStore:
             [count for _, (_, count, _) in rows],
             [lines for _, (_, _, lines) in rows],
         )
-        places = {place for place, _ in rows}
-        await connection.execute(self._sql["forget_oldest_log_lines"], *_arrays(places), _KEPT)
+        attempts = {place for place, _ in rows}
+        await connection.execute(self._sql["forget_oldest_log_lines"], *_columns(attempts), _KEPT)
 
     async def set_progress(self, notes: Sequence[ProgressNote]) -> list[ProgressNote]:
         async with self._database.transaction() as connection:
@@ -137,17 +137,17 @@ def entries_of(row: asyncpg.Record) -> Iterator[LogEntry]:
 
 
 def _chunks(logged: Logged, begin: int) -> Iterator[_Row]:
-    """What is new of it, at most as much as is kept, in rows of a handy size."""
+    """The new lines, at most as many as are kept, in chunks."""
     first = max(logged.first, begin)
     lines = [msgspec.json.encode(line) for line in logged.lines[first - logged.first :]]
     too_old = sum(size > _KEPT for size in accumulate(len(line) + 1 for line in reversed(lines)))
     first += too_old
-    for chunk in _cut(lines[too_old:]):
+    for chunk in _split(lines[too_old:]):
         yield first, len(chunk), b"[" + b",".join(chunk) + b"]"
         first += len(chunk)
 
 
-def _cut(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+def _split(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
     chunk: list[bytes] = []
     size = 0
     for line in lines:
@@ -160,9 +160,9 @@ def _cut(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield chunk
 
 
-def _arrays(places: Iterable[_Place]) -> tuple[object, ...]:
-    """The places as columns."""
-    listed = sorted(places)
+def _columns(attempts: Iterable[_AttemptKey]) -> tuple[object, ...]:
+    """The attempts as columns."""
+    listed = sorted(attempts)
     return (
         [key.tenant_id for key, _ in listed],
         [key.scheduled_for for key, _ in listed],

@@ -16,7 +16,7 @@ from tickwork.store.connect import MIGRATION
 from tickwork.store.pool import Connection, Database
 
 _FILE = re.compile(r"(\d{4})_[a-z0-9_]+(\.breaking)?\.sql")
-_LOCK = 0x7469636B  # "tick": any number that nobody else locks
+_LOCK = 0x7469636B  # "tick": a number that no other program locks
 _HISTORY = """
 CREATE SCHEMA IF NOT EXISTS tickwork;
 CREATE TABLE IF NOT EXISTS tickwork.migration (
@@ -44,7 +44,7 @@ class Status(NamedTuple):
 
 
 async def upgrade(url: str) -> list[str]:
-    """Bring the database to this program's schema; the names of what was applied."""
+    """Apply the pending migrations. Returns their names."""
     database = Database(url, size=1, limits=MIGRATION)
     await database.open()
     try:
@@ -60,7 +60,7 @@ async def upgrade(url: str) -> list[str]:
 
 
 async def _wait_for_others(connection: Connection) -> None:
-    """For as long as it takes them: whoever migrates is alive, or the server would have ended it."""
+    """Wait without a limit: a session that migrates is alive, or the server would have ended it."""
     await connection.execute(
         f"SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock({_LOCK});"
         f"SET LOCAL lock_timeout = '{MIGRATION.lock}s'"
@@ -68,7 +68,7 @@ async def _wait_for_others(connection: Connection) -> None:
 
 
 async def status(url: str) -> Status:
-    """Where the database stands; WrongSchema when this program must not use it."""
+    """The state of the schema. WrongSchema when this program must not use the database."""
     database = Database(url, size=1)
     await database.open()
     try:
@@ -104,7 +104,7 @@ async def _applied(connection: Connection) -> dict[int, asyncpg.Record]:
 
 
 def _pending(applied: dict[int, asyncpg.Record]) -> list[Migration]:
-    """What is still to do, once nothing speaks against using this database."""
+    """The migrations to apply. WrongSchema when this program must not use the database."""
     known = {migration.number: migration for migration in migrations()}
     for number, row in applied.items():
         if number not in known and row["breaking"]:

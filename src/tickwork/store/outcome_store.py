@@ -1,4 +1,4 @@
-"""Ending executions: the SQL behind the record stage."""
+"""Completes and cancels executions, and records when they started."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -62,5 +62,5 @@ class PostgresOutcomeStore:
 
 
 def _unless_empty(results: list[bytes | None]) -> list[bytes | None]:
-    """No column at all is a column of nulls."""
+    """An empty column stands for a column of nulls."""
     return results if any(results) else []

@@ -1,6 +1,6 @@
-"""What of a job has not ended and may be in the way of its next execution.
+"""Finds executions of a job that have not ended, and so block its next one by the overlap policy.
 
-Firing asks for thousands of jobs at once, joining late and run now for one: all by the same query.
+Firing asks for thousands of jobs at once, a job update and a manual run for one, all with the same query.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from tickwork.model.overlap import Blocker
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
 
-_LOOKS_UP_LISTS = 17  # since this version PostgreSQL looks up a list that is the last part of a key
+_LOOKS_UP_LISTS = 17  # since this version PostgreSQL uses an index for a list that is the last part of a key
 
 
 class FiredLast(NamedTuple):
-    """A due time that a rule fired, and which of the jobs that are asked about it fired there."""
+    """The last due time that a rule fired, and which of the given jobs belong to that rule."""
 
     tenant_id: int
     scheduled_for: datetime | None
@@ -25,7 +25,7 @@ class FiredLast(NamedTuple):
 async def find_blockers(
     connection: Connection, fired: Sequence[FiredLast], jobs: Sequence[int]
 ) -> dict[int, Blocker]:
-    """By job. What a rule fired last goes before off-schedule executions, later ones before earlier ones."""
+    """The blocker of each job: the execution by its rule before off-schedule ones, later before earlier ones."""
     looks_up_lists = connection.get_server_version().major >= _LOOKS_UP_LISTS
     sql = queries("overlap_blockers")["blockers" if looks_up_lists else "blockers_one_by_one"]
     rows = await connection.fetch(
@@ -45,7 +45,7 @@ async def find_blockers(
 async def find_blocker(
     connection: Connection, tenant_id: int, job: int, fired: Sequence[datetime | None]
 ) -> Blocker | None:
-    """`fired`: the due times that the job's rule fired last, or the only one of a one-time job."""
+    """`fired`: the last due times that the job's rule fired, or the only one of a one-time job."""
     only = slice(0, 1)
     found = await find_blockers(connection, [FiredLast(tenant_id, at, only) for at in fired], [job])
     return found.get(job)

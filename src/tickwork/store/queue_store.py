@@ -1,4 +1,4 @@
-"""Queues as users see and set them: the SQL behind."""
+"""Queues: their settings, their backlogs, and whether they are full."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -15,24 +15,24 @@ from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import QueueLoad
 from tickwork.store.query_files import queries
 
-_COUNTED = 100_000  # of all queues that are looked at together
-_LEAST_COUNTED = 1_000  # of each
+_COUNTED = 100_000  # executions of all queues in one request
+_LEAST_COUNTED = 1_000  # executions of each queue
 
 
-class _Line(NamedTuple):
+class _LaneBacklog(NamedTuple):
     queue: str
     lane: int
     priority: int
-    waited: float  # seconds, the oldest
+    waited: float  # seconds for which the oldest execution has been ready
 
 
-class _Backlog(NamedTuple):
+class _QueueBacklog(NamedTuple):
     depths: Sequence[int]  # by priority
-    most: int  # more than that are not counted
+    most: int  # the count stops here
     oldest_age: float
 
 
-_EMPTY = _Backlog([0] * len(PRIORITIES), DEPTH_LIMIT, 0.0)
+_EMPTY = _QueueBacklog([0] * len(PRIORITIES), DEPTH_LIMIT, 0.0)
 
 
 class PostgresQueueStore:
@@ -56,13 +56,13 @@ class PostgresQueueStore:
     async def set(self, tenant_id: int, name: str, settings: QueueSettings) -> QueueView:
         rate = settings.parsed_rate()
         async with self._database.transaction() as connection:
-            gate = await connection.fetchval(
+            limiter = await connection.fetchval(
                 self._sql["set_queue"],
                 tenant_id, name, settings.max_running, settings.rate, settings.max_backlog, rate.per if rate else None,
             )  # fmt: skip
-            await connection.execute(self._sql["drop_slots"], gate)
+            await connection.execute(self._sql["drop_slots"], limiter)
             if settings.max_running is not None:
-                await connection.execute(self._sql["count_running"], gate, tenant_id, name)
+                await connection.execute(self._sql["count_running"], limiter, tenant_id, name)
             await connection.execute(self._sql["forget_queue"], tenant_id, name)
         return await self._view(tenant_id, name)
 
@@ -82,8 +82,8 @@ class PostgresQueueStore:
         lanes = await self._database.fetch(self._sql["queues_of_lanes"], [row["lane_id"] for row in rows])
         queue_of = {lane["id"]: lane["queue"] for lane in lanes}
         measured = {*sorted({*queue_of.values()})[:most]}
-        lines = [_Line(queue_of[lane], lane, priority, waited) for lane, priority, waited in rows]
-        backlogs = await self._backlogs([line for line in lines if line.queue in measured])
+        waiting = [_LaneBacklog(queue_of[lane], lane, priority, waited) for lane, priority, waited in rows]
+        backlogs = await self._backlogs([each for each in waiting if each.queue in measured])
         return [
             QueueLoad(name, sum(backlog.depths), backlog.oldest_age) for name, backlog in backlogs.items()
         ]
@@ -95,32 +95,32 @@ class PostgresQueueStore:
     async def _views(self, tenant_id: int, names: Sequence[str]) -> list[QueueView]:
         settings = await self._database.fetch(self._sql["queue_settings"], tenant_id, names)
         running = await self._database.fetch(self._sql["running_by_queue"], tenant_id, names)
-        lines = await self._database.fetch(self._sql["queue_backlogs"], tenant_id, names)
-        backlogs = await self._backlogs([_Line(*line) for line in lines])
-        gates = {row["name"]: row for row in settings}
+        waiting = await self._database.fetch(self._sql["queue_backlogs"], tenant_id, names)
+        backlogs = await self._backlogs([_LaneBacklog(*row) for row in waiting])
+        limiters = {row["name"]: row for row in settings}
         counts = {row["name"]: row["running"] for row in running}
         return [
-            _view(name, gates.get(name), backlogs.get(name, _EMPTY), counts.get(name, 0)) for name in names
+            _view(name, limiters.get(name), backlogs.get(name, _EMPTY), counts.get(name, 0)) for name in names
         ]
 
-    async def _backlogs(self, lines: Sequence[_Line]) -> dict[str, _Backlog]:
+    async def _backlogs(self, waiting: Sequence[_LaneBacklog]) -> dict[str, _QueueBacklog]:
         ages: dict[str, float] = {}
-        for line in lines:
-            ages[line.queue] = max(line.waited, ages.get(line.queue, 0.0))
+        for each in waiting:
+            ages[each.queue] = max(each.waited, ages.get(each.queue, 0.0))
         most = min(max(_COUNTED // max(len(ages), 1), _LEAST_COUNTED), DEPTH_LIMIT)
         rows = await self._database.fetch(
             self._sql["queue_depths"],
-            [line.queue for line in lines],
-            [line.lane for line in lines],
-            [line.priority for line in lines],
+            [each.queue for each in waiting],
+            [each.lane for each in waiting],
+            [each.priority for each in waiting],
             most + 1,
         )
-        return {row["name"]: _Backlog(row["depths"], most, ages[row["name"]]) for row in rows}
+        return {row["name"]: _QueueBacklog(row["depths"], most, ages[row["name"]]) for row in rows}
 
 
 async def refuse_if_full(connection: Connection, lanes: Sequence[int]) -> None:
-    """QueueFull when some queue has no room for what is to wait in it from now on, given the lane of each. Others may
-    come at the same moment, so that a queue may hold a few more."""
+    """QueueFull when a queue has no capacity for new executions, given the lane of each. Concurrent requests are not
+    counted, so a few more than the limit may wait."""
     for row in await connection.fetch(queries("queue")["backlogs"], lanes, timedelta(0)):
         if row["depth"] + row["coming"] > row["max_backlog"]:
             raise QueueFull(_full(row))
@@ -136,14 +136,14 @@ def _full(row: asyncpg.Record) -> str:
     return f"queue {row['queue']} is full: {row['depth']:,} executions wait in it, and {most:,} may"
 
 
-def _view(name: str, gate: asyncpg.Record | None, backlog: _Backlog, running: int) -> QueueView:
+def _view(name: str, limiter: asyncpg.Record | None, backlog: _QueueBacklog, running: int) -> QueueView:
     depth = sum(backlog.depths)
     return QueueView(
         name=name,
-        paused=gate is not None and gate["paused"],
-        max_running=gate["max_running"] if gate else None,
-        rate=gate["rate"] if gate else None,
-        max_backlog=gate["max_backlog"] if gate else None,
+        paused=limiter is not None and limiter["paused"],
+        max_running=limiter["max_running"] if limiter else None,
+        rate=limiter["rate"] if limiter else None,
+        max_backlog=limiter["max_backlog"] if limiter else None,
         depth=min(depth, backlog.most),
         depth_is_exact=depth <= backlog.most,
         depth_by_priority=dict(zip(PRIORITIES, backlog.depths, strict=True)),

@@ -1,4 +1,4 @@
-"""REST workers and their reports on attempts: the SQL behind them."""
+"""REST workers and their reports on attempts."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -45,12 +45,14 @@ class PostgresRestWorkerReportStore:
 def _state(row: asyncpg.Record, attempt: int) -> AttemptState:
     status = ExecutionStatus(row["status"])
     is_current = row["attempt"] == attempt
-    by_rest = row["connection"] == NO_CONNECTION and not row["foreign"]
+    is_rest_worker = row["connection"] == NO_CONNECTION and not row["foreign"]
     completed = is_current and status is ExecutionStatus.COMPLETED
     return AttemptState(
         status=status,
         attempt=row["attempt"],
-        worker_id=row["worker_id"] if is_current and by_rest and status is ExecutionStatus.RUNNING else None,
+        worker_id=row["worker_id"]
+        if is_current and is_rest_worker and status is ExecutionStatus.RUNNING
+        else None,
         started_at=row["started_at"],
         reason=row["reason"],
         outcome=AttemptOutcome.COMPLETED
@@ -58,7 +60,7 @@ def _state(row: asyncpg.Record, attempt: int) -> AttemptState:
         else AttemptOutcome(row["outcome"])
         if row["outcome"]
         else None,
-        leases=row["leases"] if is_current and by_rest else [],
+        leases=row["leases"] if is_current and is_rest_worker else [],
         is_foreign=row["foreign"],
     )
 
@@ -68,7 +70,7 @@ _LARGEST = 2**31 - 1
 
 class PostgresRestWorkerStore:
     def __init__(self, database: Database, vital: Database) -> None:
-        """Heartbeats have connections of their own, so that no load can make living workers look dead."""
+        """`vital`: connections for heartbeats, so that load cannot make live workers look dead."""
         self._database = database
         self._vital = vital
         self._sql = queries("rest_worker")
@@ -81,11 +83,11 @@ class PostgresRestWorkerStore:
             )
             if row is not None:
                 return bool(row["draining"])
-            raise _objection(
-                worker, await self._why_unheard(connection, caller.tenant_id, number, caller.key_id)
+            raise _refusal(
+                worker, await self._why_refused(connection, caller.tenant_id, number, caller.key_id)
             )
 
-    async def _why_unheard(
+    async def _why_refused(
         self, connection: Connection, tenant_id: int, worker: int, key_id: int | None
     ) -> asyncpg.Record | None:
         return await connection.fetchrow(self._sql["why_refused"], tenant_id, worker, key_id)
@@ -100,7 +102,7 @@ class PostgresRestWorkerStore:
             await connection.execute(
                 self._sql["close_ended_leases"], worker, [row["lease_id"] for row in rows]
             )
-            yield RestWorker(_hello(row), row["draining"], _held(rows), [each["begun"] for each in rows])
+            yield RestWorker(_hello(row), row["draining"], _leased(rows), [each["begun"] for each in rows])
 
     async def is_there_news(self, tenant_id: int, worker: int, hello: Hello) -> bool:
         tasks = [offer.name for offer in hello.tasks]
@@ -114,22 +116,22 @@ class PostgresRestWorkerStore:
         async with self._vital.transaction() as connection:
             if await connection.fetchval(self._sql["ask_to_drain"], tenant_id, number, only_of) is not None:
                 return
-            row = await self._why_unheard(connection, tenant_id, number, only_of)
+            row = await self._why_refused(connection, tenant_id, number, only_of)
         if row is None:
             raise NotFound("worker", worker_id(worker))
         if row["built_in"]:
-            raise Conflict("the built-in worker is a part of its server, and drains when that stops")
+            raise Conflict("the built-in worker is a part of its server, and drains when the server stops")
         if row["foreign"]:
             raise _foreign(worker)
 
 
-def _objection(worker: int, row: asyncpg.Record | None) -> Exception:
+def _refusal(worker: int, row: asyncpg.Record | None) -> Exception:
     if row is None:
         return NotFound("worker", worker_id(worker))
     if row["foreign"]:
         return _foreign(worker)
     if row["connected"]:
-        return Conflict(f"worker {worker_id(worker)} is connected by WebSocket, and must speak there")
+        return Conflict(f"worker {worker_id(worker)} is connected by WebSocket: send heartbeats there")
     return _gone(worker)
 
 
@@ -141,7 +143,7 @@ def _foreign(worker: int) -> NotAllowed:
 
 def _gone(worker: int) -> LeaseGone:
     return LeaseGone(
-        f"the lease of worker {worker_id(worker)} ran out, and what it held was given to others: "
+        f"the lease of worker {worker_id(worker)} expired, and its executions were given to other workers: "
         "stop it and register again"
     )
 
@@ -161,7 +163,7 @@ def _hello(row: asyncpg.Record) -> Hello:
     )
 
 
-def _held(rows: Sequence[asyncpg.Record]) -> LeasedExecutions:
+def _leased(rows: Sequence[asyncpg.Record]) -> LeasedExecutions:
     return LeasedExecutions(
         [row["lease_id"] for row in rows], execution_columns([tuple(row)[1:-1] for row in rows])
     )

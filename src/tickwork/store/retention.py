@@ -1,7 +1,7 @@
-"""Partitions of executions and their attempts: one per day, made ahead of time and dropped when old.
+"""Creates the partitions of executions and attempts ahead of time, and drops old ones; deletes past one-time jobs.
 
-What is run again from before the time that history is kept goes into partitions of a month: claiming looks into
-every partition, and a year of days would slow it down for all.
+There is one partition per day. Executions that run again from before the kept history share a partition per month:
+claiming reads every partition, and a year of days would slow it down.
 """
 
 from collections.abc import Collection, Iterable
@@ -21,11 +21,11 @@ _DAY = timedelta(days=1)
 _MONTH_LABEL = 6  # digits
 _TOGETHER = 10_000  # rows that are deleted in one transaction
 _BELONGINGS = ("forget_dead_letters", "forget_awaited", "forget_off_schedule", "forget_rounds")
-# Whoever comes after one that waits to drop a partition waits, too.
+# While one transaction waits to drop a partition, all later ones wait behind it.
 _BRIEFLY = "SET LOCAL lock_timeout = '1s'"
 _TABLES = ("execution", "attempt", "log")
-# Most of each page stays free, so that the finished row with its result finds room beside the old one and no index
-# is touched (HOT).
+# Most of each page stays free, so that the finished row with its result fits into the page of the old one and no index
+# changes (HOT).
 _STORAGE = {
     "execution": "fillfactor = 35, autovacuum_vacuum_insert_threshold = 200000",
     "attempt": "fillfactor = 100",
@@ -35,7 +35,7 @@ _STORAGE = {
 
 class Partitions:
     def __init__(self, database: Database, history_days: int, *, making: Database | None = None) -> None:
-        """`making`: connections for what must not wait; dropping takes longer than those let anything take."""
+        """`making`: connections for creating partitions, which must not wait. Dropping takes longer than they allow."""
         self._database = database
         self._making = making or database
         self._history = timedelta(days=history_days)
@@ -48,7 +48,7 @@ class Partitions:
         return self._end
 
     async def keep_up(self) -> bool:
-        """Make what is coming, drop what is old and settled; whether there is more to forget."""
+        """Create coming partitions and drop old ones. Returns whether there is more to delete."""
         await self.make_ahead()
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["forget_backfills"], self._history)
@@ -56,7 +56,7 @@ class Partitions:
         return await self._drop_old()
 
     async def make_ahead(self) -> None:
-        """Apart from dropping: whatever goes wrong with that, there must be room for what comes."""
+        """Create the coming partitions. Separate from dropping, so that a failure there does not prevent it."""
         async with self._making.transaction() as connection:
             await connection.execute(self._sql["lock_partitions"])
             today: datetime = await connection.fetchval("SELECT tickwork.clock()")
@@ -68,7 +68,7 @@ class Partitions:
         self._end = _midnight((today + _AHEAD * _DAY).date())
 
     async def make_for(self, times: Iterable[datetime]) -> None:
-        """Make what is missing for times of the past that executions are wanted for again."""
+        """Create the missing partitions for past due times that are to run again."""
         missing = {at.date() for at in times if not self._is_there(at)}
         if not missing:
             return
@@ -80,7 +80,7 @@ class Partitions:
         self._labels = labels
 
     def _is_there(self, at: datetime) -> bool:
-        """Of old times nobody can be sure: another node may have dropped them."""
+        """Not certain for times before the kept history: another node may have dropped the partition."""
         return at >= self._begin and f"{at:%Y%m%d}" in self._labels
 
     async def _read(self, connection: Connection) -> set[str]:
@@ -98,19 +98,19 @@ class Partitions:
         return f"{day:%Y%m%d}" if split or _bounds(month)[1] > self._begin else month
 
     async def _drop_old(self) -> bool:
-        """Until one is in use: to wait for each of the others, too, would hold up everybody again and again."""
+        """Stop at the first partition that is in use: waiting for each would delay all other transactions each time."""
         old = sorted((label for label in self._labels if _bounds(label)[1] <= self._begin), key=_bounds)
         try:
             more = [await self._drop(label) for label in old]
         except Unavailable as error:
             if not isinstance(error.__cause__, asyncpg.LockNotAvailableError):
                 raise
-            _log.info("old partitions are kept for now, because somebody uses them")
+            _log.info("old partitions are kept for now, because they are in use")
             return False
         return any(more)
 
     async def _drop(self, label: str) -> bool:
-        """Unless something in it is left to do; whether there is more to forget before."""
+        """Drop a partition with nothing left to do. Returns whether there is more to delete before."""
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock_partitions"])
             await connection.execute(self._sql["give_up_rounds"], *_bounds(label))
@@ -124,7 +124,8 @@ class Partitions:
         return False
 
     async def _forget(self, connection: Connection, label: str, labels: Collection[str]) -> bool:
-        """Some of what belongs to its executions, and to times before them that had none; whether there may be more."""
+        """Delete some rows that belong to its due times, and to earlier ones without a partition. Returns whether there
+        may be more."""
         begin, end = _bounds(label)
         since = max((before for _, before in map(_bounds, labels) if before <= begin), default=EARLIEST)
         answers = [await connection.execute(self._sql[name], since, end, _TOGETHER) for name in _BELONGINGS]
@@ -136,7 +137,7 @@ class Partitions:
 
 
 async def _make(connection: Connection, label: str) -> None:
-    """Made apart and then attached: attaching does not wait for readers and writers of the other partitions."""
+    """Create the table, then attach it: attaching does not wait for readers and writers of the other partitions."""
     begin, end = (at.isoformat() for at in _bounds(label))
     for table in _TABLES:
         name = f"tickwork.{table}_{label}"
@@ -153,7 +154,7 @@ async def _drop(connection: Connection, label: str) -> None:
 
 
 def _bounds(label: str) -> tuple[datetime, datetime]:
-    """From when to before when: 20260131 is a day, 202601 a month."""
+    """The begin and the exclusive end of a partition: 20260131 is a day, 202601 a month."""
     if len(label) == _MONTH_LABEL:
         begin = date(int(label[:4]), int(label[4:]), 1)
         return _midnight(begin), _midnight((begin + 31 * _DAY).replace(day=1))
@@ -177,7 +178,8 @@ class PastJobs:
         self._place = _START
 
     async def forget(self) -> bool:
-        """Look through some of them; whether there are more. Those that others depended on go in the next round."""
+        """Check some past one-time jobs, and delete those that nothing refers to. Returns whether there are more. Jobs
+        that others depended on are deleted in the next pass."""
         async with self._database.transaction() as connection:
             past = await connection.fetch(
                 self._sql["lock_past_jobs"], *self._place, self._history, _JOBS_TOGETHER

@@ -1,4 +1,4 @@
-"""Rows of the database as the views that users see."""
+"""Turns rows into the views that users see."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -35,9 +35,9 @@ from tickwork.store.batch_columns import stored
 from tickwork.store.log_store import progress_of
 from tickwork.store.port.dispatch import NO_CONNECTION
 
-_DESCRIBED = 10_000  # schedules whose words are kept
+_DESCRIBED = 10_000  # schedules whose description is cached
 LOG_TAIL = 20  # lines of each attempt's log
-_BROKEN_RESULT = "what is stored as its result is not valid JSON, and is not shown"
+_BROKEN_RESULT = "the stored result is not valid JSON, and is not shown"
 
 
 def job_of(row: asyncpg.Record) -> JobView:
@@ -63,13 +63,13 @@ def job_of(row: asyncpg.Record) -> JobView:
 def _describe(text: str) -> tuple[dict[str, Any], str]:
     try:
         timing = timing_from_text(text)
-    except Exception:  # noqa: BLE001 (whatever is wrong with it, the jobs beside it are shown)
-        return {}, "what is stored as its schedule cannot be read"
+    except Exception:  # noqa: BLE001 (the other jobs of the list must be shown)
+        return {}, "the stored schedule cannot be read"
     return timing.canonical, timing.words
 
 
 def _request(row: asyncpg.Record) -> JobRequest:
-    """As it was made; nothing but its task when that cannot be read, so that the others beside it are shown."""
+    """The stored definition; only the task when it cannot be read, so that the other rows are shown."""
     return stored(row["definition"], JobRequest) or JobRequest(task=row["task"])
 
 
@@ -121,8 +121,8 @@ def execution_of(row: asyncpg.Record) -> ExecutionView:
 
 
 def _last_attempt(row: asyncpg.Record, max_attempts: int) -> int:
-    """The number that its last attempt would have if every one from here on failed. Attempts that used up no try,
-    and those from before it was redriven, come on top of what the job allows."""
+    """The number of the last attempt if all from here on fail. Attempts that do not count against the retry policy, and
+    those before a redrive, are added to what the job allows."""
     attempt: int = row["attempt"]
     this_one_failed = row["status"] == ExecutionStatus.FAILED and row["error"] is not None
     failed_before: int = row["failures"] - this_one_failed
@@ -156,7 +156,7 @@ def with_worker_and_log(
 
 
 def current_attempt(execution: ExecutionView) -> AttemptView | None:
-    """The attempt that the execution itself tells of: the one that completed, or the one in a worker's hands."""
+    """The attempt that is stored in the execution's row: the one that completed, or the one that a worker has."""
     if execution.worker is None:
         return None
     completed = execution.status == ExecutionStatus.COMPLETED

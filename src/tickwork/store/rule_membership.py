@@ -1,4 +1,4 @@
-"""Jobs joining and leaving rules, under the rules' locks."""
+"""Locks rules while jobs join and leave them, and starts again after a conflict."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
@@ -26,40 +26,40 @@ class LockedRule(NamedTuple):
     cursor: tuple[int, int] | None
 
     def ahead(self, now: datetime) -> list[datetime]:
-        """Due times that lie ahead and were fired already, at least in part."""
+        """Due times in the future that were fired already, at least in part."""
         begun = self.next_at if self.cursor else None
         return [at for at in (self.last_at, begun) if at and at > now]
 
-    def passed(self, now: datetime, place: tuple[int, int]) -> datetime | None:
-        """The due time ahead whose firing has gone past that place already: who joins there is too late for it
-        unless somebody fires it for him."""
+    def passed(self, now: datetime, position: tuple[int, int]) -> datetime | None:
+        """The due time in the future that was fired past this position already: a job that joins here needs its own
+        insert."""
         if self.last_at and self.last_at > now:
             return self.last_at
-        if self.cursor and self.next_at and self.next_at > now and place <= self.cursor:
+        if self.cursor and self.next_at and self.next_at > now and position <= self.cursor:
             return self.next_at
         return None
 
-    def passed_over(self, place: tuple[int, int], new_place: tuple[int, int]) -> datetime | None:
-        """The due time that is being fired, when that has not come to the place yet and has gone past the new one: a
-        job that moves there would get no execution of it."""
-        is_between = self.cursor is not None and new_place <= self.cursor < place
+    def passed_over(self, position: tuple[int, int], new_position: tuple[int, int]) -> datetime | None:
+        """The due time that is being fired, when firing has not reached the old position, but has passed the new one: a
+        job that moves there would get no execution."""
+        is_between = self.cursor is not None and new_position <= self.cursor < position
         return self.next_at if is_between else None
 
 
 class LockedRules:
-    """Rules that stay as they are until the commit."""
+    """Rules that cannot change until the commit."""
 
     def __init__(self, rules: Iterable[LockedRule]) -> None:
         self._by_id = {rule.id: rule for rule in rules}
         self._by_name = {(rule.timing, rule.catch_up): rule for rule in self._by_id.values()}
 
     def of(self, spec: JobSpec) -> LockedRule | None:
-        """The rule of a job that repeats; none has one that is due once."""
+        """The rule of a recurring job; None for a one-time job."""
         name = _rule_name(spec)
         return self._by_name[name] if name else None
 
     def get(self, rule_id: int | None) -> LockedRule | None:
-        """ConcurrentChange when a job has come to belong to another rule before it could be locked."""
+        """ConcurrentChange when the job moved to another rule before it was locked."""
         if rule_id is None:
             return None
         if rule_id not in self._by_id:
@@ -68,7 +68,7 @@ class LockedRules:
 
 
 class ConcurrentChange(Exception):
-    """Somebody else was quicker: look again."""
+    """Another transaction changed the same rows first: start again."""
 
 
 async def retry_on_conflict(act: Callable[[], Awaitable[_Done]]) -> _Done:
@@ -92,8 +92,8 @@ class RuleMembership:
         self._sql = queries("rule_membership")
 
     async def lock(self, joined: Iterable[JobSpec], left: Iterable[int | None]) -> LockedRules:
-        """The rules that jobs come to belong to, made where needed and awake, and those they belong to now. All are
-        locked at once, in one order: so no two requests wait for each other."""
+        """Lock the rules that jobs join, creating them if needed, and the rules that jobs leave. All are locked in one
+        order, so that requests cannot deadlock."""
         names = {name for spec in joined if (name := _rule_name(spec))}
         ids = [rule_id for rule_id in left if rule_id is not None]
         if not names and not ids:
@@ -109,17 +109,17 @@ class RuleMembership:
         )
 
     async def rule_of(self, job: int) -> int | None:
-        """May change until that rule is locked."""
+        """The rule of a job, which may change until the rule is locked."""
         rule_id: int | None = await self._connection.fetchval(self._sql["rule_of_job"], self._tenant_id, job)
         return rule_id
 
     async def now(self) -> datetime:
-        """Read after the locks were got: what lies ahead is judged at this moment."""
+        """Read this after locking: it decides which due times are in the future."""
         now: datetime = await self._connection.fetchval("SELECT tickwork.clock()")
         return now
 
     async def awake(self, rule: LockedRule, now: datetime) -> LockedRule:
-        """A rule sleeps while no job needs it."""
+        """Give a rule its next due time. It has none while no job needs it."""
         if rule.next_at is not None:
             return rule
         next_at = timing_from_text(rule.timing).next_after(max(now, rule.last_at or now))

@@ -1,7 +1,7 @@
-"""Running a job besides its schedule: the SQL behind run now.
+"""Creates manual runs.
 
-Unless they may overlap, the job's rule is locked first and looked at afterwards: so a run is wholly before or wholly
-after each chunk that is fired, and both know of each other.
+Unless executions of the job may overlap, the transaction locks the rule before it reads the job. So a manual run comes
+either before or after each chunk that is fired, and both see each other.
 """
 
 from datetime import datetime
@@ -32,19 +32,19 @@ class PostgresRunNowStore:
             members = RuleMembership(connection, tenant_id)
             rules = await members.lock([], [] if overlap == "allow" else [await members.rule_of(job)])
             row = await self._lock_job(connection, tenant_id, job)
-            upcoming = UnstartedExecutions(connection, tenant_id, job)
+            unstarted = UnstartedExecutions(connection, tenant_id, job)
             blocker: Blocker | None = None
             if overlap != "allow":
-                blocker = await upcoming.blocker(_fired_last(row, rules.get(row["rule_id"])))
+                blocker = await unstarted.blocker(_fired_last(row, rules.get(row["rule_id"])))
             decision = decide(overlap, blocker)
             if isinstance(decision, Skip):
                 raise Conflict(_refusal(job, decision))
             if isinstance(decision, Replace):
-                await upcoming.cancel_replaced(decision)
+                await unstarted.cancel_replaced(decision)
             await refuse_if_full(connection, [row["lane_id"]])
-            at = await upcoming.add(row["lane_id"], row["priority"], await members.now(), Trigger.MANUAL)
+            at = await unstarted.add(row["lane_id"], row["priority"], await members.now(), Trigger.MANUAL)
             if isinstance(decision, Queue):
-                await upcoming.queue(at, decision)
+                await unstarted.queue(at, decision)
         return at
 
     async def _lock_job(self, connection: Connection, tenant_id: int, job: int) -> asyncpg.Record:
@@ -63,7 +63,7 @@ def _refusal(job: int, skip: Skip) -> str:
 
 
 def _fired_last(row: asyncpg.Record, rule: LockedRule | None) -> list[datetime | None]:
-    """The due times after which nothing was fired; a round that is half-way may have come past the job or not."""
+    """The due times that may have the latest execution of the job: two, while its rule fires a round."""
     if rule is None:
         return [row["scheduled_for"]]
     return [rule.last_at, rule.next_at] if rule.cursor else [rule.last_at]

@@ -1,4 +1,4 @@
-"""Firing rules: the SQL behind the trigger stage."""
+"""Fires rules, releases waiting executions, and creates the executions of deferred jobs."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -133,11 +133,11 @@ class PostgresFiring(PostgresHandover):
         blockers = await find_blockers(self._connection, fired, executions.jobs)
         if not blockers:
             return {}
-        places = {job: place for place, job in enumerate(executions.jobs)}
+        indexes = {job: index for index, job in enumerate(executions.jobs)}
         return {
-            places[job]: blocker
+            indexes[job]: blocker
             for job, blocker in blockers.items()
-            if to_micros(blocker.scheduled_for) != executions.times[places[job]]
+            if to_micros(blocker.scheduled_for) != executions.times[indexes[job]]
         }
 
     async def queue_capacities(self, lanes: Sequence[int], lead: timedelta) -> list[QueueCapacity]:
@@ -156,13 +156,13 @@ class PostgresFiring(PostgresHandover):
         blocked_by: Mapping[int, datetime],
         reasons: Mapping[int, str],
     ) -> None:
-        hindered = _hindered(candidates, blocked_by, reasons)
+        blocked_and_skipped = _blocked_and_skipped(candidates, blocked_by, reasons)
         try:
             await self._connection.execute(
                 self._sql["insert_executions"],
                 *_columns(candidates),
                 shortened(workers),
-                *hindered,
+                *blocked_and_skipped,
                 shortened(candidates.followed),
             )
         except asyncpg.UniqueViolationError as error:
@@ -174,7 +174,7 @@ class PostgresFiring(PostgresHandover):
         await self._connection.execute(
             self._sql["insert_executions_carefully"],
             *_columns(candidates),
-            *_hindered(candidates, blocked_by, reasons),
+            *_blocked_and_skipped(candidates, blocked_by, reasons),
             shortened(candidates.followed),
         )
 
@@ -199,14 +199,14 @@ def _columns(candidates: Candidates) -> tuple[Sequence[int] | str, ...]:
     return tenants, times, literal(executions.jobs), lanes, priorities, ready
 
 
-def _hindered(
+def _blocked_and_skipped(
     candidates: Candidates, blocked_by: Mapping[int, datetime], reasons: Mapping[int, str]
 ) -> tuple[list[datetime | None], list[str | None]]:
-    """What each waits for, and why it is skipped; empty columns are nothing but nulls."""
-    places = range(candidates.executions.size if blocked_by or reasons else 0)
+    """The blocker of each candidate, and why it is skipped. Empty columns stand for nulls."""
+    indexes = range(candidates.executions.size if blocked_by or reasons else 0)
     return (
-        [blocked_by.get(place) for place in places],
-        [reasons.get(place) for place in places],
+        [blocked_by.get(index) for index in indexes],
+        [reasons.get(index) for index in indexes],
     )
 
 
@@ -224,7 +224,7 @@ def _due_rule(row: asyncpg.Record) -> DueRule:
 
 
 def _candidates(rows: Sequence[asyncpg.Record], times: Sequence[Micros]) -> Candidates:
-    """Rows as columns; the time of each is that of its round."""
+    """Columns from rows. Each candidate has the due time of its round."""
     columns = [*zip(*rows, strict=True)] or [()] * _PICKED
     rounds, jobs, tenants, lanes, priorities, tasks, payloads, targets, timeouts, overlaps, followed = columns
     at = [times[number] for number in rounds]

@@ -1,4 +1,4 @@
-"""The executions of one job that have not begun: made, held, moved, stopped."""
+"""Creates, pauses, moves and stops the executions of one job that have not started."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -22,8 +22,8 @@ class UnstartedExecutions:
         self._sql = queries("unstarted_executions")
 
     async def add(self, lane: int, priority: int, at: datetime, trigger: Trigger) -> datetime:
-        """An execution besides those its rule makes. A manual one whose instant is taken comes a moment later; a
-        scheduled one that was stopped before its time begins anew."""
+        """Add an off-schedule execution. A manual run whose due time is taken gets the next microsecond. A scheduled
+        execution that was stopped before its due time waits again."""
         tenant_id, job = self._job
         while not await self._connection.fetchval(
             self._sql["insert_execution"], tenant_id, at, job, lane, priority, trigger
@@ -40,9 +40,9 @@ class UnstartedExecutions:
     async def add_late(
         self, lane: int, priority: int, at: datetime, overlap: Overlap, fired: Sequence[datetime | None]
     ) -> None:
-        """A due time that its rule has fired without this job: the job gets what it would have got then. `fired`: what
-        its rule fired last."""
-        blocker = None if overlap == "allow" else await self._in_the_way_of(at, fired)
+        """Add the execution of a due time that the rule has fired without this job, as firing would have done. `fired`:
+        the last due times of the rule."""
+        blocker = None if overlap == "allow" else await self._blocker_of(at, fired)
         decision = decide(overlap, blocker)
         if isinstance(decision, Skip):
             await self._skip(lane, priority, at, decision)
@@ -54,7 +54,7 @@ class UnstartedExecutions:
             await self.queue(at, decision)
 
     async def blocker(self, fired: Sequence[datetime | None]) -> Blocker | None:
-        """What of the job has not ended, given what its rule fired last."""
+        """An execution of the job that has not ended. `fired`: the last due times of its rule."""
         return await find_blocker(self._connection, *self._job, fired)
 
     async def cancel_replaced(self, decision: Replace) -> None:
@@ -63,26 +63,26 @@ class UnstartedExecutions:
         await self._connection.execute(sql, [tenant_id], [decision.replaced], [job])
 
     async def queue(self, at: datetime, decision: Queue) -> None:
-        """Let an execution that was added wait for the one before it."""
+        """Make an added execution wait for the one before it."""
         tenant_id, job = self._job
         sql = self._sql["queue_execution"]
         await self._connection.execute(sql, tenant_id, at, job, decision.blocked_by)
 
-    async def remember(self, fired: Sequence[datetime | None]) -> None:
-        """Of what the job's rule fired last, what has not ended: the rule goes on without the job, and that must still
-        be found to be in the way."""
+    async def note_unended_of_rule(self, fired: Sequence[datetime | None]) -> None:
+        """Note the last execution by the rule if it has not ended. The rule goes on without the job, and the next
+        execution must still find it as its blocker."""
         blocker = await self.blocker(fired)
         if blocker:
             await self._connection.execute(
                 self._sql["note_off_schedule"], self._job[1], blocker.scheduled_for
             )
 
-    async def remember_unended(self, lane: int) -> None:
-        """What overlapped until now may be in the way from now on."""
+    async def note_unended(self, lane: int) -> None:
+        """Note executions that were allowed to overlap, because from now on they can be blockers."""
         await self._connection.execute(self._sql["note_unended"], *self._job, lane)
 
     async def pause(self, lane: int) -> None:
-        """What waits goes on waiting until the job is resumed."""
+        """Make waiting executions wait until the job is resumed."""
         await self._connection.execute(self._sql["pause_waiting"], *self._job, lane)
 
     async def resume(self, lane: int) -> None:
@@ -97,18 +97,18 @@ class UnstartedExecutions:
     async def stop_ahead(
         self, times: Sequence[datetime], status: Literal["skipped", "cancelled"], reason: str
     ) -> None:
-        """End what was fired for these times and has not begun, also when a worker has it."""
+        """End executions of due times that have not come yet, also when a worker has them."""
         if times:
             sql = self._sql["stop_ahead"]
             stopped = await self._connection.fetch(sql, *self._job, list(times), status, reason)
             await self._revoke(stopped, reason)
 
     async def take_back(self, scheduled_for: datetime, reason: str) -> None:
-        """Let what a worker has and has not begun wait until it is let go on."""
+        """Take an execution that has not started away from its worker, to wait until `resume`."""
         taken = await self._connection.fetch(self._sql["take_back"], *self._job, scheduled_for)
         await self._revoke(taken, reason)
 
-    async def _in_the_way_of(self, at: datetime, fired: Sequence[datetime | None]) -> Blocker | None:
+    async def _blocker_of(self, at: datetime, fired: Sequence[datetime | None]) -> Blocker | None:
         blocker = await self.blocker([time for time in fired if time != at])
         return None if blocker and blocker.scheduled_for == at else blocker
 

@@ -1,4 +1,4 @@
-"""All that may hold an execution: the SQL behind saying why it does not run."""
+"""Reads everything that can make an execution wait."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -42,49 +42,47 @@ class PostgresWhyWaitingStore:
         facts = _facts(row, job)
         if facts.status is not ExecutionStatus.PENDING or facts.worker:
             return facts
-        return await self._with_what_holds_it(facts, row, ExecutionKey(tenant_id, scheduled_for, job))
+        return await self._with_causes(facts, row, ExecutionKey(tenant_id, scheduled_for, job))
 
-    async def _with_what_holds_it(
-        self, facts: WaitingFacts, row: asyncpg.Record, key: ExecutionKey
-    ) -> WaitingFacts:
-        gates = await self._gates(key.tenant_id, facts)
-        queue = gates.get(("queue", facts.queue))
-        awaited = await self._awaited(key) if facts.is_suspended else []
+    async def _with_causes(self, facts: WaitingFacts, row: asyncpg.Record, key: ExecutionKey) -> WaitingFacts:
+        limiters = await self._limiters(key.tenant_id, facts)
+        queue = limiters.get(("queue", facts.queue))
+        parents = await self._awaited_parents(key) if facts.is_suspended else []
         return facts._replace(
-            parents=[_other(each) for each in awaited if each["is_parent"]],
-            roots=list({_other(each): None for each in awaited if each["status"] in _BADLY_ENDED}),
+            parents=[_other(each) for each in parents if each["is_parent"]],
+            roots=list({_other(each): None for each in parents if each["status"] in _BADLY_ENDED}),
             queue_paused=queue is not None and queue["paused"],
             breaker=await self._breaker(key, row),
             limits=[
-                await self._limit(gates[kind, limit.key], limit)
+                await self._limit(limiters[kind, limit.key], limit)
                 for kind, limit in _limits(facts.placement, queue)
-                if (kind, limit.key) in gates
+                if (kind, limit.key) in limiters
             ],
             workers=await self._workers(key.tenant_id, facts.task),
             ahead=await self._ahead(row),
         )
 
-    async def _awaited(self, key: ExecutionKey) -> list[asyncpg.Record]:
+    async def _awaited_parents(self, key: ExecutionKey) -> list[asyncpg.Record]:
         return await self._database.fetch(
             self._sql["awaited_parents"], key.job_id, key.scheduled_for, _MOST_AWAITED
         )
 
-    async def _gates(self, tenant_id: int, facts: WaitingFacts) -> dict[tuple[str, str], asyncpg.Record]:
+    async def _limiters(self, tenant_id: int, facts: WaitingFacts) -> dict[tuple[str, str], asyncpg.Record]:
         keys = [limit.key for limit in facts.placement.limits]
         rows = await self._database.fetch(self._sql["limiters_of_lane"], tenant_id, facts.queue, keys)
         return {(row["kind"], row["name"]): row for row in rows}
 
-    async def _limit(self, gate: asyncpg.Record, limit: Limit) -> LimitInForce:
-        rows = await self._database.fetch(queries("handover")["running_by_limiter"], [gate["id"]])
-        holders = await self._database.fetch(self._sql["running_under_limiter"], gate["id"], MOST_NAMED)
+    async def _limit(self, limiter: asyncpg.Record, limit: Limit) -> LimitInForce:
+        rows = await self._database.fetch(queries("handover")["running_by_limiter"], [limiter["id"]])
+        holders = await self._database.fetch(self._sql["running_under_limiter"], limiter["id"], MOST_NAMED)
         return LimitInForce(
-            kind=gate["kind"],
-            name=gate["name"],
+            kind=limiter["kind"],
+            name=limiter["name"],
             max_running=limit.max_running,
             rate=parse_rate(limit.rate) if limit.rate else None,
             running=rows[0]["running"] if rows else 0,
             holders=[execution_id(*holder) for holder in holders],
-            used_until=gate["used_until"],
+            used_until=limiter["used_until"],
         )
 
     async def _breaker(self, key: ExecutionKey, row: asyncpg.Record) -> FailingDestination | None:
@@ -147,7 +145,7 @@ def _other(row: asyncpg.Record) -> OtherExecution:
 
 
 def _limits(placement: Placement, queue: asyncpg.Record | None) -> list[tuple[str, Limit]]:
-    """Those of its queue, and those it brings itself."""
+    """The limits of its queue, and its own limits by key."""
     own = [("key", limit) for limit in placement.limits]
     if queue is None:
         return own

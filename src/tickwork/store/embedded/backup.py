@@ -1,4 +1,4 @@
-"""A data folder as one file: a zip of PostgreSQL's own dump, the admin key, and a list with the checksum of each."""
+"""Backs a data folder up into one file: a zip of PostgreSQL's dump, the admin key, and a manifest with checksums."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ FORMAT = 1
 DUMP, MANIFEST = "database.dump", "manifest.json"
 PIECE = 1024 * 1024
 _TELL_EVERY = 2.0  # seconds
-_OWNER_ONLY = 0o600 << 16  # as a zip keeps the mode of a file
+_OWNER_ONLY = 0o600 << 16  # where a zip stores the mode of a file
 
 Tell = Callable[[str], None]
 SchemaOf = Callable[[str], int]  # the last migration of the database at a URL
@@ -43,7 +43,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 def back_up(
     folder: Path, key_file: str, file: Path, version: str, schema_of: SchemaOf, *, force: bool, tell: Tell
 ) -> Manifest:
-    """While a server runs, or not. The file appears when it is whole, and only its owner may read it."""
+    """Works with and without a running server. The file appears when it is complete, and only its owner may read it."""
     if file.exists() and not force:
         raise Conflict(f"{file} is there already: choose another name, or --force to replace it")
     with reached(folder) as postgres, _appearing(file, force=force) as out:
@@ -59,7 +59,7 @@ def back_up(
 
 
 def _store_dump(archive: ZipFile, postgres: EmbeddedPostgres, tell: Tell) -> Entry:
-    """As it is at one moment, whatever is written meanwhile."""
+    """A consistent snapshot, whatever is written meanwhile."""
     options = ("--format=custom", "--dbname", DATABASE, "--no-password", *postgres.options())
     with output_of("pg_dump", *options) as source:
         return _store(archive, DUMP, source, tell)
@@ -76,7 +76,7 @@ def _store_key(archive: ZipFile, key: Path, tell: Tell) -> dict[str, Entry]:
 
 @contextmanager
 def _appearing(file: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """Written beside its place, for the owner's eyes, and moved there when it is on disk."""
+    """A temporary file in the same folder, readable by its owner only, and renamed when it is on disk."""
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=".part", dir=file.parent)
     except OSError as error:
@@ -103,10 +103,10 @@ def _move(draft: Path, file: Path, *, force: bool) -> None:
         draft.replace(file)
         return
     try:
-        file.hardlink_to(draft)  # unlike a rename, this does not replace what came there meanwhile
+        file.hardlink_to(draft)  # unlike a rename, this does not replace a file that was created meanwhile
     except FileExistsError:
-        raise Conflict(f"{file} was made by somebody else meanwhile") from None
-    except OSError:  # there are file systems without such links
+        raise Conflict(f"{file} was created by another process meanwhile") from None
+    except OSError:  # some file systems have no hard links
         draft.rename(file)
 
 
@@ -137,7 +137,7 @@ def _entry(name: str) -> ZipInfo:
 
 
 class Progress:
-    """Tells how far something is, now and then."""
+    """Reports progress every few seconds."""
 
     def __init__(self, tell: Tell, words: str) -> None:
         self._tell = tell

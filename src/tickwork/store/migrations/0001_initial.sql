@@ -101,7 +101,7 @@ CREATE TABLE tickwork.lane (
 );
 
 -- A thing that is limited: a queue, with its settings, or a key that jobs name, for which each of them says how much.
--- Its row is the lock for handing out under it.
+-- A transaction that starts executions under it locks its row.
 CREATE TABLE tickwork.limiter (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     tenant_id integer NOT NULL,
@@ -122,7 +122,7 @@ CREATE TABLE tickwork.limiter (
 -- Rules
 
 -- A rule is one timer for all the jobs that share a timing. Its row is the lock for which jobs belong to it: firing,
--- joining, leaving, pausing and resuming all take it first and look afterwards.
+-- joining, leaving, pausing and resuming lock it before they read.
 CREATE TABLE tickwork.rule (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     tenant_id integer NOT NULL,
@@ -232,7 +232,7 @@ CREATE TYPE tickwork.execution_trigger AS ENUM ('schedule', 'manual', 'backfill'
 CREATE TABLE tickwork.execution (
     scheduled_for timestamptz NOT NULL,
     job_id bigint NOT NULL,
-    ready_at timestamptz,    -- when it may be handed out; infinity: when something else lets it go on
+    ready_at timestamptz,    -- when a worker may get it; infinity: it waits for something else
     started_at timestamptz,
     finished_at timestamptz,
     tenant_id integer NOT NULL,
@@ -298,7 +298,7 @@ CREATE TABLE tickwork.log (
     PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt, first_line)
 ) PARTITION BY RANGE (scheduled_for);
 
--- Executions that ended as failed, until somebody redrives or discards them.
+-- Executions that ended as failed, until a user redrives or discards them.
 CREATE TABLE tickwork.dead_letter (
     tenant_id integer NOT NULL,
     scheduled_for timestamptz NOT NULL,
@@ -355,7 +355,7 @@ CREATE TABLE tickwork.worker (
 CREATE INDEX worker_alive ON tickwork.worker (id) WHERE ended_at IS NULL;
 CREATE INDEX worker_of_tenant ON tickwork.worker (tenant_id, id);
 
--- What a worker was handed in one go. Its lease covers all of it; the row goes when all of it has ended.
+-- The executions that a worker got at once, under one lease. The row is deleted when all of them have ended.
 -- Arrays, not rows: one write covers thousands of executions and finishing them touches no index.
 CREATE TABLE tickwork.lease (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -364,7 +364,7 @@ CREATE TABLE tickwork.lease (
     scheduled_fors timestamptz[] NOT NULL,
     job_ids bigint[] NOT NULL
 ) WITH (
-    -- A lease lives for a second and is as long as what was handed out: not worth compressing, and cleared away soon.
+    -- A lease lives for a second and lists all its executions: not worth compressing, and to be vacuumed soon.
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0,
     toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 20000,
     toast.autovacuum_vacuum_cost_delay = 0);
@@ -382,7 +382,7 @@ CREATE TABLE tickwork.slot (
     PRIMARY KEY (limiter_id, lease_id, first)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
--- Stop requests for executions in a worker's hands, until that worker has been told.
+-- Stop requests for executions that a worker has, until the worker got them.
 CREATE TABLE tickwork.revocation (
     tenant_id integer NOT NULL,
     scheduled_for timestamptz NOT NULL,
@@ -424,8 +424,8 @@ $$;
 
 -- Circuit breakers
 
--- Destinations of HTTP jobs that have failed lately. One that works has no row. Its row is the lock for what it holds:
--- holding and letting go take it first and look afterwards.
+-- Destinations of HTTP jobs that failed recently. One that works has no row. Transactions that hold or release
+-- executions lock the row before they read.
 CREATE TABLE tickwork.breaker (
     tenant_id integer NOT NULL,
     destination text NOT NULL,           -- scheme://host:port
@@ -440,14 +440,14 @@ CREATE TABLE tickwork.breaker (
     failed_probes integer NOT NULL DEFAULT 0,  -- in a row: each makes it stay open for longer
     probe integer NOT NULL DEFAULT 0,    -- counts them: only the newest one decides
     probe_at timestamptz,                -- when a call may be tried; while one is: when it counts as lost
-    pace integer NOT NULL,               -- how many of those it held are let go next
+    pace integer NOT NULL,               -- how many held executions are released next
     look_at timestamptz NOT NULL,        -- when some node looks at it again
     touched_at timestamptz NOT NULL,     -- when it failed, changed or held something last
     PRIMARY KEY (tenant_id, destination),
     CONSTRAINT closed_needs_no_probe CHECK ((state = 'closed') = (probe_at IS NULL))
 );
 
--- Executions that wait for a breaker to close, in the order in which they are let go.
+-- Executions that wait for a breaker to close, in the order in which they are released.
 CREATE TABLE tickwork.held_by_breaker (
     tenant_id integer NOT NULL,
     destination text NOT NULL,

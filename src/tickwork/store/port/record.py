@@ -39,7 +39,7 @@ class AttemptEnding(Protocol):
     async def lock(self, claimed: Sequence[Claimed]) -> list[LockedExecution]:
         """Those of the executions that their workers still have."""
 
-    async def settle(self, verdicts: Sequence[Transition], notes: Sequence[AttemptNote]) -> None: ...
+    async def settle(self, transitions: Sequence[Transition], notes: Sequence[AttemptNote]) -> None: ...
 
     async def note_cancelled(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
         """Record when attempts started that were cancelled before their start was known."""

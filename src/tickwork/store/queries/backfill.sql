@@ -69,7 +69,7 @@ CROSS JOIN LATERAL (
 -- they are claimed in that order. An execution that exists by now is left alone, or runs again if it failed and the
 -- policy says so.
 WITH remembered AS (
-    -- Executions that have not ended and were in the way of a skipped one: they must still be found.
+    -- The blockers of skipped executions, if they have not ended: later executions must still find them.
     INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for)
     SELECT $2, e.blocked_by FROM unnest($3::timestamptz[]) AS at CROSS JOIN LATERAL (
         SELECT blocked_by FROM tickwork.execution

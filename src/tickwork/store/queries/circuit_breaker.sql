@@ -29,7 +29,7 @@ ORDER BY tenant_id, destination
 FOR UPDATE;
 
 -- name: take_due_breakers
--- Locks circuit breakers that have to be looked at now.
+-- Locks circuit breakers whose state may have to change now.
 SELECT
 -- include: columns
 FROM tickwork.breaker

@@ -120,7 +120,7 @@ SELECT
 -- Makes ended executions wait again, as their jobs are now: with no attempts used, and fenced off from earlier
 -- attempts. They go on waiting for a paused job or for parents.
 WITH remembered AS (
-    -- What they waited for when they were cancelled: it must still be found to be in the way.
+    -- The blockers that they waited for when they were cancelled: later executions must still find them.
     INSERT INTO tickwork.off_schedule_execution (job_id, scheduled_for)
     SELECT e.job_id, e.blocked_by FROM unnest($2::timestamptz[], $3::bigint[]) AS k (scheduled_for, job_id)
     CROSS JOIN LATERAL (

@@ -3,35 +3,35 @@
 -- name: waiting_lanes
 -- The lanes and priorities in which an execution is due, or nearly. It leaps from one to the next, however much waits
 -- in each.
-WITH RECURSIVE line AS (
+WITH RECURSIVE backlog AS (
     -- The oldest waiting execution of each lane and priority.
     (SELECT lane_id, priority, ready_at FROM tickwork.execution
      WHERE ready_at IS NOT NULL
      ORDER BY lane_id, priority, ready_at LIMIT 1)
     UNION ALL
     SELECT following.lane_id, following.priority, following.ready_at
-    FROM line
+    FROM backlog
     CROSS JOIN LATERAL (
         SELECT lane_id, priority, ready_at FROM tickwork.execution
-        WHERE ready_at IS NOT NULL AND (lane_id, priority) > (line.lane_id, line.priority)
+        WHERE ready_at IS NOT NULL AND (lane_id, priority) > (backlog.lane_id, backlog.priority)
         ORDER BY lane_id, priority, ready_at LIMIT 1
     ) following
 )
 SELECT lane_id, priority, extract(epoch FROM tickwork.clock() - ready_at)::float8 AS waited
-FROM line WHERE ready_at <= tickwork.clock() + $1::interval;
+FROM backlog WHERE ready_at <= tickwork.clock() + $1::interval;
 
 -- name: pick_ready
 -- Locks waiting executions: of each lane and priority the oldest, up to its quota.
 SELECT e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt, tickwork.micros(e.ready_at),
     j.task, j.payload, j.target, j.timeout, e.priority,
     CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
-FROM unnest($1::int[], $2::smallint[], $3::int[]) AS line (lane_id, priority, quota)
+FROM unnest($1::int[], $2::smallint[], $3::int[]) AS backlog (lane_id, priority, quota)
 CROSS JOIN LATERAL (
     SELECT tenant_id, scheduled_for, job_id, lane_id, attempt, ready_at, priority
     FROM tickwork.execution
-    WHERE lane_id = line.lane_id AND priority = line.priority AND ready_at <= tickwork.clock() + $4::interval
+    WHERE lane_id = backlog.lane_id AND priority = backlog.priority AND ready_at <= tickwork.clock() + $4::interval
     ORDER BY ready_at
-    LIMIT line.quota
+    LIMIT backlog.quota
     FOR UPDATE SKIP LOCKED
 ) e
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j;
@@ -145,19 +145,19 @@ WHERE id = ANY($1::int[]) AND NOT EXISTS (SELECT FROM tickwork.lease WHERE worke
 RETURNING id, name;
 
 -- name: revocations
--- The stop requests for these workers.
+-- The revocations for these workers.
 SELECT worker_id, tenant_id, scheduled_for, job_id, attempt, reason FROM tickwork.revocation
 WHERE worker_id = ANY($1::int[]);
 
 -- name: forget_revocations
--- Forgets stop requests for attempts that the worker no longer has.
+-- Deletes revocations of attempts that the worker no longer has.
 DELETE FROM tickwork.revocation r
 USING unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[]) AS k (tenant_id, scheduled_for, job_id, attempt)
 WHERE r.tenant_id = k.tenant_id AND r.scheduled_for = k.scheduled_for AND r.job_id = k.job_id
     AND r.attempt = k.attempt;
 
 -- name: forget_revocations_of_workers
--- Forgets the stop requests for workers that have ended.
+-- Deletes the revocations for workers that have ended.
 DELETE FROM tickwork.revocation WHERE worker_id = ANY($1::int[]);
 
 -- name: is_being_stopped

@@ -1,7 +1,7 @@
 -- How to read these queries: README.md
 
 -- name: find_tasks
--- What workers said about these tasks: the shape of their payloads, and the defaults of their jobs.
+-- How workers described these tasks: the schema of their payloads, and the defaults of their jobs.
 SELECT name, parameters, defaults FROM tickwork.task WHERE tenant_id = $1 AND name = ANY($2::text[]);
 
 -- name: task_names

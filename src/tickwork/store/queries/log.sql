@@ -47,7 +47,7 @@ WHERE l.tenant_id = ANY(ARRAY[old.tenant_id]) AND l.scheduled_for = old.schedule
 -- name: set_progress
 -- Records the progress of running attempts and when they started, and returns those that another transaction has
 -- locked. It waits for no row, so it cannot be part of a deadlock.
-WITH said AS MATERIALIZED (
+WITH reported AS MATERIALIZED (
     -- The executions that the reports are about, if the attempt still runs.
     SELECT o.number, o.progress, o.started_at, e.tenant_id, e.scheduled_for, e.job_id, e.worker_id, e.attempt
     FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::bytea[], $7::timestamptz[])
@@ -58,7 +58,7 @@ WITH said AS MATERIALIZED (
 ), free AS MATERIALIZED (
     -- Those that no other transaction has locked.
     SELECT s.number, s.progress, s.started_at, e.tenant_id, e.scheduled_for, e.job_id
-    FROM said s
+    FROM reported s
     JOIN tickwork.execution e
         ON e.tenant_id = ANY(ARRAY[s.tenant_id]) AND e.scheduled_for = s.scheduled_for AND e.job_id = s.job_id
         AND e.worker_id = s.worker_id AND e.attempt = s.attempt AND e.status = 'running'
@@ -69,7 +69,7 @@ WITH said AS MATERIALIZED (
     FROM free f
     WHERE e.tenant_id = ANY(ARRAY[f.tenant_id]) AND e.scheduled_for = f.scheduled_for AND e.job_id = f.job_id
 )
-SELECT number FROM said WHERE number NOT IN (SELECT number FROM free);
+SELECT number FROM reported WHERE number NOT IN (SELECT number FROM free);
 
 -- name: log_lines
 -- The chunks of an execution's log from a position on, as many as hold the wanted number of lines.
@@ -104,7 +104,7 @@ WHERE lines_after < $5
 ORDER BY attempt, first_line;
 
 -- name: log_state
--- The status of an execution and the end of its log, for those who follow it.
+-- The status of an execution and the end of its log, for clients that follow it.
 SELECT e.status::text AS status, e.attempt, e.progress, tickwork.clock() - e.finished_at AS ended_for,
     last.attempt AS last_attempt, last.next_line
 FROM tickwork.execution e

@@ -60,7 +60,7 @@ WITH last AS (
 
 -- name: cancel_blockers
 -- Cancels the executions that newer ones replace, together with those they wait for and the manual runs of the same
--- jobs, and asks for their workers to be told.
+-- jobs, and revokes them at their workers.
 WITH RECURSIVE blocker AS (
     -- The given executions, those they wait for, those that these wait for, and so on.
     SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[]) AS k (tenant_id, scheduled_for, job_id)

@@ -45,16 +45,16 @@ CROSS JOIN LATERAL (
     SELECT ARRAY[count(*) FILTER (WHERE priority = 0), count(*) FILTER (WHERE priority = 1),
                  count(*) FILTER (WHERE priority = 2), count(*) FILTER (WHERE priority = 3)] AS depths
     FROM (
-        SELECT line.priority
+        SELECT backlog.priority
         FROM (
             SELECT lane_id, priority
             FROM unnest($1::text[], $2::int[], $3::smallint[]) AS each (queue, lane_id, priority)
             WHERE each.queue = q.queue
             ORDER BY priority OFFSET 0
-        ) line
+        ) backlog
         CROSS JOIN LATERAL (
             SELECT FROM tickwork.execution e
-            WHERE e.lane_id = line.lane_id AND e.priority = line.priority AND e.ready_at <= tickwork.clock()
+            WHERE e.lane_id = backlog.lane_id AND e.priority = backlog.priority AND e.ready_at <= tickwork.clock()
             LIMIT $4
         ) waiting
         LIMIT $4

@@ -48,13 +48,13 @@ SELECT EXISTS (SELECT FROM tickwork.worker w WHERE w.id = $4 AND w.draining) OR 
 ) AS news;
 
 -- name: ask_to_drain
--- Makes a worker drain, if it was registered with this key or no key is given. It is told at its next heartbeat.
+-- Makes a worker drain, if it was registered with this key or no key is given. It learns this with its next heartbeat.
 UPDATE tickwork.worker SET draining = true
 WHERE tenant_id = $1 AND id = $2 AND ended_at IS NULL AND ($3::int IS NULL OR coalesce(key_id, $3) = $3)
 RETURNING id;
 
 -- name: attempt_state
--- How an attempt stands that a REST worker reports on: whether the worker has it, what became of it, and its lease.
+-- The state of an attempt that a REST worker reports on: whether the worker has it, what became of it, and its lease.
 SELECT e.status::text AS status, e.attempt, e.worker_id, e.started_at, e.reason, w.connection,
     coalesce(w.key_id <> $5, false) AS foreign,
     a.outcome::text AS outcome,
@@ -68,7 +68,7 @@ LEFT JOIN tickwork.attempt a ON a.tenant_id = e.tenant_id AND a.scheduled_for = 
 WHERE e.tenant_id = $1 AND e.scheduled_for = $2 AND e.job_id = $3;
 
 -- name: begin_attempt
--- Records when an attempt of a REST worker started. Said again, the first time stands.
+-- Records when an attempt of a REST worker started. A repeated report does not change it.
 UPDATE tickwork.execution e SET started_at = coalesce(e.started_at, tickwork.clock())
 WHERE e.tenant_id = $1 AND e.scheduled_for = $2 AND e.job_id = $3 AND e.attempt = $4 AND e.status = 'running'
     AND EXISTS (SELECT FROM tickwork.worker w
@@ -76,7 +76,7 @@ WHERE e.tenant_id = $1 AND e.scheduled_for = $2 AND e.job_id = $3 AND e.attempt 
 RETURNING e.started_at;
 
 -- name: forget_revocation
--- Deletes a stop request that the worker knows of.
+-- Deletes the revocation of an attempt whose worker has stopped it.
 DELETE FROM tickwork.revocation r
 WHERE r.tenant_id = $1 AND r.scheduled_for = $2 AND r.job_id = $3 AND r.attempt = $4
     AND EXISTS (SELECT FROM tickwork.worker w WHERE w.id = r.worker_id AND coalesce(w.key_id, $5) = $5);

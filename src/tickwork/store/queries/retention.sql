@@ -11,8 +11,8 @@ WHERE i.inhparent = 'tickwork.execution'::regclass;
 SELECT pg_advisory_xact_lock(hashtextextended('tickwork partitions', 0));
 
 -- name: is_settled
--- Whether nothing in a partition is left to do, and no recent backfill is shown in it. Only what waits and what workers
--- have is looked at.
+-- Whether nothing in a partition is left to do, and no recent backfill is shown in it. It reads only waiting executions
+-- and those that workers have.
 SELECT NOT EXISTS (SELECT FROM (
                        SELECT FROM tickwork.execution
                        WHERE scheduled_for >= $1 AND scheduled_for < $2 AND ready_at IS NOT NULL

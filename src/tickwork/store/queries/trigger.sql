@@ -90,8 +90,8 @@ FROM (
 -- name: release_queued
 -- Lets executions run that waited for an execution before them which has ended. One may have to wait for another still:
 -- for what that execution was cancelled waiting for, or for an earlier manual run. Those of a paused job wait for its
--- resumption: jobs are locked before their status is read. Executions of a job that somebody else is changing are left
--- for the next time.
+-- resumption: jobs are locked before their status is read. Executions of a job that another transaction has locked
+-- are left for the next time.
 UPDATE tickwork.execution e
 SET blocked_by = free.behind,
     ready_at = CASE WHEN free.behind IS NOT NULL OR free.paused THEN 'infinity'
