@@ -24,7 +24,6 @@ from tickwork.api import (
     queue_routes,
     rest_worker_routes,
     schedule_routes,
-    task_routes,
     worker_routes,
     worker_socket,
 )
@@ -46,7 +45,6 @@ ROUTES = with_document(
         *circuit_breaker_routes.ROUTES,
         *queue_routes.ROUTES,
         *worker_routes.ROUTES,
-        *task_routes.ROUTES,
         *api_key_routes.ROUTES,
         *health_routes.ROUTES,
     )
@@ -65,12 +63,12 @@ def build_app(node: Node) -> Starlette:
         ]
     )
     app.router.redirect_slashes = False  # a redirect would answer without a key
-    app.router.default = _nothing_here(node)
+    app.router.default = _unknown_path(node)
     return app
 
 
 def _endpoints(node: Node, routes: Iterable[Route]) -> list[BaseRoute]:
-    """One per path. Starlette takes the first match, so /jobs/batch must come before /jobs/{id}."""
+    """One endpoint per path. Starlette uses the first match, so /jobs/batch must come before /jobs/{id}."""
     by_path: dict[str, list[Route]] = {}
     for route in routes:
         by_path.setdefault(route.path, []).append(route)
@@ -89,7 +87,7 @@ class _Path(StarletteRoute):
         return super().matches(scope)
 
 
-def _nothing_here(node: Node) -> ASGIApp:
+def _unknown_path(node: Node) -> ASGIApp:
     endpoint = Endpoint(node, "unknown", ())
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:

@@ -28,8 +28,8 @@ async def authenticate(keys: ApiKeys, headers: RawHeaders) -> Caller:
 
 def require(caller: Caller, scope: Scope) -> None:
     if _SUFFICIENT_SCOPES[scope].isdisjoint(caller.scopes):
-        held = ", ".join(sorted(caller.scopes)) or "none"
-        raise Refusal(NOT_ALLOWED, f"this needs a key with the scope {scope}; yours has: {held}")
+        scopes = ", ".join(sorted(caller.scopes)) or "none"
+        raise Refusal(NOT_ALLOWED, f"this needs a key with the scope {scope}; yours has: {scopes}")
 
 
 def _bearer(header: bytes) -> str:

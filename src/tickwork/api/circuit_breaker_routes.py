@@ -23,7 +23,7 @@ async def list_breakers(call: Call[NoQuery, None]) -> Reply:
 
 
 async def reset_breaker(call: Call[NoQuery, ResetRequest]) -> Reply:
-    """Close a circuit breaker by hand: executions that wait for it may start, and the failure counts are reset."""
+    """Close a circuit breaker manually: executions that wait for it may start, and the failure counts are reset."""
     return json_reply(await call.node.breakers.reset(call.tenant_id, call.body.destination))
 
 

@@ -26,18 +26,17 @@ from tickwork.api.reply import Reply, send_reply
 from tickwork.api.request_body import (
     MAX_BODY_BYTES,
     MEBIBYTE,
-    ClientGone,
+    ClientDisconnected,
     RawBody,
     check_media,
     declared_size,
     media_of,
     read_body,
 )
-from tickwork.api.request_headers import RawHeaders, check_headers
-from tickwork.api.request_id import request_id_of
+from tickwork.api.request_headers import RawHeaders, check_headers, request_id_of
 from tickwork.api.request_query import parse_query
 from tickwork.api.route import Call, Route
-from tickwork.api.wait_parameter import unless_gone
+from tickwork.api.wait_parameter import cancelled_on_disconnect
 from tickwork.model.access import Caller
 from tickwork.node import Node
 
@@ -78,7 +77,7 @@ class Endpoint:
         request_id = request_id_of(headers)
         try:
             reply = await self._reply(scope, headers, receive)
-        except ClientGone:
+        except ClientDisconnected:
             return
         except Exception as error:  # noqa: BLE001 (a request must be answered, and must not stop the server)
             refusal = refusal_for(error, request_id, method=scope["method"], route=self._path)
@@ -107,12 +106,12 @@ class Endpoint:
         raw = await _raw_body(route, headers, receive)
         body = await _body(route, raw, headers)
         call = Call(self._node, caller, headers, scope["path_params"], query, body)
-        is_to_wait = getattr(query, "wait", None)
-        if route.waits or (is_to_wait and route.method == "GET"):
-            return await unless_gone(receive, route.handler(call))
+        waits = getattr(query, "wait", None)
+        if route.waits or (waits and route.method == "GET"):
+            return await cancelled_on_disconnect(receive, route.handler(call))
         reply = await self._work(route, call, scope, raw)
-        if route.finish and is_to_wait and reply.status < _FIRST_REDIRECT:
-            return await unless_gone(receive, route.finish(call, reply))
+        if route.finish and waits and reply.status < _FIRST_REDIRECT:
+            return await cancelled_on_disconnect(receive, route.finish(call, reply))
         return reply
 
     async def _work(self, route: Route, call: Call[Any, Any], scope: Scope, raw: RawBody) -> Reply:

@@ -8,7 +8,7 @@ import msgspec
 import structlog
 from starlette.types import Message, Receive, Send
 
-from tickwork.api.reply import Reply, head
+from tickwork.api.reply import Reply, response_start
 from tickwork.model.errors import Unavailable
 
 EVENT_STREAM = "text/event-stream"
@@ -35,14 +35,14 @@ def event_stream(events: Events) -> Reply:
 
 
 async def send_stream(method: str, receive: Receive, send: Send, reply: Reply, request_id: str) -> None:
-    await send(head(reply, request_id))
+    await send(response_start(reply, request_id))
     if reply.stream is not None and method != "HEAD":
-        await _send_until_gone(receive, send, reply.stream)
+        await _send_until_disconnect(receive, send, reply.stream)
     await send({"type": "http.response.body", "body": b""})
 
 
-async def _send_until_gone(receive: Receive, send: Send, events: Events) -> None:
-    tasks = (asyncio.create_task(_send_all(send, events)), asyncio.create_task(client_gone(receive)))
+async def _send_until_disconnect(receive: Receive, send: Send, events: Events) -> None:
+    tasks = (asyncio.create_task(_send_all(send, events)), asyncio.create_task(wait_for_disconnect(receive)))
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -63,7 +63,7 @@ async def _send_all(send: Send, events: Events) -> None:
         _log.exception("stream failed")
 
 
-async def client_gone(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
     """Returns once the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

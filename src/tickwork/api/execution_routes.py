@@ -4,7 +4,7 @@ from tickwork.api.problem import CONFLICT
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.request_query import JobId, PageQuery, Text, WorkerId
 from tickwork.api.route import Call, NoQuery, Route
-from tickwork.api.wait_parameter import WaitQuery, ended
+from tickwork.api.wait_parameter import WaitQuery, wait_until_ended
 from tickwork.model.access import Scope
 from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionStatus, ExecutionView, MissedView
 from tickwork.model.field_types import Instant, Page, QueueName
@@ -58,7 +58,7 @@ async def get_execution(call: Call[WaitQuery, None]) -> Reply:
     wait already answers at once.
     """
     job, scheduled_for = call.id(parse_execution_id)
-    execution = await ended(call, job, scheduled_for) if call.query.wait else None
+    execution = await wait_until_ended(call, job, scheduled_for) if call.query.wait else None
     return json_reply(execution or await call.node.history.get(call.tenant_id, job, scheduled_for))
 
 
@@ -78,7 +78,7 @@ async def explain_execution(call: Call[NoQuery, None]) -> Reply:
 
 
 async def cancel_execution(call: Call[NoQuery, None]) -> Reply:
-    """Cancel an execution: a pending one never starts, a running one is told to stop."""
+    """Cancel an execution: a pending one never starts, a running one is stopped."""
     return json_reply(await call.node.history.cancel(call.tenant_id, *call.id(parse_execution_id)))
 
 

@@ -29,7 +29,7 @@ from tickwork.api.problem import (
     TRY_AGAIN,
     Refusal,
 )
-from tickwork.api.reply import head
+from tickwork.api.reply import response_start
 from tickwork.model.worker_protocol import LARGEST_MESSAGE
 
 MAX_HEAD_BYTES = 64 * 1024  # bytes
@@ -59,7 +59,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._headers = 0
         self._in_body = False
         self._discarded = 0
-        self._discards_all = False  # the response is sent: whatever still comes is discarded
+        self._discards_all = False  # the response is sent: further bytes are discarded
         self._unread: float = inf
         self._refusal: Refusal | None = None
 
@@ -157,7 +157,7 @@ class BoundedConnection(HttpToolsProtocol):
         super().resume_writing()
         self._read_deadline = inf
 
-    def leave(self) -> None:
+    def close_after_body(self) -> None:
         """Close once the client has sent its body: closed earlier, it would see a reset instead of its response."""
         if not self._in_body or self.transport.is_closing():
             self.transport.close()
@@ -233,7 +233,7 @@ class BoundedConnection(HttpToolsProtocol):
         self.transport.close()
         if self.loop.time() > BoundedConnection._warned_at + _WARNING_INTERVAL:
             BoundedConnection._warned_at = self.loop.time()
-            _log.warning("connections are turned away: max_connections are in use", most=self.max_connections)
+            _log.warning("new connections are refused: max_connections are in use", most=self.max_connections)
 
     def _count(self, size: int) -> None:
         self._head_size += size
@@ -253,8 +253,8 @@ class BoundedConnection(HttpToolsProtocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.transport.write(_raw(refusal))
-        self._in_body = True  # whatever still comes is discarded like a body
-        self.leave()
+        self._in_body = True  # further bytes are discarded like a body
+        self.close_after_body()
 
     def _discard(self, size: int) -> None:
         self._discarded += size
@@ -271,7 +271,7 @@ class _TransportOfResponse:
         self.is_closing = connection.transport.is_closing
 
     def close(self) -> None:
-        self._connection.leave()
+        self._connection.close_after_body()
 
 
 def _head_too_large() -> Refusal:
@@ -283,7 +283,7 @@ def _head_too_large() -> Refusal:
 def _raw(refusal: Refusal) -> bytes:
     request_id = token_hex(12)
     reply = refusal.reply(request_id)
-    start = head(reply, request_id)
+    start = response_start(reply, request_id)
     headers = [*start["headers"], (b"connection", b"close")]
     lines = [b"%b: %b\r\n" % each for each in headers]
     return b"".join([STATUS_LINE[reply.status], *lines, b"\r\n", reply.body])

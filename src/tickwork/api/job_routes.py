@@ -9,7 +9,7 @@ from tickwork.api.problem import CONFLICT, QUEUE_FULL, STALE
 from tickwork.api.reply import JSON, Headers, Reply, json_reply
 from tickwork.api.request_query import PageQuery, Text
 from tickwork.api.route import Call, NoQuery, Route, json_content
-from tickwork.api.wait_parameter import WaitQuery, check_wait, with_its_end, with_its_execution
+from tickwork.api.wait_parameter import WaitQuery, check_wait, with_ended_execution, with_execution
 from tickwork.model.access import Scope
 from tickwork.model.execution import ExecutionView
 from tickwork.model.field_types import Instant, Page, QueueName
@@ -63,7 +63,7 @@ async def create_job(call: Call[WaitQuery, JobRequest]) -> Reply:
 async def list_jobs(call: Call[JobQuery, None]) -> Reply:
     """List jobs, newest first.
 
-    Sorted by `next_run_at`, the list holds only repeating jobs that will run again, the soonest first.
+    Sorted by `next_run_at`, the list contains only recurring jobs that will run again, the soonest first.
     """
     query = call.query
     return json_reply(await call.node.jobs.list(call.tenant_id, query.filter, query.limit, query.cursor))
@@ -152,7 +152,7 @@ ROUTES = (
         query=WaitQuery,
         body=_CREATE,
         problems=_CREATING,
-        finish=with_its_execution,
+        finish=with_execution,
     ),
     Route("GET", "/v1/jobs", list_jobs, Scope.READ, Page[JobView], query=JobQuery),
     Route("GET", "/v1/jobs/{id}", get_job, Scope.READ, JobView),
@@ -169,7 +169,7 @@ ROUTES = (
         query=WaitQuery,
         body=_RUN,
         problems=_CREATING,
-        finish=with_its_end,
+        finish=with_ended_execution,
     ),
     Route("POST", "/v1/jobs/{id}/retry", retry_job, Scope.WRITE, ExecutionView, problems=(CONFLICT,)),
     Route("POST", "/v1/jobs/{id}/pause", pause_job, Scope.WRITE, JobView, problems=(CONFLICT,)),

@@ -43,15 +43,15 @@ async def list_logs(call: Call[LogQuery, None]) -> Reply:
     if query.tail and query.cursor:
         raise Invalid.field("tail", "does not go together with cursor", "leave one of them out")
     if query.follow == "true" or EVENT_STREAM.encode() in call.headers.get(b"accept", b""):
-        return event_stream(_events(call, await _beginning(call)))
+        return event_stream(_events(call, await _stream_position(call)))
     logs = call.node.logs
     if query.tail:
         return json_reply(Page(await logs.tail(call.tenant_id, *execution, query.attempt, query.tail)))
     return json_reply(await logs.page(call.tenant_id, *execution, query.attempt, query.limit, query.cursor))
 
 
-async def _beginning(call: Call[LogQuery, None]) -> Position:
-    """Where to follow it from. There is no such place in an execution that does not exist."""
+async def _stream_position(call: Call[LogQuery, None]) -> Position:
+    """Where the stream begins. Raises NotFound if the execution does not exist."""
     query, execution = call.query, call.id(parse_execution_id)
     await call.node.history.get(call.tenant_id, *execution)
     seen = _EVENT_ID.fullmatch(call.headers.get(b"last-event-id", b""))
@@ -64,19 +64,19 @@ async def _beginning(call: Call[LogQuery, None]) -> Position:
 
 
 async def _events(call: Call[LogQuery, None], begin: Position) -> Events:
-    execution, trusted_at = call.id(parse_execution_id), monotonic()
+    execution, checked_at = call.id(parse_execution_id), monotonic()
     async with aclosing(
         call.node.logs.follow(call.tenant_id, *execution, call.query.attempt, begin)
-    ) as all_news:
-        async for news in all_news:
-            if monotonic() - trusted_at > _KEY_CHECK_INTERVAL:
-                if not await _may_stay(call):
+    ) as updates:
+        async for update in updates:
+            if monotonic() - checked_at > _KEY_CHECK_INTERVAL:
+                if not await _key_is_valid(call):
                     return
-                trusted_at = monotonic()
-            yield _encoded(news)
+                checked_at = monotonic()
+            yield _encoded(update)
 
 
-async def _may_stay(call: Call[LogQuery, None]) -> bool:
+async def _key_is_valid(call: Call[LogQuery, None]) -> bool:
     try:
         return await call.node.keys.is_valid(call.caller.key_id)
     except Unavailable:

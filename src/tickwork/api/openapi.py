@@ -26,7 +26,7 @@ _TAGS = {
     "backfills": "Runs of a job for due times in the past, at a limited pace.",
     "breakers": "The circuit breakers of HTTP destinations that failed recently.",
     "queues": "The queues that executions wait in, and their limits.",
-    "workers": "The processes that run the work.",
+    "workers": "The processes that run attempts.",
     "tasks": "The code that can be run.",
     "keys": "API keys: who may call, and with which scopes.",
     "node": "The state of this server.",

@@ -252,14 +252,14 @@ class Refusal(Exception):
 
 def refusal_for(error: Exception, request_id: str, **place: str) -> Refusal:
     """The response to an error. An unexpected one is logged, and the client gets only the request id to find it by."""
-    refusal = _foreseen(error)
+    refusal = _expected_refusal(error)
     if refusal is None:
         _log.error("request failed", request_id=request_id, **place, exc_info=error)
         refusal = Refusal(INTERNAL, "the server's log has the reason under this request_id")
     return refusal
 
 
-def _foreseen(error: Exception) -> Refusal | None:
+def _expected_refusal(error: Exception) -> Refusal | None:
     if isinstance(error, Refusal):
         return error
     if isinstance(error, Invalid):

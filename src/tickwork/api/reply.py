@@ -1,6 +1,7 @@
-"""A response as a value, and how it is sent."""
+"""A response as a value, in JSON or as tab-separated values, and how it is sent."""
 
-from collections.abc import AsyncGenerator
+import re
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -10,6 +11,8 @@ Headers = dict[str, str]
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
+TSV = "text/tab-separated-values"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -25,7 +28,24 @@ def json_reply(value: object, status: int = 200, headers: Headers | None = None)
     return Reply(status, _encode(value), {"content-type": JSON, **(headers or {})})
 
 
-def head(reply: Reply, request_id: str) -> Message:
+TsvLine = tuple[str | float, ...]
+
+
+def wants_tsv(headers: Mapping[bytes, bytes]) -> bool:
+    return TSV.encode() in headers.get(b"accept", b"")
+
+
+def tsv_reply(lines: Iterable[TsvLine], status: int = 200) -> Reply:
+    """For shell scripts that have no JSON parser."""
+    text = "".join("\t".join(map(_tsv_value, line)) + "\n" for line in lines)
+    return Reply(status, text.encode(), {"content-type": f"{TSV}; charset=utf-8"})
+
+
+def _tsv_value(value: str | float) -> str:
+    return _CONTROL.sub(" ", value) if isinstance(value, str) else f"{value:.15g}"
+
+
+def response_start(reply: Reply, request_id: str) -> Message:
     """Responses are not cached unless they say otherwise."""
     headers = {
         "cache-control": "no-store",
@@ -40,5 +60,5 @@ def head(reply: Reply, request_id: str) -> Message:
 
 
 async def send_reply(send: Send, reply: Reply, request_id: str) -> None:
-    await send(head(reply, request_id))
+    await send(response_start(reply, request_id))
     await send({"type": "http.response.body", "body": reply.body})

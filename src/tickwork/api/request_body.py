@@ -95,7 +95,7 @@ _BYTE = re.compile(r"^(?:JSON is malformed: )?(?P<what>.*) \(byte (?P<at>\d+)\)$
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 
-class ClientGone(Exception):
+class ClientDisconnected(Exception):
     """The client disconnected before its request was complete."""
 
 
@@ -123,7 +123,7 @@ def declared_size(headers: RawHeaders, unknown: int) -> int:
 async def _next_chunk(receive: Receive) -> tuple[bytes, bool]:
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise ClientGone
+        raise ClientDisconnected
     return message.get("body", b""), message.get("more_body", False)
 
 

@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Meta
 from starlette.types import Receive
 
-from tickwork.api.event_stream import client_gone
+from tickwork.api.event_stream import wait_for_disconnect
 from tickwork.api.reply import Reply, json_reply
-from tickwork.api.request_body import ClientGone
+from tickwork.api.request_body import ClientDisconnected
 from tickwork.api.route import Call
 from tickwork.model.errors import Invalid, Unavailable
 from tickwork.model.execution import ExecutionView
@@ -20,17 +20,20 @@ from tickwork.model.ids import parse_execution_id
 from tickwork.model.quantities import parse_duration
 
 
-async def unless_gone(receive: Receive, answer: Awaitable[Reply]) -> Reply:
-    answering, leaving = asyncio.ensure_future(answer), asyncio.ensure_future(client_gone(receive))
+async def cancelled_on_disconnect(receive: Receive, answer: Awaitable[Reply]) -> Reply:
+    answering, disconnecting = (
+        asyncio.ensure_future(answer),
+        asyncio.ensure_future(wait_for_disconnect(receive)),
+    )
     try:
-        await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((answering, disconnecting), return_when=asyncio.FIRST_COMPLETED)
         if not answering.done():
-            raise ClientGone
+            raise ClientDisconnected
         return answering.result()
     finally:
         answering.cancel()
-        leaving.cancel()
-        await asyncio.gather(answering, leaving, return_exceptions=True)
+        disconnecting.cancel()
+        await asyncio.gather(answering, disconnecting, return_exceptions=True)
 
 
 MAX_WAIT = 60.0
@@ -55,7 +58,7 @@ class _Created(msgspec.Struct, frozen=True):
 
 
 def check_wait(query: WaitQuery) -> None:
-    """Called before anything is done: an invalid wait must not leave a job behind."""
+    """Called before any change: a request with an invalid wait must not create a job."""
     seconds_of(query)
 
 
@@ -69,30 +72,34 @@ def seconds_of(query: WaitQuery) -> float:
     return seconds
 
 
-async def with_its_end(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
+async def with_ended_execution(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
     """The response about an execution, once it has ended."""
-    execution = await ended(call, *parse_execution_id(_read(reply).id))
+    execution = await wait_until_ended(call, *parse_execution_id(_read(reply).id))
     return reply if execution is None else reply._replace(body=json_reply(execution).body)
 
 
-async def with_its_execution(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
+async def with_execution(call: Call[WaitQuery, Any], reply: Reply) -> Reply:
     """The response about a new job, with its execution once that has ended."""
     name = _read(reply).execution_id
-    execution = await ended(call, *parse_execution_id(name)) if name else None
+    execution = await wait_until_ended(call, *parse_execution_id(name)) if name else None
     if execution is None:
         return reply
     job = msgspec.json.decode(reply.body, type=dict[str, msgspec.Raw])
     return reply._replace(body=json_reply(job | {"execution": execution}).body)
 
 
-async def ended(call: Call[WaitQuery, Any], job: int, scheduled_for: datetime) -> ExecutionView | None:
-    """None if the end cannot be awaited: the request itself has succeeded and is answered."""
+async def wait_until_ended(
+    call: Call[WaitQuery, Any], job: int, scheduled_for: datetime
+) -> ExecutionView | None:
+    """None if waiting is not possible: the request itself has succeeded and is answered."""
     node, tenant_id, seconds = call.node, call.tenant_id, seconds_of(call.query)
     try:
         execution = await node.waiting.until_ended(tenant_id, job, scheduled_for, seconds)
         if execution is None or execution.status.ended:
             return execution
-        return await node.history.get(tenant_id, job, scheduled_for)  # this view also says what blocks it
+        return await node.history.get(
+            tenant_id, job, scheduled_for
+        )  # this view also shows what blocks the execution
     except Unavailable:
         return None
 

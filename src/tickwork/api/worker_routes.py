@@ -1,14 +1,14 @@
-"""/workers: list and drain workers. REST workers register, send heartbeats and claim executions here."""
+"""/workers and /tasks: list and drain workers, list the tasks that they offer. REST workers register, send heartbeats
+and claim executions here."""
 
 from collections.abc import Iterator
 
 import msgspec
 
 from tickwork.api.problem import CONFLICT, LEASE_GONE
-from tickwork.api.reply import Reply, json_reply
+from tickwork.api.reply import TSV, Reply, TsvLine, json_reply, tsv_reply, wants_tsv
 from tickwork.api.request_query import PageQuery
 from tickwork.api.route import Call, NoQuery, Route, json_content
-from tickwork.api.tsv_reply import TSV, Line, tsv_reply, wants_tsv
 from tickwork.model.access import Scope
 from tickwork.model.field_types import Page
 from tickwork.model.ids import parse_worker_id
@@ -19,6 +19,7 @@ from tickwork.model.rest_worker import (
     RegisteredWorker,
     WorkerRequest,
 )
+from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView
 
 
@@ -50,36 +51,41 @@ async def heartbeat_worker(call: Call[NoQuery, None]) -> Reply:
     and its seconds; `drain` if the worker must drain; for each attempt to stop, `stop`, the id of the execution, the
     number of the attempt and the reason.
     """
-    beat = await call.node.rest_workers.heartbeat(call.caller, call.id(parse_worker_id))
-    return tsv_reply(_beat_lines(beat)) if wants_tsv(call.headers) else json_reply(beat)
+    heartbeat = await call.node.rest_workers.heartbeat(call.caller, call.id(parse_worker_id))
+    return tsv_reply(_heartbeat_lines(heartbeat)) if wants_tsv(call.headers) else json_reply(heartbeat)
 
 
 async def claim_executions(call: Call[NoQuery, ClaimRequest]) -> Reply:
     """Claim executions for a worker, waiting up to `wait` seconds for them.
 
-    Attempts that the worker holds but has not reported as started are returned first, so that a claim whose answer was
-    lost can simply be repeated; new ones only if there are none of those. A waiting claim keeps the lease. As
+    Attempts that the worker has but has not reported as started are returned first, so that a claim whose answer was
+    lost can be repeated; new ones only if there are none of those. A waiting claim keeps the lease. As
     `text/tab-separated-values`: `drain` if the worker must drain; for each execution, `run`, its id, the number of the
     attempt, the task, the timeout in seconds, the scheduled time, the deadline and the payload as JSON.
     """
     work = await call.node.rest_workers.claim(call.caller, call.id(parse_worker_id), call.body)
-    return tsv_reply(_work_lines(work)) if wants_tsv(call.headers) else json_reply(work)
+    return tsv_reply(_claim_lines(work)) if wants_tsv(call.headers) else json_reply(work)
 
 
 async def drain_worker(call: Call[NoQuery, None]) -> Reply:
-    """Drain a worker: it takes no new executions, finishes those that it holds, and leaves."""
+    """Drain a worker: it takes no new executions, finishes those that it has, and leaves."""
     return json_reply(await call.node.workers.drain(call.caller, call.id(parse_worker_id)))
 
 
-def _beat_lines(beat: Heartbeat) -> Iterator[Line]:
-    yield "lease", beat.lease_seconds
-    if beat.drain:
+async def list_tasks(call: Call[NoQuery, None]) -> Reply:
+    """List tasks with their parameters and the workers that offer them."""
+    return json_reply(Page(await call.node.tasks.list(call.tenant_id)))
+
+
+def _heartbeat_lines(heartbeat: Heartbeat) -> Iterator[TsvLine]:
+    yield "lease", heartbeat.lease_seconds
+    if heartbeat.drain:
         yield ("drain",)
-    for stop in beat.stop:
+    for stop in heartbeat.stop:
         yield "stop", stop.id, stop.attempt, stop.reason
 
 
-def _work_lines(work: ClaimedWork) -> Iterator[Line]:
+def _claim_lines(work: ClaimedWork) -> Iterator[TsvLine]:
     if work.drain:
         yield ("drain",)
     for run in work.items:
@@ -144,4 +150,5 @@ ROUTES = (
         problems=(CONFLICT,),
         keeps_answer=False,
     ),
+    Route("GET", "/v1/tasks", list_tasks, Scope.READ, Page[TaskView]),
 )

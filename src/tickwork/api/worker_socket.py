@@ -10,8 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDiscon
 
 from tickwork.api.auth import authenticate, require
 from tickwork.api.problem import Refusal, refusal_for
-from tickwork.api.request_headers import check_headers
-from tickwork.api.request_id import request_id_of
+from tickwork.api.request_headers import check_headers, request_id_of
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import TickworkError, Unavailable

@@ -10,8 +10,8 @@ import httpx2
 
 from tickwork.client import build_requests, bulk_requests, rest_worker_requests, wait_for_execution
 from tickwork.client.build_requests import Answer, Call
+from tickwork.client.follow_logs import LogFollower
 from tickwork.client.http_exchange import RETRIES_DEFAULT, HttpRequest, Pause, Reply, Steps, exchange
-from tickwork.client.log_follow import Following
 from tickwork.client.server_address import (
     TIMEOUT_DEFAULT,
     connection_options,
@@ -143,23 +143,23 @@ class AsyncClient:
     ) -> AsyncIterator[LogEntry | AttemptProgress]:
         """Yield the log of the execution, from its beginning or from its last `tail` lines, then new lines and progress
         until it ends. After a lost connection it continues where it was."""
-        describe = build_requests.execution_logs(execution_id, attempt=attempt, tail=tail)
-        following = Following(describe, self._retries)
-        while not following.ended:
-            request = following.request()._asdict()
+        call = build_requests.execution_logs(execution_id, attempt=attempt, tail=tail)
+        follower = LogFollower(call, self._retries)
+        while not follower.ended:
+            request = follower.request()._asdict()
             try:
                 async with self._http.stream(**request) as response:
                     reply: Reply = response
                     if response.is_success:
                         async for received in response.aiter_bytes():
-                            for news in following.read(received):
-                                yield news
+                            for item in follower.read(received):
+                                yield item
                     else:
                         await response.aread()
             except httpx2.TransportError as error:
                 reply = error
-            if not following.ended:
-                await asyncio.sleep(following.pause_after(reply))
+            if not follower.ended:
+                await asyncio.sleep(follower.pause_after(reply))
 
     async def close(self) -> None:
         """Close the connections."""

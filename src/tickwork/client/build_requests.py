@@ -59,7 +59,7 @@ def create_job(
     up to 60 seconds, the server answers when the execution of a one-time job has ended, or after that time."""
     if request is not None and fields:
         raise TypeError("give a JobRequest or its fields, not both")
-    return _waiting(wait, _post("jobs", answer=JobView, body=fields if request is None else request))
+    return _waiting(wait, post("jobs", answer=JobView, body=fields if request is None else request))
 
 
 def create_job_batch(body: bytes, *, idempotency_key: str | None = None) -> Call[Page[CreatedJob]]:
@@ -113,22 +113,22 @@ def run_job(job_id: str, *, overlap: Overlap | None = None, wait: float | None =
     """Run the job now, whatever its schedule, even if another execution has not ended, unless `overlap` says otherwise.
     With `wait`, up to 60 seconds, the server answers when it has ended, or after that time."""
     body = None if overlap is None else {"overlap": overlap}
-    return _waiting(wait, _post("jobs", job_id, "run", answer=ExecutionView, body=body))
+    return _waiting(wait, post("jobs", job_id, "run", answer=ExecutionView, body=body))
 
 
 def retry_job(job_id: str) -> Call[ExecutionView]:
     """Run the last failure of the job again."""
-    return _post("jobs", job_id, "retry", answer=ExecutionView)
+    return post("jobs", job_id, "retry", answer=ExecutionView)
 
 
 def pause_job(job_id: str) -> Call[JobView]:
     """Pause the job: nothing of it starts until it is resumed."""
-    return _post("jobs", job_id, "pause", answer=JobView)
+    return post("jobs", job_id, "pause", answer=JobView)
 
 
 def resume_job(job_id: str) -> Call[JobView]:
     """Resume a paused job."""
-    return _post("jobs", job_id, "resume", answer=JobView)
+    return post("jobs", job_id, "resume", answer=JobView)
 
 
 def backfill_job(
@@ -142,7 +142,7 @@ def backfill_job(
 ) -> Call[BackfillView]:
     """Run the job for its due times between `from_` and `to`, both included."""
     body = BackfillRequest(from_=from_, to=to, order=order, max_active=max_active, policy=policy)
-    return _post("jobs", job_id, "backfill", answer=BackfillView, body=body)
+    return post("jobs", job_id, "backfill", answer=BackfillView, body=body)
 
 
 def plan_backfill(
@@ -150,7 +150,7 @@ def plan_backfill(
 ) -> Call[BackfillPlan]:
     """What such a backfill would run, without running anything."""
     body = BackfillRequest(from_=from_, to=to, policy=policy, dry_run=True)
-    return _post("jobs", job_id, "backfill", answer=BackfillPlan, body=body)
+    return post("jobs", job_id, "backfill", answer=BackfillPlan, body=body)
 
 
 def list_backfills(
@@ -168,7 +168,7 @@ def get_backfill(backfill_id: str) -> Call[BackfillView]:
 
 def cancel_backfill(backfill_id: str) -> Call[BackfillView]:
     """Cancel the backfill: it starts nothing more. What is running continues."""
-    return _post("backfills", backfill_id, "cancel", answer=BackfillView)
+    return post("backfills", backfill_id, "cancel", answer=BackfillView)
 
 
 def preview(
@@ -180,7 +180,7 @@ def preview(
     viewer_timezone: str | None = None,
 ) -> Call[Preview]:
     """What a schedule means and when it would be due, without creating anything."""
-    return _post("schedules", "preview", answer=Preview, body=_given(locals()))
+    return post("schedules", "preview", answer=Preview, body=_given(locals()))
 
 
 def get_graph(job_id: str) -> Call[JobGraph]:
@@ -239,12 +239,12 @@ def explain_execution(execution_id: str) -> Call[Why]:
 
 def cancel_execution(execution_id: str) -> Call[ExecutionView]:
     """Cancel an execution: one that waits never starts, and one that runs is stopped."""
-    return _post("executions", execution_id, "cancel", answer=ExecutionView)
+    return post("executions", execution_id, "cancel", answer=ExecutionView)
 
 
 def retry_execution(execution_id: str) -> Call[ExecutionView]:
     """Run a failed or cancelled execution again: the same execution, with new attempts."""
-    return _post("executions", execution_id, "retry", answer=ExecutionView)
+    return post("executions", execution_id, "retry", answer=ExecutionView)
 
 
 def list_dead_letters(
@@ -270,7 +270,7 @@ def redrive_some(
     start_at: datetime | None,
 ) -> Call[Redriven]:
     """Redrive dead letters, as many as one request allows."""
-    return _post("dead-letters", "redrive", answer=Redriven, body=_given(locals()))
+    return post("dead-letters", "redrive", answer=Redriven, body=_given(locals()))
 
 
 def discard_dead_letters(
@@ -279,7 +279,7 @@ def discard_dead_letters(
     filter: DeadLetterFields | None = None,  # noqa: A002 (its name in the API)
 ) -> Call[Discarded]:
     """Discard dead letters: those with these ids, or all that match the filter ({} matches all)."""
-    return _post("dead-letters", "discard", answer=Discarded, body=_given(locals()))
+    return post("dead-letters", "discard", answer=Discarded, body=_given(locals()))
 
 
 def list_breakers() -> Call[Page[BreakerView]]:
@@ -289,7 +289,7 @@ def list_breakers() -> Call[Page[BreakerView]]:
 
 def reset_breaker(destination: str) -> Call[BreakerView]:
     """Close the circuit breaker of a destination: the executions that it holds may start."""
-    return _post("breakers", "reset", answer=BreakerView, body={"destination": destination})
+    return post("breakers", "reset", answer=BreakerView, body={"destination": destination})
 
 
 def list_queues(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[QueueView]]:
@@ -313,12 +313,12 @@ def set_queue(
 
 def pause_queue(name: str) -> Call[QueueView]:
     """Pause a queue: nothing more of it starts, but what workers already have continues."""
-    return _post("queues", name, "pause", answer=QueueView)
+    return post("queues", name, "pause", answer=QueueView)
 
 
 def resume_queue(name: str) -> Call[QueueView]:
     """Resume a paused queue."""
-    return _post("queues", name, "resume", answer=QueueView)
+    return post("queues", name, "resume", answer=QueueView)
 
 
 def list_workers(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[WorkerView]]:
@@ -344,7 +344,7 @@ def create_key(
     expires_at: datetime | None = None,
 ) -> Call[NewKey]:
     """Create an API key. Only this answer contains its secret."""
-    return _post("keys", answer=NewKey, body=_given(locals()), repeatable=False)
+    return post("keys", answer=NewKey, body=_given(locals()), repeatable=False)
 
 
 def list_keys() -> Call[Page[KeyView]]:
@@ -373,7 +373,7 @@ def _get(*path: str, answer: type[Answer], query: Fields | None = None) -> Call[
     return Call(method="GET", path=path, answer=answer, query=texts)
 
 
-def _post(*path: str, answer: type[Answer], body: object = None, repeatable: bool = True) -> Call[Answer]:
+def post(*path: str, answer: type[Answer], body: object = None, repeatable: bool = True) -> Call[Answer]:
     encoded = None if body is None else msgspec.json.encode(body)
     return Call(method="POST", path=path, answer=answer, body=encoded, repeatable=repeatable)
 

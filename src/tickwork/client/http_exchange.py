@@ -1,4 +1,4 @@
-"""One call until it is answered: what to send, when to send it again, and what the answer means.
+"""Sends one call until it is answered: builds the request, decides about retries, and reads the answer.
 
 No I/O here: `exchange` is a generator that yields what to do next (send a request, wait) and receives the result, so
 that the sync and the async client share it.

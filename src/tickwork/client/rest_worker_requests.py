@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from tickwork.client.build_requests import Answer, Call
+from tickwork.client.build_requests import Call, post
 from tickwork.model.rest_worker import (
     ClaimedWork,
     ClaimRequest,
@@ -44,23 +44,23 @@ def register_worker(
         labels=dict(labels or {}),
         resources=dict(resources or {}),
     )
-    return _post("workers", answer=RegisteredWorker, body=request)
+    return post("workers", answer=RegisteredWorker, body=request)
 
 
 def heartbeat_worker(worker_id: str) -> Call[Heartbeat]:
     """Renew the lease of a worker. Raises LeaseGone if it must register again."""
-    return _post("workers", worker_id, "heartbeat", answer=Heartbeat)
+    return post("workers", worker_id, "heartbeat", answer=Heartbeat)
 
 
 def claim_executions(worker_id: str, *, max: int = 1, wait: float = 0.0) -> Call[ClaimedWork]:  # noqa: A002 (its name in the API)
     """The executions that the worker has and has not started, or else up to `max` new ones. `wait` is in seconds and
     must be less than the client's timeout."""
-    return _post("workers", worker_id, "claim", answer=ClaimedWork, body=ClaimRequest(max, wait))
+    return post("workers", worker_id, "claim", answer=ClaimedWork, body=ClaimRequest(max, wait))
 
 
 def drain_worker(worker_id: str) -> Call[WorkerView]:
     """Drain a worker of any kind: it accepts nothing new, finishes what it has and leaves."""
-    return _post("workers", worker_id, "drain", answer=WorkerView)
+    return post("workers", worker_id, "drain", answer=WorkerView)
 
 
 def start_execution(execution_id: str, attempt: int) -> Call[ReportedAttempt]:
@@ -105,10 +105,5 @@ def fail_execution(
     return _report(execution_id, "fail", report)
 
 
-def _report(execution_id: str, word: str, report: msgspec.Struct) -> Call[ReportedAttempt]:
-    return _post("executions", execution_id, word, answer=ReportedAttempt, body=report)
-
-
-def _post(*path: str, answer: type[Answer], body: msgspec.Struct | None = None) -> Call[Answer]:
-    encoded = None if body is None else msgspec.json.encode(body)
-    return Call(method="POST", path=path, answer=answer, body=encoded)
+def _report(execution_id: str, action: str, report: msgspec.Struct) -> Call[ReportedAttempt]:
+    return post("executions", execution_id, action, answer=ReportedAttempt, body=report)

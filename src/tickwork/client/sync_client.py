@@ -1,4 +1,4 @@
-"""The client for ordinary code."""
+"""The client for synchronous code."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,8 +10,8 @@ import httpx2
 
 from tickwork.client import build_requests, bulk_requests, rest_worker_requests, wait_for_execution
 from tickwork.client.build_requests import Answer, Call
+from tickwork.client.follow_logs import LogFollower
 from tickwork.client.http_exchange import RETRIES_DEFAULT, HttpRequest, Pause, Reply, Steps, exchange
-from tickwork.client.log_follow import Following
 from tickwork.client.server_address import (
     TIMEOUT_DEFAULT,
     connection_options,
@@ -45,8 +45,8 @@ def _runs_steps(describe: Callable[P, Steps[Result]]) -> "Callable[Concatenate[C
 
 
 class Client:
-    """A Tickwork server. Without arguments, the one of TICKWORK_URL and TICKWORK_API_KEY, else the one that
-    `tickwork up` runs in this folder. May be shared between threads."""
+    """A client of a Tickwork server. Without arguments, of the server that TICKWORK_URL and TICKWORK_API_KEY name, or
+    else of the one that `tickwork up` runs in this folder. Threads can share it."""
 
     def __init__(
         self,
@@ -140,21 +140,21 @@ class Client:
     ) -> Iterator[LogEntry | AttemptProgress]:
         """Yield the log of the execution, from its beginning or from its last `tail` lines, then new lines and progress
         until it ends. After a lost connection it continues where it was."""
-        describe = build_requests.execution_logs(execution_id, attempt=attempt, tail=tail)
-        following = Following(describe, self._retries)
-        while not following.ended:
+        call = build_requests.execution_logs(execution_id, attempt=attempt, tail=tail)
+        follower = LogFollower(call, self._retries)
+        while not follower.ended:
             try:
-                with self._http.stream(**following.request()._asdict()) as response:
+                with self._http.stream(**follower.request()._asdict()) as response:
                     reply: Reply = response
                     if response.is_success:
                         for received in response.iter_bytes():
-                            yield from following.read(received)
+                            yield from follower.read(received)
                     else:
                         response.read()
             except httpx2.TransportError as error:
                 reply = error
-            if not following.ended:
-                time.sleep(following.pause_after(reply))
+            if not follower.ended:
+                time.sleep(follower.pause_after(reply))
 
     def close(self) -> None:
         """Close the connections."""

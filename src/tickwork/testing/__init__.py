@@ -40,7 +40,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: the pytest plugin lives here too, and most runs need none."""
+    """Import a public name on first use: pytest loads the plugin in this package even in runs that use no fixture."""
     if name not in _HOMES:
         raise AttributeError(f"module 'tickwork.testing' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"tickwork.testing.{_HOMES[name]}"), name)

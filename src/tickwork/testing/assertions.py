@@ -1,4 +1,4 @@
-"""What a test asks about jobs and executions, with failures that show what there was instead."""
+"""Assertions about jobs and executions. Their failures list what there was instead."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -29,7 +29,7 @@ class Assertions:
             page = await self._client.list_jobs(task=_name(task), limit=_PAGE, cursor=cursor)
             found += page.items
             if not (cursor := page.next_cursor):
-                return [job for job in reversed(found) if _holds(job.payload, payload)]
+                return [job for job in reversed(found) if _matches(job.payload, payload)]
 
     async def executions(
         self, task: AnyTask | None, payload: Payload | None, status: ExecutionStatus | str | None = None
@@ -92,7 +92,7 @@ class Assertions:
         )
 
     async def _waiting(self, task: AnyTask, payload: Payload | None) -> list[JobView]:
-        """Jobs that have a time to come, or wait for their turn."""
+        """Active jobs that have a next run."""
         return [
             job
             for job in await self.jobs(task, payload)
@@ -111,18 +111,20 @@ class Assertions:
         found = [each for each in every if is_wanted(each)]
         if len(found) == times or (times is None and found):
             return found
-        told = f"no execution of {_wanted(task, payload)} {what}"
+        message = f"no execution of {_wanted(task, payload)} {what}"
         if times is not None:
-            told = f"{_wanted(task, payload)} {what} {_times(len(found))}, not {_times(times)}"
-        raise AssertionError(f"{told}{_listed(every or await self.executions(None, None), _execution_line)}")
+            message = f"{_wanted(task, payload)} {what} {_times(len(found))}, not {_times(times)}"
+        raise AssertionError(
+            f"{message}{_listed(every or await self.executions(None, None), _execution_line)}"
+        )
 
 
 def _name(task: AnyTask | None) -> str | None:
     return task.name if isinstance(task, Task) else task
 
 
-def _holds(payload: Any, wanted: Payload | None) -> bool:
-    """All the wanted arguments are in it, as JSON writes them."""
+def _matches(payload: Any, wanted: Payload | None) -> bool:
+    """Whether the payload has all wanted arguments, compared as JSON."""
     if wanted is None:
         return True
     plain = msgspec.json.decode(msgspec.json.encode(dict(wanted)))
@@ -134,12 +136,12 @@ def _holds(payload: Any, wanted: Payload | None) -> bool:
 def _failed_with(execution: ExecutionView, error: str | None) -> bool:
     if execution.status is not ExecutionStatus.FAILED:
         return False
-    said = execution.error
-    return error is None or (said is not None and (error in said.message or error in _names_of(said.type)))
+    found = execution.error
+    return error is None or (found is not None and (error in found.message or error in _names_of(found.type)))
 
 
 def _names_of(kind: str) -> tuple[str, str]:
-    """The name of a type with its module and without."""
+    """The name of a type, with and without its module."""
     return kind, kind.rpartition(".")[2]
 
 

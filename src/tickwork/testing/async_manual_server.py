@@ -1,4 +1,4 @@
-"""The server inside an async test."""
+"""A Tickwork server inside an async test."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -16,9 +16,9 @@ Answer = TypeVar("Answer")
 
 
 class AsyncManualServer(Server):
-    """A ManualServer for async tests: every method is awaited, and the loop of the test goes on meanwhile.
+    """A ManualServer for async tests: every method is awaited, so that the event loop of the test keeps running.
 
-    Its worker runs async tasks on a loop of its own, as a worker in another process would."""
+    Its worker runs async tasks on its own loop, as a worker in another process would."""
 
     async def __aenter__(self) -> Self:
         await asyncio.to_thread(self.start)
@@ -38,19 +38,19 @@ class AsyncManualServer(Server):
         return await self._do(self.served.node.now())
 
     async def advance(self, by: Duration, *, within: float = WITHIN_DEFAULT) -> None:
-        """Let time pass: "1 day", "90s", seconds or a timedelta. What becomes due on the way runs at its own time."""
+        """Let time pass: "1 day", "90s", seconds or a timedelta. What becomes due in between runs at its due time."""
         await self.advance_to(await self.now() + to_timedelta(by), within=within)
 
     async def advance_to(self, when: datetime, *, within: float = WITHIN_DEFAULT) -> None:
-        """Let time pass until then."""
+        """Let time pass until `when`."""
         await self._do(self.served.node.advance_to(when, within))
 
     async def run_until_idle(self, *, within: float = WITHIN_DEFAULT) -> None:
-        """Run all that is due now, and what that makes due. StillBusy if it takes longer than `within` real seconds."""
+        """Run everything that is due, and what becomes due by that. Raises StillBusy after `within` real seconds."""
         await self._do(self.served.node.run_until_idle(within))
 
     async def jobs(self, task: AnyTask | None = None, payload: Payload | None = None) -> list[JobView]:
-        """The jobs, oldest first; `payload` holds arguments that they must have."""
+        """The jobs, oldest first; `payload` has the arguments that they must have."""
         return await self._do(self.served.assertions.jobs(task, payload))
 
     async def executions(
@@ -66,33 +66,33 @@ class AsyncManualServer(Server):
     async def assert_scheduled(
         self, task: AnyTask, payload: Payload | None = None, *, at: datetime | None = None
     ) -> JobView:
-        """A job of this task waits for its time, with these arguments and at this time if they are given."""
+        """A job of this task has a next run, with these arguments and at this time if they are given."""
         return await self._do(self.served.assertions.assert_scheduled(task, payload, at))
 
     async def assert_not_scheduled(self, task: AnyTask, payload: Payload | None = None) -> None:
-        """No job of this task, with these arguments, waits for its time."""
+        """No job of this task with these arguments has a next run."""
         await self._do(self.served.assertions.assert_not_scheduled(task, payload))
 
     async def assert_ran(
         self, task: AnyTask, payload: Payload | None = None, *, times: int | None = None
     ) -> list[ExecutionView]:
-        """The task completed or failed: at least once, or as many times as said."""
+        """The task completed or failed: at least once, or exactly `times` times."""
         return await self._do(self.served.assertions.assert_ran(task, payload, times))
 
     async def assert_completed(
         self, task: AnyTask, payload: Payload | None = None, *, times: int | None = None
     ) -> list[ExecutionView]:
-        """The task completed: at least once, or as many times as said."""
+        """The task completed: at least once, or exactly `times` times."""
         return await self._do(self.served.assertions.assert_completed(task, payload, times))
 
     async def assert_failed(
         self, task: AnyTask, payload: Payload | None = None, *, error: str | None = None
     ) -> list[ExecutionView]:
-        """The task failed for good; `error` is a part of what it said or the name of its type."""
+        """The task failed for good; `error` is a part of the message, or the name of the error's type."""
         return await self._do(self.served.assertions.assert_failed(task, payload, error))
 
     async def assert_retried(
         self, task: AnyTask, payload: Payload | None = None, *, attempts: int | None = None
     ) -> list[ExecutionView]:
-        """The task was tried more than once, or as many times as said."""
+        """The task was attempted more than once, or exactly `attempts` times."""
         return await self._do(self.served.assertions.assert_retried(task, payload, attempts))

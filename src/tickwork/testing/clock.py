@@ -1,4 +1,4 @@
-"""A clock that stands still until it is moved, in place of the database's own."""
+"""A clock that replaces the clock of the database and moves only when the test moves it."""
 
 import re
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ class SettableClock:
         self._url = database_url
 
     async def set(self, at: datetime) -> None:
-        """Set it. From the first time on it stands still."""
+        """Set the time. After the first call, the clock stands still."""
         connection = await asyncpg.connect(self._url)
         try:
             async with connection.transaction():
@@ -33,7 +33,7 @@ class SettableClock:
             await connection.close()
 
     async def advance(self, by: timedelta) -> None:
-        """Move it forward."""
+        """Move the clock forward."""
         connection = await asyncpg.connect(self._url)
         try:
             await connection.execute("UPDATE tickwork.settable_clock SET at = at + $1", by)
@@ -42,7 +42,7 @@ class SettableClock:
 
 
 def to_timedelta(duration: timedelta | str | float) -> timedelta:
-    """As people write it: "1 day", "90s", "1h30m", "PT5M", seconds, or a timedelta."""
+    """Accepts "1 day", "90s", "1h30m", "PT5M", seconds, or a timedelta."""
     if isinstance(duration, timedelta):
         return duration
     if isinstance(duration, str):

@@ -1,4 +1,4 @@
-"""The worker of an App in the process of the test. Its time is the test's: it moves only when the test moves it."""
+"""Runs the worker of an App in the process of the test, on a clock that only the test moves."""
 
 import asyncio
 from contextlib import suppress
@@ -31,18 +31,18 @@ class InProcessWorker:
         self._caller = caller
         self._elapsed = ManualElapsed()
         self._worker = Worker(self, app.definitions.values(), name="test", measure=self._elapsed)
-        self._connection = _NoticedConnection()
+        self._connection = _ObservedConnection()
         self._running: asyncio.Task[None] | None = None
         self._attending: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Comes back when the server knows the worker and its tasks."""
+        """Returns when the server knows the worker and its tasks."""
         self._running = asyncio.create_task(self._worker.run(), name="test worker")
-        while not self._worker.is_connected and not self._running.done():  # noqa: ASYNC110 (nothing tells of it)
+        while not self._worker.is_connected and not self._running.done():  # noqa: ASYNC110 (there is no event to wait for)
             await asyncio.sleep(0.001)
 
     async def stop(self) -> None:
-        """Something that still runs is broken off: the test is over."""
+        """Attempts that still run are aborted: the test is over."""
         self._worker.drain()
         if self._running:
             with suppress(TimeoutError):
@@ -55,19 +55,19 @@ class InProcessWorker:
 
     async def connect(self) -> InProcessConnection:
         """Called by the worker itself."""
-        self._connection = _NoticedConnection()
+        self._connection = _ObservedConnection()
         attended = self._gateway.attend(self._caller, self._connection.server_end)
         self._attending = asyncio.create_task(attended)
         return self._connection
 
     @property
     def is_busy(self) -> bool:
-        """It holds something whose time has come and whose end is not recorded."""
+        """It has an attempt that is due and whose end is not recorded."""
         return self._worker.is_busy
 
     @property
     def next_start(self) -> datetime | None:
-        """When it begins what it was handed early."""
+        """When it starts the next attempt that it got early."""
         at = self._worker.next_start
         return None if at is None else from_micros(at)
 
@@ -75,14 +75,14 @@ class InProcessWorker:
         self._elapsed.seconds += by.total_seconds()
 
     async def send_beat(self) -> asyncio.Event:
-        """Say that it lives. The event is set when the server's answer has come, with the new time."""
+        """Send a heartbeat. The event is set when the answer has arrived, with the new time."""
         connection = self._connection
         connection.renewed.clear()
         await connection.send(Beat(sent=self._elapsed(), credit=SLOTS_DEFAULT, running=[]))
         return connection.renewed
 
 
-class _NoticedConnection(InProcessConnection):
+class _ObservedConnection(InProcessConnection):
     def __init__(self) -> None:
         super().__init__()
         self.renewed = asyncio.Event()

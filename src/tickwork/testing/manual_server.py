@@ -1,4 +1,4 @@
-"""A Tickwork server inside a test: real node, real database, real API, and a time that only the test moves."""
+"""A Tickwork server inside a test: a real node, database and API, with a clock that only the test moves."""
 
 from collections.abc import Coroutine, Mapping
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ WITHIN_DEFAULT = 30.0  # seconds of real time
 
 
 class ManualServer(Server):
-    """A server that does nothing until the test tells it to. While it runs, the App's `submit` and a `Client()` without
+    """A server that does nothing until the test calls it. While it runs, the App's `submit` and a `Client()` without
     arguments reach it."""
 
     def __enter__(self) -> Self:
@@ -41,19 +41,19 @@ class ManualServer(Server):
         return self._do(self.served.node.now())
 
     def advance(self, by: Duration, *, within: float = WITHIN_DEFAULT) -> None:
-        """Let time pass: "1 day", "90s", seconds or a timedelta. What becomes due on the way runs at its own time."""
+        """Let time pass: "1 day", "90s", seconds or a timedelta. What becomes due in between runs at its due time."""
         self.advance_to(self.now + to_timedelta(by), within=within)
 
     def advance_to(self, when: datetime, *, within: float = WITHIN_DEFAULT) -> None:
-        """Let time pass until then."""
+        """Let time pass until `when`."""
         self._do(self.served.node.advance_to(when, within))
 
     def run_until_idle(self, *, within: float = WITHIN_DEFAULT) -> None:
-        """Run all that is due now, and what that makes due. StillBusy if it takes longer than `within` real seconds."""
+        """Run everything that is due, and what becomes due by that. Raises StillBusy after `within` real seconds."""
         self._do(self.served.node.run_until_idle(within))
 
     def jobs(self, task: AnyTask | None = None, payload: Payload | None = None) -> list[JobView]:
-        """The jobs, oldest first; `payload` holds arguments that they must have."""
+        """The jobs, oldest first; `payload` has the arguments that they must have."""
         return self._do(self.served.assertions.jobs(task, payload))
 
     def executions(
@@ -69,33 +69,33 @@ class ManualServer(Server):
     def assert_scheduled(
         self, task: AnyTask, payload: Payload | None = None, *, at: datetime | None = None
     ) -> JobView:
-        """A job of this task waits for its time, with these arguments and at this time if they are given."""
+        """A job of this task has a next run, with these arguments and at this time if they are given."""
         return self._do(self.served.assertions.assert_scheduled(task, payload, at))
 
     def assert_not_scheduled(self, task: AnyTask, payload: Payload | None = None) -> None:
-        """No job of this task, with these arguments, waits for its time."""
+        """No job of this task with these arguments has a next run."""
         self._do(self.served.assertions.assert_not_scheduled(task, payload))
 
     def assert_ran(
         self, task: AnyTask, payload: Payload | None = None, *, times: int | None = None
     ) -> list[ExecutionView]:
-        """The task completed or failed: at least once, or as many times as said."""
+        """The task completed or failed: at least once, or exactly `times` times."""
         return self._do(self.served.assertions.assert_ran(task, payload, times))
 
     def assert_completed(
         self, task: AnyTask, payload: Payload | None = None, *, times: int | None = None
     ) -> list[ExecutionView]:
-        """The task completed: at least once, or as many times as said."""
+        """The task completed: at least once, or exactly `times` times."""
         return self._do(self.served.assertions.assert_completed(task, payload, times))
 
     def assert_failed(
         self, task: AnyTask, payload: Payload | None = None, *, error: str | None = None
     ) -> list[ExecutionView]:
-        """The task failed for good; `error` is a part of what it said or the name of its type."""
+        """The task failed for good; `error` is a part of the message, or the name of the error's type."""
         return self._do(self.served.assertions.assert_failed(task, payload, error))
 
     def assert_retried(
         self, task: AnyTask, payload: Payload | None = None, *, attempts: int | None = None
     ) -> list[ExecutionView]:
-        """The task was tried more than once, or as many times as said."""
+        """The task was attempted more than once, or exactly `attempts` times."""
         return self._do(self.served.assertions.assert_retried(task, payload, attempts))

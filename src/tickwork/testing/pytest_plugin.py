@@ -1,4 +1,4 @@
-"""Fixtures for pytest, which finds them by itself where Tickwork is installed. Unused, they import nothing."""
+"""Fixtures for pytest, which loads them wherever Tickwork is installed. Fixtures that are not used import nothing."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -72,7 +72,7 @@ def tickwork_app(pytestconfig: pytest.Config) -> "App":
 
 @pytest.fixture
 def tickwork_start_at() -> datetime | None:
-    """The time at which each test begins; None is the present. Override it for another."""
+    """The time at which each test begins; None means now. Override it to choose another."""
     return None
 
 
@@ -80,7 +80,7 @@ def tickwork_start_at() -> datetime | None:
 def tickwork(
     tickwork_database_url: str, tickwork_app: "App", tickwork_start_at: datetime | None
 ) -> "Iterator[ManualServer]":
-    """A server with a database of its own, on which nothing happens until the test says so."""
+    """A server with a database of its own, which does nothing until the test calls it."""
     from tickwork.testing.manual_server import ManualServer  # noqa: PLC0415 (only when it is used)
 
     with ManualServer(tickwork_database_url, tickwork_app, start_at=tickwork_start_at) as server:
@@ -91,7 +91,7 @@ def tickwork(
 def async_tickwork(
     tickwork_database_url: str, tickwork_app: "App", tickwork_start_at: datetime | None
 ) -> "Iterator[AsyncManualServer]":
-    """The same for async tests."""
+    """As `tickwork`, for async tests."""
     from tickwork.testing.async_manual_server import AsyncManualServer  # noqa: PLC0415 (only when it is used)
 
     server = AsyncManualServer(tickwork_database_url, tickwork_app, start_at=tickwork_start_at)

@@ -1,4 +1,4 @@
-"""Runs a task in the test itself: no server, no database, but read and checked as a worker does it."""
+"""Runs a task in the test itself: without server and database, but with the payload decoded as a worker does."""
 
 import asyncio
 from collections.abc import Mapping
@@ -26,14 +26,14 @@ class LoggedLine(NamedTuple):
 
 
 class TaskRun:
-    """What became of one call of a task."""
+    """The outcome of one call of a task."""
 
     def __init__(self, context: Context, listener: "_Recorder") -> None:
         self.context = context
         self.error: Exception | None = None
         self.logs: list[LoggedLine] = listener.logs
         self.progress: list[Progress] = listener.progresses
-        self.returned: Any = None  # None too when it raised
+        self.returned: Any = None  # also None if it raised
 
     def __repr__(self) -> str:
         ended = f"raised {self.error!r}" if self.error else f"returned {self.returned!r}"
@@ -55,7 +55,7 @@ def run_task(
     scheduled_for: datetime | None = None,
     parents: Mapping[str, Any] | None = None,
 ) -> TaskRun:
-    """Call a task here and now, with a context if it takes one. `payload` holds its arguments by name, and `parents`
+    """Call a task at once, with a context if it takes one. `payload` has its arguments by name, and `parents`
     the results of the jobs it depends on, by the names of their tasks."""
     try:
         asyncio.get_running_loop()
@@ -83,7 +83,7 @@ async def run_task_async(
     try:
         returned = task.function(**arguments)
         run.returned = await returned if iscoroutine(returned) else returned
-    except Exception as error:  # noqa: BLE001 (whatever a task raises is what the test asks for)
+    except Exception as error:  # noqa: BLE001 (the test checks what the task raised)
         run.error = error
     else:
         _check_result(task, run.returned)
@@ -91,7 +91,7 @@ async def run_task_async(
 
 
 class _Recorder:
-    """Keeps what the task says."""
+    """Records logs and progress of the task."""
 
     def __init__(self) -> None:
         self.logs: list[LoggedLine] = []
@@ -105,7 +105,7 @@ class _Recorder:
 
 
 def _arguments(task: Task[..., Any], payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Written as JSON and read again, as on the way from `submit` to a worker."""
+    """Encoded as JSON and decoded, as between `submit` and a worker."""
     sent = task.request_for(**payload).payload
     return task.definition.decode(msgspec.json.encode(sent))
 
@@ -137,5 +137,5 @@ def _check_result(task: Task[..., Any], result: object) -> None:
     try:
         codec.encode(result)
     except (TypeError, ValueError, RecursionError) as error:
-        hint = "return what JSON can hold: a worker would record this attempt as failed"
+        hint = "return something that JSON can represent: a worker would record this attempt as failed"
         raise Invalid.field(f"result of {task.name}", f"cannot be written as JSON: {error}", hint) from None

@@ -1,4 +1,4 @@
-"""A worker that does what a test tells it, over a real session with the gateway."""
+"""A worker that a test controls, on a real connection to the gateway."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -37,10 +37,10 @@ _Message = TypeVar("_Message")
 
 
 class ScriptedWorker:
-    """A worker without code: it takes what a node hands out and reports what the test says."""
+    """A worker without code: it receives runs from a node and reports the outcomes that the test chooses."""
 
     def __init__(self, node: Node, tasks: Tasks, tenant_id: int | None = 1) -> None:
-        """Without a tenant it is a built-in worker, which serves all of them."""
+        """Without a tenant it is a built-in worker, which serves all tenants."""
         self._node = node
         self._tasks = tasks if isinstance(tasks, Mapping) else dict.fromkeys(tasks, _ANYTHING)
         self._tenant_id = tenant_id
@@ -56,14 +56,14 @@ class ScriptedWorker:
     async def connect(
         cls, node: Node, tasks: Tasks, *, tenant_id: int | None = 1, credit: int = 1000, **hello: Any
     ) -> "ScriptedWorker":
-        """`hello`: what else it says of itself, such as its queues, labels and resources."""
+        """`hello`: further fields of its Hello, such as queues, labels and resources."""
         worker = cls(node, tasks, tenant_id)
         await worker.greet(credit=credit, **hello)
         return worker
 
     @classmethod
     async def offer_only(cls, node: Node, tasks: Tasks, *, tenant_id: int = 1) -> None:
-        """The tasks become known; nobody is there to run them."""
+        """Make the tasks known, and leave no worker to run them."""
         worker = await cls.connect(node, tasks, tenant_id=tenant_id)
         await worker.leave_silently()
 
@@ -76,7 +76,7 @@ class ScriptedWorker:
         defaults: Mapping[str, Any] | None = None,
         **hello: Any,
     ) -> None:
-        """`defaults`: of the jobs of all its tasks."""
+        """`defaults`: job defaults of all its tasks."""
         self._credit = credit
         said = dict(defaults or {})
         tasks = [TaskOffer(task, parameters, None, said) for task, parameters in self._tasks.items()]
@@ -96,7 +96,7 @@ class ScriptedWorker:
         await self._node.step("claim")  # the node learns which lanes there are
 
     async def come_back(self, holding: Sequence[Run], **hello: Any) -> "ScriptedWorker":
-        """Connect again on another connection, holding these."""
+        """Reconnect on another connection, still with these runs."""
         await self.leave_silently()
         back = ScriptedWorker(self._node, self._tasks, self._tenant_id)
         claims = [Claim(run.tenant, run.at, run.job, run.attempt) for run in holding]
@@ -121,17 +121,17 @@ class ScriptedWorker:
         await self.next_of(Ack)
 
     async def runs(self) -> list[Run]:
-        """All that was handed over and not asked for before."""
+        """Runs that were handed over since the last call."""
         return [run for message in await self._take(Runs) for run in message.items]
 
     async def revokes(self) -> list[Revoke]:
-        """What it was told to stop, and not asked for before."""
+        """Revocations that arrived since the last call."""
         return await self._take(Revoke)
 
     async def beat(self, running: Sequence[tuple[Claim, int]] = ()) -> Renewed | Refused:
-        """Send a heartbeat, and the node's answer."""
+        """Send a heartbeat and return the node's answer."""
         await self._connection.send(Beat(sent=monotonic(), credit=self._credit, running=list(running)))
-        await self._turn_over()
+        await self._exchange_messages()
         await self._node.step("renew")
         answers: list[Renewed | Refused] = [*await self._take(Renewed), *await self._take(Refused)]
         return answers[0]
@@ -155,38 +155,38 @@ class ScriptedWorker:
     async def _report(self, outcomes: list[Outcome]) -> None:
         self._sent += 1
         await self._connection.send(Outcomes(self._sent, outcomes))
-        await self._turn_over()
+        await self._exchange_messages()
         await self._node.step("record")
         if Ack(self._sent) not in await self._take(Ack):
             raise AssertionError("the node did not acknowledge the outcomes")
 
     async def log(self, run: Run, *texts: str, first: int = 0, **details: Any) -> None:
-        """Notes that are kept before this returns."""
+        """Send log lines, and wait until they are stored."""
         await self.send_notes([note_of(run, *texts, first=first, **details)])
         await self._node.step("write logs")
         if Noted(self._sent) not in await self._take(Noted):
             raise AssertionError("the node did not acknowledge the notes")
 
     async def send_notes(self, notes: list[Note]) -> None:
-        """Send log lines and progress, without waiting until they are kept."""
+        """Send log lines and progress, without waiting until they are stored."""
         self._sent += 1
         await self._connection.send(Notes(self._sent, notes))
-        await self._turn_over()
+        await self._exchange_messages()
 
     async def leave_silently(self) -> None:
-        """Close the connection without a word."""
+        """Close the connection without a message."""
         await self._connection.close()
         await self._attended
 
     async def _take(self, kind: type[_Message]) -> list[_Message]:
-        await self._turn_over()
+        await self._exchange_messages()
         taken: list[_Message] = [message for message in self._inbox if isinstance(message, kind)]
         self._inbox = [message for message in self._inbox if not isinstance(message, kind)]
         return taken
 
-    async def _turn_over(self) -> None:
-        """Let the session read and write what there is. It may have to wait for the database before it reads on."""
-        while not (self._attended.done() or self._is_listened_to()):  # noqa: ASYNC110 (nothing tells of it)
+    async def _exchange_messages(self) -> None:
+        """Let the session read and write all messages. It may have to wait for the database before it continues."""
+        while not (self._attended.done() or self._is_listened_to()):  # noqa: ASYNC110 (there is no event to wait for)
             await asyncio.sleep(0)
         for _ in range(10):
             await asyncio.sleep(0)

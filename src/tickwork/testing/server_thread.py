@@ -1,7 +1,6 @@
-"""A node and its API in a thread of the test, and how an App finds them.
+"""Runs a node and its API in a thread of the test, and lets an App find them.
 
-They live on an event loop of their own, so that blocking and async tests, and the ordinary clients, can use them in the
-same way.
+They have their own event loop, so that blocking and async tests and the ordinary clients can use them alike.
 """
 
 import asyncio
@@ -80,10 +79,10 @@ class LoopThread:
 
 
 class Server:
-    """What both servers share: how they start, and how the App finds them."""
+    """What ManualServer and AsyncManualServer share: start, stop, and how the App finds them."""
 
     def __init__(self, database_url: str, app: App, *, start_at: datetime | None = None) -> None:
-        """`app`: whose tasks the worker runs. `start_at`: the time at which the test begins, now unless said."""
+        """`app`: the worker runs its tasks. `start_at`: the time at which the test begins, now by default."""
         if not isinstance(app, App):
             raise Invalid.field("app", f"{app!r} is not an App", "give the App whose tasks the test runs")
         if start_at is not None and start_at.tzinfo is None:
@@ -96,7 +95,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it answers, for clients of other kinds."""
+        """The URL of the API, for other clients."""
         return self.served.url
 
     @property
@@ -105,7 +104,7 @@ class Server:
         return self.served.node.key
 
     def start(self) -> None:
-        """Open the database and answer requests; entering the server does the same."""
+        """Open the database and answer requests. Entering the context does the same."""
         with ExitStack() as opening:
             self.thread = LoopThread()
             opening.callback(self.thread.close)
@@ -117,14 +116,14 @@ class Server:
             self._stack = opening.pop_all()
 
     def stop(self) -> None:
-        """Break off what runs, and let the App find what it found before."""
+        """Abort what runs, and give the App its previous clients back."""
         self._stack.close()
 
 
 @contextmanager
 def _found_by(app: App, server: Server) -> Iterator[None]:
-    """The App and clients without arguments reach the server, and find what they found before when it is gone."""
-    clients = vars(app._clients)  # noqa: SLF001 (an App is not told where its server is)
+    """The App, and clients without arguments, use this server until the block ends."""
+    clients = vars(app._clients)  # noqa: SLF001 (an App has no public way to change its clients)
     before, environment = dict(clients), dict(os.environ)
     clients.update(client=server.client, async_client=server.async_client)
     os.environ.update(TICKWORK_URL=server.url, TICKWORK_API_KEY=server.api_key)

@@ -1,6 +1,6 @@
 """Follows a log by server-sent events across lost connections: every line once, and none is missing.
 
-No I/O here: `Following` says what to send, parses the bytes that arrive, and says when to try again.
+No I/O here: `LogFollower` says what to send, parses the bytes that arrive, and says when to try again.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ FOLLOW_TIMEOUT = httpx2.Timeout(45.0, connect=5.0)  # the server sends a keep-al
 _MAX_FAILURES = 15  # consecutive tries after a lost stream: about a minute
 
 
-class Following:
+class LogFollower:
     def __init__(self, call: Call[Any], retries: int) -> None:
         self._call = call
         self._max_failures = retries
@@ -63,6 +63,6 @@ class Following:
             if self._failures >= self._max_failures or not is_worth_retrying(self._call, reply):
                 answer_of(self._call, reply)
         elif self._failures >= self._max_failures:
-            raise Unavailable("the server ends the stream again and again")
+            raise Unavailable("the server keeps ending the stream")
         self._failures += 1
         return pause_before(self._failures - 1, reply)
