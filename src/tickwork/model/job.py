@@ -39,6 +39,8 @@ JobStatusName = Literal["active", "paused", "completed", "failed", "cancelled"]
 
 
 class JobStatus(StrEnum):
+    """The status of a job."""
+
     ACTIVE = "active"
     PAUSED = "paused"
     COMPLETED = "completed"
