@@ -158,7 +158,7 @@ async def test_a_worker_of_another_tenant_gets_nothing_and_can_end_nothing(
     theirs = Claim(claim["tenant_id"], at, claim["job_id"], claim["attempt"])
     outcome = Outcome(theirs.tenant, theirs.at, theirs.job, theirs.attempt, AttemptOutcome.COMPLETED, at, at)
     await stranger._connection.send(Outcomes(1, [outcome]))
-    await stranger._turn_over()
+    await stranger._exchange_messages()
     await still_node.step("record")
     await stranger.beat([(theirs, at)])
     await still_node.step("record")
