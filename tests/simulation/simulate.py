@@ -1,6 +1,8 @@
 """From a seed to a history: a while in which anything may happen in any order, then a while in which all is well."""
 
 import random
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 import asyncpg
@@ -12,7 +14,7 @@ from simulation.simulated_worker import TASKS, SimulatedWorker
 from simulation.simulated_world import Server, SimulatedWorld
 from support.change_log import read_changes
 from support.due_time_oracle import due_times
-from support.observed_history import ObservedHistory
+from support.observed_history import ObservedHistory, Transition
 
 _STEPS = 130
 _FAULTS = (5, 9)
@@ -55,10 +57,19 @@ class Simulated(NamedTuple):
     def text(self) -> str:
         """All of it, to be compared byte for byte."""
         observed = self.observed
-        told = [f"{each.key} {each}" for each in observed.transitions]
+        told = [f"{each.key} {each}" for each in _in_one_order(observed.transitions)]
         return "\n".join(
             [*self.journal, *told, *map(str, observed.seen_attempts), *map(str, observed.operations)]
         )
+
+
+def _in_one_order(transitions: Iterable[Transition]) -> Iterator[Transition]:
+    """What one transaction changes without another in between, by key and under one number: a statement changes its
+    rows in the order in which they lie in the table."""
+    for _, together in groupby(transitions, key=lambda each: each.transaction):
+        first, *others = together
+        for each in sorted([first, *others], key=lambda each: each.key):
+            yield each._replace(number=first.number)
 
 
 async def simulate(seed: int, lines: Lines, control: asyncpg.Connection) -> Simulated:

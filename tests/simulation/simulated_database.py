@@ -17,6 +17,7 @@ from tickwork.store.pool import Database
 _SIMULATED = {
     **SETTINGS,
     "lock_timeout": "2ms",  # whoever holds a lock stands still until we say so: waiting longer changes nothing
+    "idle_in_transaction_session_timeout": "0",  # a transaction stands still for as long as the history says
     "synchronous_commit": "off",
 }
 

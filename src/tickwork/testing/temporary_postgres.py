@@ -56,9 +56,9 @@ class TemporaryPostgres:
         return self.url.replace(f"/{DATABASE}?", f"/{name}?")
 
     async def _hurry(self) -> None:
-        """No test needs to survive a power cut."""
+        """No test needs to survive a power cut, and autovacuum would run at moments that no test decides."""
         connection = await asyncpg.connect(self.url)
-        for setting in ("fsync", "full_page_writes"):
+        for setting in ("fsync", "full_page_writes", "autovacuum"):
             await connection.execute(f"ALTER SYSTEM SET {setting} = off")
         await connection.execute("SELECT pg_reload_conf()")
         await connection.close()
