@@ -49,6 +49,10 @@ LoopName: TypeAlias = Literal[
     "record",
     "write logs",
     "wake waiting callers",
+    "number events",
+    "read failing jobs",
+    "write pulse",
+    "delete old events",
     # upkeep
     "read clock",
     "test writes",

@@ -9,6 +9,7 @@ Every node does every duty. Nodes do not know each other; row locks in the datab
 import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
+from datetime import timedelta
 from functools import partial
 
 import structlog
@@ -40,12 +41,17 @@ from tickwork.loop import LoopName, Loops
 from tickwork.model.errors import Unavailable
 from tickwork.model.event import AttemptsEnded, JobChanged, LogWritten, WorkArrived
 from tickwork.record.dead_letters import DeadLetters
+from tickwork.record.event_feed import EventFeed
+from tickwork.record.event_history import EventHistory
+from tickwork.record.event_numbering import EventNumbering
 from tickwork.record.event_publisher import EventPublisher
 from tickwork.record.execution_history import ExecutionHistory
+from tickwork.record.failing_jobs import FailingJobs
 from tickwork.record.log_feed import LogFeeds
 from tickwork.record.log_reader import LogReader
 from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder
+from tickwork.record.pulse import PULSE_INTERVAL, PulseWriter
 from tickwork.record.rest_worker_reports import RestWorkerReports
 from tickwork.record.wait_for_execution import ExecutionWaits
 from tickwork.schedule.excluded_days import load_calendars
@@ -59,6 +65,7 @@ from tickwork.store.dead_letter_store import PostgresDeadLetterStore
 from tickwork.store.dependency_store import PostgresDependencyStore
 from tickwork.store.dispatch_store import PostgresDispatchStore
 from tickwork.store.embedded.server import EmbeddedPostgres
+from tickwork.store.event_store import PostgresEventStore
 from tickwork.store.job_store import PostgresJobStore
 from tickwork.store.log_store import PostgresLogStore
 from tickwork.store.migrate import upgrade
@@ -91,6 +98,7 @@ _RELEASE_INTERVAL = 0.2
 _BACKFILL_INTERVAL = 0.5
 _LOG_INTERVAL = 0.2
 _WAKE_INTERVAL = 0.5
+_NUMBER_INTERVAL = 0.2
 _VITAL_CONNECTIONS = 3
 _RECOVERY_CONNECTIONS = 2
 _CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS - _RECOVERY_CONNECTIONS
@@ -142,6 +150,7 @@ class Node:
     def end_streams(self) -> None:
         """End requests that follow a log or wait for something, so that clients repeat them at another node."""
         self._feeds.close()
+        self.event_feed.close()
         self.waiting.close()
         self.rest_workers.close()
 
@@ -260,7 +269,10 @@ class Node:
     def _compose_record(self) -> None:
         records, logs = PostgresOutcomeStore(self._database), PostgresLogStore(self._database)
         self._feeds = LogFeeds(logs)
-        self._recorder = OutcomeRecorder(records, self._wake, self._events.publish)
+        events = PostgresEventStore(self._database)
+        self.event_feed, self.event_history = EventFeed(events), EventHistory(events)
+        failing, pulse = FailingJobs(events), PulseWriter(events)
+        self._recorder = OutcomeRecorder(records, failing, self._wake, self._events.publish)
         self.waiting = ExecutionWaits(self._read)
         self._log_writer = LogWriter(logs, self._wake, self._events.publish)
         self.logs = LogReader(logs, self._read, self._feeds)
@@ -277,6 +289,12 @@ class Node:
         self._loops.add("record", self._recorder.record, every=1)
         self._loops.add("write logs", self._log_writer.write, every=_LOG_INTERVAL)
         self._loops.add("wake waiting callers", self.waiting.wake_ended, every=_WAKE_INTERVAL)
+        self._loops.add("number events", EventNumbering(events).number, every=_NUMBER_INTERVAL)
+        self._loops.add("read failing jobs", failing.read, every=1)
+        self._loops.add("write pulse", pulse.flush, every=PULSE_INTERVAL)
+        delete_old = partial(events.delete_old, timedelta(days=self._settings.history_days))
+        self._loops.add("delete old events", delete_old, every=60)
+        self._events.subscribe(AttemptsEnded, pulse.after_end)
 
     def _compose_gateway(self) -> None:
         """The server's end of the connections of workers."""

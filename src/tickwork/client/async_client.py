@@ -10,7 +10,7 @@ import httpx2
 
 from tickwork.client import build_requests, bulk_requests, rest_worker_requests, wait_for_execution
 from tickwork.client.build_requests import Answer, Call
-from tickwork.client.follow_logs import LogFollower
+from tickwork.client.follow_stream import EventFollower, Item, LogFollower, StreamFollower
 from tickwork.client.http_exchange import RETRIES_DEFAULT, HttpRequest, Pause, Reply, Steps, exchange
 from tickwork.client.server_address import (
     TIMEOUT_DEFAULT,
@@ -19,10 +19,11 @@ from tickwork.client.server_address import (
     shown_url,
     take_signature,
 )
-from tickwork.client.types import JobFilters
+from tickwork.client.types import EventFilters, JobFilters
 from tickwork.model.attempt_log import AttemptProgress, LogEntry
 from tickwork.model.errors import TickworkError
 from tickwork.model.job import JobView
+from tickwork.model.stream_event import StreamEvent
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -91,6 +92,7 @@ class AsyncClient:
     get_execution = _sends(build_requests.get_execution)
     list_attempts = _sends(build_requests.list_attempts)
     explain_execution = _sends(build_requests.explain_execution)
+    list_events = _sends(build_requests.list_events)
     cancel_execution = _sends(build_requests.cancel_execution)
     retry_execution = _sends(build_requests.retry_execution)
     execution_logs = _sends(build_requests.execution_logs)
@@ -138,17 +140,23 @@ class AsyncClient:
             if cursor is None:
                 return
 
-    async def follow_execution_logs(
+    def follow_execution_logs(
         self, execution_id: str, *, attempt: int | None = None, tail: int | None = None
     ) -> AsyncIterator[LogEntry | AttemptProgress]:
         """Yield the log of the execution, from its beginning or from its last `tail` lines, then new lines and progress
         until it ends. After a lost connection it continues where it was."""
-        call = build_requests.execution_logs(execution_id, attempt=attempt, tail=tail)
-        follower = LogFollower(call, self._retries)
+        call = build_requests.follow_logs(execution_id, attempt=attempt, tail=tail)
+        return self._follow(LogFollower(call, self._retries))
+
+    def follow_events(self, **wanted: Unpack[EventFilters]) -> AsyncIterator[StreamEvent]:
+        """Yield what happens from now on, or after the event with the id `after`. It does not end, and after a lost
+        connection it continues where it was, at any server."""
+        return self._follow(EventFollower(build_requests.follow_events(**wanted), self._retries))
+
+    async def _follow(self, follower: StreamFollower[Item]) -> AsyncIterator[Item]:
         while not follower.ended:
-            request = follower.request()._asdict()
             try:
-                async with self._http.stream(**request) as response:
+                async with self._http.stream(**follower.request()._asdict()) as response:
                     reply: Reply = response
                     if response.is_success:
                         async for received in response.aiter_bytes():

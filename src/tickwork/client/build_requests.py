@@ -33,6 +33,7 @@ from tickwork.model.job import (
 from tickwork.model.overlap import Overlap
 from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.model.schedule import Preview
+from tickwork.model.stream_event import StreamEvent
 from tickwork.model.task import TaskView
 from tickwork.model.why_waiting import Why
 from tickwork.model.worker import WorkerView
@@ -230,6 +231,47 @@ def execution_logs(
     """What the execution printed and logged, oldest first: everything, one attempt, or only the last lines."""
     query = {"attempt": attempt, "tail": tail, "limit": limit, "cursor": cursor}
     return _get("executions", execution_id, "logs", answer=Page[LogEntry], query=query)
+
+
+def list_events(
+    *,
+    kind: str | None = None,
+    job: str | None = None,
+    task: str | None = None,
+    queue: str | None = None,
+    tag: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Page[StreamEvent]]:
+    """What happened, latest first. `kind` is one or more kinds, separated by commas; execution.* means all of these."""
+    query = {
+        "kind": kind,
+        "job": job,
+        "task": task,
+        "queue": queue,
+        "tag": tag,
+        "limit": limit,
+        "cursor": cursor,
+    }
+    return _get("events", answer=Page[StreamEvent], query=query | {"follow": "false"})
+
+
+def follow_events(
+    *,
+    kind: str | None = None,
+    job: str | None = None,
+    task: str | None = None,
+    queue: str | None = None,
+    tag: str | None = None,
+    after: int | None = None,
+) -> Call[StreamEvent]:
+    query = {"kind": kind, "job": job, "task": task, "queue": queue, "tag": tag, "after": after}
+    return _get("events", answer=StreamEvent, query=query)
+
+
+def follow_logs(execution_id: str, *, attempt: int | None, tail: int | None) -> Call[LogEntry]:
+    query = {"attempt": attempt, "tail": tail, "follow": "true"}
+    return _get("executions", execution_id, "logs", answer=LogEntry, query=query)
 
 
 def explain_execution(execution_id: str) -> Call[Why]:

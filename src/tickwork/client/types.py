@@ -69,6 +69,17 @@ class JobFields(TypedDict, total=False):
     tags: list[str]
 
 
+class EventFilters(TypedDict, total=False):
+    """The arguments of follow_events."""
+
+    kind: str
+    job: str
+    task: str
+    queue: str
+    tag: str
+    after: int
+
+
 class JobFilters(TypedDict, total=False):
     """The filters of list_jobs, without the cursor."""
 

@@ -10,6 +10,8 @@ from prometheus_client import Counter
 
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.bad_row_isolation import error_text, is_row_error
+from tickwork.model.dead_letter import WORKER_LOST
+from tickwork.model.error_fingerprint import error_fingerprint
 from tickwork.model.event import Publish, WorkerLost
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.execution_lifecycle import LockedExecution, Transition, after_loss, after_unreadable_job
@@ -116,6 +118,7 @@ def _lost_attempt(execution: LockedExecution) -> AttemptNote:
         execution.worker_id,
         execution.started_at,
         execution.now,
+        fingerprint=error_fingerprint(execution.task, WORKER_LOST, "", None),
     )
 
 

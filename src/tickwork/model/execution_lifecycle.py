@@ -65,6 +65,7 @@ class LockedExecution(NamedTuple):
     started_at: datetime | None
     definition: bytes
     now: datetime
+    task: str
 
 
 class Transition(NamedTuple):

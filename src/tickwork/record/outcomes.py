@@ -13,6 +13,7 @@ from prometheus_client import Counter, Histogram
 
 from tickwork.model import execution_lifecycle as lifecycle
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
+from tickwork.model.error_fingerprint import error_fingerprint
 from tickwork.model.event import AttemptsEnded, Publish
 from tickwork.model.execution import AttemptError, AttemptOutcome
 from tickwork.model.execution_lifecycle import LockedExecution, Transition
@@ -23,6 +24,7 @@ from tickwork.model.outcome_limits import as_failed_outcome
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
 from tickwork.record.failed_attempt_server_log import FailedAttemptServerLog
+from tickwork.record.failing_jobs import FailingJobs
 from tickwork.store.port.record import AttemptNote, Claimed, OutcomeStore
 from tickwork.wake import Wake
 
@@ -55,10 +57,12 @@ class OutcomeRecorder:
     def __init__(
         self,
         store: OutcomeStore,
+        failing: FailingJobs,
         wake: Wake,
         publish: Publish,
     ) -> None:
         self._store = store
+        self._failing = failing
         self._wake = wake
         self._publish = publish
         self._waiting: list[_Submission] = []
@@ -132,7 +136,7 @@ class OutcomeRecorder:
         if others or not completed:
             await self._end_attempts(others, leases if not completed else [])
         if completed:
-            _STALE.inc(len(completed) - await self._store.complete(completed, leases))
+            _STALE.inc(len(completed) - await self._store.complete(completed, leases, self._failing.jobs))
             _ATTEMPTS.labels("completed").inc(len(completed))
             _observe_delay(completed[0][1])
 
@@ -227,5 +231,11 @@ def _attempt(execution: LockedExecution, outcome: Outcome) -> AttemptNote:
     )
     return AttemptNote(
         execution.key, execution.attempt, AttemptOutcome(outcome.kind), execution.worker_id,
-        from_micros(outcome.started), from_micros(outcome.finished), error,
+        from_micros(outcome.started), from_micros(outcome.finished), error, _fingerprint(execution, failure),
     )  # fmt: skip
+
+
+def _fingerprint(execution: LockedExecution, failure: Failure | None) -> int | None:
+    if failure is None:
+        return None
+    return error_fingerprint(execution.task, failure.type, failure.message, failure.traceback)

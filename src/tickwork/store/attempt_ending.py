@@ -5,13 +5,12 @@ from datetime import datetime
 from typing import Any
 
 import asyncpg
-import msgspec
 from prometheus_client import Counter
 
 from tickwork.model.circuit_breaker import PACE
-from tickwork.model.dead_letter import WORKER_LOST
-from tickwork.model.execution import AttemptError, AttemptOutcome, ExecutionKey, ExecutionStatus
+from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.execution_lifecycle import LockedExecution, Transition
+from tickwork.store.attempt_events import error_of, mark_failing, write_attempt_events
 from tickwork.store.pool import Connection
 from tickwork.store.port.record import AttemptNote, Claimed
 from tickwork.store.query_files import queries
@@ -49,7 +48,8 @@ class PostgresAttemptEnding:
             await self._hold(held)
         failed = [transition.key for transition in transitions if transition.status is ExecutionStatus.FAILED]
         if failed:
-            await self.keep_dead_letters(failed, {note.key: _error_type(note) for note in notes})
+            await self.keep_dead_letters(failed, {note.key: error_of(note).type for note in notes})
+        await write_attempt_events(self._connection, transitions, notes)
 
     async def _settle(self, transitions: Sequence[Transition]) -> None:
         await self._connection.execute(
@@ -91,6 +91,7 @@ class PostgresAttemptEnding:
             [key.job_id for key in keys],
             [error_types.get(key) for key in keys],
         )
+        await mark_failing(self._connection, keys)
         _DEAD_LETTERS.inc(len(keys))
 
     async def _hold(self, transitions: Sequence[Transition]) -> None:
@@ -128,14 +129,6 @@ def columns_of_started(started: Sequence[tuple[Claimed, datetime]]) -> tuple[lis
     )
 
 
-def _error_type(note: AttemptNote) -> str | None:
-    if note.outcome is AttemptOutcome.LOST:
-        return WORKER_LOST
-    if note.error is None:
-        return None
-    return msgspec.json.decode(note.error, type=AttemptError).type
-
-
 def _locked_execution(row: asyncpg.Record) -> LockedExecution:
     return LockedExecution(
         ExecutionKey(row["tenant_id"], row["scheduled_for"], row["job_id"]),
@@ -146,4 +139,5 @@ def _locked_execution(row: asyncpg.Record) -> LockedExecution:
         row["started_at"],
         row["definition"],
         row["now"],
+        row["task"],
     )

@@ -13,6 +13,7 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.model.task import valid_defaults
 from tickwork.model.worker_protocol import Hello
 from tickwork.store.attempt_ending import PostgresAttemptEnding
+from tickwork.store.attempt_events import write_failure
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.handover import PostgresHandover, lanes_of
 from tickwork.store.pool import Connection, Database
@@ -66,6 +67,7 @@ class PostgresDispatchStore:
         async with self._database.transaction() as connection:
             if rows_written(await connection.execute(self._sql["fail_execution"], *key, reason)):
                 await PostgresAttemptEnding(connection).keep_dead_letters([key], {})
+                await write_failure(connection, key)
 
     @asynccontextmanager
     async def rescuing(self) -> AsyncIterator["PostgresRescuing"]:

@@ -16,6 +16,7 @@ from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec, JobStatus, with_resolved_dependencies
 from tickwork.model.task import defaults_from_text
 from tickwork.store.dependency_store import JobDependencies, existing_parents, parents_of, parents_within
+from tickwork.store.event_store import created_events, write_events
 from tickwork.store.job_insert import insert_jobs
 from tickwork.store.job_update import JobStatusChange, JobUpdate
 from tickwork.store.pool import Connection, Database
@@ -86,6 +87,7 @@ class PostgresJobStore:
                 )
             )
             await dependencies.create(new, ids)
+            await write_events(connection, created_events(tenant_id, list(new)))
             change = JobUpdate(connection, tenant_id, rules, now, horizon)
             for spec in replaced.values():
                 await change.replace(rows.get(spec.request.key), spec, ids)

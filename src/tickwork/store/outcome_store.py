@@ -1,6 +1,6 @@
 """Completes and cancels executions, and records when they started."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 
@@ -9,6 +9,7 @@ from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.ids import execution_id
 from tickwork.model.worker_protocol import Outcome
 from tickwork.store.attempt_ending import PostgresAttemptEnding, columns_of_started
+from tickwork.store.attempt_events import write_completion_events
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.pool import Database
 from tickwork.store.port.record import Claimed
@@ -20,7 +21,9 @@ class PostgresOutcomeStore:
         self._database = database
         self._sql = queries("outcome")
 
-    async def complete(self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> int:
+    async def complete(
+        self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int], failing: Collection[int]
+    ) -> int:
         outcomes = [outcome for _, outcome in completed]
         async with self._database.transaction() as connection:
             answer = await connection.execute(
@@ -36,6 +39,7 @@ class PostgresOutcomeStore:
             )
             if leases:
                 await connection.execute(queries("attempt_ending")["close_leases"], list(leases))
+            await write_completion_events(connection, outcomes, failing)
         return rows_written(answer)
 
     @asynccontextmanager

@@ -397,6 +397,80 @@ CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer)
     WHERE e.ready_at IS NOT NULL
 $$;
 
+CREATE FUNCTION tickwork.write_breaker_event() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO tickwork.new_event (tenant_id, kind, detail)
+    VALUES (NEW.tenant_id, CASE NEW.state WHEN 'closed' THEN 'breaker.closed' ELSE 'breaker.opened' END,
+            json_build_object('destination', NEW.destination, 'reason', NEW.reason,
+                              'last_error', NEW.last_error)::text);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.write_event() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO tickwork.new_event (tenant_id, kind, job_id, scheduled_for, lane_id, attempt, detail)
+    VALUES (NEW.tenant_id, 'execution.' || NEW.status, NEW.job_id, NEW.scheduled_for, NEW.lane_id, NEW.attempt,
+            json_build_object('reason', NEW.reason)::text);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.write_job_event() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO tickwork.new_event (tenant_id, kind, job_id, lane_id, detail)
+    VALUES (NEW.tenant_id,
+            CASE WHEN OLD.status = NEW.status THEN 'job.changed'
+                 WHEN NEW.status = 'active' THEN 'job.resumed'
+                 ELSE 'job.' || NEW.status END,
+            NEW.id, NEW.lane_id, json_build_object('version', NEW.version)::text);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.write_key_event() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO tickwork.new_event (tenant_id, kind, detail)
+    VALUES (NEW.tenant_id, CASE WHEN NEW.revoked_at IS NULL THEN 'key.created' ELSE 'key.revoked' END,
+            json_build_object('key_id', 'k' || substr(tickwork.job_name(NEW.id), 2), 'name', NEW.name,
+                              'prefix', NEW.prefix, 'scopes', NEW.scopes)::text);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.write_queue_event() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE was_paused boolean := TG_OP = 'UPDATE' AND OLD.paused;
+BEGIN
+    INSERT INTO tickwork.new_event (tenant_id, kind, detail)
+    VALUES (NEW.tenant_id,
+            CASE WHEN NEW.paused AND NOT was_paused THEN 'queue.paused'
+                 WHEN was_paused AND NOT NEW.paused THEN 'queue.resumed'
+                 ELSE 'queue.changed' END,
+            json_build_object('queue', NEW.name, 'max_running', NEW.max_running, 'rate', NEW.rate,
+                              'max_backlog', NEW.max_backlog)::text);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.write_worker_event() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO tickwork.new_event (tenant_id, kind, detail)
+    VALUES (NEW.tenant_id,
+            CASE WHEN NEW.ended_at IS NULL THEN 'worker.joined'
+                 WHEN NEW.lease_until < NEW.ended_at THEN 'worker.lost'
+                 ELSE 'worker.left' END,
+            json_build_object('worker_id', 'w' || substr(tickwork.job_name(NEW.id), 2), 'name', NEW.name,
+                              'host', NEW.host)::text);
+    RETURN NULL;
+END $$;
+
 CREATE TABLE tickwork.api_key (
     id integer NOT NULL,
     tenant_id integer NOT NULL,
@@ -521,6 +595,20 @@ CREATE TABLE tickwork.dependency (
     on_any boolean NOT NULL,
     met boolean DEFAULT false NOT NULL,
     CONSTRAINT depends_on_others CHECK ((child_id <> parent_id))
+);
+
+CREATE TABLE tickwork.event (
+    number bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    kind text NOT NULL,
+    job_id bigint,
+    scheduled_for timestamp with time zone,
+    lane_id integer,
+    attempt integer,
+    error_type text,
+    fingerprint bigint,
+    detail text
 );
 
 CREATE TABLE tickwork.execution (
@@ -648,6 +736,14 @@ CREATE VIEW tickwork.execution_view AS
           ORDER BY a.attempt DESC
          LIMIT 1) last ON (true));
 
+CREATE TABLE tickwork.failing_job (
+    job_id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    failures_in_a_row integer NOT NULL,
+    failing_since timestamp with time zone NOT NULL,
+    last_failed_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE tickwork.held_by_breaker (
     tenant_id integer NOT NULL,
     destination text NOT NULL,
@@ -735,6 +831,12 @@ ALTER TABLE tickwork.lane ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE tickwork.last_event (
+    number bigint NOT NULL,
+    one boolean DEFAULT true NOT NULL,
+    CONSTRAINT last_event_one_check CHECK (one)
+);
+
 ALTER TABLE tickwork.lease ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME tickwork.lease_id_seq
     START WITH 1
@@ -791,6 +893,31 @@ CREATE TABLE tickwork.migration (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE tickwork.new_event (
+    id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    kind text NOT NULL,
+    job_id bigint,
+    scheduled_for timestamp with time zone,
+    lane_id integer,
+    attempt integer,
+    error_type text,
+    fingerprint bigint,
+    detail text,
+    CONSTRAINT new_event_kind_check CHECK ((kind ~ '^[a-z]+\.[a-z]+$'::text))
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+
+ALTER TABLE tickwork.new_event ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.new_event_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE tickwork.off_schedule_execution (
     job_id bigint NOT NULL,
     scheduled_for timestamp with time zone NOT NULL,
@@ -800,6 +927,28 @@ CREATE TABLE tickwork.off_schedule_execution (
 CREATE TABLE tickwork.past_rule (
     job_id bigint NOT NULL,
     rule_id bigint NOT NULL,
+    until timestamp with time zone NOT NULL
+);
+
+CREATE UNLOGGED TABLE tickwork.pulse (
+    id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    events bytea NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+
+ALTER TABLE tickwork.pulse ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.pulse_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE UNLOGGED TABLE tickwork.pulse_wanted (
+    tenant_id integer NOT NULL,
     until timestamp with time zone NOT NULL
 );
 
@@ -928,8 +1077,14 @@ ALTER TABLE ONLY tickwork.dead_letter
 ALTER TABLE ONLY tickwork.dependency
     ADD CONSTRAINT dependency_pkey PRIMARY KEY (child_id, parent_id);
 
+ALTER TABLE ONLY tickwork.event
+    ADD CONSTRAINT event_pkey PRIMARY KEY (number);
+
 ALTER TABLE ONLY tickwork.execution
     ADD CONSTRAINT execution_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
+
+ALTER TABLE ONLY tickwork.failing_job
+    ADD CONSTRAINT failing_job_pkey PRIMARY KEY (job_id);
 
 ALTER TABLE ONLY tickwork.held_by_breaker
     ADD CONSTRAINT held_by_breaker_pkey PRIMARY KEY (tenant_id, destination, priority, scheduled_for, job_id);
@@ -946,6 +1101,9 @@ ALTER TABLE ONLY tickwork.lane
 ALTER TABLE ONLY tickwork.lane
     ADD CONSTRAINT lane_tenant_id_queue_task_placement_key UNIQUE (tenant_id, queue, task, placement);
 
+ALTER TABLE ONLY tickwork.last_event
+    ADD CONSTRAINT last_event_pkey PRIMARY KEY (one);
+
 ALTER TABLE ONLY tickwork.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (id);
 
@@ -961,11 +1119,20 @@ ALTER TABLE ONLY tickwork.log
 ALTER TABLE ONLY tickwork.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (number);
 
+ALTER TABLE ONLY tickwork.new_event
+    ADD CONSTRAINT new_event_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY tickwork.off_schedule_execution
     ADD CONSTRAINT off_schedule_execution_pkey PRIMARY KEY (job_id, scheduled_for);
 
 ALTER TABLE ONLY tickwork.past_rule
     ADD CONSTRAINT past_rule_pkey PRIMARY KEY (job_id, until);
+
+ALTER TABLE ONLY tickwork.pulse
+    ADD CONSTRAINT pulse_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.pulse_wanted
+    ADD CONSTRAINT pulse_wanted_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY tickwork.revocation
     ADD CONSTRAINT revocation_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id, attempt);
@@ -1015,9 +1182,19 @@ CREATE INDEX dead_letter_of_job ON tickwork.dead_letter USING btree (tenant_id, 
 
 CREATE INDEX dependency_of_parent ON tickwork.dependency USING btree (parent_id, child_id);
 
+CREATE INDEX event_of_cause ON tickwork.event USING btree (tenant_id, fingerprint, number) WHERE (fingerprint IS NOT NULL);
+
+CREATE INDEX event_of_job ON tickwork.event USING btree (job_id, number) WHERE (job_id IS NOT NULL);
+
+CREATE INDEX event_of_kind ON tickwork.event USING btree (tenant_id, kind, scheduled_for, job_id) WHERE (scheduled_for IS NOT NULL);
+
+CREATE INDEX event_of_tenant ON tickwork.event USING btree (tenant_id, number);
+
 CREATE INDEX execution_queued ON ONLY tickwork.execution USING btree (tenant_id, job_id) WHERE ((blocked_by IS NOT NULL) AND (ready_at IS NOT NULL));
 
 CREATE INDEX execution_ready ON ONLY tickwork.execution USING btree (lane_id, priority, ready_at) WHERE (ready_at IS NOT NULL);
+
+CREATE INDEX failing_job_of_tenant ON tickwork.failing_job USING btree (tenant_id, job_id);
 
 CREATE INDEX idempotency_age ON tickwork.idempotency USING btree (created_at);
 
@@ -1052,6 +1229,26 @@ CREATE TRIGGER make_round_again AFTER UPDATE OF finished_at ON tickwork.executio
 CREATE TRIGGER move_awaited AFTER UPDATE OF scheduled_for ON tickwork.job FOR EACH ROW WHEN (((new.followed OR new.depends) AND (new.scheduled_for <> old.scheduled_for))) EXECUTE FUNCTION tickwork.move_awaited();
 
 CREATE TRIGGER note_end AFTER UPDATE OF finished_at ON tickwork.execution FOR EACH ROW WHEN ((new.followed AND (old.finished_at IS NULL) AND (new.finished_at IS NOT NULL) AND (NOT ((new.status = 'cancelled'::tickwork.execution_status) AND (NOT (new.reason IS DISTINCT FROM 'rescheduled'::text)))))) EXECUTE FUNCTION tickwork.note_end();
+
+CREATE TRIGGER write_breaker_event AFTER UPDATE OF state ON tickwork.breaker FOR EACH ROW WHEN (((old.state = 'closed'::text) <> (new.state = 'closed'::text))) EXECUTE FUNCTION tickwork.write_breaker_event();
+
+CREATE TRIGGER write_event AFTER UPDATE OF status ON tickwork.execution FOR EACH ROW WHEN (((new.status = ANY (ARRAY['skipped'::tickwork.execution_status, 'cancelled'::tickwork.execution_status])) AND (old.status <> new.status))) EXECUTE FUNCTION tickwork.write_event();
+
+CREATE TRIGGER write_event_of_new AFTER INSERT ON tickwork.execution FOR EACH ROW WHEN ((new.status = 'skipped'::tickwork.execution_status)) EXECUTE FUNCTION tickwork.write_event();
+
+CREATE TRIGGER write_event_of_new_key AFTER INSERT ON tickwork.api_key FOR EACH ROW EXECUTE FUNCTION tickwork.write_key_event();
+
+CREATE TRIGGER write_event_of_new_queue AFTER INSERT ON tickwork.limiter FOR EACH ROW WHEN ((new.kind = 'queue'::text)) EXECUTE FUNCTION tickwork.write_queue_event();
+
+CREATE TRIGGER write_event_of_new_worker AFTER INSERT ON tickwork.worker FOR EACH ROW WHEN ((new.tenant_id IS NOT NULL)) EXECUTE FUNCTION tickwork.write_worker_event();
+
+CREATE TRIGGER write_job_event AFTER UPDATE OF version ON tickwork.job FOR EACH ROW WHEN ((old.version <> new.version)) EXECUTE FUNCTION tickwork.write_job_event();
+
+CREATE TRIGGER write_key_event AFTER UPDATE OF revoked_at ON tickwork.api_key FOR EACH ROW WHEN (((old.revoked_at IS NULL) AND (new.revoked_at IS NOT NULL))) EXECUTE FUNCTION tickwork.write_key_event();
+
+CREATE TRIGGER write_queue_event AFTER UPDATE OF paused, max_running, rate, max_backlog ON tickwork.limiter FOR EACH ROW WHEN (((new.kind = 'queue'::text) AND ((((old.paused IS DISTINCT FROM new.paused) OR (old.max_running IS DISTINCT FROM new.max_running)) OR (old.rate IS DISTINCT FROM new.rate)) OR (old.max_backlog IS DISTINCT FROM new.max_backlog)))) EXECUTE FUNCTION tickwork.write_queue_event();
+
+CREATE TRIGGER write_worker_event AFTER UPDATE OF ended_at ON tickwork.worker FOR EACH ROW WHEN (((new.tenant_id IS NOT NULL) AND (old.ended_at IS NULL) AND (new.ended_at IS NOT NULL))) EXECUTE FUNCTION tickwork.write_worker_event();
 
 ALTER TABLE ONLY tickwork.api_key
     ADD CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tickwork.tenant(id);

@@ -29,6 +29,7 @@ from tickwork.store.port.trigger import (
 )
 from tickwork.store.query_files import queries, rows_written
 
+_JOBS_NAMED = 100  # jobs of a rule that get an event of their own when due times are missed
 _PICKED = 11  # columns of a picked job
 
 
@@ -190,6 +191,10 @@ class PostgresFiring(PostgresHandover):
         )
         if notes:
             await self._connection.execute(self._sql["note_rounds"], *map(list, zip(*notes, strict=True)))
+        if missed := [note for note in notes if note.missed]:
+            await self._connection.execute(
+                queries("event")["write_missed"], *map(list, zip(*missed, strict=True)), _JOBS_NAMED
+            )
 
 
 def _columns(candidates: Candidates) -> tuple[Sequence[int] | str, ...]:

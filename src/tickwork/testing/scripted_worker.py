@@ -145,7 +145,7 @@ class ScriptedWorker:
         await self.report(run, AttemptOutcome.FAILED, failure=failure)
 
     async def report(self, run: Run, kind: AttemptOutcome, **details: Any) -> None:
-        """Report any outcome, and wait until that is recorded."""
+        """Report any outcome, and wait until that is recorded. `start_delay` and `run_time` are in seconds."""
         await self._report([_outcome(run, kind, **details)])
 
     async def report_all(self, runs: Sequence[Run], result: bytes | None = None) -> None:
@@ -203,5 +203,9 @@ def note_of(run: Run, *texts: str, first: int = 0, **details: Any) -> Note:
     return Note(run.tenant, run.at, run.job, run.attempt, first, lines, **details)
 
 
-def _outcome(run: Run, kind: AttemptOutcome, **details: Any) -> Outcome:
-    return Outcome(run.tenant, run.at, run.job, run.attempt, kind, run.at, run.at + 1000, **details)
+def _outcome(
+    run: Run, kind: AttemptOutcome, *, start_delay: float = 0.0, run_time: float = 0.001, **details: Any
+) -> Outcome:
+    started = run.at + int(start_delay * 1e6)
+    finished = started + int(run_time * 1e6)
+    return Outcome(run.tenant, run.at, run.job, run.attempt, kind, started, finished, **details)

@@ -1,6 +1,6 @@
 """What the record stage asks of the store: outcomes, logs, reports of REST workers, dead letters."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
@@ -10,6 +10,7 @@ from tickwork.model.dead_letter import DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus, Progress
 from tickwork.model.execution_lifecycle import LockedExecution, Transition
 from tickwork.model.field_types import Page
+from tickwork.model.stream_event import EventKind, NumberedEvent
 from tickwork.model.worker_protocol import LogLine, Outcome
 
 
@@ -31,6 +32,7 @@ class AttemptNote(NamedTuple):
     started_at: datetime | None
     finished_at: datetime
     error: bytes | None = None
+    fingerprint: int | None = None  # of the cause of a failure
 
 
 class AttemptEnding(Protocol):
@@ -48,8 +50,11 @@ class AttemptEnding(Protocol):
 
 
 class OutcomeStore(Protocol):
-    async def complete(self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> int:
-        """Complete executions and closes leases. Returns how many of the workers still had their execution."""
+    async def complete(
+        self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int], failing: Collection[int]
+    ) -> int:
+        """Complete executions and close leases. Returns how many of the workers still had their execution. `failing`:
+        jobs that are failing, as far as is known; they recover when an execution of theirs completes."""
 
     def settling(self) -> AbstractAsyncContextManager[AttemptEnding]: ...
 
@@ -57,6 +62,55 @@ class OutcomeStore(Protocol):
 
     async def cancel(self, key: ExecutionKey, reason: str) -> None:
         """Cancel an execution, also when a worker has it. NotFound, or Conflict when it has ended already."""
+
+
+class NewEvent(NamedTuple):
+    """An event that is about to be written."""
+
+    tenant_id: int
+    kind: EventKind
+    job_id: int | None = None
+    scheduled_for: datetime | None = None
+    lane_id: int | None = None
+    attempt: int | None = None
+    error_type: str | None = None
+    fingerprint: int | None = None
+    detail: str | None = None  # JSON
+
+
+class EventStore(Protocol):
+    async def number(self, limit: int) -> int:
+        """Number events that were committed. Returns how many; none while another node does so."""
+
+    async def last_number(self) -> int: ...
+
+    async def events_after(self, number: int, limit: int) -> list[NumberedEvent]: ...
+
+    async def events_of(self, tenant_id: int, after: int, until: int, limit: int) -> list[NumberedEvent]: ...
+
+    async def events_before(self, tenant_id: int, number: int, limit: int) -> list[NumberedEvent]:
+        """Latest first."""
+
+    async def delete_old(self, older_than: timedelta) -> bool:
+        """Delete some old events. Returns whether there may be more."""
+
+    async def failing_jobs(self, limit: int) -> frozenset[int]: ...
+
+    async def mark_completed_since(self, jobs: Sequence[int]) -> None:
+        """Those of the failing jobs of which an execution completed after the last failure have recovered."""
+
+    async def want_pulse(self, tenants: Collection[int], seconds: float) -> None:
+        """Ask all nodes for the pulse of these tenants for a while."""
+
+    async def wanted_pulse(self) -> frozenset[int]:
+        """The tenants whose pulse is followed on some node."""
+
+    async def write_pulse(self, tenant_id: int, ended: Sequence[Outcome], left_out: int) -> None: ...
+
+    async def last_pulse(self) -> int: ...
+
+    async def pulse_after(self, place: int, tenants: Collection[int]) -> tuple[int, list[NumberedEvent]]:
+        """The pulse of these tenants after a place, and the place of the last of it."""
 
 
 class Logged(NamedTuple):

@@ -9,12 +9,13 @@ SELECT FROM tickwork.job WHERE id = ANY($1::bigint[]) ORDER BY id + 0 FOR KEY SH
 -- Locks executions whose attempt did not complete, with what decides how they go on. A lost attempt has no number: the
 -- one that the dead worker had is meant.
 SELECT e.tenant_id, e.scheduled_for, e.job_id, e.attempt, e.failures, e.losses, e.started_at, e.worker_id,
-    (SELECT j.definition FROM tickwork.job j WHERE j.id = e.job_id) AS definition, tickwork.clock() AS now
+    (SELECT j.definition FROM tickwork.job j WHERE j.id = e.job_id) AS definition, tickwork.clock() AS now, l.task
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[])
     AS o (tenant_id, scheduled_for, job_id, worker_id, attempt)
 JOIN tickwork.execution e
     ON e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
     AND e.worker_id = o.worker_id AND (o.attempt IS NULL OR e.attempt = o.attempt) AND e.status = 'running'
+JOIN tickwork.lane l ON l.id = e.lane_id
 FOR UPDATE OF e;
 
 -- name: settle
