@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from time import monotonic
 from typing import Any
 
 import asyncpg
@@ -125,13 +124,11 @@ async def test_a_worker_whose_key_is_revoked_is_sent_away_and_not_let_in_again(
         await worker.greet()
         await worker.say(Beat(sent=1, credit=5))
         await client.delete(f"/v1/keys/{key['id']}")
-        revoked = monotonic()
         await worker.say(Beat(sent=2, credit=5))
         with pytest.raises(websockets.ConnectionClosed):
             await worker.hear(Runs)
         assert socket.close_code == 1008
         assert socket.close_reason == "the key was revoked"
-        assert monotonic() - revoked < 5
     with pytest.raises(websockets.InvalidStatus) as refused:
         await connect(url, key["secret"])
     assert refused.value.response.status_code == 401
