@@ -43,7 +43,8 @@ class TemporaryPostgres:
     async def create_database(self) -> str:
         """The URL of a new database, with Tickwork's tables in it."""
         name = f"test_{next(self._numbers)}"
-        await self._administer(f"CREATE DATABASE {name} TEMPLATE {DATABASE}")
+        # Without fsync, copying the files is much faster than writing every page to the WAL.
+        await self._administer(f"CREATE DATABASE {name} TEMPLATE {DATABASE} STRATEGY FILE_COPY")
         return self._url_of(name)
 
     async def drop_database(self, url: str) -> None:
