@@ -21,6 +21,7 @@ from tickwork.access.expire_idempotency_keys import expire_idempotency_keys
 from tickwork.builtin_worker import BuiltInWorker
 from tickwork.config import Settings
 from tickwork.define.backfills import Backfills
+from tickwork.define.job_health import JobHealth
 from tickwork.define.jobs import Jobs
 from tickwork.define.preview_schedule import Previews
 from tickwork.define.run_now import Runs
@@ -66,6 +67,7 @@ from tickwork.store.dependency_store import PostgresDependencyStore
 from tickwork.store.dispatch_store import PostgresDispatchStore
 from tickwork.store.embedded.server import EmbeddedPostgres
 from tickwork.store.event_store import PostgresEventStore
+from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_store import PostgresJobStore
 from tickwork.store.log_store import PostgresLogStore
 from tickwork.store.migrate import upgrade
@@ -210,9 +212,11 @@ class Node:
         self.keys = ApiKeys(self._access)
         self.idempotency = self._access
         self.preview = Previews(self._read).preview
+        self.job_health = JobHealth(PostgresJobHealthStore(self._database), self._read)
         self.jobs = Jobs(
             define,
             self._read,
+            self.job_health,
             self._events.publish,
             self._wait_until_stopped,
         )

@@ -12,7 +12,7 @@ from support.waiting import eventually
 from tickwork.cli.server_command import listen, serving_http, url_of
 from tickwork.client.async_client import AsyncClient
 from tickwork.config import Settings
-from tickwork.model.stream_event import StreamEvent
+from tickwork.model.stream_event import StreamEvent  # noqa: TC001 (pytest reads annotations)
 from tickwork.model.worker_protocol import Runs
 from tickwork.node import Node
 from tickwork.testing.scripted_worker import ScriptedWorker

@@ -14,6 +14,7 @@ from tickwork.model.access import Scope
 from tickwork.model.execution import ExecutionView
 from tickwork.model.field_types import Instant, Page, QueueName
 from tickwork.model.job import JobFilter, JobGraph, JobRequest, JobStatus, JobView, Priority, RunRequest, Sort
+from tickwork.model.job_health import JobHealthView
 
 JobPatch = patch_of(JobRequest, "JobPatch")
 MERGE_PATCH = "application/merge-patch+json"
@@ -72,6 +73,14 @@ async def list_jobs(call: Call[JobQuery, None]) -> Reply:
 async def get_job(call: Call[NoQuery, None]) -> Reply:
     """Show a job."""
     return _job_reply(await call.node.jobs.get(call.tenant_id, await call.job()))
+
+
+async def get_health(call: Call[NoQuery, None]) -> Reply:
+    """Show how a job is doing: its last run, failures in a row, success share, durations and next runs.
+
+    Share and durations are those of its latest 100 executions.
+    """
+    return json_reply(await call.node.job_health.get(call.tenant_id, await call.job()))
 
 
 async def get_graph(call: Call[NoQuery, None]) -> Reply:
@@ -156,6 +165,7 @@ ROUTES = (
     ),
     Route("GET", "/v1/jobs", list_jobs, Scope.READ, Page[JobView], query=JobQuery),
     Route("GET", "/v1/jobs/{id}", get_job, Scope.READ, JobView),
+    Route("GET", "/v1/jobs/{id}/health", get_health, Scope.READ, JobHealthView),
     Route("GET", "/v1/jobs/{id}/graph", get_graph, Scope.READ, JobGraph),
     Route("PATCH", "/v1/jobs/{id}", edit_job, Scope.WRITE, JobView, body=_PATCH, problems=_VERSIONED),
     Route("DELETE", "/v1/jobs/{id}", cancel_job, Scope.WRITE, JobView, problems=_VERSIONED),

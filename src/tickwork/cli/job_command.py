@@ -6,6 +6,7 @@ from typing import Any, get_args
 import click
 
 from tickwork.cli.backfill_command import backfill, backfills, cancel_backfill
+from tickwork.cli.describe_execution import format_elapsed
 from tickwork.cli.execution_command import EXECUTION_FIELDS, print_outcome_and_exit, seconds
 from tickwork.cli.find_server import with_client
 from tickwork.cli.job_options import definition_fields, definition_options
@@ -13,6 +14,7 @@ from tickwork.cli.job_tree import tree
 from tickwork.cli.option_types import duration, instant
 from tickwork.cli.output import (
     Columns,
+    absolute,
     as_json,
     full,
     output_option,
@@ -43,11 +45,27 @@ def _dependency_text(entry: str | Dependency) -> str:
     return f"{entry.job} ({entry.on})"
 
 
+def _health_text(job: JobView) -> str:
+    if job.failing_since is None:
+        return job.health
+    return f"{job.health}: {job.failures_in_a_row} in a row since {absolute(job.failing_since)}"
+
+
+def _last_run_text(job: JobView) -> str | None:
+    last = job.last_run
+    if last is None:
+        return None
+    took = "" if last.duration is None else f" after {format_elapsed(timedelta(seconds=last.duration))}"
+    return f"{last.status} at {absolute(last.finished_at)}{took} ({last.execution_id})"
+
+
 _COLUMNS: Columns[JobView] = {
     "id": lambda job: job.id,
     "name": lambda job: job.name or job.key,
     "what": _target,
     "status": lambda job: job.status,
+    "health": lambda job: job.health,
+    "last run": lambda job: job.last_run and job.last_run.finished_at,
     "schedule": lambda job: job.schedule_words,
     "next run": lambda job: job.next_run_at,
 }
@@ -60,6 +78,9 @@ _FIELDS: Columns[JobView] = {
     "payload": lambda job: as_json(job.payload or None),
     "schedule": lambda job: job.schedule_words,
     "next run": lambda job: job.next_run_at,
+    "health": _health_text,
+    "last run": _last_run_text,
+    "running": lambda job: job.running or None,
     "execution": lambda job: job.execution_id,
     "queue": lambda job: job.queue,
     "priority": lambda job: job.priority,

@@ -30,6 +30,7 @@ from tickwork.model.job import (
     Priority,
     Sort,
 )
+from tickwork.model.job_health import JobHealthView
 from tickwork.model.overlap import Overlap
 from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.model.schedule import Preview
@@ -72,6 +73,11 @@ def create_job_batch(body: bytes, *, idempotency_key: str | None = None) -> Call
 def get_job(job_id: str) -> Call[JobView]:
     """The job as it is now."""
     return _get("jobs", job_id, answer=JobView)
+
+
+def get_job_health(job_id: str) -> Call[JobHealthView]:
+    """How the job is doing: its last run, failures in a row, success share, durations and next runs."""
+    return _get("jobs", job_id, "health", answer=JobHealthView)
 
 
 def list_jobs(

@@ -67,6 +67,7 @@ class Client:
     create_jobs = _runs_steps(bulk_requests.create_jobs)
     create_job_batch = _sends(build_requests.create_job_batch)
     get_job = _sends(build_requests.get_job)
+    get_job_health = _sends(build_requests.get_job_health)
     list_jobs = _sends(build_requests.list_jobs)
     edit_job = _sends(build_requests.edit_job)
     cancel_job = _sends(build_requests.cancel_job)

@@ -12,6 +12,7 @@ import msgspec
 from tickwork.define.compile_job import Compiler
 from tickwork.define.dependencies import Dependencies, named_jobs, named_keys
 from tickwork.define.group_commit import GroupCommit
+from tickwork.define.job_health import JobHealth
 from tickwork.define.payload_check import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.event import JobChanged, Publish, WorkArrived
@@ -48,11 +49,13 @@ class Jobs:
         self,
         store: JobStore,
         read: ReadStore,
+        health: JobHealth,
         publish: Publish,
         until_stopped: Callable[[int, int], Awaitable[None]],
     ) -> None:
         self._store = store
         self._read = read
+        self._health = health
         self._publish = publish
         self._until_stopped = until_stopped
         self._group_commit = GroupCommit(self.create)
@@ -96,7 +99,8 @@ class Jobs:
         return specs, made
 
     async def get(self, tenant_id: int, job: int) -> JobView:
-        return (await self._read.jobs_by_id(tenant_id, [job]))[0]
+        (view,) = await self._health.with_state(tenant_id, await self._read.jobs_by_id(tenant_id, [job]))
+        return view
 
     async def find(self, tenant_id: int, key: str) -> int:
         """The job that has this key. Cancelled jobs have none."""
@@ -112,7 +116,8 @@ class Jobs:
     async def list(
         self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None = None
     ) -> Page[JobView]:
-        return await self._read.jobs(tenant_id, wanted, limit, cursor)
+        page = await self._read.jobs(tenant_id, wanted, limit, cursor)
+        return msgspec.structs.replace(page, items=await self._health.with_state(tenant_id, page.items))
 
     async def patch(
         self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None = None

@@ -14,6 +14,7 @@ from tickwork.model.field_types import Duration, Instant, Name, QueueName
 from tickwork.model.http_secrets import redacted
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.ids import execution_id, job_id
+from tickwork.model.job_health import Health, LastRun
 from tickwork.model.json_limits import raw_json
 from tickwork.model.overlap import Overlap
 from tickwork.model.placement import FairShare, Limits, Requires
@@ -250,6 +251,11 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     fair_share: FairShare | None = None
     depends_on: DependsOn = []
     tags: list[str]
+    last_run: LastRun | None = None
+    running: int = 0
+    failures_in_a_row: int = 0
+    failing_since: Instant | None = None
+    health: Health = "unknown"
     version: int
     created_at: Instant
     updated_at: Instant

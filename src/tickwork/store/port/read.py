@@ -2,13 +2,33 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView, MissedView
+from tickwork.model.execution import (
+    AttemptView,
+    ExecutionFilter,
+    ExecutionKey,
+    ExecutionStatus,
+    ExecutionView,
+    MissedView,
+)
 from tickwork.model.field_types import Page
 from tickwork.model.job import JobFilter, JobGraph, JobView
+from tickwork.model.job_health import JobState
 from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView
+
+
+class RecentRun(NamedTuple):
+    status: ExecutionStatus
+    duration: float | None  # seconds
+
+
+class JobHealthStore(Protocol):
+    async def states(self, tenant_id: int, jobs: Sequence[int]) -> dict[int, JobState]: ...
+
+    async def recent_runs(self, tenant_id: int, job: int) -> list[RecentRun]:
+        """The latest executions of a job that ran and ended, latest first."""
 
 
 class ReadStore(Protocol):

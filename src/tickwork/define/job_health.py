@@ -1,0 +1,58 @@
+"""How jobs are doing, beside what they are."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from tickwork.model.execution import ExecutionStatus
+from tickwork.model.ids import job_id, parse_job_id
+from tickwork.model.job import JobView
+from tickwork.model.job_health import JobHealthView, summarize
+from tickwork.schedule.preview import preview
+from tickwork.store.port.read import JobHealthStore, ReadStore
+
+_NEXT_RUNS = 5
+
+
+class JobHealth:
+    def __init__(self, store: JobHealthStore, read: ReadStore) -> None:
+        self._store = store
+        self._read = read
+
+    async def with_state(self, tenant_id: int, jobs: Sequence[JobView]) -> list[JobView]:
+        """The jobs with their last run, what runs now, and their health."""
+        numbers = [parse_job_id(job.id) for job in jobs]
+        states = await self._store.states(tenant_id, numbers) if numbers else {}
+        return [
+            msgspec.structs.replace(job, **states[number]._asdict()) if number in states else job
+            for number, job in zip(numbers, jobs, strict=True)
+        ]
+
+    async def get(self, tenant_id: int, number: int) -> JobHealthView:
+        """NotFound when the job is not this tenant's."""
+        (job,) = await self.with_state(tenant_id, await self._read.jobs_by_id(tenant_id, [number]))
+        runs = await self._store.recent_runs(tenant_id, number)
+        completed = sum(run.status is ExecutionStatus.COMPLETED for run in runs)
+        durations = summarize([run.duration for run in runs if run.duration is not None])
+        return JobHealthView(
+            job_id=job_id(number),
+            health=job.health,
+            last_run=job.last_run,
+            running=job.running,
+            failures_in_a_row=job.failures_in_a_row,
+            failing_since=job.failing_since,
+            runs=len(runs),
+            success_share=completed / len(runs) if runs else None,
+            typical_duration=durations.typical,
+            p95_duration=durations.p95,
+            next_runs=await self._next_runs(job),
+        )
+
+    async def _next_runs(self, job: JobView) -> list[datetime]:
+        if job.next_run_at is None:
+            return []
+        if job.execution_id is not None:  # a one-time job
+            return [job.next_run_at]
+        shown = preview(job.schedule, None, now=await self._read.now(), after=None, count=_NEXT_RUNS)
+        return [time.at for time in shown.times]

@@ -1,0 +1,54 @@
+"""How jobs are doing: the SQL behind."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import asyncpg
+
+from tickwork.model.execution import ExecutionStatus
+from tickwork.model.ids import execution_id
+from tickwork.model.job_health import HISTORY, JobState, LastRun, health_of
+from tickwork.model.stream_event import LATE_AFTER
+from tickwork.store.pool import Database
+from tickwork.store.port.read import RecentRun
+from tickwork.store.query_files import queries
+
+_RECENT = 10  # due times of a job that are looked at
+_LATE = timedelta(seconds=LATE_AFTER)
+
+
+class PostgresJobHealthStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("job_health")
+
+    async def states(self, tenant_id: int, jobs: Sequence[int]) -> dict[int, JobState]:
+        rows = await self._database.fetch(self._sql["job_states"], tenant_id, list(jobs), _RECENT, _LATE)
+        return {row["id"]: _state(row) for row in rows}
+
+    async def recent_runs(self, tenant_id: int, job: int) -> list[RecentRun]:
+        rows = await self._database.fetch(self._sql["recent_runs"], tenant_id, job, HISTORY)
+        return [RecentRun(ExecutionStatus(row["status"]), row["duration"]) for row in rows]
+
+
+def _state(row: asyncpg.Record) -> JobState:
+    last_run = _last_run(row) if row["status"] else None
+    health = health_of(
+        failing=row["failures_in_a_row"] is not None,
+        blocked=row["is_blocked"],
+        late=row["is_late"],
+        has_run=last_run is not None,
+    )
+    return JobState(last_run, row["running"], row["failures_in_a_row"] or 0, row["failing_since"], health)
+
+
+def _last_run(row: asyncpg.Record) -> LastRun:
+    started, finished = row["started_at"], row["finished_at"]
+    return LastRun(
+        execution_id=execution_id(row["id"], row["scheduled_for"]),
+        status=ExecutionStatus(row["status"]),
+        scheduled_for=row["scheduled_for"],
+        started_at=started,
+        finished_at=finished,
+        duration=(finished - started).total_seconds() if started else None,
+    )
