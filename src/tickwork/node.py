@@ -45,13 +45,13 @@ from tickwork.record.dead_letters import DeadLetters
 from tickwork.record.event_feed import EventFeed
 from tickwork.record.event_history import EventHistory
 from tickwork.record.event_numbering import EventNumbering
-from tickwork.record.event_publisher import EventPublisher
 from tickwork.record.execution_history import ExecutionHistory
 from tickwork.record.failing_jobs import FailingJobs
 from tickwork.record.log_feed import LogFeeds
 from tickwork.record.log_reader import LogReader
 from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder
+from tickwork.record.publish_after_commit import EventPublisher
 from tickwork.record.pulse import PULSE_INTERVAL, PulseWriter
 from tickwork.record.rest_worker_reports import RestWorkerReports
 from tickwork.record.wait_for_execution import ExecutionWaits
@@ -59,7 +59,7 @@ from tickwork.schedule.excluded_days import load_calendars
 from tickwork.store.access_store import PostgresAccessStore
 from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
-from tickwork.store.connect import VITAL
+from tickwork.store.connect_to_any_host import VITAL
 from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.database_errors import Condition
 from tickwork.store.dead_letter_store import PostgresDeadLetterStore

@@ -11,7 +11,7 @@ from support.end_sessions import end_sessions
 from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.node import Node
-from tickwork.store.connect import Limits
+from tickwork.store.connect_to_any_host import Limits
 
 JOB = {"http": {"url": "https://example.com"}, "schedule": {"in": "1h"}}
 

@@ -13,7 +13,7 @@ from tickwork.define.run_now import Runs
 from tickwork.dispatch import connected_worker as member
 from tickwork.dispatch.limits import LockedLimits
 from tickwork.execute.lease import Lease
-from tickwork.model import execution_lifecycle as lifecycle
+from tickwork.model import transition_after_attempt as lifecycle
 from tickwork.model.ids import execution_id
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.worker_protocol import Run
@@ -203,7 +203,7 @@ BUGS = [
     Bug(
         "a pause does not reach waiting executions",
         "I18",
-        _in_query("unstarted_executions", "pause_waiting", "WHERE", "WHERE false AND"),
+        _in_query("executions_of_changed_job", "pause_waiting", "WHERE", "WHERE false AND"),
     ),
     Bug(
         "an execution that returns to a paused job does not wait",
@@ -213,7 +213,9 @@ BUGS = [
     Bug(
         "running executions are not counted under a limit",
         "I19",
-        _in_query("handover", "running_by_limiter", "WHERE s.limiter_id", "WHERE false AND s.limiter_id"),
+        _in_query(
+            "hand_over_to_worker", "running_by_limiter", "WHERE s.limiter_id", "WHERE false AND s.limiter_id"
+        ),
     ),
     Bug("work of a lane whose limits were not read is handed over", "I19", _no_gate_is_an_open_gate),
 ]

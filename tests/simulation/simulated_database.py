@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import asyncpg
 
-from tickwork.store.connect import SETTINGS
+from tickwork.store.connect_to_any_host import SETTINGS
 from tickwork.store.pool import Database
 
 _SIMULATED = {

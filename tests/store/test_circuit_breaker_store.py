@@ -24,7 +24,7 @@ from tickwork.model.circuit_breaker import (
     tally_of,
 )
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
-from tickwork.model.execution_lifecycle import FOREVER, Transition
+from tickwork.model.transition_after_attempt import FOREVER, Transition
 from tickwork.store.attempt_ending import PostgresAttemptEnding
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
 from tickwork.store.pool import Database

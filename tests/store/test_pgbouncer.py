@@ -18,7 +18,7 @@ from tickwork.config import Settings
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
-from tickwork.store.connect import VITAL
+from tickwork.store.connect_to_any_host import VITAL
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 from tickwork.testing.scripted_worker import ScriptedWorker

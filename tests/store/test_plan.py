@@ -41,11 +41,11 @@ _HOT = {
 }
 _SINCE_17 = {("overlap_blockers", "blockers")}  # before, `blockers_one_by_one` is used
 _OF_ONE_LANE = {
-    ("unstarted_executions", "note_unended"),
-    ("unstarted_executions", "pause_waiting"),
-    ("unstarted_executions", "resume_waiting"),
-    ("unstarted_executions", "cancel_waiting"),
-    ("unstarted_executions", "move_waiting"),
+    ("executions_of_changed_job", "note_unended"),
+    ("executions_of_changed_job", "pause_waiting"),
+    ("executions_of_changed_job", "resume_waiting"),
+    ("executions_of_changed_job", "cancel_waiting"),
+    ("executions_of_changed_job", "move_waiting"),
 }
 _LONGER = _OF_ONE_LANE | {
     ("dispatch", "waiting_lanes"),  # leaps from line to line

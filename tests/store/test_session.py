@@ -3,7 +3,7 @@
 import asyncpg
 
 from support.session_settings import differ, set_otherwise
-from tickwork.store.connect import VITAL
+from tickwork.store.connect_to_any_host import VITAL
 from tickwork.store.pool import Database
 
 

@@ -15,7 +15,7 @@ from support.stoppable_postgres import StoppablePostgres
 from tickwork.config import Settings
 from tickwork.model.errors import Invalid, Unavailable
 from tickwork.node import Node
-from tickwork.store.connect import Connector, Limits
+from tickwork.store.connect_to_any_host import Connector, Limits
 from tickwork.store.pool import Database
 
 _BRIEF = "connect_timeout=1"

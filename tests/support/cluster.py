@@ -12,7 +12,7 @@ from pathlib import Path
 from support.attempt_ledger import LEDGER_VARIABLE, Ledger
 from support.waiting import eventually
 from tickwork.client.async_client import AsyncClient
-from tickwork.client.worker_link import own_order
+from tickwork.client.worker_websocket import own_order
 
 KEY = "tw_the-key-of-the-fault-tests"
 TASKS = "support.ledger_tasks:app"

@@ -2,7 +2,7 @@
 
 import asyncpg
 
-from tickwork.store.connect import SETTINGS, WORK, Limits
+from tickwork.store.connect_to_any_host import SETTINGS, WORK, Limits
 from tickwork.store.pool import Connection
 
 _OTHERWISE = {

@@ -9,7 +9,7 @@ import msgspec
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from tickwork.client.worker_link import WebSocketLink
+from tickwork.client.worker_websocket import WebSocketLink
 from tickwork.execute.clock import elapsed
 from tickwork.execute.worker import Worker
 from tickwork.model.task import TaskDefinition

@@ -10,7 +10,7 @@ from websockets.http11 import Response
 
 from support.worker_server import KEY, START, claim_of, run_of, working
 from tickwork import App, Cancel, Context, NoRetry, Snooze
-from tickwork.client.worker_link import WebSocketLink
+from tickwork.client.worker_websocket import WebSocketLink
 from tickwork.execute import worker as worker_module
 from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.worker import Worker

@@ -17,7 +17,7 @@ from support import worker_tasks
 from support.waiting import eventually
 from support.worker_server import Bench, claim_of, run_of, working
 from tickwork import App, Context
-from tickwork.client.worker_link import WebSocketLink
+from tickwork.client.worker_websocket import WebSocketLink
 from tickwork.execute import blocked_loop as watch_module
 from tickwork.execute import slots as slot_module
 from tickwork.execute import worker as worker_module

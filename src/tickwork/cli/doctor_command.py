@@ -23,7 +23,7 @@ from tickwork.config import Settings, did_you_mean, unknown_variables, variable
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import NotAllowed, TickworkError, WrongSchema
 from tickwork.model.field_types import Page
-from tickwork.store.connect import SETTINGS, WORK
+from tickwork.store.connect_to_any_host import SETTINGS, WORK
 from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.migrate import status
 from tickwork.store.pool import CONNECTIONS, Database

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 import click
 import msgspec
 
+from tickwork.cli.child_worker import running_child_worker
 from tickwork.cli.data_folder import (
     create_data_folder,
     delete_pending_admin_key,
@@ -21,7 +22,6 @@ from tickwork.cli.find_server import read_settings
 from tickwork.cli.output import say
 from tickwork.cli.run_until_stopped import StopRequest, run_loop
 from tickwork.cli.server_command import PortInUse, listen, running_node, serving_http, url_of
-from tickwork.cli.worker_process import running_child_worker
 from tickwork.client.server_address import DATA_DIR_DEFAULT, KEY_FILE, Address
 from tickwork.config import DEFAULT, Settings, variable
 from tickwork.log_setup import configure_logs

@@ -11,9 +11,9 @@ from tickwork.cli.option_types import label, resource, weighted_queue
 from tickwork.cli.output import Columns, page_options
 from tickwork.cli.print_answer import prints_item, prints_list
 from tickwork.cli.run_until_stopped import exit_soon, replace_process, run_loop
-from tickwork.cli.worker_process import run_worker
+from tickwork.cli.run_worker import run_worker
 from tickwork.client.sync_client import Client
-from tickwork.client.worker_link import WebSocketLink, own_order
+from tickwork.client.worker_websocket import WebSocketLink, own_order
 from tickwork.execute.load_app import Application, load_app
 from tickwork.execute.worker import Worker
 from tickwork.log_setup import configure_logs

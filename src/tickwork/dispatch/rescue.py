@@ -14,9 +14,14 @@ from tickwork.model.dead_letter import WORKER_LOST
 from tickwork.model.error_fingerprint import error_fingerprint
 from tickwork.model.event import Publish, WorkerLost
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.execution_lifecycle import LockedExecution, Transition, after_loss, after_unreadable_job
 from tickwork.model.ids import execution_id, job_id, worker_id
 from tickwork.model.job import JobRequest
+from tickwork.model.transition_after_attempt import (
+    LockedExecution,
+    Transition,
+    after_loss,
+    after_unreadable_job,
+)
 from tickwork.store.port.dispatch import DispatchStore, Rescuing
 from tickwork.store.port.record import AttemptNote
 

@@ -15,7 +15,7 @@ from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.dispatch.reconcile_leases import send_missing
 from tickwork.dispatch.renew_leases import Renewer
-from tickwork.dispatch.worker_session import BrokenProtocol, Socket, WorkerSession
+from tickwork.dispatch.worker_message_channel import BrokenProtocol, Socket, WorkerSession
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.access import Caller
 from tickwork.model.errors import Unavailable

@@ -1,4 +1,4 @@
-"""Events: what a committed transaction has made true. Services publish them through `record/event_publisher.py`.
+"""Events: what a committed transaction has made true. Services publish them through `record/publish_after_commit.py`.
 
 An event about executions holds a whole batch, so that it costs the same however many there are.
 """

@@ -8,9 +8,9 @@ import structlog
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.errors import TIMEOUT, one_line
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
-from tickwork.model.execution_lifecycle import LockedExecution, Transition
 from tickwork.model.ids import execution_id, job_id, worker_id
 from tickwork.model.job import HTTP_TASK, JobRequest
+from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Outcome
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.record")

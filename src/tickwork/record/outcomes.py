@@ -11,17 +11,17 @@ from itertools import islice
 import msgspec
 from prometheus_client import Counter, Histogram
 
-from tickwork.model import execution_lifecycle as lifecycle
+from tickwork.model import transition_after_attempt as lifecycle
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.model.error_fingerprint import error_fingerprint
 from tickwork.model.event import AttemptsEnded, Publish
 from tickwork.model.execution import AttemptError, AttemptOutcome
-from tickwork.model.execution_lifecycle import LockedExecution, Transition
 from tickwork.model.http_target import destination_of
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
 from tickwork.model.outcome_limits import as_failed_outcome
 from tickwork.model.retry_policy import RetryPolicy
+from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
 from tickwork.record.failed_attempt_server_log import FailedAttemptServerLog
 from tickwork.record.failing_jobs import FailingJobs

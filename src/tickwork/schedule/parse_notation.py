@@ -12,7 +12,7 @@ from tickwork.schedule.cron.expression import read_cron, reject_crontab_line
 from tickwork.schedule.dialects.aws import is_aws_expression, read_aws_expression
 from tickwork.schedule.dialects.iso_repeating import read_iso_repeating
 from tickwork.schedule.dialects.systemd import is_calendar_event, read_calendar_event
-from tickwork.schedule.due.calendar import from_seconds
+from tickwork.schedule.due.day_and_time_sets import from_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.parse_sentence import Sentence, read_sentence
 from tickwork.schedule.english.vocabulary import MONTHS, WEEKDAYS

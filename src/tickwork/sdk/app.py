@@ -13,7 +13,7 @@ from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context
 from tickwork.sdk.lazy_client import LazyClients
 from tickwork.sdk.task import Schedule, Task
-from tickwork.sdk.task_decorator import (
+from tickwork.sdk.task_decorator_types import (
     After0,
     After1,
     After2,

@@ -9,7 +9,7 @@ from prometheus_client import Counter
 
 from tickwork.model.circuit_breaker import PACE
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
-from tickwork.model.execution_lifecycle import LockedExecution, Transition
+from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.store.attempt_events import error_of, mark_failing, write_attempt_events
 from tickwork.store.pool import Connection
 from tickwork.store.port.record import AttemptNote, Claimed

@@ -8,9 +8,9 @@ import msgspec
 
 from tickwork.model.dead_letter import WORKER_LOST
 from tickwork.model.execution import AttemptError, AttemptOutcome, ExecutionKey, ExecutionStatus
-from tickwork.model.execution_lifecycle import Transition
 from tickwork.model.ids import from_micros
 from tickwork.model.stream_event import LATE_AFTER, SLOW_AFTER, EventKind
+from tickwork.model.transition_after_attempt import Transition
 from tickwork.model.worker_protocol import Outcome
 from tickwork.store.pool import Connection
 from tickwork.store.port.record import AttemptNote

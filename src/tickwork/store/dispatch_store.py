@@ -15,7 +15,7 @@ from tickwork.model.worker_protocol import Hello
 from tickwork.store.attempt_ending import PostgresAttemptEnding
 from tickwork.store.attempt_events import write_failure
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.handover import PostgresHandover, lanes_of
+from tickwork.store.hand_over_to_worker import PostgresHandover, lanes_of
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import (
     FIRST_CONNECTION,
@@ -44,11 +44,13 @@ class PostgresDispatchStore:
         self._sql = queries("dispatch")
 
     async def lanes(self, lanes: Collection[int]) -> list[Lane]:
-        return lanes_of(await self._vital.fetch(queries("handover")["find_lanes_by_id"], list(lanes)))
+        return lanes_of(
+            await self._vital.fetch(queries("hand_over_to_worker")["find_lanes_by_id"], list(lanes))
+        )
 
     async def forget_slots(self) -> None:
         async with self._database.transaction() as connection:
-            await connection.execute(queries("handover")["forget_slots"])
+            await connection.execute(queries("hand_over_to_worker")["forget_slots"])
 
     @asynccontextmanager
     async def claiming(self) -> AsyncIterator["PostgresClaiming"]:

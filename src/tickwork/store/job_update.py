@@ -14,13 +14,13 @@ from tickwork.model.job import JobRequest, JobSpec, JobStatus
 from tickwork.model.schedule import Once, count_between, nth_due_time
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.dependency_store import JobDependencies
+from tickwork.store.executions_of_changed_job import UnstartedExecutions
 from tickwork.store.job_columns import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name
 from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
 from tickwork.store.rule_membership import ConcurrentChange, LockedRule, LockedRules, RuleMembership
-from tickwork.store.unstarted_executions import UnstartedExecutions
 
 
 class JobUpdate:
@@ -113,11 +113,11 @@ class JobUpdate:
             await self._connection.execute(self._sql["note_past_rule"], row["id"], old_rule.id)
             if old_rule.last_at:
                 await self._connection.execute(
-                    queries("unstarted_executions")["note_off_schedule"], row["id"], old_rule.last_at
+                    queries("executions_of_changed_job")["note_off_schedule"], row["id"], old_rule.last_at
                 )
         else:
             await self._connection.execute(
-                queries("unstarted_executions")["note_off_schedule"], row["id"], row["scheduled_for"]
+                queries("executions_of_changed_job")["note_off_schedule"], row["id"], row["scheduled_for"]
             )
             await unstarted.stop_ahead([row["scheduled_for"]], "cancelled", "rescheduled")
             await unstarted.cancel(row["lane_id"], "rescheduled")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import asyncpg
 
 from tickwork.model.errors import WrongSchema
-from tickwork.store.connect import MIGRATION
+from tickwork.store.connect_to_any_host import MIGRATION
 from tickwork.store.pool import Connection, Database
 
 _FILE = re.compile(r"(\d{4})_[a-z0-9_]+(\.breaking)?\.sql")

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import asyncpg
 
 from tickwork.model.errors import Unavailable
-from tickwork.store.connect import SETTINGS, WORK, Connector, Limits
+from tickwork.store.connect_to_any_host import SETTINGS, WORK, Connector, Limits
 from tickwork.store.database_errors import BUSY, LOST, Condition, unavailable
 from tickwork.store.query_files import queries
 

@@ -13,7 +13,7 @@ from tickwork.model.ids import to_micros
 from tickwork.model.overlap import Blocker
 from tickwork.model.worker_protocol import Micros
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.handover import PostgresHandover
+from tickwork.store.hand_over_to_worker import PostgresHandover
 from tickwork.store.overlap_blockers import FiredLast, find_blockers
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import ExecutionColumns

@@ -73,7 +73,9 @@ class PostgresWhyWaitingStore:
         return {(row["kind"], row["name"]): row for row in rows}
 
     async def _limit(self, limiter: asyncpg.Record, limit: Limit) -> LimitInForce:
-        rows = await self._database.fetch(queries("handover")["running_by_limiter"], [limiter["id"]])
+        rows = await self._database.fetch(
+            queries("hand_over_to_worker")["running_by_limiter"], [limiter["id"]]
+        )
         holders = await self._database.fetch(self._sql["running_under_limiter"], limiter["id"], MOST_NAMED)
         return LimitInForce(
             kind=limiter["kind"],

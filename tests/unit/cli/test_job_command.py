@@ -136,18 +136,7 @@ def test_lists_as_a_table(ask, server):
     server.will_answer(page(JOB, next_cursor="more"))
     done = ask("job", "list", "--status", "active", "-q", "rep", "--limit", "1")
     head, row = done.stdout.splitlines()
-    assert head.split() == [
-        "ID",
-        "NAME",
-        "WHAT",
-        "STATUS",
-        "HEALTH",
-        "LAST",
-        "RUN",
-        "SCHEDULE",
-        "NEXT",
-        "RUN",
-    ]
+    assert head.split() == ["ID", "NAME", "WHAT", "STATUS", "HEALTH", "SCHEDULE", "NEXT", "RUN"]
     assert row.split("  ")[:5] == ["j5", "weekly report", "report", "active", "unknown"]
     assert "every Monday" in row
     assert done.stderr == "there are more: add --cursor more\n"

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from tickwork.schedule.canonical_form import ParsedSchedule
 from tickwork.schedule.cron.expression import Cron
-from tickwork.schedule.due.calendar import END, to_seconds
+from tickwork.schedule.due.day_and_time_sets import END, to_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant_and_duration import read_every, read_instant

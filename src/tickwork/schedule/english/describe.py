@@ -16,7 +16,7 @@ from tickwork.schedule.cron.days import (
 )
 from tickwork.schedule.cron.expression import read_cron
 from tickwork.schedule.cron.field import YEAR
-from tickwork.schedule.due.calendar import (
+from tickwork.schedule.due.day_and_time_sets import (
     DAY,
     END,
     EVERY_HOUR,

@@ -29,7 +29,7 @@ from tickwork.schedule.english.parse_frequency import (
     reject_ambiguous_adverb,
 )
 from tickwork.schedule.english.parse_moment import is_single_moment, read_moment
-from tickwork.schedule.english.parse_options import SentenceOptions, extract_options
+from tickwork.schedule.english.parse_start_end_except import SentenceOptions, extract_options
 from tickwork.schedule.english.parse_time_of_day import (
     PARTS_OF_DAY,
     Clock,

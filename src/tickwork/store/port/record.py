@@ -8,9 +8,9 @@ from typing import NamedTuple, Protocol
 from tickwork.model.attempt_log import LogEntry, Position
 from tickwork.model.dead_letter import DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus, Progress
-from tickwork.model.execution_lifecycle import LockedExecution, Transition
 from tickwork.model.field_types import Page
 from tickwork.model.stream_event import EventKind, NumberedEvent
+from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import LogLine, Outcome
 
 

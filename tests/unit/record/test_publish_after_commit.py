@@ -3,7 +3,7 @@
 import pytest
 
 from tickwork.model.event import JobChanged, WorkArrived
-from tickwork.record.event_publisher import EventPublisher
+from tickwork.record.publish_after_commit import EventPublisher
 
 
 class Transaction:

@@ -1,6 +1,6 @@
 """The order in which workers go round the servers."""
 
-from tickwork.client.worker_link import own_order
+from tickwork.client.worker_websocket import own_order
 
 SERVERS = ["http://a", "http://b", "http://c"]
 

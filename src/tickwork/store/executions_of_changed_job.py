@@ -19,7 +19,7 @@ class UnstartedExecutions:
     def __init__(self, connection: Connection, tenant_id: int, job: int) -> None:
         self._connection = connection
         self._job = (tenant_id, job)
-        self._sql = queries("unstarted_executions")
+        self._sql = queries("executions_of_changed_job")
 
     async def add(self, lane: int, priority: int, at: datetime, trigger: Trigger) -> datetime:
         """Add an off-schedule execution. A manual run whose due time is taken gets the next microsecond. A scheduled

@@ -3,8 +3,8 @@
 import pytest
 from websockets.exceptions import ConnectionClosedError
 
-from tickwork.client import worker_link as link
-from tickwork.client.worker_link import WebSocketLink
+from tickwork.client import worker_websocket as link
+from tickwork.client.worker_websocket import WebSocketLink
 
 
 async def test_a_connection_lost_in_the_middle_of_its_handshake_is_one_that_could_not_be_made(

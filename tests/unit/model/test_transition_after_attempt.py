@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tickwork.model import execution_lifecycle
+from tickwork.model import transition_after_attempt
 from tickwork.model.execution import ExecutionStatus
 from tickwork.store.query_files import queries
 
@@ -43,8 +43,8 @@ STATEMENTS = {
     ],
     "trigger.promote_deferred_jobs": [Writes(NEW, "pending")],
     "job.insert_first_executions": [Writes(NEW, "pending")],
-    "unstarted_executions.insert_execution": [Writes(NEW, "pending")],
-    "unstarted_executions.skip_due_time": [Writes(NEW, "skipped")],
+    "executions_of_changed_job.insert_execution": [Writes(NEW, "pending")],
+    "executions_of_changed_job.skip_due_time": [Writes(NEW, "skipped")],
     "backfill.insert_backfilled": [
         Writes(NEW, "pending"),
         Writes("failed skipped", "pending", "e.status IN ('failed', 'skipped')"),
@@ -68,8 +68,8 @@ STATEMENTS = {
     "dispatch.fail_execution": [Writes("pending running", "failed", UNENDED)],
     "outcome.cancel_execution": [Writes("pending running", "cancelled", UNENDED)],
     "overlap_blockers.cancel_blockers": [Writes("pending running", "cancelled", UNENDED)],
-    "unstarted_executions.stop_ahead": [Writes("pending running", "skipped cancelled", UNENDED)],
-    "unstarted_executions.cancel_waiting": [
+    "executions_of_changed_job.stop_ahead": [Writes("pending running", "skipped cancelled", UNENDED)],
+    "executions_of_changed_job.cancel_waiting": [
         Writes("pending", "cancelled", "isfinite(e.ready_at) IS NOT NULL")
     ],
     "backfill.cancel_backfilled": [Writes("pending", "cancelled", "e.status = 'pending'")],
@@ -78,10 +78,10 @@ STATEMENTS = {
         Writes("pending", "pending skipped", "e.ready_at IS NOT DISTINCT FROM 'infinity'"),
     ],
     # Made to wait again.
-    "unstarted_executions.take_back": [
+    "executions_of_changed_job.take_back": [
         Writes("running", "pending", "FROM on_its_way WHERE status = 'running'")
     ],
-    "unstarted_executions.revive_execution": [
+    "executions_of_changed_job.revive_execution": [
         Writes("skipped cancelled", "pending", "status IN ('skipped', 'cancelled') AND reason IN")
     ],
     "dead_letter.revive_ended": [
@@ -165,7 +165,7 @@ def test_every_legal_transition_is_made_by_a_statement() -> None:
 def test_the_module_describes_every_statement() -> None:
     described = {
         (row["name"], frozenset(_words(row["before"])), frozenset(_words(row["after"])))
-        for row in _DESCRIBED.finditer(execution_lifecycle.__doc__ or "")
+        for row in _DESCRIBED.finditer(transition_after_attempt.__doc__ or "")
     }
     assert described == {
         (name, frozenset(writes.before.split()), frozenset(writes.after.split()))
