@@ -33,9 +33,13 @@ def test_without_any_there_is_no_such_section(tmp_path: Path) -> None:
 def ended(folder: Path, tests: str, *options: str) -> str:
     (folder / "test_some.py").write_text(tests)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "support.skipped_tests", *options],
+        [sys.executable, "-m", "pytest", "-p", "xdist", "-p", "support.skipped_tests", *options],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(__file__).parents[1]),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # of which some take seconds to import
+        },
         capture_output=True,
         text=True,
         check=True,
