@@ -53,6 +53,7 @@ LoopName: TypeAlias = Literal[
     "read failing jobs",
     "write pulse",
     "delete old events",
+    "delete old errors",
     # upkeep
     "read clock",
     "test writes",

@@ -42,6 +42,7 @@ from tickwork.loop import LoopName, Loops
 from tickwork.model.errors import Unavailable
 from tickwork.model.event import AttemptsEnded, JobChanged, LogWritten, WorkArrived
 from tickwork.record.dead_letters import DeadLetters
+from tickwork.record.error_groups import ErrorGroups
 from tickwork.record.event_feed import EventFeed
 from tickwork.record.event_history import EventHistory
 from tickwork.record.event_numbering import EventNumbering
@@ -66,6 +67,7 @@ from tickwork.store.dead_letter_store import PostgresDeadLetterStore
 from tickwork.store.dependency_store import PostgresDependencyStore
 from tickwork.store.dispatch_store import PostgresDispatchStore
 from tickwork.store.embedded.server import EmbeddedPostgres
+from tickwork.store.error_group_store import PostgresErrorGroupStore
 from tickwork.store.event_store import PostgresEventStore
 from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_store import PostgresJobStore
@@ -290,6 +292,8 @@ class Node:
         self.dead_letters = DeadLetters(
             PostgresDeadLetterStore(self._database), self._read, self._events.publish
         )
+        error_groups = PostgresErrorGroupStore(self._database)
+        self.error_groups = ErrorGroups(error_groups, self.dead_letters)
         self._loops.add("record", self._recorder.record, every=1)
         self._loops.add("write logs", self._log_writer.write, every=_LOG_INTERVAL)
         self._loops.add("wake waiting callers", self.waiting.wake_ended, every=_WAKE_INTERVAL)
@@ -298,6 +302,8 @@ class Node:
         self._loops.add("write pulse", pulse.flush, every=PULSE_INTERVAL)
         delete_old = partial(events.delete_old, timedelta(days=self._settings.history_days))
         self._loops.add("delete old events", delete_old, every=60)
+        delete_groups = partial(error_groups.delete_old, timedelta(days=self._settings.history_days))
+        self._loops.add("delete old errors", delete_groups, every=600)
         self._events.subscribe(AttemptsEnded, pulse.after_end)
 
     def _compose_gateway(self) -> None:

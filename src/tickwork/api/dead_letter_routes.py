@@ -19,6 +19,7 @@ from tickwork.model.dead_letter import (
     Redriven,
     RedrivePace,
 )
+from tickwork.model.error_group import parse_fingerprint
 from tickwork.model.errors import BadId, FieldError, Invalid
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.field_types import Instant, Page, QueueName
@@ -29,13 +30,14 @@ _LATEST_START = timedelta(days=366)
 
 
 class DeadLetterCondition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Selects the dead letters that match every field given. `error` is a type, with or without its module; `since`
-    and `until` bound the time of failure."""
+    """Selects the dead letters that match every field given. `error` is a type, with or without its module;
+    `fingerprint` is that of a cause; `since` and `until` bound the time of failure."""
 
     task: Text | None = None
     queue: QueueName | None = None
     job: JobId | None = None
     error: Text | None = None
+    fingerprint: Text | None = None
     since: Instant | None = None
     until: Instant | None = None
 
@@ -52,12 +54,19 @@ class DiscardRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     filter: DeadLetterCondition | None = None
 
 
-class RedriveRequest(DiscardRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Exactly one of `ids` and `filter`; `{"filter": {}}` means all."""
+class Pace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How fast and how many."""
 
     rate: Annotated[str, Meta(max_length=40, description='a rate: "10/s", "100/1m"')] | None = None
     max: Annotated[int, Meta(ge=1, le=1_000_000)] = 1_000_000
     start_at: Instant | None = None
+
+
+class RedriveRequest(Pace, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Exactly one of `ids` and `filter`; `{"filter": {}}` means all."""
+
+    ids: Annotated[list[Text], Meta(min_length=1, max_length=CHUNK)] | None = None
+    filter: DeadLetterCondition | None = None
 
 
 async def list_dead_letters(call: Call[DeadLetterQuery, None]) -> Reply:
@@ -75,7 +84,7 @@ async def redrive_dead_letters(call: Call[None, RedriveRequest]) -> Reply:
     are refused and stay; those of a paused job wait until it is resumed. Large requests are processed in chunks of
     5,000, each committed separately unless the request has an Idempotency-Key.
     """
-    choice, pace = await _choice(call, call.body), _pace(call.body)
+    choice, pace = await _choice(call, call.body), pace_of(call.body)
     return json_reply(await call.node.dead_letters.redrive(call.tenant_id, choice, pace))
 
 
@@ -85,7 +94,7 @@ async def discard_dead_letters(call: Call[None, DiscardRequest]) -> Reply:
     return json_reply(await call.node.dead_letters.discard(call.tenant_id, choice))
 
 
-async def _choice(call: Call[Any, Any], request: DiscardRequest) -> DeadLetterChoice:
+async def _choice(call: Call[Any, Any], request: DiscardRequest | RedriveRequest) -> DeadLetterChoice:
     if (request.ids is None) == (request.filter is None):
         raise Invalid.field("ids", "give either ids or a filter", 'for all of them: {"filter": {}}')
     if request.filter is not None:
@@ -110,10 +119,11 @@ def _keys(tenant_id: int, ids: list[str]) -> list[ExecutionKey]:
 
 async def _filter(call: Call[Any, Any], given: DeadLetterCondition) -> DeadLetterFilter:
     job = await call.job_in(given.job)
-    return DeadLetterFilter(given.task, given.queue, job, given.error, given.since, given.until)
+    fingerprint = parse_fingerprint(given.fingerprint) if given.fingerprint else None
+    return DeadLetterFilter(given.task, given.queue, job, given.error, given.since, given.until, fingerprint)
 
 
-def _pace(request: RedriveRequest) -> RedrivePace:
+def pace_of(request: Pace) -> RedrivePace:
     if request.start_at and request.start_at > datetime.now(UTC) + _LATEST_START:
         raise Invalid.field("start_at", "is more than a year ahead")
     if request.rate is None:

@@ -18,6 +18,7 @@ _COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
     "task": "List the tasks that workers offer, with their parameters.",
     "execution": "Inspect, cancel and retry executions.",
     "events": "Show what happened, or follow what happens.",
+    "errors": "Inspect failures by cause; redrive or discard all of one cause.",
     "dead-letter": "Inspect, redrive and discard executions that failed for good.",
     "queue": "Inspect, limit, pause and resume queues.",
     "breaker": "Inspect and reset the circuit breakers of HTTP destinations.",

@@ -33,17 +33,18 @@ _COLUMNS: Columns[DeadLetterView] = {
     "attempts": lambda letter: letter.attempts,
     "why": _why,
 }
-_REDRIVE_FIELDS: Columns[Redriven] = {
+REDRIVE_FIELDS: Columns[Redriven] = {
     "redriven": lambda result: result.redriven,
     "last ready": lambda result: result.last_at,
 }
-_DISCARD_FIELDS: Columns[Discarded] = {"discarded": lambda result: result.discarded}
+DISCARD_FIELDS: Columns[Discarded] = {"discarded": lambda result: result.discarded}
 
 _FILTERS = (
     click.option("--task"),
     click.option("--queue"),
     click.option("--job", metavar="JOB", help="Only of this job: its id, or key:NAME."),
     click.option("--error", metavar="TYPE", help="Such as ValueError, Http503, Timeout or WorkerLost."),
+    click.option("--fingerprint", help="Only of this cause, as `tickwork errors list` shows it."),
     click.option(
         "--since",
         type=past,
@@ -105,7 +106,7 @@ def redrive(client: Client, output: str, rate: str | None, max: int | None, **se
     """
     confirmed = _confirmed(client, "redrive", selection)
     result = client.redrive_dead_letters(**confirmed, rate=rate, max=max)
-    show_item(result, _REDRIVE_FIELDS, output)
+    show_item(result, REDRIVE_FIELDS, output)
     for refused in result.refused:
         say(f"{refused.id} stays: {refused.reason}")
     _say_not_found(result.not_found)
@@ -125,7 +126,7 @@ def discard(client: Client, output: str, **selection: Any) -> None:
     tickwork dead-letter discard --error ValueError --until 7d
     """
     result = client.discard_dead_letters(**_confirmed(client, "discard", selection))
-    show_item(result, _DISCARD_FIELDS, output)
+    show_item(result, DISCARD_FIELDS, output)
     _say_not_found(result.not_found)
     if result.not_found:
         raise click.exceptions.Exit(NOT_FOUND)

@@ -12,6 +12,7 @@ from tickwork.model.attempt_log import LogEntry
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView, Order, Policy
 from tickwork.model.circuit_breaker import BreakerView
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
+from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.execution import (
     AttemptView,
     ExecutionStatus,
@@ -295,12 +296,40 @@ def retry_execution(execution_id: str) -> Call[ExecutionView]:
     return post("executions", execution_id, "retry", answer=ExecutionView)
 
 
+def list_errors(
+    *,
+    task: str | None = None,
+    error: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[Page[ErrorGroupView]]:
+    """Failures grouped by cause, the cause seen last first."""
+    query = {"task": task, "error": error, "limit": limit, "cursor": cursor}
+    return _get("errors", answer=Page[ErrorGroupView], query=query)
+
+
+def get_error(fingerprint: str) -> Call[ErrorGroupView]:
+    """The failures of one cause."""
+    return _get("errors", fingerprint, answer=ErrorGroupView)
+
+
+def redrive_error(fingerprint: str, *, rate: str | None = None, max: int | None = None) -> Call[Redriven]:  # noqa: A002
+    """Run all dead letters of one cause again, for example at a rate of "100/1m"."""
+    return post("errors", fingerprint, "redrive", answer=Redriven, body=_given({"rate": rate, "max": max}))
+
+
+def discard_error(fingerprint: str) -> Call[Discarded]:
+    """Discard all dead letters of one cause. They stay in the history as failed."""
+    return post("errors", fingerprint, "discard", answer=Discarded)
+
+
 def list_dead_letters(
     *,
     task: str | None = None,
     queue: str | None = None,
     job: str | None = None,
     error: str | None = None,
+    fingerprint: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
     limit: int | None = None,

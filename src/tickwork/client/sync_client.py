@@ -97,6 +97,10 @@ class Client:
     execution_logs = _sends(build_requests.execution_logs)
     wait_for_execution = _runs_steps(wait_for_execution.wait_for_execution)
 
+    list_errors = _sends(build_requests.list_errors)
+    get_error = _sends(build_requests.get_error)
+    redrive_error = _sends(build_requests.redrive_error)
+    discard_error = _sends(build_requests.discard_error)
     list_dead_letters = _sends(build_requests.list_dead_letters)
     redrive_dead_letters = _runs_steps(bulk_requests.redrive_dead_letters)
     discard_dead_letters = _sends(build_requests.discard_dead_letters)

@@ -103,5 +103,6 @@ class DeadLetterFields(TypedDict, total=False):
     queue: str
     job: str
     error: str
+    fingerprint: str
     since: datetime
     until: datetime

@@ -21,6 +21,7 @@ class DeadLetterFilter(NamedTuple):
     error: str | None = None  # a type, with or without its module
     since: datetime | None = None
     until: datetime | None = None
+    fingerprint: int | None = None  # of the cause
 
 
 class DeadLetterChoice(NamedTuple):

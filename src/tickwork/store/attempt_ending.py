@@ -1,6 +1,6 @@
 """Ends attempts that did not complete, in the transactions of recording and rescue."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -48,7 +48,7 @@ class PostgresAttemptEnding:
             await self._hold(held)
         failed = [transition.key for transition in transitions if transition.status is ExecutionStatus.FAILED]
         if failed:
-            await self.keep_dead_letters(failed, {note.key: error_of(note).type for note in notes})
+            await self.keep_dead_letters(failed, {note.key: note for note in notes})
         await write_attempt_events(self._connection, transitions, notes)
 
     async def _settle(self, transitions: Sequence[Transition]) -> None:
@@ -82,14 +82,17 @@ class PostgresAttemptEnding:
         )
 
     async def keep_dead_letters(
-        self, keys: Sequence[ExecutionKey], error_types: dict[ExecutionKey, str | None]
+        self, keys: Sequence[ExecutionKey], notes: Mapping[ExecutionKey, AttemptNote]
     ) -> None:
+        """`notes`: their last attempts, as far as there were any."""
+        last = [notes.get(key) for key in keys]
         await self._connection.execute(
             self._sql["keep_dead_letters"],
             [key.tenant_id for key in keys],
             [key.scheduled_for for key in keys],
             [key.job_id for key in keys],
-            [error_types.get(key) for key in keys],
+            [error_of(note).type if note else None for note in last],
+            [note.fingerprint if note else None for note in last],
         )
         await mark_failing(self._connection, keys)
         _DEAD_LETTERS.inc(len(keys))

@@ -56,6 +56,7 @@ class PostgresDeadLetterStore:
             self._sql[query],
             tenant_id, to_utc(wanted.since or _BEGINNING), to_utc(wanted.until or _END), wanted.job, wanted.task,
             wanted.queue, wanted.error, from_micros(begin.failed_at), from_micros(begin.time), begin.job, CHUNK, limit,
+            wanted.fingerprint,
         )  # fmt: skip
         found = [row for row in rows if row["job_id"] is not None]
         if len(found) == limit:

@@ -11,6 +11,7 @@ from tickwork.model.ids import from_micros, job_id
 from tickwork.model.stream_event import EventKind, NumberedEvent, StreamEvent, fingerprint_text, ids
 from tickwork.model.worker_protocol import Outcome
 from tickwork.store.batch_columns import stored
+from tickwork.store.error_group_store import count_failures
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.record import NewEvent
 from tickwork.store.query_files import queries, rows_written
@@ -51,6 +52,7 @@ class PostgresEventStore:
             count = rows_written(await connection.execute(self._sql["number_events"], last, limit))
             if count:
                 await connection.execute(self._sql["set_last_event"], last + count)
+                await count_failures(connection, last, last + count)
         return count
 
     async def last_number(self) -> int:

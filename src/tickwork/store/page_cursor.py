@@ -55,6 +55,12 @@ class DeadLetterPlace(NamedTuple):
     job: _Id
 
 
+class ErrorGroupPlace(NamedTuple):
+    list: Literal["errors"]
+    last_seen: _Time
+    fingerprint: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+
 class LogPlace(NamedTuple):
     list: Literal["log"]
     attempt: _Number
@@ -73,6 +79,7 @@ Place = (
     | WorkerPlace
     | BackfillPlace
     | DeadLetterPlace
+    | ErrorGroupPlace
     | LogPlace
     | QueuePlace
 )

@@ -585,7 +585,8 @@ CREATE TABLE tickwork.dead_letter (
     job_id bigint NOT NULL,
     lane_id integer NOT NULL,
     failed_at timestamp with time zone NOT NULL,
-    error_type text
+    error_type text,
+    fingerprint bigint
 );
 
 CREATE TABLE tickwork.dependency (
@@ -595,6 +596,18 @@ CREATE TABLE tickwork.dependency (
     on_any boolean NOT NULL,
     met boolean DEFAULT false NOT NULL,
     CONSTRAINT depends_on_others CHECK ((child_id <> parent_id))
+);
+
+CREATE TABLE tickwork.error_group (
+    tenant_id integer NOT NULL,
+    fingerprint bigint NOT NULL,
+    task text NOT NULL,
+    error_type text NOT NULL,
+    message text,
+    failed_attempts bigint NOT NULL,
+    failed_executions bigint NOT NULL,
+    first_seen timestamp with time zone NOT NULL,
+    last_seen timestamp with time zone NOT NULL
 );
 
 CREATE TABLE tickwork.event (
@@ -1077,6 +1090,9 @@ ALTER TABLE ONLY tickwork.dead_letter
 ALTER TABLE ONLY tickwork.dependency
     ADD CONSTRAINT dependency_pkey PRIMARY KEY (child_id, parent_id);
 
+ALTER TABLE ONLY tickwork.error_group
+    ADD CONSTRAINT error_group_pkey PRIMARY KEY (tenant_id, fingerprint);
+
 ALTER TABLE ONLY tickwork.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (number);
 
@@ -1178,9 +1194,13 @@ CREATE INDEX backfill_under_way ON tickwork.backfill USING btree (id) WHERE (end
 
 CREATE INDEX dead_letter_age ON tickwork.dead_letter USING btree (tenant_id, failed_at, scheduled_for, job_id);
 
+CREATE INDEX dead_letter_of_cause ON tickwork.dead_letter USING btree (tenant_id, fingerprint, failed_at, scheduled_for, job_id) WHERE (fingerprint IS NOT NULL);
+
 CREATE INDEX dead_letter_of_job ON tickwork.dead_letter USING btree (tenant_id, job_id, failed_at, scheduled_for);
 
 CREATE INDEX dependency_of_parent ON tickwork.dependency USING btree (parent_id, child_id);
+
+CREATE INDEX error_group_age ON tickwork.error_group USING btree (tenant_id, last_seen, fingerprint);
 
 CREATE INDEX event_of_cause ON tickwork.event USING btree (tenant_id, fingerprint, number) WHERE (fingerprint IS NOT NULL);
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from tickwork.model.attempt_log import LogEntry, Position
 from tickwork.model.dead_letter import DeadLetterFilter, DeadLetterView, Refused
+from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus, Progress
 from tickwork.model.field_types import Page
 from tickwork.model.stream_event import EventKind, NumberedEvent
@@ -178,6 +179,15 @@ class RestWorkerReportStore(Protocol):
 
     async def release_ended(self, key: ExecutionKey, attempt: int, key_id: int, state: AttemptState) -> None:
         """Delete the leases and the revocation of an attempt that has ended."""
+
+
+class ErrorGroupStore(Protocol):
+    async def page(
+        self, tenant_id: int, task: str | None, error: str | None, limit: int, cursor: str | None
+    ) -> Page[ErrorGroupView]:
+        """The cause seen last first."""
+
+    async def group(self, tenant_id: int, fingerprint: int) -> ErrorGroupView | None: ...
 
 
 class OldestDeadLetters(NamedTuple):

@@ -48,14 +48,15 @@ ON CONFLICT DO NOTHING;
 
 -- name: keep_dead_letters
 -- Makes executions that have just failed dead letters.
-INSERT INTO tickwork.dead_letter (tenant_id, scheduled_for, job_id, lane_id, failed_at, error_type)
-SELECT e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.finished_at, f.error_type
-FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::text[])
-    AS f (tenant_id, scheduled_for, job_id, error_type)
+INSERT INTO tickwork.dead_letter (tenant_id, scheduled_for, job_id, lane_id, failed_at, error_type, fingerprint)
+SELECT e.tenant_id, e.scheduled_for, e.job_id, e.lane_id, e.finished_at, f.error_type, f.fingerprint
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::text[], $5::bigint[])
+    AS f (tenant_id, scheduled_for, job_id, error_type, fingerprint)
 JOIN tickwork.execution e
     ON e.tenant_id = ANY(ARRAY[f.tenant_id]) AND e.scheduled_for = f.scheduled_for AND e.job_id = f.job_id
 ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
-SET lane_id = excluded.lane_id, failed_at = excluded.failed_at, error_type = excluded.error_type;
+SET lane_id = excluded.lane_id, failed_at = excluded.failed_at, error_type = excluded.error_type,
+    fingerprint = excluded.fingerprint;
 
 -- name: close_leases
 -- Deletes leases of which everything has ended.

@@ -4,13 +4,19 @@
 -- The filter by task, queue and error. The type of an error may be given without its module.
     WHERE ($5::text IS NULL OR l.task = $5) AND ($6::text IS NULL OR l.queue = $6)
         AND ($7::text IS NULL OR seen.error_type = $7 OR right(seen.error_type, length($7) + 1) = '.' || $7)
+        AND ($13::bigint IS NULL OR seen.fingerprint = $13)
 
 -- name: newest_dead_letters
 -- One page of dead letters, latest first.
 WITH seen AS (
-    -- A bounded number of dead letters: of the tenant, or of one job.
+    -- A bounded number of dead letters: of the tenant, of one cause, or of one job.
     (SELECT * FROM tickwork.dead_letter
-     WHERE $4::bigint IS NULL AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
+     WHERE $4::bigint IS NULL AND $13::bigint IS NULL AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
+         AND (failed_at, scheduled_for, job_id) < ($8, $9, $10)
+     ORDER BY failed_at DESC, scheduled_for DESC, job_id DESC LIMIT $11)
+    UNION ALL
+    (SELECT * FROM tickwork.dead_letter
+     WHERE $4::bigint IS NULL AND fingerprint = $13 AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
          AND (failed_at, scheduled_for, job_id) < ($8, $9, $10)
      ORDER BY failed_at DESC, scheduled_for DESC, job_id DESC LIMIT $11)
     UNION ALL
@@ -46,9 +52,14 @@ ORDER BY page.failed_at DESC, page.scheduled_for DESC, page.job_id DESC;
 -- name: oldest_dead_letters
 -- The keys of dead letters that a filter lets through, earliest first.
 WITH seen AS (
-    -- A bounded number of dead letters: of the tenant, or of one job.
+    -- A bounded number of dead letters: of the tenant, of one cause, or of one job.
     (SELECT * FROM tickwork.dead_letter
-     WHERE $4::bigint IS NULL AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
+     WHERE $4::bigint IS NULL AND $13::bigint IS NULL AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
+         AND (failed_at, scheduled_for, job_id) > ($8, $9, $10)
+     ORDER BY failed_at, scheduled_for, job_id LIMIT $11)
+    UNION ALL
+    (SELECT * FROM tickwork.dead_letter
+     WHERE $4::bigint IS NULL AND fingerprint = $13 AND tenant_id = $1 AND failed_at >= $2 AND failed_at <= $3
          AND (failed_at, scheduled_for, job_id) > ($8, $9, $10)
      ORDER BY failed_at, scheduled_for, job_id LIMIT $11)
     UNION ALL
