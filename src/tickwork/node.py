@@ -69,6 +69,7 @@ from tickwork.store.dispatch_store import PostgresDispatchStore
 from tickwork.store.embedded.server import EmbeddedPostgres
 from tickwork.store.error_group_store import PostgresErrorGroupStore
 from tickwork.store.event_store import PostgresEventStore
+from tickwork.store.execution_search import PostgresExecutionSearch
 from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_store import PostgresJobStore
 from tickwork.store.log_store import PostgresLogStore
@@ -288,7 +289,9 @@ class Node:
             self._log_writer,
             self._clock.micros,
         )
-        self.history = ExecutionHistory(records, self._read, self._wake)
+        self.history = ExecutionHistory(
+            records, self._read, PostgresExecutionSearch(self._database), self._wake
+        )
         self.dead_letters = DeadLetters(
             PostgresDeadLetterStore(self._database), self._read, self._events.publish
         )

@@ -11,7 +11,7 @@ from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import to_micros, worker_id
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
-from tickwork.store import read_store as read
+from tickwork.store import execution_search
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
@@ -195,7 +195,7 @@ async def test_an_old_page_of_a_long_history_is_found(
     worker: ScriptedWorker,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(read, "_SEEN", 3)
+    monkeypatch.setattr(execution_search, "_SLICES", (3,))
     early, late = await create(client, schedule="every 1m"), await create(client, schedule="every 1m")
     await pass_time(clock, still_node, worker, timedelta(minutes=1))
     (first,) = await listed(client, f"/v1/jobs/{late}/executions")

@@ -49,7 +49,8 @@ _OF_ONE_LANE = {
 }
 _LONGER = _OF_ONE_LANE | {
     ("dispatch", "waiting_lanes"),  # leaps from line to line
-    ("read", "executions"),  # a page
+    ("execution_search", "search_in_order_of_time"),  # a slice
+    ("execution_search", "first_and_last_execution"),
     ("trigger", "release_queued"),  # all that wait for one another
     ("retention", "is_settled"),  # a day that is about to be dropped
 }
@@ -124,7 +125,7 @@ async def test_what_waits_of_a_job_is_found_by_its_lane(filled: Database, file: 
 
 
 async def test_each_execution_of_a_page_is_looked_up_by_its_whole_key(filled: Database) -> None:
-    ways = list(scans(await explain(filled, "read", "executions"), "execution"))
+    ways = list(scans(await explain(filled, "execution_search", "search_in_order_of_time"), "execution"))
     page = [way for way in ways if "ROW(scheduled_for, job_id) < ROW" in way.condition]
     assert page
     assert all(way.goes_by("tenant_id") for way in page)
@@ -133,9 +134,28 @@ async def test_each_execution_of_a_page_is_looked_up_by_its_whole_key(filled: Da
     assert all(_is_short(way) for way in looked_up)
 
 
-@pytest.mark.parametrize("name", ["executions_of_job", "missed_of_job"])
-async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, name: str) -> None:
-    plan = await explain(filled, "read", name)
+async def test_what_is_out_of_the_ordinary_is_found_by_its_events(filled: Database) -> None:
+    plan = await explain(filled, "execution_search", "search_candidates")
+    (events,) = scans(plan, "event")
+    assert events.index == "event_of_kind"
+    assert events.goes_by("tenant_id", "kind")
+    assert "ROW(scheduled_for, job_id) < ROW" in events.condition
+    executions = list(scans(plan, "execution", "attempt"))
+    assert executions
+    assert all(_is_short(way) for way in executions)
+
+
+async def test_what_waits_is_found_by_its_line(filled: Database) -> None:
+    ways = list(scans(await explain(filled, "execution_search", "waiting_keys"), "execution"))
+    assert ways
+    assert all(way.goes_by("lane_id", "priority") for way in ways)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("execution_search", "search_history_of_job"), ("read", "missed_of_job")]
+)
+async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, file: str, name: str) -> None:
+    plan = await explain(filled, file, name)
     rounds = list(scans(plan, "round"))
     assert rounds
     assert all(way.goes_by("rule_id") for way in rounds)

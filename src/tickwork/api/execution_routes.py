@@ -1,30 +1,82 @@
 """/executions: list, show, explain, cancel and retry executions."""
 
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
 from tickwork.api.problem import CONFLICT
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.request_query import JobId, PageQuery, Text, WorkerId
 from tickwork.api.route import Call, NoQuery, Route
 from tickwork.api.wait_parameter import WaitQuery, wait_until_ended
 from tickwork.model.access import Scope
-from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionStatus, ExecutionView, MissedView
+from tickwork.model.errors import Invalid
+from tickwork.model.execution import (
+    AttemptView,
+    CountKind,
+    ExecutionFilter,
+    ExecutionPage,
+    ExecutionStatus,
+    ExecutionView,
+    MissedView,
+    WaitingFor,
+)
 from tickwork.model.field_types import Instant, Page, QueueName
 from tickwork.model.ids import parse_execution_id, parse_worker_id
+from tickwork.model.quantities import parse_duration
 from tickwork.model.why_waiting import Why
 
 _MAX_MISSED = 500
 
 
+Duration = Annotated[
+    str, Meta(min_length=1, max_length=64, description='"90s", "5m", "1h30m", "PT5M" or seconds')
+]
+
+
 class HistoryQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
     status: ExecutionStatus | None = None
+    waiting_for: WaitingFor | None = None
+    error: Annotated[Text, Meta(description="the type of an error that an attempt failed with")] | None = None
+    timed_out: Annotated[Literal["true"], Meta(description="an attempt took too long")] | None = None
+    retrying: Annotated[Literal["true"], Meta(description="an attempt failed, another follows")] | None = None
+    blocked: Annotated[Literal["true"], Meta(description="waits for an execution that failed")] | None = None
     task: Text | None = None
     queue: QueueName | None = None
     worker: WorkerId | None = None
-    since: Instant | None = None
-    until: Instant | None = None
+    tag: Text | None = None
+    since: Annotated[Instant, Meta(description="due from this time")] | None = None
+    until: Annotated[Instant, Meta(description="due up to this time")] | None = None
+    longer_than: Annotated[Duration, Meta(description="ran for longer")] | None = None
+    later_than: Annotated[Duration, Meta(description="started later after its due time")] | None = None
+    count: Annotated[CountKind, Meta(description="also count the executions that match")] | None = None
 
     def filter(self, job: int | None) -> ExecutionFilter:
-        worker = parse_worker_id(self.worker) if self.worker else None
-        return ExecutionFilter(self.status, job, self.task, self.queue, worker, self.since, self.until)
+        return ExecutionFilter(
+            status=self.status,
+            job=job,
+            task=self.task,
+            queue=self.queue,
+            worker=parse_worker_id(self.worker) if self.worker else None,
+            since=self.since,
+            until=self.until,
+            waiting_for=self.waiting_for,
+            error=self.error,
+            timed_out=self.timed_out is not None,
+            retrying=self.retrying is not None,
+            blocked=self.blocked is not None,
+            tag=self.tag,
+            longer_than=_duration("longer_than", self.longer_than),
+            later_than=_duration("later_than", self.later_than),
+        )
+
+
+def _duration(name: str, text: str | None) -> timedelta | None:
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise Invalid.field(name, str(error)) from None
 
 
 class ExecutionQuery(HistoryQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,7 +84,12 @@ class ExecutionQuery(HistoryQuery, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 async def list_executions(call: Call[ExecutionQuery, None]) -> Reply:
-    """List executions, newest first."""
+    """List executions, newest first.
+
+    All filters must match. A page with fewer items than `limit` is the last one, or `searched_until` says how far it
+    has looked: all executions that are due later were looked at, and `next_cursor` continues from there. `count=exact`
+    counts for two seconds at most and says `at least` if there are more; `count=estimate` answers sooner.
+    """
     return await _page(call, call.query, await call.job_in(call.query.job))
 
 
@@ -91,18 +148,19 @@ async def _page(
     call: Call[HistoryQuery, None] | Call[ExecutionQuery, None], query: HistoryQuery, job: int | None
 ) -> Reply:
     history = call.node.history
-    return json_reply(await history.list(call.tenant_id, query.filter(job), query.limit, query.cursor))
+    page = await history.list(call.tenant_id, query.filter(job), query.limit, query.cursor, query.count)
+    return json_reply(page)
 
 
 ROUTES = (
     Route("GET", "/v1/jobs/{id}/missed", list_missed, Scope.READ, Page[MissedView]),
-    Route("GET", "/v1/executions", list_executions, Scope.READ, Page[ExecutionView], query=ExecutionQuery),
+    Route("GET", "/v1/executions", list_executions, Scope.READ, ExecutionPage, query=ExecutionQuery),
     Route(
         "GET",
         "/v1/jobs/{id}/executions",
         list_job_executions,
         Scope.READ,
-        Page[ExecutionView],
+        ExecutionPage,
         query=HistoryQuery,
     ),
     Route(

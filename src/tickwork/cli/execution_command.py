@@ -13,12 +13,22 @@ from tickwork.cli.exit_codes import FAILED
 from tickwork.cli.find_server import with_client
 from tickwork.cli.log_lines import format_entry, format_progress
 from tickwork.cli.option_types import duration, past
-from tickwork.cli.output import Columns, as_json, full, output_option, page_options, say, show_item, show_page
+from tickwork.cli.output import (
+    Columns,
+    absolute,
+    as_json,
+    full,
+    output_option,
+    page_options,
+    say,
+    show_item,
+    show_page,
+)
 from tickwork.cli.print_answer import prints_item, prints_list, prints_page
 from tickwork.cli.wait_display import fetch_execution, progress_while_waiting, why_lines
 from tickwork.client.sync_client import Client
 from tickwork.model.attempt_log import AttemptProgress, LogEntry
-from tickwork.model.execution import AttemptView, ExecutionStatus, ExecutionView
+from tickwork.model.execution import AttemptView, ExecutionStatus, ExecutionView, WaitingFor
 from tickwork.model.field_types import Page
 from tickwork.model.quantities import format_duration
 
@@ -97,18 +107,42 @@ def command() -> None:
 @command.command("list")
 @click.option("--job", metavar="JOB", help="Only of this job: its id, or key:NAME.")
 @click.option("--status", type=click.Choice([status.value for status in ExecutionStatus]))
+@click.option("--waiting-for", type=click.Choice([reason.value for reason in WaitingFor]))
+@click.option(
+    "--error", metavar="TYPE", help="Only with an attempt that failed with this error, such as ValueError."
+)
+@click.option("--timed-out", is_flag=True, help="Only with an attempt that took too long.")
+@click.option("--retrying", is_flag=True, help="Only those with a failed attempt that have not ended.")
+@click.option("--blocked", is_flag=True, help="Only those that wait for an execution that failed.")
 @click.option("--task")
 @click.option("--queue")
 @click.option("--worker", metavar="ID")
+@click.option("--tag", help="Only of jobs with this tag.")
 @click.option(
     "--since", type=past, metavar="TIME|AGE", help="Due no earlier than: 2026-01-31T09:00, or 2h (ago)."
 )
-@click.option("--until", type=past, metavar="TIME|AGE", help="Due before.")
+@click.option("--until", type=past, metavar="TIME|AGE", help="Due no later than.")
+@click.option("--longer-than", type=duration, metavar="DURATION", help="Only those that ran for longer.")
+@click.option(
+    "--later-than",
+    type=duration,
+    metavar="DURATION",
+    help="Only those that started later after their due time.",
+)
+@click.option("--count", type=click.Choice(["exact", "estimate"]), help="Also count those that match.")
 @page_options
 @prints_list(_COLUMNS)
 def list_(client: Client, **filters: Any) -> Page[ExecutionView]:
-    """List executions, newest first."""
-    return client.list_executions(**filters)
+    """List executions, newest first.
+
+    A search that finds little stops after a while and says how far it has looked; --cursor continues it.
+    """
+    page = client.list_executions(**filters)
+    if page.count:
+        say(f"{page.count.value:,} in total ({page.count.kind})")
+    if page.searched_until:
+        say(f"searched back to {absolute(page.searched_until)}")
+    return page
 
 
 @command.command()

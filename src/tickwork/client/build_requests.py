@@ -1,7 +1,7 @@
 """Builds every request of the REST API as a plain value, for the sync and the async client alike."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
 import msgspec
@@ -15,10 +15,14 @@ from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
 from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.execution import (
     AttemptView,
+    CountKind,
+    ExecutionPage,
     ExecutionStatus,
     ExecutionStatusName,
     ExecutionView,
     MissedView,
+    WaitingFor,
+    WaitingForName,
 )
 from tickwork.model.field_types import Page
 from tickwork.model.job import (
@@ -204,17 +208,29 @@ def list_missed(job_id: str) -> Call[Page[MissedView]]:
 def list_executions(
     *,
     status: ExecutionStatus | ExecutionStatusName | None = None,
+    waiting_for: WaitingFor | WaitingForName | None = None,
+    error: str | None = None,
+    timed_out: bool = False,
+    retrying: bool = False,
+    blocked: bool = False,
     job: str | None = None,
     task: str | None = None,
     queue: str | None = None,
     worker: str | None = None,
+    tag: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    longer_than: timedelta | None = None,
+    later_than: timedelta | None = None,
+    count: CountKind | None = None,
     limit: int | None = None,
     cursor: str | None = None,
-) -> Call[Page[ExecutionView]]:
-    """The executions that match all filters, newest first."""
-    return _get("executions", answer=Page[ExecutionView], query=locals())
+) -> Call[ExecutionPage]:
+    """The executions that match all filters, newest first. A page that is neither full nor the last one says in
+    `searched_until` how far it has looked."""
+    given = locals()
+    flags = {name: "true" if given[name] else None for name in ("timed_out", "retrying", "blocked")}
+    return _get("executions", answer=ExecutionPage, query={**given, **flags})
 
 
 def get_execution(execution_id: str, *, wait: float | None = None) -> Call[ExecutionView]:
@@ -460,4 +476,10 @@ def _given(fields: Fields) -> dict[str, Any]:
 
 
 def _query_text(value: object) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    match value:
+        case datetime():
+            return value.isoformat()
+        case timedelta():
+            return f"{value.total_seconds():.6f}"
+        case _:
+            return str(value)

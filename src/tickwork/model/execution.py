@@ -1,12 +1,12 @@
 """An execution: one occurrence of a job, and its attempts."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from tickwork.model.field_types import Instant
+from tickwork.model.field_types import Instant, Page
 
 RESULT_LIMIT = 256 * 1024  # bytes of JSON
 
@@ -54,6 +54,9 @@ class ExecutionKey(NamedTuple):
     tenant_id: int
     scheduled_for: datetime
     job_id: int
+
+
+WaitingForName = Literal["due", "worker", "limit", "dependency", "retry", "paused"]
 
 
 class WaitingFor(StrEnum):
@@ -132,11 +135,40 @@ class MissedView(msgspec.Struct, frozen=True, kw_only=True, rename={"begin": "fr
     reason: str
 
 
+CountKind = Literal["exact", "estimate"]
+
+
 class ExecutionFilter(NamedTuple):
+    """What the executions of a list have in common."""
+
     status: ExecutionStatus | None = None
     job: int | None = None
     task: str | None = None
     queue: str | None = None
     worker: int | None = None
-    since: datetime | None = None
-    until: datetime | None = None
+    since: datetime | None = None  # due from here
+    until: datetime | None = None  # to here
+    waiting_for: WaitingFor | None = None
+    error: str | None = None  # the type of an error that one of its attempts failed with
+    timed_out: bool = False  # one of its attempts did
+    retrying: bool = False  # an attempt failed or was lost, and it has not ended
+    blocked: bool = False  # it waits for an execution that failed
+    tag: str | None = None  # of its job
+    longer_than: timedelta | None = None  # it ran, or has been running, for longer
+    later_than: timedelta | None = (
+        None  # it started later after its due time, or is later and has not started
+    )
+
+
+class ExecutionCount(msgspec.Struct, frozen=True):
+    """How many executions match."""
+
+    value: int
+    kind: Literal["exact", "estimate", "at least"]
+
+
+class ExecutionPage(Page[ExecutionView], frozen=True):
+    """One page of executions. A page that is neither full nor the last one says how far it has looked."""
+
+    searched_until: Instant | None = None  # all that are due later were looked at; the next page goes on here
+    count: ExecutionCount | None = None

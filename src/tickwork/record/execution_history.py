@@ -3,23 +3,41 @@
 import builtins
 from datetime import datetime
 
-from tickwork.model.execution import AttemptView, ExecutionFilter, ExecutionKey, ExecutionView, MissedView
-from tickwork.model.field_types import Page
-from tickwork.store.port.read import ReadStore
+import msgspec
+
+from tickwork.model.execution import (
+    AttemptView,
+    CountKind,
+    ExecutionFilter,
+    ExecutionKey,
+    ExecutionPage,
+    ExecutionView,
+    MissedView,
+)
+from tickwork.store.port.read import ExecutionSearch, ReadStore
 from tickwork.store.port.record import OutcomeStore
 from tickwork.wake import Wake
 
 
 class ExecutionHistory:
-    def __init__(self, store: OutcomeStore, read: ReadStore, wake: Wake) -> None:
+    def __init__(self, store: OutcomeStore, read: ReadStore, search: ExecutionSearch, wake: Wake) -> None:
         self._store = store
         self._read = read
+        self._search = search
         self._wake = wake
 
     async def list(
-        self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None = None
-    ) -> Page[ExecutionView]:
-        return await self._read.executions(tenant_id, wanted, limit, cursor)
+        self,
+        tenant_id: int,
+        wanted: ExecutionFilter,
+        limit: int,
+        cursor: str | None = None,
+        count: CountKind | None = None,
+    ) -> ExecutionPage:
+        page = await self._search.page(tenant_id, wanted, limit, cursor)
+        if count is None:
+            return page
+        return msgspec.structs.replace(page, count=await self._search.count(tenant_id, wanted, count))
 
     async def get(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
         return await self._read.execution(tenant_id, job, scheduled_for)

@@ -1,7 +1,7 @@
 """Questions of users: the SQL behind every list and look."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 import asyncpg
@@ -11,7 +11,6 @@ from tickwork.model.errors import NotFound
 from tickwork.model.execution import (
     AttemptOutcome,
     AttemptView,
-    ExecutionFilter,
     ExecutionKey,
     ExecutionView,
     MissedView,
@@ -29,7 +28,6 @@ from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView
 from tickwork.store.log_store import entries_of
 from tickwork.store.page_cursor import (
-    ExecutionPlace,
     JobPlace,
     NextRunPlace,
     Place,
@@ -56,8 +54,6 @@ _SEEN = 5000  # rows one page looks through at most, for those that fit a filter
 _LARGEST = 2**63 - 1
 _LARGEST_WORKER = 2**31 - 1
 _NEXT_RUNS_BEGIN = NextRunPlace("jobs by next run", 0, 0, -1, 0)
-_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
-_END = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class PostgresReadStore:
@@ -143,31 +139,6 @@ class PostgresReadStore:
     async def ended(self, keys: Sequence[ExecutionKey]) -> list[ExecutionKey]:
         rows = await self._database.fetch(self._sql["ended"], *map(list, zip(*keys, strict=True)))
         return [ExecutionKey(*row) for row in rows]
-
-    async def executions(
-        self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None
-    ) -> Page[ExecutionView]:
-        before, job = _END, _LARGEST
-        if cursor:
-            _, micros, job = decode_cursor(cursor, ExecutionPlace)
-            before = from_micros(micros)
-        most = limit if wanted == ExecutionFilter(since=wanted.since, until=wanted.until) else _SEEN
-        rows = await self._database.fetch(
-            self._sql["executions" if wanted.job is None else "executions_of_job"],
-            tenant_id, before, job if wanted.job is None else wanted.job, _utc(wanted.since) or _BEGINNING,
-            _utc(wanted.until) or _END, most, limit, wanted.status, wanted.task, wanted.queue,
-            None if wanted.worker is None else min(wanted.worker, _LARGEST_WORKER),
-        )  # fmt: skip
-        items = [row for row in rows if row["job_id"] is not None]
-        end = _page_end(
-            rows,
-            items,
-            limit,
-            most,
-            lambda row: ExecutionPlace("executions", to_micros(row["scheduled_for"]), row["job_id"]),
-            lambda row: ExecutionPlace("executions", to_micros(row["seen_time"]), row["seen_job"]),
-        )
-        return Page([execution_of(row) for row in items], encode_cursor(end))
 
     async def attempts(self, tenant_id: int, job: int, scheduled_for: datetime) -> list[AttemptView]:
         execution = await self.execution(tenant_id, job, scheduled_for)

@@ -6,8 +6,11 @@ from typing import NamedTuple, Protocol
 
 from tickwork.model.execution import (
     AttemptView,
+    CountKind,
+    ExecutionCount,
     ExecutionFilter,
     ExecutionKey,
+    ExecutionPage,
     ExecutionStatus,
     ExecutionView,
     MissedView,
@@ -52,10 +55,6 @@ class ReadStore(Protocol):
     async def ended(self, keys: Sequence[ExecutionKey]) -> list[ExecutionKey]:
         """Those of the executions that have ended."""
 
-    async def executions(
-        self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None
-    ) -> Page[ExecutionView]: ...
-
     async def attempts(self, tenant_id: int, job: int, scheduled_for: datetime) -> list[AttemptView]: ...
 
     async def missed(self, tenant_id: int, job: int, limit: int) -> list[MissedView]: ...
@@ -65,3 +64,12 @@ class ReadStore(Protocol):
     async def worker(self, tenant_id: int, worker: int) -> WorkerView: ...
 
     async def tasks(self, tenant_id: int) -> list[TaskView]: ...
+
+
+class ExecutionSearch(Protocol):
+    async def page(
+        self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None
+    ) -> ExecutionPage: ...
+
+    async def count(self, tenant_id: int, wanted: ExecutionFilter, kind: CountKind) -> ExecutionCount:
+        """An exact count may come out as "at least", when counting on would take too long."""
