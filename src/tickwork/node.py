@@ -82,10 +82,13 @@ from tickwork.store.rest_worker_store import PostgresRestWorkerReportStore, Post
 from tickwork.store.retention import Partitions, PastJobs
 from tickwork.store.run_now_store import PostgresRunNowStore
 from tickwork.store.trigger_store import PostgresTriggerStore
+from tickwork.store.upcoming_store import PostgresUpcomingStore
 from tickwork.store.why_waiting_store import PostgresWhyWaitingStore
 from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.queue_full import FullQueues
+from tickwork.trigger.upcoming import Upcoming
+from tickwork.trigger.upcoming_counts import UpcomingCounts
 from tickwork.trigger.waiting_executions import (
     create_deferred_executions,
     release_queued_executions,
@@ -248,6 +251,8 @@ class Node:
         self._loops.add("create deferred", create_deferred, every=5)
         dependencies = PostgresDependencyStore(self._database)
         self._loops.add("skip rounds", partial(skip_rounds_without_parents, dependencies), every=1)
+        upcoming = PostgresUpcomingStore(self._database)
+        self.upcoming, self.upcoming_counts = Upcoming(upcoming), UpcomingCounts(upcoming)
         self._loops.add("update zone data", ZoneDataUpdate(self._triggers, LEAD).follow, every=3600)
 
     def _compose_dispatch(self) -> None:

@@ -51,6 +51,8 @@ _LONGER = _OF_ONE_LANE | {
     ("dispatch", "waiting_lanes"),  # leaps from line to line
     ("execution_search", "search_in_order_of_time"),  # a slice
     ("execution_search", "first_and_last_execution"),
+    ("upcoming", "executions_due"),  # a page
+    ("upcoming", "count_one_time_jobs"),  # a range
     ("trigger", "release_queued"),  # all that wait for one another
     ("retention", "is_settled"),  # a day that is about to be dropped
 }
@@ -143,6 +145,21 @@ async def test_what_is_out_of_the_ordinary_is_found_by_its_events(filled: Databa
     executions = list(scans(plan, "execution", "attempt"))
     assert executions
     assert all(_is_short(way) for way in executions)
+
+
+@pytest.mark.parametrize("name", ["executions_due", "count_one_time_jobs"])
+async def test_what_is_due_is_read_in_the_order_of_time(filled: Database, name: str) -> None:
+    plan = await explain(filled, "upcoming", name)
+    ways = list(scans(plan, "execution"))
+    assert ways
+    assert all(way.goes_by("tenant_id") and "scheduled_for" in way.condition for way in ways)
+
+
+@pytest.mark.parametrize("name", ["jobs_due_in_rounds", "jobs_of_rules"])
+async def test_the_jobs_that_are_due_are_found_by_their_rules(filled: Database, name: str) -> None:
+    jobs = list(scans(await explain(filled, "upcoming", name), "job"))
+    assert jobs
+    assert all(way.index == "job_of_rule" and way.goes_by("rule_id") for way in jobs)
 
 
 async def test_what_waits_is_found_by_its_line(filled: Database) -> None:

@@ -26,6 +26,7 @@ from tickwork.api import (
     queue_routes,
     rest_worker_report_routes,
     schedule_routes,
+    upcoming_routes,
     worker_routes,
     worker_socket,
 )
@@ -46,6 +47,7 @@ ROUTES = with_document(
         *event_routes.ROUTES,
         *backfill_routes.ROUTES,
         *schedule_routes.ROUTES,
+        *upcoming_routes.ROUTES,
         *circuit_breaker_routes.ROUTES,
         *queue_routes.ROUTES,
         *worker_routes.ROUTES,

@@ -1,17 +1,15 @@
 """/executions: list, show, explain, cancel and retry executions."""
 
-from datetime import timedelta
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from tickwork.api.problem import CONFLICT
 from tickwork.api.reply import Reply, json_reply
-from tickwork.api.request_query import JobId, PageQuery, Text, WorkerId
+from tickwork.api.request_query import DurationText, JobId, PageQuery, Text, WorkerId, parsed_duration
 from tickwork.api.route import Call, NoQuery, Route
 from tickwork.api.wait_parameter import WaitQuery, wait_until_ended
 from tickwork.model.access import Scope
-from tickwork.model.errors import Invalid
 from tickwork.model.execution import (
     AttemptView,
     CountKind,
@@ -24,15 +22,9 @@ from tickwork.model.execution import (
 )
 from tickwork.model.field_types import Instant, Page, QueueName
 from tickwork.model.ids import parse_execution_id, parse_worker_id
-from tickwork.model.quantities import parse_duration
 from tickwork.model.why_waiting import Why
 
 _MAX_MISSED = 500
-
-
-Duration = Annotated[
-    str, Meta(min_length=1, max_length=64, description='"90s", "5m", "1h30m", "PT5M" or seconds')
-]
 
 
 class HistoryQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,8 +40,8 @@ class HistoryQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=T
     tag: Text | None = None
     since: Annotated[Instant, Meta(description="due from this time")] | None = None
     until: Annotated[Instant, Meta(description="due up to this time")] | None = None
-    longer_than: Annotated[Duration, Meta(description="ran for longer")] | None = None
-    later_than: Annotated[Duration, Meta(description="started later after its due time")] | None = None
+    longer_than: Annotated[DurationText, Meta(description="ran for longer")] | None = None
+    later_than: Annotated[DurationText, Meta(description="started later after its due time")] | None = None
     count: Annotated[CountKind, Meta(description="also count the executions that match")] | None = None
 
     def filter(self, job: int | None) -> ExecutionFilter:
@@ -67,16 +59,9 @@ class HistoryQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=T
             retrying=self.retrying is not None,
             blocked=self.blocked is not None,
             tag=self.tag,
-            longer_than=_duration("longer_than", self.longer_than),
-            later_than=_duration("later_than", self.later_than),
+            longer_than=parsed_duration("longer_than", self.longer_than),
+            later_than=parsed_duration("later_than", self.later_than),
         )
-
-
-def _duration(name: str, text: str | None) -> timedelta | None:
-    try:
-        return None if text is None else parse_duration(text)
-    except ValueError as error:
-        raise Invalid.field(name, str(error)) from None
 
 
 class ExecutionQuery(HistoryQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -21,6 +21,7 @@ _PATH_PARAMETER = re.compile(r"\{(\w+)\}")
 _TAGS = {
     "jobs": "What to run, with which payload, when, and under which policies.",
     "schedules": "What a schedule means, before anything is created.",
+    "upcoming": "What is due in a range of time: every due time of all jobs, or how many there are.",
     "executions": "The occurrences of jobs, each with its attempts.",
     "dead-letters": "Executions that failed for good, until they are redriven or discarded.",
     "backfills": "Runs of a job for due times in the past, at a limited pace.",
@@ -164,12 +165,19 @@ def _never_null(schema: Schema) -> Schema:
 
 
 def _successes(route: Route, schema_of: dict[Any, Schema]) -> dict[str, Schema]:
-    answers = ((route.status, route.response), *route.also)
-    schemas = {status: schema_of[kind] if kind else {"type": "string"} for status, kind in answers}
+    schemas: dict[int, list[Schema]] = {}
+    for status, kind in ((route.status, route.response), *route.also):
+        schemas.setdefault(status, []).append(schema_of[kind] if kind else {"type": "string"})
     others = dict.fromkeys(route.also_media, _media({"type": "string"}))
     return {
-        str(status): {"description": "Done.", "content": {route.media: _media(schema), **others}}
-        for status, schema in schemas.items()
+        str(status): {
+            "description": "Done.",
+            "content": {
+                route.media: _media(choices[0] if len(choices) == 1 else {"anyOf": choices}),
+                **others,
+            },
+        }
+        for status, choices in schemas.items()
     }
 
 

@@ -1,6 +1,7 @@
 """Parses the query of a request into a struct. Unknown and repeated names are errors."""
 
 import re
+from datetime import timedelta
 from functools import cache
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
@@ -10,6 +11,7 @@ from msgspec import Meta, inspect, structs
 
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.ids import KEY_PREFIX, LONGEST_KEY
+from tickwork.model.quantities import parse_duration
 from tickwork.model.validation import raise_if_any, type_errors
 
 Query = TypeVar("Query", bound=msgspec.Struct)
@@ -27,6 +29,9 @@ JobId = Annotated[
 WorkerId = Annotated[str, Meta(pattern=f"^w{_ID_DIGITS}$", description="the id of a worker")]
 Text = Annotated[str, Meta(min_length=1, max_length=200)]
 Limit = Annotated[int, Meta(ge=1, le=500)]
+DurationText = Annotated[
+    str, Meta(min_length=1, max_length=64, description='"90s", "5m", "1h30m", "PT5M" or seconds')
+]
 Cursor = Annotated[str, Meta(min_length=1, max_length=1000, description="the next_cursor of the page before")]
 
 
@@ -45,6 +50,14 @@ def parse_query(raw: bytes, struct: type[Query]) -> Query:
     except msgspec.ValidationError as error:
         raise_if_any(type_errors(values, struct))
         raise Invalid.field("", str(error)) from None
+
+
+def parsed_duration(name: str, text: str | None) -> timedelta | None:
+    """The value of a parameter that is a duration."""
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        raise Invalid.field(name, str(error)) from None
 
 
 def _values(raw: bytes) -> dict[str, Any]:

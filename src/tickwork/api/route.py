@@ -117,7 +117,7 @@ class Route(NamedTuple):
     query: type[msgspec.Struct] | None = NoQuery  # None: the query is ignored
     body: Content | None = None
     problems: tuple[ProblemType, ...] = ()  # in addition to those that every such route has
-    also: tuple[tuple[int, Any], ...] = ()  # other successful responses, by status
+    also: tuple[tuple[int, Any], ...] = ()  # other successful responses, each with its status
     media: str = JSON
     also_media: tuple[str, ...] = ()  # alternatives that a client may ask for
     waits: bool = False  # may take long: the work ends when the client disconnects

@@ -17,6 +17,7 @@ _COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
     "job": "Create, inspect and control jobs.",
     "task": "List the tasks that workers offer, with their parameters.",
     "execution": "Inspect, cancel and retry executions.",
+    "upcoming": "Show what is due next, over all jobs.",
     "events": "Show what happened, or follow what happens.",
     "errors": "Inspect failures by cause; redrive or discard all of one cause.",
     "dead-letter": "Inspect, redrive and discard executions that failed for good.",

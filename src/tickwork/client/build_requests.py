@@ -41,6 +41,7 @@ from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.model.schedule import Preview
 from tickwork.model.stream_event import StreamEvent
 from tickwork.model.task import TaskView
+from tickwork.model.upcoming import DueTimeCounts, DueTimePage
 from tickwork.model.why_waiting import Why
 from tickwork.model.worker import WorkerView
 
@@ -193,6 +194,25 @@ def preview(
 ) -> Call[Preview]:
     """What a schedule means and when it would be due, without creating anything."""
     return post("schedules", "preview", answer=Preview, body=_given(locals()))
+
+
+def list_upcoming(
+    *,
+    begin: datetime | None = None,
+    until: datetime | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> Call[DueTimePage]:
+    """The due times of all jobs from `begin` (now) and before `until` (a day later), soonest first."""
+    query = {"from": begin, "until": until, "limit": limit, "cursor": cursor}
+    return _get("upcoming", answer=DueTimePage, query=query)
+
+
+def count_upcoming(
+    step: timedelta, *, begin: datetime | None = None, until: datetime | None = None
+) -> Call[DueTimeCounts]:
+    """How many due times there are in each step from `begin` (now) and before `until` (a day later)."""
+    return _get("upcoming", answer=DueTimeCounts, query={"from": begin, "until": until, "step": step})
 
 
 def get_graph(job_id: str) -> Call[JobGraph]:

@@ -77,6 +77,8 @@ class Client:
     resume_job = _sends(build_requests.resume_job)
     wait_for_job = _runs_steps(wait_for_execution.wait_for_job)
     preview = _sends(build_requests.preview)
+    list_upcoming = _sends(build_requests.list_upcoming)
+    count_upcoming = _sends(build_requests.count_upcoming)
 
     backfill_job = _sends(build_requests.backfill_job)
     plan_backfill = _sends(build_requests.plan_backfill)

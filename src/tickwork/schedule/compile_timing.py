@@ -52,6 +52,11 @@ class CompiledTiming:
     def jitter(self) -> timedelta:
         return timedelta(seconds=self._jitter)
 
+    @property
+    def interval(self) -> timedelta | None:
+        """The time between due times, if it is always the same."""
+        return timedelta(seconds=self._source.every) if isinstance(self._source, Interval) else None
+
     def next_after(self, after: datetime) -> datetime | None:
         due = self._source.next_after(to_seconds(after))
         return None if due is None else from_seconds(due)

@@ -18,6 +18,8 @@ _WorkerId = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 _Number = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 _Time = Annotated[int, Meta(ge=0, le=253_402_300_799_999_999)]  # microseconds since 1970, up to the year 9999
 
+_Priority = Annotated[int, Meta(ge=-1, le=2**15 - 1)]  # -1: before all
+
 
 class JobPlace(NamedTuple):
     list: Literal["jobs"]
@@ -28,7 +30,7 @@ class NextRunPlace(NamedTuple):
     list: Literal["jobs by next run"]
     time: _Time
     rule: _Id
-    priority: Annotated[int, Meta(ge=-1, le=2**15 - 1)]  # -1: before all
+    priority: _Priority
     job: _Id
 
 
@@ -72,6 +74,14 @@ class QueuePlace(NamedTuple):
     name: QueueName
 
 
+class UpcomingPlace(NamedTuple):
+    list: Literal["upcoming"]
+    time: _Time
+    rule: _Id
+    priority: _Priority
+    job: _Id
+
+
 Place = (
     JobPlace
     | NextRunPlace
@@ -82,6 +92,7 @@ Place = (
     | ErrorGroupPlace
     | LogPlace
     | QueuePlace
+    | UpcomingPlace
 )
 _Place = TypeVar("_Place", bound=Place)
 

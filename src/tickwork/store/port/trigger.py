@@ -153,3 +153,82 @@ class TriggerStore(Protocol):
 class DependencyStore(Protocol):
     async def skip_rounds_without_parents(self, limit: int) -> int:
         """Decide about parents that may not be due in the rounds of their children. Returns about how many."""
+
+
+class DuePlace(NamedTuple):
+    """The place of a due time among all of a tenant, in their order. One-time jobs come first, as rule 0."""
+
+    at: datetime
+    rule_id: int
+    priority: int
+    job_id: int
+
+
+class UpcomingRule(NamedTuple):
+    """A rule that will be due, and how far its next round has been fired."""
+
+    id: int
+    timing: str
+    next_at: datetime
+    cursor: Cursor
+
+
+class DueJob(NamedTuple):
+    """A job at one of its due times."""
+
+    place: DuePlace
+    name: str | None
+    task: str
+    queue: str
+    is_active: bool = True
+
+
+class JobsInSpan(NamedTuple):
+    """How many jobs of a rule have the same due times: from `begins` (None: all) to `ends`, both included."""
+
+    rule_id: int
+    begins: datetime | None
+    ends: datetime | None
+    jobs: int
+
+
+class DueCount(NamedTuple):
+    """How many one-time jobs are due in a step of a range."""
+
+    step: int
+    jobs: int
+    last_at: datetime
+    is_deferred: bool
+
+
+class UpcomingStore(Protocol):
+    async def now(self) -> datetime: ...
+
+    def place(self, cursor: str) -> DuePlace: ...
+
+    def cursor(self, place: DuePlace) -> str: ...
+
+    async def rules_due_before(self, tenant_id: int, end: datetime, limit: int) -> list[UpcomingRule]:
+        """The soonest."""
+
+    async def jobs_due_in(self, rounds: Sequence[DuePlace], limit: int) -> list[DueJob]:
+        """The next jobs of these rounds in their order, of each those after the given place."""
+
+    async def executions_due(
+        self, tenant_id: int, after: DuePlace, end: datetime, limit: int
+    ) -> list[DueJob]: ...
+
+    async def deferred_jobs_due(
+        self, tenant_id: int, after: DuePlace, end: datetime, limit: int
+    ) -> list[DueJob]: ...
+
+    async def jobs_of_rules(self, rules: Sequence[int], since: datetime, limit: int) -> list[JobsInSpan]:
+        """Counts active jobs up to the limit, which holds for each rule."""
+
+    async def estimated_jobs_of_rules(self, rules: Sequence[int]) -> dict[int, int]:
+        """From the statistics of the database. Empty before there are any."""
+
+    async def count_one_time(
+        self, tenant_id: int, begin: datetime, end: datetime, first: datetime, step: timedelta, limit: int
+    ) -> list[DueCount]:
+        """By steps from `first` on. Counts up to the limit, which holds for deferred jobs and for the others."""

@@ -1,0 +1,66 @@
+"""/upcoming: what is due in a range of time, over all jobs."""
+
+from datetime import timedelta
+from math import ceil
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from tickwork.api.reply import Reply, json_reply
+from tickwork.api.request_query import DurationText, PageQuery, parsed_duration
+from tickwork.api.route import Call, Route
+from tickwork.model.access import Scope
+from tickwork.model.errors import Invalid
+from tickwork.model.field_types import Instant
+from tickwork.model.upcoming import DueTimeCounts, DueTimePage
+
+_SHORTEST_STEP = timedelta(seconds=1)
+_MOST_STEPS = 1000
+
+
+class UpcomingQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    begin: Annotated[Instant, Meta(description="due from this time; now if not given")] | None = field(
+        name="from", default=None
+    )
+    until: Annotated[Instant, Meta(description="due before this time; a day later if not given")] | None = (
+        None
+    )
+    step: Annotated[DurationText, Meta(description="count the due times of each such step")] | None = None
+
+
+async def list_upcoming(call: Call[UpcomingQuery, None]) -> Reply:
+    """List what is due in a range of time, over all jobs, soonest first.
+
+    Paused jobs are left out. With `step`, the answer counts the due times in each step instead. `estimate` says that
+    there are more jobs or due times than are counted one by one. `searched_until` says up to when an answer is
+    complete, if it is not complete up to `until`.
+    """
+    query, upcoming = call.query, call.node.upcoming
+    begin, until = await upcoming.range(query.begin, query.until)
+    step = parsed_duration("step", query.step)
+    if step is None:
+        return json_reply(await upcoming.page(call.tenant_id, begin, until, query.limit, query.cursor))
+    _check_step(step, until - begin)
+    return json_reply(await call.node.upcoming_counts.count(call.tenant_id, begin, until, step))
+
+
+def _check_step(step: timedelta, length: timedelta) -> None:
+    shortest = max(_SHORTEST_STEP, length / _MOST_STEPS)
+    if step < shortest:
+        seconds = ceil(shortest.total_seconds())
+        raise Invalid.field(
+            "step", f"is too short for this range, of {_MOST_STEPS} steps", f"at least {seconds}s"
+        )
+
+
+ROUTES = (
+    Route(
+        "GET",
+        "/v1/upcoming",
+        list_upcoming,
+        Scope.READ,
+        DueTimePage,
+        query=UpcomingQuery,
+        also=((200, DueTimeCounts),),
+    ),
+)

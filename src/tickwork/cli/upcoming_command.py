@@ -1,0 +1,100 @@
+"""Show what is due next, over all jobs."""
+
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from tickwork.cli.find_server import with_client
+from tickwork.cli.option_types import duration, instant
+from tickwork.cli.output import (
+    Columns,
+    absolute,
+    output_option,
+    page_options,
+    print_json,
+    print_table,
+    say,
+    show_page,
+)
+from tickwork.client.sync_client import Client
+from tickwork.model.upcoming import DueTime, DueTimeCount, DueTimeCounts
+
+_BAR = 40  # characters of the highest count
+_COLUMNS: Columns[DueTime] = {
+    "due": lambda due: due.at,
+    "at": lambda due: absolute(due.at),
+    "job": lambda due: due.job_id,
+    "name": lambda due: due.name,
+    "task": lambda due: due.task,
+    "queue": lambda due: due.queue,
+}
+
+
+def _future(text: str) -> datetime:
+    """A time, or how far ahead."""
+    try:
+        return datetime.now(UTC) + duration(text)
+    except click.BadParameter:
+        return instant(text)
+
+
+@click.command()
+@click.option(
+    "--from",
+    "begin",
+    type=_future,
+    metavar="TIME|AHEAD",
+    help="A time, or 2h (ahead); now by default.",
+)
+@click.option(
+    "--until",
+    type=_future,
+    metavar="TIME|AHEAD",
+    help="A time, or 2h (ahead); a day later by default.",
+)
+@click.option(
+    "--step", type=duration, metavar="DURATION", help="Count the due times of each step, such as 1h."
+)
+@page_options
+@output_option
+@with_client
+def command(
+    client: Client,
+    begin: datetime | None,
+    until: datetime | None,
+    step: timedelta | None,
+    limit: int | None,
+    cursor: str | None,
+    output: str,
+) -> None:
+    """Show what is due next, over all jobs.
+
+    \b
+    tickwork upcoming --until 1h
+    tickwork upcoming --until 7d --step 6h
+    """
+    if step is not None:
+        return _show_counts(client.count_upcoming(step, begin=begin, until=until), output)
+    page = client.list_upcoming(begin=begin, until=until, limit=limit, cursor=cursor)
+    show_page(page, _COLUMNS, output)
+    return _say_how_far(page.searched_until)
+
+
+def _show_counts(counts: DueTimeCounts, output: str) -> None:
+    if output != "table":
+        return print_json(counts.items if output == "jsonl" else [counts], output)
+    most = max((each.count for each in counts.items), default=0) or 1
+    columns: Columns[DueTimeCount] = {
+        "from": lambda each: absolute(each.at),
+        "due": lambda each: f"{each.count:,}",
+        "": lambda each: "█" * -(-each.count * _BAR // most),
+    }
+    print_table(counts.items, columns)
+    if counts.estimate:
+        say("these numbers are estimates")
+    return _say_how_far(counts.searched_until)
+
+
+def _say_how_far(searched_until: datetime | None) -> None:
+    if searched_until:
+        say(f"complete up to {absolute(searched_until)}")

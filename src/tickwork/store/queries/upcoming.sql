@@ -1,0 +1,96 @@
+-- How to read these queries: README.md
+
+-- name: rules_due_before
+-- The rules of a tenant that are due before a time, soonest first, and how far each has been fired.
+SELECT id, timing, next_at, coalesce(cursor_priority, -1) AS cursor_priority, coalesce(cursor_job, 0) AS cursor_job
+FROM tickwork.rule
+WHERE tenant_id = $1 AND next_at < $2
+ORDER BY next_at, id
+LIMIT $3;
+
+-- name: jobs_due_in_rounds
+-- The jobs that are due in rounds of rules, in the order of the rounds; those of each after a place.
+SELECT r.scheduled_for AS at, r.rule_id, j.priority, j.id, j.name, l.task, l.queue
+FROM unnest($1::timestamptz[], $2::bigint[], $3::smallint[], $4::bigint[]) WITH ORDINALITY
+    AS r (scheduled_for, rule_id, after_priority, after_job, number)
+CROSS JOIN LATERAL (
+    SELECT priority, id, name, lane_id FROM tickwork.job
+    WHERE rule_id = r.rule_id AND (priority, id) > (r.after_priority, r.after_job) AND status = 'active'
+        AND active_from <= r.scheduled_for AND (active_until IS NULL OR active_until >= r.scheduled_for)
+    ORDER BY priority, id
+    LIMIT $5
+) j
+JOIN tickwork.lane l ON l.id = j.lane_id
+ORDER BY r.number, j.priority, j.id
+LIMIT $5;
+
+-- name: executions_due
+-- The executions of a tenant that are due in a range and have not started, after a place, in order.
+SELECT e.scheduled_for AS at, j.id, j.name, j.status = 'active' AS is_active, l.task, l.queue
+FROM (
+    SELECT scheduled_for, job_id, lane_id FROM tickwork.execution
+    WHERE tenant_id = $1 AND (scheduled_for, job_id) > ($2, $3) AND scheduled_for < $4
+        AND finished_at IS NULL AND started_at IS NULL
+    ORDER BY tenant_id, scheduled_for, job_id
+    LIMIT $5
+) e
+CROSS JOIN LATERAL (SELECT id, name, status FROM tickwork.job WHERE id = e.job_id OFFSET 0) j
+JOIN tickwork.lane l ON l.id = e.lane_id
+ORDER BY e.scheduled_for, j.id;
+
+-- name: deferred_jobs_due
+-- The deferred jobs of a tenant that are due in a range, after a place, in order.
+SELECT j.scheduled_for AS at, j.id, j.name, j.status = 'active' AS is_active, l.task, l.queue
+FROM tickwork.job j JOIN tickwork.lane l ON l.id = j.lane_id
+WHERE j.deferred AND j.tenant_id = $1 AND j.scheduled_for >= $2 AND (j.scheduled_for, j.id) > ($2, $3)
+    AND j.scheduled_for < $4
+ORDER BY j.scheduled_for, j.id
+LIMIT $5;
+
+-- name: jobs_of_rules
+-- How many active jobs rules have, by when they begin after a time and when they end; $3 of each rule at most.
+SELECT wanted.rule_id, j.begins, j.ends, count(*) AS jobs
+FROM unnest($1::bigint[]) AS wanted (rule_id) CROSS JOIN LATERAL (
+    SELECT CASE WHEN active_from > $2 THEN active_from END AS begins, active_until AS ends FROM tickwork.job
+    WHERE rule_id = wanted.rule_id AND status = 'active'
+    LIMIT $3
+) j
+GROUP BY wanted.rule_id, j.begins, j.ends;
+
+-- name: estimated_jobs_of_rules
+-- How many jobs rules have by the planner's statistics: the share of each common rule, and the same for all others.
+SELECT wanted.rule_id,
+    s.jobs * coalesce(s.shares[array_position(s.rules, wanted.rule_id)], s.other_share) AS jobs
+FROM unnest($1::bigint[]) AS wanted (rule_id)
+CROSS JOIN (
+    SELECT c.reltuples AS jobs, p.rules, p.shares,
+        (1 - p.null_frac - (SELECT coalesce(sum(share), 0) FROM unnest(p.shares) AS share))
+        / greatest(CASE WHEN p.n_distinct < 0 THEN -p.n_distinct * c.reltuples ELSE p.n_distinct END
+                   - coalesce(cardinality(p.rules), 0), 1) AS other_share
+    FROM pg_class c
+    JOIN (
+        SELECT null_frac, n_distinct, most_common_vals::text::bigint[] AS rules, most_common_freqs AS shares
+        FROM pg_stats WHERE schemaname = 'tickwork' AND tablename = 'job' AND attname = 'rule_id'
+    ) p ON true
+    WHERE c.oid = 'tickwork.job'::regclass
+) s;
+
+-- name: count_one_time_jobs
+-- How many executions and deferred jobs of a tenant are due in each step of a range; $6 of each are counted.
+SELECT steps.step, count(*) AS count, max(at) AS last_at, steps.is_deferred
+FROM (
+    SELECT floor(date_part('epoch', at - $4) / $5::float8)::int AS step, at, is_deferred FROM (
+        (SELECT scheduled_for AS at, false AS is_deferred FROM tickwork.execution
+         WHERE tenant_id = $1 AND scheduled_for >= $2 AND scheduled_for < $3
+             AND finished_at IS NULL AND started_at IS NULL
+             AND (isfinite(ready_at) IS NOT FALSE OR EXISTS (
+                 SELECT FROM tickwork.job WHERE id = execution.job_id AND status = 'active' OFFSET 0))
+         ORDER BY tenant_id, scheduled_for, job_id LIMIT $6)
+        UNION ALL
+        (SELECT scheduled_for, true FROM tickwork.job
+         WHERE deferred AND tenant_id = $1 AND status = 'active' AND scheduled_for >= $2 AND scheduled_for < $3
+         ORDER BY scheduled_for LIMIT $6)
+    ) due
+) steps
+GROUP BY steps.step, steps.is_deferred
+ORDER BY steps.step;

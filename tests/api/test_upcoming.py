@@ -1,0 +1,230 @@
+"""What is coming: every due time of all jobs in a range, in order, or counted in steps."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import httpx2
+import pytest
+
+from tickwork.node import Node
+from tickwork.testing.clock import SettableClock
+from tickwork.testing.scripted_worker import ScriptedWorker
+from tickwork.trigger import upcoming, upcoming_counts
+
+MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture(autouse=True)
+async def worker(clock: SettableClock, still_node: Node) -> ScriptedWorker:
+    return await ScriptedWorker.connect(still_node, tasks=["work"])
+
+
+@pytest.fixture
+async def midnight(clock: SettableClock, still_node: Node) -> datetime:
+    """Before anything is due."""
+    now = await still_node._read.now()
+    begin = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    await clock.advance(begin - now)
+    return begin
+
+
+async def create(client: httpx2.AsyncClient, **fields: Any) -> str:
+    answer = await client.post("/v1/jobs", json={"task": "work", **fields})
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+async def asked(client: httpx2.AsyncClient, **query: Any) -> dict[str, Any]:
+    answer = await client.get("/v1/upcoming", params=query)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def listed(client: httpx2.AsyncClient, **query: Any) -> list[tuple[datetime, str]]:
+    """All pages."""
+    due: list[tuple[datetime, str]] = []
+    while True:
+        page = await asked(client, **query)
+        assert (
+            page["next_cursor"] is None
+            or page["searched_until"]
+            or len(page["items"]) == query.get("limit", 50)
+        )
+        due += [(datetime.fromisoformat(item["at"]), item["job_id"]) for item in page["items"]]
+        if page["next_cursor"] is None:
+            return due
+        query["cursor"] = page["next_cursor"]
+
+
+async def counted(client: httpx2.AsyncClient, **query: Any) -> list[int]:
+    return [item["count"] for item in (await asked(client, **query))["items"]]
+
+
+async def test_every_due_time_is_listed_once_and_in_order(
+    client: httpx2.AsyncClient, midnight: datetime
+) -> None:
+    hourly = await create(client, schedule="0 * * * *", name="hourly", queue="mail")
+    also_hourly = await create(client, schedule="0 * * * *", priority="critical")
+    half = await create(client, schedule="every 30m")
+    once = await create(client, schedule={"at": (midnight + HOUR).isoformat()})
+    later = await create(client, schedule={"at": (midnight + timedelta(days=200)).isoformat()})
+    until = (midnight + 2 * HOUR).isoformat()
+    expected = [
+        (midnight + HOUR / 2, half),
+        (midnight + HOUR, once),
+        (midnight + HOUR, also_hourly),
+        (midnight + HOUR, hourly),
+        (midnight + HOUR, half),
+        (midnight + HOUR * 1.5, half),
+    ]
+    for limit in (50, 1, 2, 4):
+        assert await listed(client, until=until, limit=limit) == expected
+    first = (await asked(client, until=until))["items"][3]
+    assert first == {
+        "at": first["at"], "job_id": hourly, "name": "hourly", "task": "work", "queue": "mail",
+    }  # fmt: skip
+    far = (midnight + timedelta(days=200)).isoformat()
+    beyond = (midnight + timedelta(days=200, seconds=1)).isoformat()
+    assert (midnight + timedelta(days=200), later) in await listed(client, **{"from": far}, until=beyond)
+
+
+async def test_what_is_paused_cancelled_or_over_is_not_coming(
+    client: httpx2.AsyncClient, midnight: datetime, clock: SettableClock
+) -> None:
+    paused, gone = await create(client, schedule="every 1h"), await create(client, schedule="every 1h")
+    twice = await create(client, schedule={"every": "1h", "max_runs": 2})
+    once = await create(client, schedule={"in": "1h"})
+    for job in (paused, once):
+        await client.post(f"/v1/jobs/{job}/pause")
+    await client.delete(f"/v1/jobs/{gone}")
+    assert await listed(client) == [(midnight + HOUR, twice), (midnight + 2 * HOUR, twice)]
+    assert sum(await counted(client, step="1h")) == 2
+    await client.post(f"/v1/jobs/{once}/resume")
+    assert (midnight + HOUR, once) in await listed(client)
+
+
+async def test_a_round_that_was_fired_ahead_is_listed_once(
+    client: httpx2.AsyncClient, midnight: datetime, clock: SettableClock, still_node: Node
+) -> None:
+    jobs = [await create(client, schedule="every 1h") for _ in range(3)]
+    await clock.advance(HOUR - timedelta(milliseconds=200))
+    while await still_node.step("fire"):
+        pass
+    until = (midnight + HOUR + MINUTE).isoformat()
+    assert sorted(await listed(client, until=until, limit=2)) == [
+        (midnight + HOUR, job) for job in sorted(jobs)
+    ]
+    assert sum(await counted(client, until=until, step="1m")) == 3
+
+
+async def test_a_list_that_takes_too_much_work_says_how_far_it_is_complete(
+    client: httpx2.AsyncClient, midnight: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upcoming, "_ROUNDS_TOGETHER", 2)
+    monkeypatch.setattr(upcoming, "_MOST_ROUNDS", 4)
+    await client.post(
+        f"/v1/jobs/{await create(client, schedule='every 1m')}/pause"
+    )  # its rule has no jobs left
+    await create(client, schedule={"every": "1m", "max_runs": 1})
+    last = await create(client, schedule={"at": (midnight + HOUR).isoformat()})
+    page = await asked(client)
+    assert page["searched_until"] is not None
+    assert len(await listed(client, until=(midnight + HOUR + MINUTE).isoformat())) == 2
+    assert (midnight + HOUR, last) in await listed(client, until=(midnight + HOUR + MINUTE).isoformat())
+
+
+async def test_more_rules_than_a_request_reads_end_the_list_where_the_first_of_the_others_is_due(
+    client: httpx2.AsyncClient, midnight: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (upcoming, upcoming_counts):
+        monkeypatch.setattr(module, "MOST_RULES", 2)
+    for minutes in (10, 20, 30):
+        await create(client, schedule=f"every {minutes}m")
+    page = await asked(client)
+    assert [item["at"] for item in page["items"]] == [
+        (midnight + 10 * MINUTE).isoformat().replace("+00:00", "Z"),
+        *[(midnight + 20 * MINUTE).isoformat().replace("+00:00", "Z")] * 2,
+    ]
+    known_until = (midnight + 30 * MINUTE).isoformat().replace("+00:00", "Z")
+    assert (page["next_cursor"], page["searched_until"]) == (None, known_until)
+    assert (await asked(client, step="1h"))["searched_until"] == known_until
+
+
+async def test_due_times_are_counted_in_steps(client: httpx2.AsyncClient, midnight: datetime) -> None:
+    for _ in range(3):
+        await create(client, schedule="every 10m")
+    await create(client, schedule="30 1 * * *")
+    await create(client, schedule={"at": (midnight + 2.5 * HOUR).isoformat()})
+    answer = await asked(client, until=(midnight + 3 * HOUR).isoformat(), step="1h")
+    assert answer["items"] == [
+        {"at": (midnight + number * HOUR).isoformat().replace("+00:00", "Z"), "count": count}
+        for number, count in enumerate(
+            [5 * 3, 6 * 3 + 1, 6 * 3 + 1]
+        )  # what is due at midnight has been fired
+    ]
+    assert (answer["estimate"], answer["searched_until"]) == (False, None)
+    begin = (midnight + 90 * MINUTE).isoformat()
+    assert await counted(
+        client, **{"from": begin}, until=(midnight + 150 * MINUTE).isoformat(), step="1h"
+    ) == [10, 9]
+
+
+@pytest.mark.parametrize("schedule", ["every 10m", "*/10 * * * *"])
+async def test_frequent_rules_are_counted_by_their_rate(
+    client: httpx2.AsyncClient, midnight: datetime, schedule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await create(client, schedule=schedule)
+    query = {"from": (midnight + HOUR).isoformat(), "until": (midnight + 6 * HOUR).isoformat(), "step": "1h"}
+    exact = await counted(client, **query)
+    monkeypatch.setattr(upcoming_counts, "_MOST_TIMES", 10)
+    monkeypatch.setattr(upcoming_counts, "_LEAST_TIMES", 10)
+    answer = await asked(client, **query)
+    assert [item["count"] for item in answer["items"]] == exact == [6] * 5
+    assert answer["estimate"] == (schedule != "every 10m")
+
+
+async def test_the_jobs_of_a_large_rule_are_estimated(
+    client: httpx2.AsyncClient, midnight: datetime, still_node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.post("/v1/jobs/batch", json=[{"task": "work", "schedule": "every 1h"}] * 300)
+    await client.post("/v1/jobs/batch", json=[{"task": "work", "schedule": "every 2h"}] * 100)
+    monkeypatch.setattr(upcoming_counts, "_MOST_JOBS", 50)
+    query = {"from": (midnight + HOUR).isoformat(), "until": (midnight + 3 * HOUR).isoformat(), "step": "1h"}
+    unknown = await asked(client, **query)
+    assert (unknown["estimate"], [item["count"] for item in unknown["items"]]) == (True, [51, 102])
+    async with still_node._database.transaction() as connection:
+        await connection.execute("ANALYZE tickwork.job")
+    assert await counted(client, **query) == [300, 400]
+
+
+async def test_other_tenants_due_times_are_not_shown(
+    client: httpx2.AsyncClient, midnight: datetime, still_node: Node
+) -> None:
+    await create(client, schedule="every 1h")
+    await create(client, schedule={"in": "1h"})
+    begin, end = await still_node.upcoming.range(None, None)
+    assert (await still_node.upcoming.page(2, begin, end, 10, None)).items == []
+    counts = await still_node.upcoming_counts.count(2, begin, end, HOUR)
+    assert {each.count for each in counts.items} == {0}
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ({"until": "2020-01-01T00:00:00Z"}, "until"),
+        ({"from": "2030-01-01T00:00:00Z", "until": "2032-01-01T00:00:00Z"}, "until"),
+        ({"step": "1s"}, "step"),
+        ({"step": "0"}, "step"),
+        ({"step": "often"}, "step"),
+        ({"from": "tomorrow"}, "from"),
+        ({"cursor": "nonsense"}, "cursor"),
+    ],
+)
+async def test_nonsense_is_refused_by_name(
+    client: httpx2.AsyncClient, query: dict[str, str], path: str
+) -> None:
+    answer = await client.get("/v1/upcoming", params=query)
+    assert answer.status_code == 422
+    assert [error["path"] for error in answer.json()["errors"]] == [path]
