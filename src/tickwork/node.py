@@ -55,6 +55,8 @@ from tickwork.record.outcomes import OutcomeRecorder
 from tickwork.record.publish_after_commit import EventPublisher
 from tickwork.record.pulse import PULSE_INTERVAL, PulseWriter
 from tickwork.record.rest_worker_reports import RestWorkerReports
+from tickwork.record.statistics import Statistics, StatisticsUpkeep
+from tickwork.record.statistics_counter import StatisticsCounter
 from tickwork.record.wait_for_execution import ExecutionWaits
 from tickwork.schedule.excluded_days import load_calendars
 from tickwork.store.access_store import PostgresAccessStore
@@ -81,6 +83,7 @@ from tickwork.store.read_store import PostgresReadStore
 from tickwork.store.rest_worker_store import PostgresRestWorkerReportStore, PostgresRestWorkerStore
 from tickwork.store.retention import Partitions, PastJobs
 from tickwork.store.run_now_store import PostgresRunNowStore
+from tickwork.store.statistics_store import PostgresStatisticsStore
 from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.store.upcoming_store import PostgresUpcomingStore
 from tickwork.store.why_waiting_store import PostgresWhyWaitingStore
@@ -107,6 +110,7 @@ _BACKFILL_INTERVAL = 0.5
 _LOG_INTERVAL = 0.2
 _WAKE_INTERVAL = 0.5
 _NUMBER_INTERVAL = 0.2
+_STATISTICS_INTERVAL = 5
 _VITAL_CONNECTIONS = 3
 _RECOVERY_CONNECTIONS = 2
 _CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS - _RECOVERY_CONNECTIONS
@@ -150,6 +154,7 @@ class Node:
             while await self.step("record") or await self.step("write logs"):
                 pass
             await self.step("update breakers")
+            await self._statistics_counter.close()
         self._recorder.close()
         await self._opened.aclose()
         if self._running:
@@ -284,7 +289,12 @@ class Node:
         events = PostgresEventStore(self._database)
         self.event_feed, self.event_history = EventFeed(events), EventHistory(events)
         failing, pulse = FailingJobs(events), PulseWriter(events)
-        self._recorder = OutcomeRecorder(records, failing, self._wake, self._events.publish)
+        statistics = PostgresStatisticsStore(self._database)
+        self._statistics_counter = StatisticsCounter(statistics)
+        self.statistics = Statistics(statistics)
+        self._recorder = OutcomeRecorder(
+            records, failing, self._statistics_counter, self._wake, self._events.publish
+        )
         self.waiting = ExecutionWaits(self._read)
         self._log_writer = LogWriter(logs, self._wake, self._events.publish)
         self.logs = LogReader(logs, self._read, self._feeds)
@@ -305,6 +315,11 @@ class Node:
         self._loops.add("record", self._recorder.record, every=1)
         self._loops.add("write logs", self._log_writer.write, every=_LOG_INTERVAL)
         self._loops.add("wake waiting callers", self.waiting.wake_ended, every=_WAKE_INTERVAL)
+        self._loops.add("write statistics", self._statistics_counter.write, every=_STATISTICS_INTERVAL)
+        self._loops.add(
+            "keep up statistics", StatisticsUpkeep(statistics).keep_up, every=_STATISTICS_INTERVAL
+        )
+        self._loops.add("delete old statistics", statistics.delete_old, every=600)
         self._loops.add("number events", EventNumbering(events).number, every=_NUMBER_INTERVAL)
         self._loops.add("read failing jobs", failing.read, every=1)
         self._loops.add("write pulse", pulse.flush, every=PULSE_INTERVAL)

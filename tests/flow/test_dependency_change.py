@@ -218,4 +218,4 @@ async def _report(node: Node, holder: ScriptedWorker, run: Run) -> None:
     """As if the holder were connected to that node."""
     outcome = Outcome(run.tenant, run.at, run.job, run.attempt, AttemptOutcome.COMPLETED, run.at, run.at + 1)
     assert holder.welcome
-    await PostgresOutcomeStore(node._database).complete([(holder.welcome.worker, outcome)], [], ())
+    await PostgresOutcomeStore(node._database).complete([(holder.welcome.worker, outcome, 0)], [], ())

@@ -55,6 +55,8 @@ _LONGER = _OF_ONE_LANE | {
     ("upcoming", "count_one_time_jobs"),  # a range
     ("trigger", "release_queued"),  # all that wait for one another
     ("retention", "is_settled"),  # a day that is about to be dropped
+    ("statistics", "count_fired"),  # a minute
+    ("statistics", "recount"),  # some minutes
 }
 
 
@@ -214,6 +216,13 @@ async def test_jobs_are_read_by_id(filled: Database, name: str) -> None:
     ways = list(scans(await explain(filled, "read", name), "job"))
     assert ways
     assert all("(id " in way.condition for way in ways)
+
+
+@pytest.mark.parametrize("name", ["count_fired", "recount"])
+async def test_a_minute_is_counted_by_the_range_of_its_due_times(filled: Database, name: str) -> None:
+    ways = list(scans(await explain(filled, "statistics", name), "execution"))
+    assert ways
+    assert all(way.goes_by("tenant_id") and "(scheduled_for >= " in way.condition for way in ways)
 
 
 async def test_whether_a_day_is_settled_is_seen_without_reading_it(filled: Database) -> None:

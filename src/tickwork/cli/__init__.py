@@ -14,6 +14,7 @@ _COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
     "worker": "Run a worker; list and drain workers.",
     "status": "Show the state of the system on one screen.",
     "top": "Show the state of the system live, on the full screen.",
+    "stats": "Show how many executions ran, failed and waited over time, as small charts.",
     "job": "Create, inspect and control jobs.",
     "task": "List the tasks that workers offer, with their parameters.",
     "execution": "Inspect, cancel and retry executions.",

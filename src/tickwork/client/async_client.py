@@ -109,6 +109,8 @@ class AsyncClient:
     redrive_dead_letters = _runs_steps(bulk_requests.redrive_dead_letters)
     discard_dead_letters = _sends(build_requests.discard_dead_letters)
 
+    get_stats = _sends(build_requests.get_stats)
+
     list_breakers = _sends(build_requests.list_breakers)
     reset_breaker = _sends(build_requests.reset_breaker)
 

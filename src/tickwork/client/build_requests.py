@@ -39,6 +39,7 @@ from tickwork.model.job_health import JobHealthView
 from tickwork.model.overlap import Overlap
 from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.model.schedule import Preview
+from tickwork.model.statistics import GroupBy, StatisticsSeries, Step
 from tickwork.model.stream_event import StreamEvent
 from tickwork.model.task import TaskView
 from tickwork.model.upcoming import DueTimeCounts, DueTimePage
@@ -393,6 +394,22 @@ def discard_dead_letters(
 ) -> Call[Discarded]:
     """Discard dead letters: those with these ids, or all that match the filter ({} matches all)."""
     return post("dead-letters", "discard", answer=Discarded, body=_given(locals()))
+
+
+def get_stats(
+    *,
+    from_: datetime | None = None,
+    until: datetime | None = None,
+    step: Step | None = None,
+    by: GroupBy | None = None,
+    task: str | None = None,
+    queue: str | None = None,
+    job: str | None = None,
+) -> Call[StatisticsSeries]:
+    """What happened to executions in each step between `from_` and `until`, by default in the last hour by minute. With
+    `job`, of its own executions, each in the step in which it was due."""
+    query = locals()
+    return _get("stats", answer=StatisticsSeries, query={"from": query.pop("from_")} | query)
 
 
 def list_breakers() -> Call[Page[BreakerView]]:

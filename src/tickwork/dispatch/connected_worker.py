@@ -62,8 +62,7 @@ class ConnectedWorker:
         self._labels = hello.labels
         self._resources = hello.resources
         self._used = dict.fromkeys(hello.resources, 0.0)
-        self._leased: dict[Key, tuple[int, int]] = {}  # attempt and lease of each execution
-        self._lane_of: dict[Key, int] = {}  # only when resources are counted
+        self._leased: dict[Key, tuple[int, int, int]] = {}  # attempt, lease and lane of each execution
         self._unended: dict[int, int] = {}  # number of executions that are left of each lease
 
     @property
@@ -120,37 +119,37 @@ class ConnectedWorker:
         keys = list(executions.keys())
         if not self._leased.keys().isdisjoint(keys):
             self._remove_stale(keys)
-        self._leased.update(zip(keys, zip(executions.attempts, repeat(lease_id), strict=False), strict=True))
-        if self._resources:
-            self._lane_of.update(zip(keys, executions.lanes, strict=True))
-            self._use(executions, 1)
+        leased = zip(executions.attempts, repeat(lease_id), executions.lanes, strict=False)
+        self._leased.update(zip(keys, leased, strict=True))
+        self._use(executions, 1)
         self._unended[lease_id] = self._unended.get(lease_id, 0) + executions.size
 
     def _remove_stale(self, keys: Iterable[Key]) -> None:
         """Remove earlier attempts that were taken away from the worker before it reported an outcome."""
         for key in self._leased.keys() & set(keys):
-            self._remove(key, self._leased[key][1])
+            self._remove(key)
 
-    def end_attempts(self, outcomes: Iterable[Outcome]) -> tuple[list[Outcome], list[int]]:
-        """Remove the attempts that ended. Returns the outcomes of attempts that the worker had, and the leases of
-        which no execution is left."""
-        accepted, ended_leases = [], []
+    def end_attempts(self, outcomes: Iterable[Outcome]) -> tuple[list[Outcome], list[int], list[int]]:
+        """Remove the attempts that ended. Returns the outcomes of attempts that the worker had, their lanes, and the
+        leases of which no execution is left."""
+        accepted, lanes, ended_leases = [], [], []
         find_leased = self._leased.get
         for outcome in outcomes:
             key = (outcome.tenant, outcome.at, outcome.job)
             leased = find_leased(key)
             if leased and leased[0] == outcome.attempt:
                 accepted.append(outcome)
-                ended_lease = self._remove(key, leased[1])
+                lanes.append(leased[2])
+                ended_lease = self._remove(key)
                 if ended_lease is not None:
                     ended_leases.append(ended_lease)
-        return accepted, ended_leases
+        return accepted, lanes, ended_leases
 
-    def _remove(self, key: Key, lease_id: int) -> int | None:
+    def _remove(self, key: Key) -> int | None:
         """Returns the lease if this was its last execution."""
-        del self._leased[key]
+        _, lease_id, lane = self._leased.pop(key)
         if self._resources:
-            self._use_lane(self._lane_of.pop(key), -1)
+            self._use_lane(lane, -1)
         unended = self._unended[lease_id] - 1
         if unended:
             self._unended[lease_id] = unended

@@ -60,7 +60,12 @@ class Recorder(Protocol):
     """Records outcomes, and calls `recorded` once they are committed."""
 
     def submit(
-        self, worker_id: int, outcomes: Sequence[Outcome], leases: Sequence[int], recorded: Callable[[], None]
+        self,
+        worker_id: int,
+        outcomes: Sequence[Outcome],
+        lanes: Sequence[int],
+        leases: Sequence[int],
+        recorded: Callable[[], None],
     ) -> None: ...
 
     def submit_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None: ...
@@ -232,7 +237,7 @@ class WorkerGateway:
     def _take_outcomes(self, worker: ConnectedWorker, message: Outcomes) -> None:
         """Record the outcomes of attempts that this worker has. Others are stale: they are only acknowledged, so that
         the worker does not repeat them."""
-        accepted, ended_leases = worker.end_attempts(message.items)
+        accepted, lanes, ended_leases = worker.end_attempts(message.items)
         now = self._now()
         if len(accepted) < len(message.items) and self._stale_limit.admits(worker.id):
             _log.info(
@@ -243,6 +248,7 @@ class WorkerGateway:
         self._recorder.submit(
             worker.id,
             [recordable_outcome(outcome, now) for outcome in accepted],
+            lanes,
             ended_leases,
             recorded=lambda: worker.send(Ack(message.number)),
         )

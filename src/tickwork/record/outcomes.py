@@ -25,7 +25,8 @@ from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
 from tickwork.record.failed_attempt_server_log import FailedAttemptServerLog
 from tickwork.record.failing_jobs import FailingJobs
-from tickwork.store.port.record import AttemptNote, Claimed, OutcomeStore
+from tickwork.record.statistics_counter import StatisticsCounter
+from tickwork.store.port.record import AttemptNote, Claimed, OutcomeStore, Reported
 from tickwork.wake import Wake
 
 _MOST = 200  # messages written together; each contains a batch of one worker
@@ -42,13 +43,19 @@ _NO_REASON = Failure("Unknown", "the worker gave no reason")
 
 
 class _Submission:
-    __slots__ = ("leases", "outcomes", "recorded", "worker_id")
+    __slots__ = ("lanes", "leases", "outcomes", "recorded", "worker_id")
 
     def __init__(
-        self, worker_id: int, outcomes: Sequence[Outcome], leases: Sequence[int], recorded: Callable[[], None]
+        self,
+        worker_id: int,
+        outcomes: Sequence[Outcome],
+        lanes: Sequence[int],
+        leases: Sequence[int],
+        recorded: Callable[[], None],
     ) -> None:
         self.worker_id = worker_id
         self.outcomes = outcomes
+        self.lanes = lanes
         self.leases = leases
         self.recorded = recorded
 
@@ -58,10 +65,12 @@ class OutcomeRecorder:
         self,
         store: OutcomeStore,
         failing: FailingJobs,
+        statistics: StatisticsCounter,
         wake: Wake,
         publish: Publish,
     ) -> None:
         self._store = store
+        self._statistics = statistics
         self._failing = failing
         self._wake = wake
         self._publish = publish
@@ -71,9 +80,15 @@ class OutcomeRecorder:
         self._log = FailedAttemptServerLog()
 
     def submit(
-        self, worker_id: int, outcomes: Sequence[Outcome], leases: Sequence[int], recorded: Callable[[], None]
+        self,
+        worker_id: int,
+        outcomes: Sequence[Outcome],
+        lanes: Sequence[int],
+        leases: Sequence[int],
+        recorded: Callable[[], None],
     ) -> None:
-        self._waiting.append(_Submission(worker_id, outcomes, leases, recorded))
+        """`lanes`: of the execution of each outcome. `leases`: those of which nothing is left."""
+        self._waiting.append(_Submission(worker_id, outcomes, lanes, leases, recorded))
         self._wake.record()
 
     def submit_started(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
@@ -113,34 +128,35 @@ class OutcomeRecorder:
                 self._started.pop(claimed, None)
 
     async def _write(self, batch: Sequence[_Submission]) -> None:
-        reported = [(each.worker_id, outcome) for each in batch for outcome in each.outcomes]
-        await self._write_all(reported, [lease for each in batch for lease in each.leases])
+        await self._write_all(_reported(batch), [lease for each in batch for lease in each.leases])
 
     async def _write_without_bad_rows(self, batch: Sequence[_Submission]) -> None:
         """After a row error: record an outcome that causes one as a failed attempt, and all others as they are."""
-        reported = [(each.worker_id, outcome) for each in batch for outcome in each.outcomes]
-        await self._isolation.run_batch(reported, self._write_all, self._write_as_failed)
+        await self._isolation.run_batch(_reported(batch), self._write_all, self._write_as_failed)
         await self._end_attempts([], [lease for each in batch for lease in each.leases])
 
-    async def _write_as_failed(self, reported: tuple[int, Outcome], error: Exception) -> None:
-        worker_id, outcome = reported
+    async def _write_as_failed(self, reported: Reported, error: Exception) -> None:
+        worker_id, outcome, lane = reported
         failure = Failure("BadOutcome", f"could not be recorded: {error_text(error)}", retry=False)
-        await self._end_attempts([(worker_id, as_failed_outcome(outcome, failure, outcome.at))], [])
+        await self._end_attempts([(worker_id, as_failed_outcome(outcome, failure, outcome.at), lane)], [])
 
-    async def _write_all(self, reported: Sequence[tuple[int, Outcome]], leases: Sequence[int] = ()) -> None:
-        completed: list[tuple[int, Outcome]] = []
-        others: list[tuple[int, Outcome]] = []
+    async def _write_all(self, reported: Sequence[Reported], leases: Sequence[int] = ()) -> None:
+        completed: list[Reported] = []
+        others: list[Reported] = []
         for each in reported:
             group = completed if each[1].kind is AttemptOutcome.COMPLETED else others
             group.append(each)
         if others or not completed:
             await self._end_attempts(others, leases if not completed else [])
         if completed:
-            _STALE.inc(len(completed) - await self._store.complete(completed, leases, self._failing.jobs))
+            recorded = await self._store.complete(completed, leases, self._failing.jobs)
+            self._statistics.count_completed(completed, recorded)
+            _STALE.inc(len(completed) - recorded)
             _ATTEMPTS.labels("completed").inc(len(completed))
             _observe_delay(completed[0][1])
 
-    async def _end_attempts(self, outcomes: Sequence[tuple[int, Outcome]], leases: Sequence[int]) -> None:
+    async def _end_attempts(self, reported: Sequence[Reported], leases: Sequence[int]) -> None:
+        outcomes = [(worker_id, outcome) for worker_id, outcome, _ in reported]
         by_attempt = {(execution_key(outcome), outcome.attempt): outcome for _, outcome in outcomes}
         async with self._store.settling() as settling:
             # A worker that reconnected repeats what was not acknowledged: the same outcome may be here twice.
@@ -157,6 +173,14 @@ class OutcomeRecorder:
         for (execution, outcome), transition in zip(pairs, transitions, strict=True):
             _ATTEMPTS.labels(outcome.kind).inc()
             self._log.log(execution, outcome, transition)
+
+
+def _reported(batch: Sequence[_Submission]) -> list[Reported]:
+    return [
+        (each.worker_id, outcome, lane)
+        for each in batch
+        for outcome, lane in zip(each.outcomes, each.lanes, strict=True)
+    ]
 
 
 def _started_and_cancelled(outcomes: Sequence[tuple[int, Outcome]]) -> list[tuple[Claimed, datetime]]:

@@ -6,7 +6,7 @@ report gets the same answer as the first one. A worker that reports on an attemp
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 
 import msgspec
@@ -97,7 +97,7 @@ class RestWorkerReports:
             times = self._times(state)
             at = to_micros(key.scheduled_for)
             outcome = Outcome(key.tenant_id, at, key.job_id, attempt, kind, *times, result, failure)
-            await self._record(state.worker_id, outcome, state.leases)
+            await self._record(state.worker_id, outcome, state)
             state = await self._store.state(key, attempt, caller.key_id)
         elif state.outcome is not kind:
             self._recorder.refuse_stale()
@@ -106,8 +106,10 @@ class RestWorkerReports:
             raise _stale(attempt, state)
         return _reported(key, attempt, kind)
 
-    async def _record(self, worker: int, outcome: Outcome, leases: Sequence[int]) -> None:
-        await _wait_until_done(lambda recorded: self._recorder.submit(worker, [outcome], leases, recorded))
+    async def _record(self, worker: int, outcome: Outcome, state: AttemptState) -> None:
+        await _wait_until_done(
+            lambda recorded: self._recorder.submit(worker, [outcome], [state.lane_id], state.leases, recorded)
+        )
 
     def _times(self, state: AttemptState) -> tuple[Micros, Micros]:
         now = self._now()

@@ -15,6 +15,7 @@ from tickwork.store.error_group_store import count_failures
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.record import NewEvent
 from tickwork.store.query_files import queries, rows_written
+from tickwork.store.statistics_store import count_events
 
 _DELETED_TOGETHER = 10_000
 
@@ -53,6 +54,7 @@ class PostgresEventStore:
             if count:
                 await connection.execute(self._sql["set_last_event"], last + count)
                 await count_failures(connection, last, last + count)
+                await count_events(connection, last, last + count)
         return count
 
     async def last_number(self) -> int:

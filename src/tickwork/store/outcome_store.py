@@ -7,13 +7,13 @@ from datetime import datetime
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.ids import execution_id
-from tickwork.model.worker_protocol import Outcome
 from tickwork.store.attempt_ending import PostgresAttemptEnding, columns_of_started
 from tickwork.store.attempt_events import write_completion_events
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.pool import Database
-from tickwork.store.port.record import Claimed
+from tickwork.store.port.record import Claimed, Reported
 from tickwork.store.query_files import queries, rows_written
+from tickwork.store.statistics_store import count_overdue
 
 
 class PostgresOutcomeStore:
@@ -22,16 +22,17 @@ class PostgresOutcomeStore:
         self._sql = queries("outcome")
 
     async def complete(
-        self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int], failing: Collection[int]
+        self, completed: Sequence[Reported], leases: Sequence[int], failing: Collection[int]
     ) -> int:
-        outcomes = [outcome for _, outcome in completed]
+        outcomes = [outcome for _, outcome, _ in completed]
         async with self._database.transaction() as connection:
+            await count_overdue(connection, completed)
             answer = await connection.execute(
                 self._sql["complete"],
                 shortened([outcome.tenant for outcome in outcomes]),
                 shortened([outcome.at for outcome in outcomes]),
                 literal([outcome.job for outcome in outcomes]),
-                shortened([worker_id for worker_id, _ in completed]),
+                shortened([worker_id for worker_id, _, _ in completed]),
                 shortened([outcome.attempt for outcome in outcomes]),
                 literal([outcome.started for outcome in outcomes]),
                 literal([outcome.finished for outcome in outcomes]),

@@ -61,6 +61,7 @@ def _state(row: asyncpg.Record, attempt: int) -> AttemptState:
         if row["outcome"]
         else None,
         leases=row["leases"] if is_current and is_rest_worker else [],
+        lane_id=row["lane_id"],
         is_foreign=row["foreign"],
     )
 

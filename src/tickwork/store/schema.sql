@@ -43,6 +43,19 @@ CREATE TYPE tickwork.overlap AS ENUM (
     'replace'
 );
 
+CREATE TYPE tickwork.statistic_source AS ENUM (
+    'memory',
+    'execution',
+    'exception',
+    'merged'
+);
+
+CREATE TYPE tickwork.statistic_span AS ENUM (
+    'minute',
+    'hour',
+    'day'
+);
+
 CREATE FUNCTION tickwork.await_parents(children bigint[], round_at timestamp with time zone, can_miss boolean) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -189,6 +202,14 @@ CREATE FUNCTION tickwork.find_unended(tenant integer, job bigint, at timestamp w
     SELECT scheduled_for FROM way WHERE finished_at IS NULL
 $$;
 
+CREATE FUNCTION tickwork.histogram_bucket(took interval) RETURNS smallint
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN n < 16 THEN n ELSE 8 * (power - 2) + (n >> power - 3) - 8 END::smallint
+    FROM (SELECT greatest((date_part('epoch', took) * 1e6::float8)::bigint >> 7, 0) AS n) unit
+    CROSS JOIN LATERAL (SELECT 64 - position(B'1' IN n::bit(64)) AS power) highest
+$$;
+
 CREATE FUNCTION tickwork.is_json(result bytea) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE
     AS $$
@@ -316,6 +337,31 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
     WHERE d.child_id = child AND e.result IS NOT NULL AND NOT tickwork.is_json(e.result);
     RETURN convert_to(
         to_json(format('the result of %s, on which it depends, is not valid JSON', unreadable))::text, 'UTF8');
+END $$;
+
+CREATE FUNCTION tickwork.request_recount() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE minute timestamptz := date_trunc('minute', NEW.scheduled_for);
+BEGIN
+    -- A request that is there stays there until this transaction has ended, or else it makes another.
+    PERFORM FROM tickwork.statistic_recount WHERE at = minute LIMIT 1 FOR KEY SHARE SKIP LOCKED;
+    IF NOT FOUND THEN
+        INSERT INTO tickwork.statistic_recount (at) VALUES (minute);
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.request_remerge() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE hour timestamptz := date_trunc('hour', NEW.at, 'UTC');
+BEGIN
+    PERFORM FROM tickwork.statistic_remerge WHERE at = hour LIMIT 1 FOR KEY SHARE SKIP LOCKED;
+    IF NOT FOUND THEN
+        INSERT INTO tickwork.statistic_remerge (at) VALUES (hour);
+    END IF;
+    RETURN NULL;
 END $$;
 
 CREATE TABLE tickwork.lease (
@@ -1001,6 +1047,90 @@ CREATE TABLE tickwork.slot (
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
 
+CREATE TABLE tickwork.statistic (
+    span tickwork.statistic_span NOT NULL,
+    at timestamp with time zone NOT NULL,
+    tenant_id integer NOT NULL,
+    lane_id integer NOT NULL,
+    source tickwork.statistic_source NOT NULL,
+    is_sum boolean DEFAULT false NOT NULL,
+    fired bigint DEFAULT 0 NOT NULL,
+    started bigint DEFAULT 0 NOT NULL,
+    completed bigint DEFAULT 0 NOT NULL,
+    failed bigint DEFAULT 0 NOT NULL,
+    retried bigint DEFAULT 0 NOT NULL,
+    snoozed bigint DEFAULT 0 NOT NULL,
+    lost bigint DEFAULT 0 NOT NULL,
+    cancelled bigint DEFAULT 0 NOT NULL,
+    missed bigint DEFAULT 0 NOT NULL,
+    skipped_overlap bigint DEFAULT 0 NOT NULL,
+    skipped_paused bigint DEFAULT 0 NOT NULL,
+    skipped_rescheduled bigint DEFAULT 0 NOT NULL,
+    skipped_queue_full bigint DEFAULT 0 NOT NULL,
+    skipped_parent bigint DEFAULT 0 NOT NULL,
+    delay_buckets smallint[],
+    delay_counts bigint[],
+    run_buckets smallint[],
+    run_counts bigint[]
+);
+
+CREATE TABLE tickwork.statistic_recount (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE tickwork.statistic_recount ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.statistic_recount_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.statistic_recounted (
+    at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE tickwork.statistic_remerge (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    noted_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL
+);
+
+ALTER TABLE tickwork.statistic_remerge ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.statistic_remerge_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.statistic_upkeep (
+    fired_until timestamp with time zone,
+    hours_until timestamp with time zone,
+    days_until timestamp with time zone,
+    one boolean DEFAULT true NOT NULL,
+    CONSTRAINT statistic_upkeep_one_check CHECK (one)
+);
+
+CREATE TABLE tickwork.statistic_writer (
+    id integer NOT NULL,
+    writes bigint DEFAULT 0 NOT NULL,
+    written_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL
+)
+WITH (fillfactor='50');
+
+ALTER TABLE tickwork.statistic_writer ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.statistic_writer_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE tickwork.task (
     tenant_id integer NOT NULL,
     name text NOT NULL,
@@ -1165,6 +1295,21 @@ ALTER TABLE ONLY tickwork.rule
 ALTER TABLE ONLY tickwork.slot
     ADD CONSTRAINT slot_pkey PRIMARY KEY (limiter_id, lease_id, first);
 
+ALTER TABLE ONLY tickwork.statistic_recount
+    ADD CONSTRAINT statistic_recount_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.statistic_recounted
+    ADD CONSTRAINT statistic_recounted_pkey PRIMARY KEY (at);
+
+ALTER TABLE ONLY tickwork.statistic_remerge
+    ADD CONSTRAINT statistic_remerge_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.statistic_upkeep
+    ADD CONSTRAINT statistic_upkeep_pkey PRIMARY KEY (one);
+
+ALTER TABLE ONLY tickwork.statistic_writer
+    ADD CONSTRAINT statistic_writer_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY tickwork.task
     ADD CONSTRAINT task_pkey PRIMARY KEY (tenant_id, name);
 
@@ -1236,6 +1381,10 @@ CREATE INDEX revocation_of_worker ON tickwork.revocation USING btree (worker_id)
 
 CREATE INDEX rule_due ON tickwork.rule USING btree (next_at) WHERE (next_at IS NOT NULL);
 
+CREATE INDEX statistic_of_tenant ON tickwork.statistic USING btree (tenant_id, span, at);
+
+CREATE INDEX statistic_recount_age ON tickwork.statistic_recount USING btree (at);
+
 CREATE INDEX worker_alive ON tickwork.worker USING btree (id) WHERE (ended_at IS NULL);
 
 CREATE INDEX worker_of_tenant ON tickwork.worker USING btree (tenant_id, id);
@@ -1249,6 +1398,10 @@ CREATE TRIGGER make_round_again AFTER UPDATE OF finished_at ON tickwork.executio
 CREATE TRIGGER move_awaited AFTER UPDATE OF scheduled_for ON tickwork.job FOR EACH ROW WHEN (((new.followed OR new.depends) AND (new.scheduled_for <> old.scheduled_for))) EXECUTE FUNCTION tickwork.move_awaited();
 
 CREATE TRIGGER note_end AFTER UPDATE OF finished_at ON tickwork.execution FOR EACH ROW WHEN ((new.followed AND (old.finished_at IS NULL) AND (new.finished_at IS NOT NULL) AND (NOT ((new.status = 'cancelled'::tickwork.execution_status) AND (NOT (new.reason IS DISTINCT FROM 'rescheduled'::text)))))) EXECUTE FUNCTION tickwork.note_end();
+
+CREATE TRIGGER request_recount AFTER INSERT ON tickwork.execution FOR EACH ROW WHEN (((new.scheduled_for < (tickwork.clock() - '00:00:30'::interval)) AND (new.trigger <> 'backfill'::tickwork.execution_trigger))) EXECUTE FUNCTION tickwork.request_recount();
+
+CREATE TRIGGER request_remerge AFTER INSERT ON tickwork.statistic FOR EACH ROW WHEN (((new.span = 'minute'::tickwork.statistic_span) AND (NOT new.is_sum) AND (new.at < (tickwork.clock() - '01:00:00'::interval)))) EXECUTE FUNCTION tickwork.request_remerge();
 
 CREATE TRIGGER write_breaker_event AFTER UPDATE OF state ON tickwork.breaker FOR EACH ROW WHEN (((old.state = 'closed'::text) <> (new.state = 'closed'::text))) EXECUTE FUNCTION tickwork.write_breaker_event();
 

@@ -3,13 +3,15 @@
 from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from tickwork.model.attempt_log import LogEntry, Position
 from tickwork.model.dead_letter import DeadLetterFilter, DeadLetterView, Refused
 from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus, Progress
 from tickwork.model.field_types import Page
+from tickwork.model.histogram import Histogram
+from tickwork.model.statistics import Counted, SeriesFilter
 from tickwork.model.stream_event import EventKind, NumberedEvent
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import LogLine, Outcome
@@ -50,9 +52,14 @@ class AttemptEnding(Protocol):
     async def close_leases(self, leases: Sequence[int]) -> None: ...
 
 
+Reported: TypeAlias = tuple[
+    int, Outcome, int
+]  # by a worker: its number, the outcome, and the lane of the execution
+
+
 class OutcomeStore(Protocol):
     async def complete(
-        self, completed: Sequence[tuple[int, Outcome]], leases: Sequence[int], failing: Collection[int]
+        self, completed: Sequence[Reported], leases: Sequence[int], failing: Collection[int]
     ) -> int:
         """Complete executions and close leases. Returns how many of the workers still had their execution. `failing`:
         jobs that are failing, as far as is known; they recover when an execution of theirs completes."""
@@ -167,6 +174,7 @@ class AttemptState(NamedTuple):
     reason: str | None
     outcome: AttemptOutcome | None  # of the reported attempt
     leases: Sequence[int]
+    lane_id: int
     is_foreign: bool  # the worker was registered with another API key
 
 
@@ -223,3 +231,68 @@ class DeadLetterStore(Protocol):
 
     async def retry(self, key: ExecutionKey) -> None:
         """NotFound, or Conflict when it did not end as failed or cancelled, or its job is cancelled."""
+
+
+class Writer(NamedTuple):
+    """A node that appends what it has counted."""
+
+    id: int
+    writes: int  # so far
+
+    def after_write(self) -> "Writer":
+        return self._replace(writes=self.writes + 1)
+
+
+class UnknownWriter(Exception):
+    """The node was silent for so long that the others took it for dead."""
+
+
+class MinuteCounts(NamedTuple):
+    """What a node has counted in a lane and a minute."""
+
+    at: datetime
+    lane_id: int
+    started: int
+    completed: int
+    start_delays: Histogram
+    run_times: Histogram
+
+
+class StatisticsWrite(NamedTuple):
+    counted: Sequence[MinuteCounts]
+    uncertain: Sequence[datetime]  # minutes to be counted again
+
+
+class StatisticsStore(Protocol):
+    async def add_writer(self) -> Writer: ...
+
+    async def remove_writer(self, writer: Writer) -> None: ...
+
+    async def write(self, writer: Writer, write: StatisticsWrite) -> None:
+        """Append what a node has counted. A write that is repeated with the same number takes effect once. Raises
+        UnknownWriter."""
+
+    async def find_silent_nodes(self) -> None:
+        """Ask for the minutes to be counted again of which killed nodes may not have written everything."""
+
+    async def count_fired(self) -> bool:
+        """Count what was fired in minutes that have passed. Returns whether there may be more; none while another node
+        does so, as for all that follows."""
+
+    async def recount(self) -> bool:
+        """Count some minutes again. Returns whether there may be more."""
+
+    async def merge(self) -> bool:
+        """Merge minutes into an hour, and hours into a day. Returns whether there may be more."""
+
+    async def delete_old(self) -> bool:
+        """Delete some of what is older than it is kept. Returns whether there may be more."""
+
+    async def series(self, tenant_id: int, wanted: SeriesFilter, limit: int) -> list[Counted]: ...
+
+    async def executions_of_job(
+        self, tenant_id: int, job: int, wanted: SeriesFilter, limit: int
+    ) -> list[Counted]:
+        """What became of each of the latest executions of a job that were due in that time, one by one."""
+
+    async def now(self) -> datetime: ...

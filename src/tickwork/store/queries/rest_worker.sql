@@ -55,7 +55,7 @@ RETURNING id;
 
 -- name: attempt_state
 -- The state of an attempt that a REST worker reports on: whether the worker has it, what became of it, and its lease.
-SELECT e.status::text AS status, e.attempt, e.worker_id, e.started_at, e.reason, w.connection,
+SELECT e.status::text AS status, e.attempt, e.worker_id, e.started_at, e.reason, e.lane_id, w.connection,
     coalesce(w.key_id <> $5, false) AS foreign,
     a.outcome::text AS outcome,
     ARRAY(SELECT l.id FROM tickwork.lease l

@@ -1,0 +1,151 @@
+"""Statistics: what happened in each step of time, and how long it took."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from tickwork.model.field_types import Instant
+from tickwork.model.histogram import Histogram, add_up, quantile
+
+Step = Literal["1m", "5m", "1h", "1d"]
+GroupBy = Literal["task", "queue"]
+STEPS: Mapping[Step, timedelta] = {
+    "1m": timedelta(minutes=1),
+    "5m": timedelta(minutes=5),
+    "1h": timedelta(hours=1),
+    "1d": timedelta(days=1),
+}
+MINUTE = 60_000_000  # microseconds
+# What completes within this time after its due time is ordinary: nodes count it in memory.
+ORDINARY = timedelta(minutes=2)
+# How long statistics are kept by minute; and how old what is added to them may be.
+MINUTES_KEPT = timedelta(days=7)
+OLDEST_ADDED = timedelta(days=6)
+HOURS_KEPT = timedelta(days=400)
+DAYS_KEPT = timedelta(days=3660)
+
+
+class Percentiles(msgspec.Struct, frozen=True):
+    """In seconds."""
+
+    p50: float
+    p95: float
+    p99: float
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """Executions per second."""
+
+    fired: float
+    started: float
+    completed: float
+    failed: float
+
+
+class StatisticsPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened in one step, which begins `at`."""
+
+    at: Instant
+    task: str | None = None  # if wanted by task
+    queue: str | None = None  # if wanted by queue
+    fired: int  # executions that became due, other than by a backfill; known two minutes later
+    started: int  # attempts that started and have ended since
+    completed: int
+    failed: int  # executions that failed for good
+    retried: int  # attempts that failed and were followed by another
+    snoozed: int
+    skipped: int
+    skipped_by_reason: dict[str, int]
+    missed: int  # due times
+    lost: int  # attempts whose worker was lost and that were followed by another
+    cancelled: int
+    rates: Rates
+    start_delay: Percentiles | None  # from the due time to the start of the first attempt
+    run_time: Percentiles | None  # of attempts that completed
+
+
+class StatisticsSeries(msgspec.Struct, frozen=True):
+    """The steps in which something happened, in order."""
+
+    items: list[StatisticsPoint]
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many executions or attempts, by what happened to them."""
+
+    fired: int = 0
+    started: int = 0
+    completed: int = 0
+    failed: int = 0
+    retried: int = 0
+    snoozed: int = 0
+    lost: int = 0
+    cancelled: int = 0
+    missed: int = 0
+    skipped_by_reason: Mapping[str, int] = {}
+    start_delays: Histogram = {}
+    run_times: Histogram = {}
+
+
+class Counted(NamedTuple):
+    """Counts of one step, of a task or a queue if they were wanted by these."""
+
+    at: datetime
+    task: str | None
+    queue: str | None
+    counts: Counts
+
+
+class SeriesFilter(NamedTuple):
+    begin: datetime
+    end: datetime
+    step: timedelta
+    by: GroupBy | None = None
+    task: str | None = None
+    queue: str | None = None
+
+
+def point_of(counted: Counted, step: timedelta) -> StatisticsPoint:
+    counts, seconds = counted.counts, step.total_seconds()
+    reasons = {reason: number for reason, number in counts.skipped_by_reason.items() if number}
+    return StatisticsPoint(
+        at=counted.at,
+        task=counted.task,
+        queue=counted.queue,
+        fired=counts.fired,
+        started=counts.started,
+        completed=counts.completed,
+        failed=counts.failed,
+        retried=counts.retried,
+        snoozed=counts.snoozed,
+        skipped=sum(reasons.values()),
+        skipped_by_reason=reasons,
+        missed=counts.missed,
+        lost=counts.lost,
+        cancelled=counts.cancelled,
+        rates=Rates(
+            counts.fired / seconds,
+            counts.started / seconds,
+            counts.completed / seconds,
+            counts.failed / seconds,
+        ),
+        start_delay=percentiles(counts.start_delays),
+        run_time=percentiles(counts.run_times),
+    )
+
+
+def sum_of(all_counts: Sequence[Counts]) -> Counts:
+    def total(field: str) -> Any:
+        values = [getattr(counts, field) for counts in all_counts]
+        return sum(values) if isinstance(values[0], int) else add_up(values)
+
+    return Counts(**{field: total(field) for field in Counts.__struct_fields__})
+
+
+def percentiles(histogram: Histogram) -> Percentiles | None:
+    p50, p95, p99 = (quantile(histogram, share) for share in (0.50, 0.95, 0.99))
+    if p50 is None or p95 is None or p99 is None:
+        return None
+    return Percentiles(p50, p95, p99)

@@ -1,0 +1,103 @@
+"""Statistics for users: series of what happened, in steps."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+
+from tickwork.model.errors import Invalid
+from tickwork.model.field_types import to_utc
+from tickwork.model.statistics import (
+    STEPS,
+    Counted,
+    GroupBy,
+    SeriesFilter,
+    StatisticsSeries,
+    Step,
+    point_of,
+    sum_of,
+)
+from tickwork.store.port.record import StatisticsStore
+
+_DEFAULT_RANGE = timedelta(hours=1)
+_MIDNIGHT = datetime(2000, 1, 1, tzinfo=UTC)  # from which steps are counted
+_MOST_STEPS = 3000  # in a series
+_MOST_ITEMS = 10_000  # of all its tasks or queues
+_MOST_EXECUTIONS = 5000  # of one job
+
+
+class Statistics:
+    def __init__(self, store: StatisticsStore) -> None:
+        self._store = store
+
+    async def series(
+        self,
+        tenant_id: int,
+        begin: datetime | None,
+        end: datetime | None,
+        step: Step,
+        by: GroupBy | None = None,
+        task: str | None = None,
+        queue: str | None = None,
+        job: int | None = None,
+    ) -> StatisticsSeries:
+        """The steps from `begin` to `end`, by default those of the last hour. With `job`, from its own executions by
+        the time at which they were due."""
+        end = to_utc(end or await self._store.now())
+        begin = to_utc(begin) if begin else max(end, _MIDNIGHT) - _DEFAULT_RANGE
+        wanted = _filter(begin, end, STEPS[step], by, task, queue)
+        if job is not None:
+            counted = await self._of_job(tenant_id, job, wanted)
+        else:
+            counted = await self._store.series(tenant_id, wanted, _MOST_ITEMS + 1)
+        if len(counted) > _MOST_ITEMS:
+            raise Invalid.field(
+                "step", f"gives more than {_MOST_ITEMS:,} items", "a longer step, a shorter range, or a task"
+            )
+        return StatisticsSeries([point_of(each, wanted.step) for each in counted])
+
+    async def _of_job(self, tenant_id: int, job: int, wanted: SeriesFilter) -> list[Counted]:
+        if wanted.by is not None:
+            raise Invalid.field("by", "cannot be used with job: a job has one task and one queue")
+        found = await self._store.executions_of_job(tenant_id, job, wanted, _MOST_EXECUTIONS + 1)
+        if len(found) > _MOST_EXECUTIONS:
+            raise Invalid.field(
+                "from",
+                f"the job has more than {_MOST_EXECUTIONS:,} executions in this range",
+                "a shorter range, or its task instead",
+            )
+        in_steps = [each._replace(at=_floor(each.at, wanted.step)) for each in reversed(found)]
+        return [
+            Counted(at, None, None, sum_of([each.counts for each in group]))
+            for at, group in groupby(in_steps, lambda each: each.at)
+        ]
+
+
+class StatisticsUpkeep:
+    """What one node at a time does for all."""
+
+    def __init__(self, store: StatisticsStore) -> None:
+        self._store = store
+
+    async def keep_up(self) -> bool:
+        """Count what was fired, count again what a killed node has not written, and merge what has passed. Returns
+        whether there may be more to do."""
+        await self._store.find_silent_nodes()
+        steps = (self._store.count_fired, self._store.recount, self._store.merge)
+        return any([await step() for step in steps])
+
+
+def _filter(
+    begin: datetime, end: datetime, step: timedelta, by: GroupBy | None, task: str | None, queue: str | None
+) -> SeriesFilter:
+    if begin >= end:
+        raise Invalid.field("from", "is not before until")
+    if (end - begin) / step > _MOST_STEPS:
+        raise Invalid.field(
+            "step",
+            f"gives more than {_MOST_STEPS:,} steps in this range",
+            "a longer step, or a shorter range",
+        )
+    return SeriesFilter(_floor(begin, step), end, step, by, task, queue)
+
+
+def _floor(at: datetime, step: timedelta) -> datetime:
+    return at - (at - _MIDNIGHT) % step

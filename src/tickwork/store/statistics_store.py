@@ -1,0 +1,277 @@
+"""Statistics: what nodes have counted, what is counted from executions, and the merging into hours and days."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import asyncpg
+
+from tickwork.model.execution import ExecutionStatus
+from tickwork.model.histogram import UNIT_BITS, Histogram, bucket_of
+from tickwork.model.ids import from_micros
+from tickwork.model.statistics import (
+    DAYS_KEPT,
+    HOURS_KEPT,
+    MINUTES_KEPT,
+    OLDEST_ADDED,
+    ORDINARY,
+    Counted,
+    Counts,
+    SeriesFilter,
+)
+from tickwork.model.stream_event import EventKind
+from tickwork.store.batch_columns import literal
+from tickwork.store.pool import Connection, Database
+from tickwork.store.port.record import MinuteCounts, Reported, StatisticsWrite, UnknownWriter, Writer
+from tickwork.store.query_files import queries, rows_written
+
+_MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+_SILENT = timedelta(seconds=30)  # without a write, before a node counts as killed
+_PASSED = timedelta(minutes=1)  # before a minute that has passed is counted: what is created by then is in it
+_MERGED_AFTER = timedelta(minutes=70)  # later than `request_remerge` begins to note what is added to an hour
+_REMERGED_AFTER = timedelta(minutes=5)
+_DELETED_TOGETHER = 10_000
+_ORDINARY = int(ORDINARY.total_seconds() * 1e6)  # microseconds
+_KEPT = {"minute": MINUTES_KEPT, "hour": HOURS_KEPT, "day": DAYS_KEPT}
+_SKIPPED = {  # by reason
+    "overlap": "skipped_overlap",
+    "paused": "skipped_paused",
+    "rescheduled": "skipped_rescheduled",
+    "queue is full": "skipped_queue_full",
+    "parent": "skipped_parent",
+}
+_COUNTED_KINDS = [
+    EventKind.EXECUTION_FAILED,
+    EventKind.EXECUTION_RETRYING,
+    EventKind.EXECUTION_LOST,
+    EventKind.EXECUTION_SNOOZED,
+    EventKind.EXECUTION_SKIPPED,
+    EventKind.EXECUTION_MISSED,
+    EventKind.EXECUTION_CANCELLED,
+]
+
+
+async def count_overdue(connection: Connection, completed: Sequence[Reported]) -> None:
+    """In the transaction that completes them, and before it does: of executions that are still the worker's, those that
+    a recount would not find. Of a batch in which none is overdue, this reads two columns."""
+    overdue = [each for each in completed if each[1].finished - each[1].at > _ORDINARY]
+    if overdue:
+        await connection.execute(
+            queries("statistics")["count_overdue"],
+            [outcome.tenant for _, outcome, _ in overdue],
+            [from_micros(outcome.at) for _, outcome, _ in overdue],
+            [outcome.job for _, outcome, _ in overdue],
+            [worker_id for worker_id, _, _ in overdue],
+            [outcome.attempt for _, outcome, _ in overdue],
+            [outcome.started for _, outcome, _ in overdue],
+            [outcome.finished for _, outcome, _ in overdue],
+            OLDEST_ADDED,
+        )
+
+
+async def count_events(connection: Connection, after: int, until: int) -> None:
+    """In the transaction that numbers them."""
+    await connection.execute(
+        queries("statistics")["count_events"], after, until, _COUNTED_KINDS, OLDEST_ADDED
+    )
+
+
+class PostgresStatisticsStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("statistics")
+
+    async def add_writer(self) -> Writer:
+        async with self._database.transaction() as connection:
+            return Writer(await connection.fetchval(self._sql["add_writer"]), 0)
+
+    async def remove_writer(self, writer: Writer) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["remove_writer"], writer.id)
+
+    async def write(self, writer: Writer, write: StatisticsWrite) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["share_minutes"])
+            if not rows_written(await connection.execute(self._sql["note_write"], *writer)):
+                if await connection.fetchval(self._sql["find_writer"], writer.id) is None:
+                    raise UnknownWriter
+                return  # it was written, and only the answer was lost
+            if write.counted:
+                await connection.execute(self._sql["write_counted"], *_columns(write.counted))
+                minutes = list({each.at for each in write.counted})
+                await connection.execute(self._sql["request_recount_again"], minutes)
+            if write.uncertain:
+                await connection.execute(self._sql["request_recounts"], list(write.uncertain))
+
+    async def find_silent_nodes(self) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["remove_silent_writers"], _SILENT, ORDINARY)
+
+    async def count_fired(self) -> bool:
+        async with self._database.transaction() as connection:
+            upkeep = await connection.fetchrow(self._sql["lock_upkeep"])
+            if upkeep is None:
+                return False
+            if upkeep["fired_until"] is None:
+                await connection.execute(self._sql["begin_upkeep"])
+                return False
+            until = upkeep["fired_until"] + _MINUTE
+            if upkeep["now"] < until + _PASSED:
+                return False
+            await connection.execute(self._sql["count_fired"], upkeep["fired_until"], until)
+            await connection.execute(self._sql["set_fired_until"], until)
+        return True
+
+    async def recount(self) -> bool:
+        minute = await self._close_minute()
+        if minute is None:
+            return False
+        async with self._database.transaction() as connection:
+            if await connection.fetchrow(self._sql["lock_upkeep"]) is None:
+                return False
+            await connection.execute(self._sql["take_recount_requests"], minute)
+            await connection.execute(self._sql["remove_counted"], minute)
+            await connection.execute(self._sql["recount"], minute, ORDINARY)
+            await connection.execute(self._sql["request_remerge"], minute)
+        return True
+
+    async def _close_minute(self) -> datetime | None:
+        """A minute to count again, to which no node adds any more."""
+        async with self._database.transaction() as connection:
+            minute: datetime | None = await connection.fetchval(self._sql["minute_to_recount"])
+            if minute is not None:
+                await connection.execute(self._sql["close_minutes"])
+                await connection.execute(self._sql["note_recounted"], minute)
+        return minute
+
+    async def merge(self) -> bool:
+        async with self._database.transaction() as connection:
+            upkeep = await connection.fetchrow(self._sql["lock_upkeep"])
+            if upkeep is None or upkeep["hours_until"] is None:
+                return False
+            hour, day = upkeep["hours_until"], upkeep["days_until"]
+            if upkeep["now"] >= hour + _HOUR + _MERGED_AFTER:
+                await self._merge_hour(connection, hour)
+                if hour + _HOUR == day + _DAY:
+                    await self._merge_day(connection, day)
+                    day += _DAY
+                await connection.execute(self._sql["set_merged_until"], hour + _HOUR, day)
+                return True
+            changed = await connection.fetchval(self._sql["hour_to_remerge"], _REMERGED_AFTER)
+            if changed is None:
+                return False
+            await self._merge_hour(connection, changed)
+            if changed < day:
+                await self._merge_day(connection, changed - timedelta(hours=changed.hour))
+        return True
+
+    async def _merge_hour(self, connection: Connection, hour: datetime) -> None:
+        await connection.execute(self._sql["take_remerge_requests"], hour)
+        await connection.execute(self._sql["remove_merged"], "hour", hour)
+        await connection.execute(self._sql["merge"], "minute", "hour", hour, hour + _HOUR)
+        await connection.execute(self._sql["compact_minutes"], hour, hour + _HOUR)
+
+    async def _merge_day(self, connection: Connection, day: datetime) -> None:
+        await connection.execute(self._sql["remove_merged"], "day", day)
+        await connection.execute(self._sql["merge"], "hour", "day", day, day + _DAY)
+
+    async def delete_old(self) -> bool:
+        now = await self._database.now()
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["delete_old_recounts"], now - OLDEST_ADDED)
+            deleted = [
+                rows_written(
+                    await connection.execute(
+                        self._sql["delete_old_statistics"], span, now - kept, _DELETED_TOGETHER
+                    )
+                )
+                for span, kept in _KEPT.items()
+            ]
+        return max(deleted) == _DELETED_TOGETHER
+
+    async def series(self, tenant_id: int, wanted: SeriesFilter, limit: int) -> list[Counted]:
+        rows = await self._database.fetch(
+            self._sql["series"], tenant_id, wanted.begin, wanted.end, wanted.step, wanted.begin, wanted.by,
+            wanted.task, wanted.queue, limit,
+        )  # fmt: skip
+        return [Counted(row["at"], row["task"], row["queue"], _counts(row)) for row in rows]
+
+    async def executions_of_job(
+        self, tenant_id: int, job: int, wanted: SeriesFilter, limit: int
+    ) -> list[Counted]:
+        rows = await self._database.fetch(
+            queries("read")["executions_of_job"], tenant_id, wanted.end, job, wanted.begin, wanted.end, limit, limit,
+            None, wanted.task, wanted.queue, None,
+        )  # fmt: skip
+        return [
+            Counted(row["scheduled_for"], None, None, _counts_of_execution(row))
+            for row in rows
+            if row["job_id"] is not None
+        ]
+
+    async def now(self) -> datetime:
+        return await self._database.now()
+
+
+def _columns(counted: Sequence[MinuteCounts]) -> tuple[list[Any], ...]:
+    return (
+        [each.at for each in counted],
+        [each.lane_id for each in counted],
+        [each.started for each in counted],
+        [each.completed for each in counted],
+        [literal([*each.start_delays.keys()]) for each in counted],
+        [literal([*each.start_delays.values()]) for each in counted],
+        [literal([*each.run_times.keys()]) for each in counted],
+        [literal([*each.run_times.values()]) for each in counted],
+    )
+
+
+def _counts(row: asyncpg.Record) -> Counts:
+    return Counts(
+        fired=row["fired"],
+        started=row["started"],
+        completed=row["completed"],
+        failed=row["failed"],
+        retried=row["retried"],
+        snoozed=row["snoozed"],
+        lost=row["lost"],
+        cancelled=row["cancelled"],
+        missed=row["missed"],
+        skipped_by_reason={reason: row[column] for reason, column in _SKIPPED.items()},
+        start_delays=_histogram(row["delay_buckets"], row["delay_counts"]),
+        run_times=_histogram(row["run_buckets"], row["run_counts"]),
+    )
+
+
+def _histogram(buckets: list[int] | None, counts: list[int] | None) -> Histogram:
+    return dict(zip(buckets or (), counts or (), strict=True))
+
+
+def _counts_of_execution(row: asyncpg.Record) -> Counts:
+    status, started, finished = row["status"], row["started_at"], row["finished_at"]
+    failed, completed = status == ExecutionStatus.FAILED, status == ExecutionStatus.COMPLETED
+    retried = row["failures"] - (failed and row["failures"] > 0)
+    lost = row["losses"] - (failed and not row["failures"] and row["losses"] > 0)
+    return Counts(
+        fired=row["trigger"] != "backfill",
+        started=row["attempt"] if started and finished else row["attempt"] - 1,
+        completed=completed,
+        failed=failed,
+        retried=retried,
+        lost=lost,
+        snoozed=max(row["attempt"] - 1 - retried - lost, 0),
+        cancelled=status == ExecutionStatus.CANCELLED,
+        skipped_by_reason={_reason(row["reason"]): 1} if status == ExecutionStatus.SKIPPED else {},
+        start_delays=_of_one(started - row["scheduled_for"])
+        if started and row["attempt"] == 1 and row["trigger"] != "backfill"
+        else {},
+        run_times=_of_one(finished - started) if completed else {},
+    )
+
+
+def _reason(reason: str | None) -> str:
+    return reason if reason in _SKIPPED else "parent"
+
+
+def _of_one(took: timedelta) -> Histogram:
+    return {bucket_of((took // timedelta(microseconds=1)) >> UNIT_BITS): 1}
