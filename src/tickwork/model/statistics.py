@@ -20,6 +20,7 @@ STEPS: Mapping[Step, timedelta] = {
 MINUTE = 60_000_000  # microseconds
 # What completes within this time after its due time is ordinary: nodes count it in memory.
 ORDINARY = timedelta(minutes=2)
+ORDINARY_MICROS = 2 * MINUTE
 # How long statistics are kept by minute; and how old what is added to them may be.
 MINUTES_KEPT = timedelta(days=7)
 OLDEST_ADDED = timedelta(days=6)

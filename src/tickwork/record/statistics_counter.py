@@ -6,10 +6,11 @@ buckets only when they are written. What a killed node has not written is counte
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from operator import sub
 
 from tickwork.model.histogram import UNIT_BITS, in_buckets
 from tickwork.model.ids import from_micros
-from tickwork.model.statistics import MINUTE, ORDINARY
+from tickwork.model.statistics import MINUTE, ORDINARY_MICROS
 from tickwork.model.worker_protocol import Outcome
 from tickwork.store.port.record import (
     MinuteCounts,
@@ -19,8 +20,6 @@ from tickwork.store.port.record import (
     UnknownWriter,
     Writer,
 )
-
-_ORDINARY = int(ORDINARY.total_seconds() * 1e6)  # microseconds
 
 
 class _Minute:
@@ -38,9 +37,8 @@ class _Minute:
 class StatisticsCounter:
     def __init__(self, store: StatisticsStore) -> None:
         self._store = store
-        self._minutes: defaultdict[tuple[int, int], _Minute] = defaultdict(
-            _Minute
-        )  # by lane and number of minute
+        # By lane and number of the minute.
+        self._minutes: defaultdict[tuple[int, int], _Minute] = defaultdict(_Minute)
         self._uncertain: set[int] = set()  # minutes to be counted again
         self._writer: Writer | None = None
         self._unwritten: StatisticsWrite | None = None  # a write that may have to be repeated
@@ -48,20 +46,21 @@ class StatisticsCounter:
     def count_completed(self, completed: Sequence[Reported], recorded: int) -> None:
         """Count executions that completed, of which so many were recorded. Those that are overdue were counted by the
         store."""
-        ordinary = [each for each in completed if each[1].finished - each[1].at <= _ORDINARY]
         if recorded < len(
             completed
-        ):  # which ones is not known: some were repeated, or are not the worker's any more
-            self._uncertain.update(_minutes_of(ordinary))
-            return
-        for (lane, started, finished), outcomes in _groups(ordinary):
-            begin, end = self._minutes[lane, started], self._minutes[lane, finished]
-            begin.started += len(outcomes)
-            begin.delays.update(
-                [(each.started - each.at) >> UNIT_BITS for each in outcomes if each.attempt == 1]
-            )
-            end.completed += len(outcomes)
-            end.runs.update([(each.finished - each.started) >> UNIT_BITS for each in outcomes])
+        ):  # some were repeated, or are not the worker's any more: which, is not known
+            self._uncertain.update(_minutes_of(completed))
+        else:
+            for lane, batch in _batches(completed):
+                self._count(lane, batch)
+
+    def _count(self, lane: int, batch: "_Batch") -> None:
+        begin = self._minutes[lane, batch.started[0] // MINUTE]
+        begin.started += len(batch.started)
+        begin.delays.update(batch.start_delays())
+        end = self._minutes[lane, batch.finished[0] // MINUTE]
+        end.completed += len(batch.finished)
+        end.runs.update(batch.run_times())
 
     async def write(self) -> bool:
         """Append what was counted. Also tells the other nodes that this one is alive."""
@@ -71,9 +70,8 @@ class StatisticsCounter:
             self._unwritten = self._take()
         try:
             await self._store.write(self._writer, self._unwritten)
-        except (
-            UnknownWriter
-        ):  # the other nodes took this one for dead, and may have counted its minutes again
+        except UnknownWriter:
+            # The other nodes took this one for dead, and may have counted its minutes again.
             self._writer, self._unwritten = None, _all_uncertain(self._unwritten)
             return True
         self._unwritten = None
@@ -95,22 +93,47 @@ class StatisticsCounter:
         return StatisticsWrite(counted, uncertain)
 
 
-def _groups(reported: Sequence[Reported]) -> Iterator[tuple[tuple[int, int, int], Sequence[Outcome]]]:
-    """By lane and by the minutes of start and end. Most batches are one group, and are not taken apart."""
-    if not reported:
-        return
-    outcomes = [each[1] for each in reported]
-    started = [each.started for each in outcomes]
-    finished = [each.finished for each in outcomes]
-    lanes = {each[2] for each in reported}
-    first, last = min(started) // MINUTE, max(finished) // MINUTE
-    if len(lanes) == 1 and first == max(started) // MINUTE and min(finished) // MINUTE == last:
-        yield (lanes.pop(), first, last), outcomes
-        return
+class _Batch:
+    """The times of executions of one lane, as columns."""
+
+    __slots__ = ("attempts", "due", "finished", "started")
+
+    def __init__(self, outcomes: Sequence[Outcome]) -> None:
+        self.due = [outcome.at for outcome in outcomes]
+        self.started = [outcome.started for outcome in outcomes]
+        self.finished = [outcome.finished for outcome in outcomes]
+        self.attempts = [outcome.attempt for outcome in outcomes]
+
+    def is_ordinary(self) -> bool:
+        """Whether none can be overdue, and all started and finished in the same minute."""
+        last = max(self.finished)
+        return last - min(self.due) <= ORDINARY_MICROS and min(self.started) // MINUTE == last // MINUTE
+
+    def start_delays(self) -> list[int]:
+        """Of first attempts, in units of the histogram."""
+        delays = [micros >> UNIT_BITS for micros in map(sub, self.started, self.due)]
+        if self.attempts.count(1) == len(delays):
+            return delays
+        return [delay for delay, attempt in zip(delays, self.attempts, strict=True) if attempt == 1]
+
+    def run_times(self) -> list[int]:
+        return [micros >> UNIT_BITS for micros in map(sub, self.finished, self.started)]
+
+
+def _batches(completed: Sequence[Reported]) -> Iterator[tuple[int, _Batch]]:
+    """Those that are not overdue, by lane and minutes. Most often they are one batch, and are not taken apart."""
+    lanes = {each[2] for each in completed}
+    if len(lanes) == 1:
+        batch = _Batch([each[1] for each in completed])
+        if batch.is_ordinary():
+            yield lanes.pop(), batch
+            return
     groups: defaultdict[tuple[int, int, int], list[Outcome]] = defaultdict(list)
-    for _, outcome, lane in reported:
-        groups[lane, outcome.started // MINUTE, outcome.finished // MINUTE].append(outcome)
-    yield from groups.items()
+    for _, outcome, lane in completed:
+        if outcome.finished - outcome.at <= ORDINARY_MICROS:
+            groups[lane, outcome.started // MINUTE, outcome.finished // MINUTE].append(outcome)
+    for (lane, _, _), outcomes in groups.items():
+        yield lane, _Batch(outcomes)
 
 
 def _minutes_of(reported: Sequence[Reported]) -> set[int]:

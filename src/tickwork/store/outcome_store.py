@@ -7,6 +7,7 @@ from datetime import datetime
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.ids import execution_id
+from tickwork.model.statistics import ORDINARY_MICROS
 from tickwork.store.attempt_ending import PostgresAttemptEnding, columns_of_started
 from tickwork.store.attempt_events import write_completion_events
 from tickwork.store.batch_columns import literal, shortened
@@ -25,17 +26,19 @@ class PostgresOutcomeStore:
         self, completed: Sequence[Reported], leases: Sequence[int], failing: Collection[int]
     ) -> int:
         outcomes = [outcome for _, outcome, _ in completed]
+        due, finished = [outcome.at for outcome in outcomes], [outcome.finished for outcome in outcomes]
         async with self._database.transaction() as connection:
-            await count_overdue(connection, completed)
+            if max(finished) - min(due) > ORDINARY_MICROS:  # some may be overdue
+                await count_overdue(connection, completed)
             answer = await connection.execute(
                 self._sql["complete"],
                 shortened([outcome.tenant for outcome in outcomes]),
-                shortened([outcome.at for outcome in outcomes]),
+                shortened(due),
                 literal([outcome.job for outcome in outcomes]),
                 shortened([worker_id for worker_id, _, _ in completed]),
                 shortened([outcome.attempt for outcome in outcomes]),
                 literal([outcome.started for outcome in outcomes]),
-                literal([outcome.finished for outcome in outcomes]),
+                literal(finished),
                 _unless_empty([outcome.result for outcome in outcomes]),
             )
             if leases:

@@ -15,6 +15,7 @@ from tickwork.model.statistics import (
     MINUTES_KEPT,
     OLDEST_ADDED,
     ORDINARY,
+    ORDINARY_MICROS,
     Counted,
     Counts,
     SeriesFilter,
@@ -31,7 +32,6 @@ _PASSED = timedelta(minutes=1)  # before a minute that has passed is counted: wh
 _MERGED_AFTER = timedelta(minutes=70)  # later than `request_remerge` begins to note what is added to an hour
 _REMERGED_AFTER = timedelta(minutes=5)
 _DELETED_TOGETHER = 10_000
-_ORDINARY = int(ORDINARY.total_seconds() * 1e6)  # microseconds
 _KEPT = {"minute": MINUTES_KEPT, "hour": HOURS_KEPT, "day": DAYS_KEPT}
 _SKIPPED = {  # by reason
     "overlap": "skipped_overlap",
@@ -52,9 +52,8 @@ _COUNTED_KINDS = [
 
 
 async def count_overdue(connection: Connection, completed: Sequence[Reported]) -> None:
-    """In the transaction that completes them, and before it does: of executions that are still the worker's, those that
-    a recount would not find. Of a batch in which none is overdue, this reads two columns."""
-    overdue = [each for each in completed if each[1].finished - each[1].at > _ORDINARY]
+    """In the transaction that completes them, and before it does: those that a recount would not find."""
+    overdue = [each for each in completed if each[1].finished - each[1].at > ORDINARY_MICROS]
     if overdue:
         await connection.execute(
             queries("statistics")["count_overdue"],
