@@ -6,7 +6,7 @@ from typing import Any
 
 import asyncpg
 
-from tickwork.model.execution import ExecutionStatus
+from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.histogram import UNIT_BITS, Histogram, bucket_of
 from tickwork.model.ids import from_micros
 from tickwork.model.statistics import (
@@ -22,6 +22,7 @@ from tickwork.model.statistics import (
 )
 from tickwork.model.stream_event import EventKind
 from tickwork.store.batch_columns import literal
+from tickwork.store.execution_search import PostgresExecutionSearch
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.record import MinuteCounts, Reported, StatisticsWrite, UnknownWriter, Writer
 from tickwork.store.query_files import queries, rows_written
@@ -78,6 +79,7 @@ async def count_events(connection: Connection, after: int, until: int) -> None:
 class PostgresStatisticsStore:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._search = PostgresExecutionSearch(database)
         self._sql = queries("statistics")
 
     async def add_writer(self) -> Writer:
@@ -198,15 +200,9 @@ class PostgresStatisticsStore:
     async def executions_of_job(
         self, tenant_id: int, job: int, wanted: SeriesFilter, limit: int
     ) -> list[Counted]:
-        rows = await self._database.fetch(
-            queries("read")["executions_of_job"], tenant_id, wanted.end, job, wanted.begin, wanted.end, limit, limit,
-            None, wanted.task, wanted.queue, None,
-        )  # fmt: skip
-        return [
-            Counted(row["scheduled_for"], None, None, _counts_of_execution(row))
-            for row in rows
-            if row["job_id"] is not None
-        ]
+        of_job = ExecutionFilter(job=job, task=wanted.task, queue=wanted.queue, since=wanted.begin)
+        rows = await self._search.rows_of_job(tenant_id, of_job, wanted.end, limit)
+        return [Counted(row["scheduled_for"], None, None, _counts_of_execution(row)) for row in rows]
 
     async def now(self) -> datetime:
         return await self._database.now()
