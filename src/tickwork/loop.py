@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Literal, TypeAlias
 
 import structlog
-from prometheus_client import Counter, Gauge
+from prometheus_client import Counter, Gauge, Histogram
 
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.errors import Unavailable
@@ -24,6 +24,19 @@ _FAILURES_IN_A_ROW = Gauge(
 )
 _SUCCESS_AGE = Gauge(
     "tickwork_loop_success_age_seconds", "Seconds since a step of a loop succeeded.", ["loop"]
+)
+
+_STEP_SECONDS = Histogram(
+    "tickwork_loop_step_seconds",
+    "How long the steps of a loop took.",
+    ["loop"],
+    buckets=(0.001, 0.01, 0.1, 1, 10, 60),
+)
+_STEP_AGE = Gauge(
+    "tickwork_loop_step_age_seconds", "For how long the present step of a loop has been running.", ["loop"]
+)
+STUCK_AFTER = (
+    60.0  # seconds: longer than any statement may take, and than a step needs for its few statements
 )
 
 Step: TypeAlias = Callable[[], Awaitable[bool]]
@@ -88,10 +101,12 @@ class Outage:
 
 
 class LoopCondition:
-    """Counts the failures of a loop, logs them and reports them as metrics."""
+    """Counts the failures of a loop, logs them and reports them as metrics; notices a step that does not return."""
 
-    def __init__(self, loop: str, outage: Outage) -> None:
+    def __init__(self, loop: str, outage: Outage, stuck_after: float = STUCK_AFTER) -> None:
         self._loop = loop
+        self._stuck_after = stuck_after
+        self._step_began_at: float | None = None
         self._outage = outage
         self._log_limit = LogRateLimit(_log.error, f"step failed ({loop})", per_kind=1, period=_LOG_INTERVAL)
         self._succeeded_at = monotonic()
@@ -101,6 +116,18 @@ class LoopCondition:
         _FAILURES.labels(loop)
         _FAILURES_IN_A_ROW.labels(loop).set(0)
         _SUCCESS_AGE.labels(loop).set_function(lambda: monotonic() - self._succeeded_at)
+        _STEP_AGE.labels(loop).set_function(self._step_age)
+        self._step_seconds = _STEP_SECONDS.labels(loop)
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Measure a step, which runs inside."""
+        began = self._step_began_at = monotonic()
+        try:
+            yield
+        finally:
+            self._step_began_at = None
+            self._step_seconds.observe(monotonic() - began)
 
     def succeeded(self) -> None:
         self._succeeded_at = monotonic()
@@ -121,11 +148,16 @@ class LoopCondition:
             _log.error("step failed", exc_info=error, loop=self._loop, in_a_row=self._failures)
 
     def problem(self) -> str | None:
-        """What is wrong, if the loop fails again and again."""
+        """What is wrong, if the loop is stuck in a step or fails again and again."""
+        if (age := self._step_age()) > self._stuck_after:
+            return f"has been in one step for {age:.0f} seconds"
         long_ago = monotonic() - self._succeeded_at > _MOST_UNAVAILABLE
         if self._failures < _MOST_FAILURES or (self._unavailable and not long_ago):
             return None
         return f"failed {self._failures} times in a row, last with {self._error}"
+
+    def _step_age(self) -> float:
+        return monotonic() - self._step_began_at if self._step_began_at is not None else 0.0
 
 
 def _error_type(error: Exception) -> str:
@@ -139,14 +171,16 @@ class Loop:
     Only `stop` ends it: it waits while the database is away, and logs errors and continues.
     """
 
-    def __init__(self, name: LoopName, step: Step, *, every: float, outage: Outage) -> None:
+    def __init__(
+        self, name: LoopName, step: Step, *, every: float, stuck_after: float, outage: Outage
+    ) -> None:
         self.name = name
         self.step = step
         self._every = every
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
-        self.condition = LoopCondition(name, outage)
+        self.condition = LoopCondition(name, outage, stuck_after)
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._run(), name=self.name)
@@ -170,7 +204,8 @@ class Loop:
 
     async def _one_step(self) -> float:
         try:
-            more = await self.step()
+            with self.condition.step():
+                more = await self.step()
         except Exception as error:  # noqa: BLE001 (a node without this loop would only look alive)
             self.condition.failed(error)
             return _PAUSE_WHEN_UNAVAILABLE if isinstance(error, Unavailable) else _PAUSE_AFTER_ERROR
@@ -190,14 +225,15 @@ class Loops:
         self._loops: dict[LoopName, Loop] = {}
         self._outage = Outage()
 
-    def add(self, name: LoopName, step: Step, *, every: float) -> None:
-        self._loops[name] = Loop(name, step, every=every, outage=self._outage)
+    def add(self, name: LoopName, step: Step, *, every: float, stuck_after: float = STUCK_AFTER) -> None:
+        """A step that takes longer than `stuck_after` seconds counts as a problem of the node."""
+        self._loops[name] = Loop(name, step, every=every, stuck_after=stuck_after, outage=self._outage)
 
     def names(self) -> list[LoopName]:
         return list(self._loops)
 
     def problems(self) -> Iterator[tuple[LoopName, str]]:
-        """The loops that fail again and again, and what is wrong."""
+        """The loops that are stuck or fail again and again, and what is wrong."""
         for name, loop in self._loops.items():
             if problem := loop.condition.problem():
                 yield name, problem

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from functools import partial
+from shutil import disk_usage
 
 import structlog
 from prometheus_client import Gauge
@@ -41,6 +42,7 @@ from tickwork.dispatch.worker_gateway import WorkerGateway
 from tickwork.loop import LoopName, Loops
 from tickwork.model.errors import Unavailable
 from tickwork.model.event import AttemptsEnded, JobChanged, LogWritten, WorkArrived
+from tickwork.model.ids import to_micros
 from tickwork.record.dead_letters import DeadLetters
 from tickwork.record.error_groups import ErrorGroups
 from tickwork.record.event_feed import EventFeed
@@ -75,6 +77,7 @@ from tickwork.store.execution_search import PostgresExecutionSearch
 from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_store import PostgresJobStore
 from tickwork.store.log_store import PostgresLogStore
+from tickwork.store.metric_store import PostgresMetricStore
 from tickwork.store.migrate import upgrade
 from tickwork.store.outcome_store import PostgresOutcomeStore
 from tickwork.store.pool import CONNECTIONS, Database
@@ -87,6 +90,7 @@ from tickwork.store.statistics_store import PostgresStatisticsStore
 from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.store.upcoming_store import PostgresUpcomingStore
 from tickwork.store.why_waiting_store import PostgresWhyWaitingStore
+from tickwork.system_metrics import SystemMetrics
 from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.queue_full import FullQueues
@@ -102,6 +106,12 @@ from tickwork.wake import Wake
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
+_SLOTS = Gauge("tickwork_slots", "Slots of the workers connected to this node.")
+_SLOTS_USED = Gauge("tickwork_slots_used", "Slots of the workers connected to this node that are taken.")
+_USABLE = Gauge("tickwork_database_usable", "1 if the database can be reached and takes writes, otherwise 0.")
+_AHEAD = Gauge("tickwork_partitions_ahead_seconds", "For how long from now there are partitions.")
+_DISK_FREE = Gauge("tickwork_disk_free_bytes", "Free space on the disk of the data folder.", ["disk"])
+_DISK_SIZE = Gauge("tickwork_disk_size_bytes", "Size of the disk of the data folder.", ["disk"])
 # Seconds between the steps of a loop
 _TICK = 0.05  # shorter than the lead, so that executions are handed over before they are due
 _WHEN_WOKEN = 3600.0
@@ -113,6 +123,8 @@ _NUMBER_INTERVAL = 0.2
 _STATISTICS_INTERVAL = 5
 _VITAL_CONNECTIONS = 3
 _RECOVERY_CONNECTIONS = 2
+_LONG_STEP = 600.0  # seconds: upkeep may delete many rows in one step
+_RENEW_STEP = 15.0  # likewise; a renewal that takes longer comes too late
 _CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS - _RECOVERY_CONNECTIONS
 
 
@@ -191,8 +203,10 @@ class Node:
         self._database = Database(self.database_url, size=_CONNECTIONS, condition=condition)
         self._vital = Database(self.database_url, size=_VITAL_CONNECTIONS, limits=VITAL, condition=condition)
         self._recovery = Database(self.database_url, size=_RECOVERY_CONNECTIONS, condition=condition)
-        for database in (self._database, self._vital, self._recovery):
+        pools = {"work": self._database, "vital": self._vital, "recovery": self._recovery}
+        for name, database in pools.items():
             await database.open()
+            database.report_use(name)
             opening.push_async_callback(database.close)
         self._clock = DatabaseClock(self._vital)
         self._partitions = Partitions(self._database, self._settings.history_days, making=self._vital)
@@ -215,6 +229,7 @@ class Node:
         self._compose_record()
         self._compose_gateway()
         self._compose_upkeep()
+        self._compose_metrics()
         self._subscribe()
 
     def _compose_define(self) -> None:
@@ -275,13 +290,12 @@ class Node:
         self._renewer = Renewer(self._dispatch, self._clock.micros)
         self._revoker = Revoker(self._dispatch, self._connected_workers)
         self._loops.add("claim", claimer.claim, every=_TICK)
-        self._loops.add("renew", self._renewer.renew, every=1)
+        self._loops.add("renew", self._renewer.renew, every=1, stuck_after=_RENEW_STEP)
         self._loops.add("revoke", self._revoker.revoke, every=_TICK)
         self._loops.add("reconcile", Reconciler(self._dispatch, self._connected_workers).reconcile, every=1)
         self._loops.add("rescue", Rescuer(self._dispatch, self._events.publish).rescue, every=1)
         self._loops.add("clean up slots", partial(clean_up_slots, self._dispatch), every=1)
         self._loops.add("update breakers", self.breakers.update, every=1)
-        _CONNECTED.set_function(lambda: len(self._connected_workers))
 
     def _compose_record(self) -> None:
         records, logs = PostgresOutcomeStore(self._database), PostgresLogStore(self._database)
@@ -346,14 +360,25 @@ class Node:
     def _compose_upkeep(self) -> None:
         self._loops.add("read clock", self._clock.read, every=5)
         self._loops.add("test writes", self._database.try_to_store, every=1)
-        self._loops.add("maintain partitions", self._partitions.keep_up, every=600)
-        self._loops.add(
-            "delete past jobs", PastJobs(self._database, self._settings.history_days).forget, every=600
-        )
+        self._loops.add("maintain partitions", self._partitions.keep_up, every=600, stuck_after=_LONG_STEP)
+        past_jobs = PastJobs(self._database, self._settings.history_days)
+        self._loops.add("delete past jobs", past_jobs.forget, every=600, stuck_after=_LONG_STEP)
         self._loops.add("record key use", self.keys.note_use, every=30)
         self._loops.add("expire idempotency keys", partial(expire_idempotency_keys, self._access), every=600)
         if self._embedded:
             self._loops.add("watch postgres", self._embedded.keep_alive, every=1)
+
+    def _compose_metrics(self) -> None:
+        self.metrics = SystemMetrics(PostgresMetricStore(self._database), PostgresQueueStore(self._database))
+        _CONNECTED.set_function(lambda: len(self._connected_workers))
+        _SLOTS.set_function(lambda: self._connected_workers.slots()[0])
+        _SLOTS_USED.set_function(lambda: self._connected_workers.slots()[1])
+        _USABLE.set_function(lambda: self._database.usable)
+        _AHEAD.set_function(lambda: to_micros(self._partitions.horizon()) / 1e6 - self._clock.micros() / 1e6)
+        if self._embedded:
+            data = self._settings.data_dir
+            _DISK_FREE.labels("data").set_function(lambda: disk_usage(data).free)
+            _DISK_SIZE.labels("data").set_function(lambda: disk_usage(data).total)
 
     def _subscribe(self) -> None:
         """What each event triggers."""

@@ -1,9 +1,10 @@
-"""A loop that fails again and again is shown, and so is that it works again."""
+"""A loop that fails again and again or is stuck is shown, and so is that it works again."""
 
 import asyncpg
 import httpx2
 
 from support.waiting import eventually
+from tickwork.node import Node
 
 
 async def test_a_loop_that_fails_again_and_again_makes_the_node_not_ready(
@@ -28,3 +29,23 @@ async def test_a_loop_that_fails_again_and_again_makes_the_node_not_ready(
     await connection.execute("ALTER TABLE tickwork.breaker_gone RENAME TO breaker")
     await eventually(is_ready, within=60)
     assert (await live_client.get("/readyz")).json() == {"ready": True, "checks": {"database": True}}
+
+
+async def test_a_loop_that_is_stuck_in_a_step_makes_the_node_not_ready(
+    node: Node, live_client: httpx2.AsyncClient, connection: asyncpg.Connection
+) -> None:
+    node._loops._loops["update breakers"].condition._stuck_after = 0.1
+
+    async def told() -> str:
+        return (await live_client.get("/readyz")).text
+
+    async def names_the_loop() -> bool:
+        return "loop update breakers has been in one step for " in await told()
+
+    async def is_ready() -> bool:
+        return '"ready":true' in await told()
+
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE tickwork.breaker")
+        await eventually(names_the_loop, within=30)
+    await eventually(is_ready, within=30)

@@ -189,7 +189,7 @@ async def test_metrics_count_requests_by_route_and_never_by_id(client, job):
     await client.get(f"/v1/jobs/{job['id']}")
     await client.request("BREW", "/v1/made-up")
     metrics = (await client.get("/metrics")).text
-    assert 'tickwork_http_request_seconds_count{method="GET",route="/v1/jobs/{id}",status="200"}' in metrics
+    assert 'tickwork_api_request_seconds_count{method="GET",route="/v1/jobs/{id}",status="200"}' in metrics
     assert 'method="other",route="unknown",status="404"' in metrics
     assert job["id"] not in metrics
     assert "made-up" not in metrics

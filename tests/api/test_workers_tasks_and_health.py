@@ -129,7 +129,7 @@ async def test_health_answers_without_a_key_and_metrics_do_not(
     for name in (
         "tickwork_workers_connected",
         "tickwork_attempts_total",
-        "tickwork_http_request_seconds_count",
+        "tickwork_api_request_seconds_count",
     ):
         assert name in metrics
 

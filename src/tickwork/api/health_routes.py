@@ -29,7 +29,7 @@ async def livez(_call: Call[None, None]) -> Reply:
 async def readyz(call: Call[None, None]) -> Reply:
     """Say whether the node is ready: 200 or 503.
 
-    503 when the database cannot be reached, or one of the node's loops keeps failing.
+    503 when the database cannot be reached, or one of the node's loops keeps failing or is stuck in a step.
     """
     health = call.node.health()
     if not call.node.ready():
@@ -45,7 +45,7 @@ async def metrics(call: Call[NoQuery, None]) -> Reply:
     """
     if call.caller.tenant != DEFAULT_TENANT:
         raise NotAllowed(f"metrics cover every tenant; use a key of the tenant {DEFAULT_TENANT}")
-    await call.node.queues.measure()
+    await call.node.metrics.measure()
     return Reply(200, generate_latest(), {"content-type": CONTENT_TYPE_LATEST})
 
 

@@ -1,4 +1,4 @@
-"""Parsers for option values: durations, times, JSON, headers, dependencies, labels, resources, queues."""
+"""Parsers for option values: durations, times, JSON, headers, dependencies, labels, resources, queues, addresses."""
 
 import sys
 from datetime import UTC, datetime, timedelta
@@ -13,6 +13,7 @@ from tickwork.model.quantities import parse_duration
 from tickwork.model.rest_worker import LEAST_WEIGHT, MOST_WEIGHT, resource_amounts
 
 _ANY = ":any"
+_MAX_PORT = 65_535
 
 
 def duration(text: str) -> timedelta:
@@ -103,6 +104,14 @@ def weighted_queue(text: str) -> tuple[str, float]:
             f"the weight from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
         )
     return name, number
+
+
+def listen_address(text: str) -> tuple[str, int]:
+    """Where to listen: a port of this machine only, or a host and a port."""
+    host, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port) <= _MAX_PORT):
+        raise click.BadParameter(f"{text!r} is not a port; write PORT or HOST:PORT, such as 0.0.0.0:9100")
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _content(text: str) -> bytes | str:

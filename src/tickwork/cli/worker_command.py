@@ -1,5 +1,6 @@
 """Run a worker; list and drain workers."""
 
+from contextlib import AbstractAsyncContextManager, nullcontext
 from traceback import format_exception
 from types import TracebackType
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import click
 
 from tickwork.cli.find_server import find_address, read_settings
-from tickwork.cli.option_types import label, resource, weighted_queue
+from tickwork.cli.option_types import label, listen_address, resource, weighted_queue
 from tickwork.cli.output import Columns, page_options
 from tickwork.cli.print_answer import prints_item, prints_list
 from tickwork.cli.run_until_stopped import exit_soon, replace_process, run_loop
@@ -137,6 +138,13 @@ def drain(client: Client, worker_id: str) -> WorkerView:
     metavar="NAME=AMOUNT",
     help="A resource that jobs use while they run, such as cpu=4 or memory=8Gi; can be repeated.",
 )
+@click.option(
+    "--metrics-port",
+    "metrics_at",
+    type=listen_address,
+    metavar="[HOST:]PORT",
+    help="Serve Prometheus metrics there, without a key; on 127.0.0.1 unless a host is given.",
+)
 @click.option("--until-stdin-ends", is_flag=True, hidden=True)
 def run(
     *,
@@ -147,6 +155,7 @@ def run(
     queues: tuple[tuple[str, float], ...],
     labels: tuple[tuple[str, str], ...],
     resources: tuple[tuple[str, float], ...],
+    metrics_at: tuple[str, int] | None,
     until_stdin_ends: bool,
 ) -> None:
     """Run the tasks of an app until stopped.
@@ -171,11 +180,21 @@ def run(
             resources=dict(resources),
             app=app,
         )
-        if await run_worker(worker, declared, address, until_stdin_ends=until_stdin_ends):
+        async with _serving_metrics(metrics_at):
+            needs_restart = await run_worker(worker, declared, address, until_stdin_ends=until_stdin_ends)
+        if needs_restart:
             replace_process()
         exit_soon()
 
     run_loop(main())
+
+
+def _serving_metrics(at: tuple[str, int] | None) -> AbstractAsyncContextManager[None]:
+    if at is None:
+        return nullcontext()
+    from tickwork.cli.worker_metrics_server import serving_metrics
+
+    return serving_metrics(*at)
 
 
 def _load(app: str) -> Application:

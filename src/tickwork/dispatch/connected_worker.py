@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 
+from tickwork.execution_metrics import NOT_STARTED, START_DELAY
 from tickwork.model.placement import labels_match
 from tickwork.model.worker_protocol import FromServer, Hello, Key, Outcome, Run, Runs
 from tickwork.store.port.dispatch import ExecutionColumns, Lane, WorkerConnection
@@ -50,6 +51,7 @@ class ConnectedWorker:
         self.tenant_id = tenant_id
         self.send = send
         self.disconnect = disconnect
+        self.slots = hello.slots
         self.credit = hello.credit
         self.draining = False
         self.reserved = 0  # slots promised to a transaction that has not committed
@@ -62,7 +64,8 @@ class ConnectedWorker:
         self._labels = hello.labels
         self._resources = hello.resources
         self._used = dict.fromkeys(hello.resources, 0.0)
-        self._leased: dict[Key, tuple[int, int, int]] = {}  # attempt, lease and lane of each execution
+        # Attempt, lease, lane and earliest start of each execution.
+        self._leased: dict[Key, tuple[int, int, int, int]] = {}
         self._unended: dict[int, int] = {}  # number of executions that are left of each lease
 
     @property
@@ -119,7 +122,9 @@ class ConnectedWorker:
         keys = list(executions.keys())
         if not self._leased.keys().isdisjoint(keys):
             self._remove_stale(keys)
-        leased = zip(executions.attempts, repeat(lease_id), executions.lanes, strict=False)
+        leased = zip(
+            executions.attempts, repeat(lease_id), executions.lanes, executions.ready, strict=False
+        )
         self._leased.update(zip(keys, leased, strict=True))
         self._use(executions, 1)
         self._unended[lease_id] = self._unended.get(lease_id, 0) + executions.size
@@ -132,7 +137,7 @@ class ConnectedWorker:
     def end_attempts(self, outcomes: Iterable[Outcome]) -> tuple[list[Outcome], list[int], list[int]]:
         """Remove the attempts that ended. Returns the outcomes of attempts that the worker had, their lanes, and the
         leases of which no execution is left."""
-        accepted, lanes, ended_leases = [], [], []
+        accepted, lanes, ended_leases, delays = [], [], [], []
         find_leased = self._leased.get
         for outcome in outcomes:
             key = (outcome.tenant, outcome.at, outcome.job)
@@ -140,14 +145,17 @@ class ConnectedWorker:
             if leased and leased[0] == outcome.attempt:
                 accepted.append(outcome)
                 lanes.append(leased[2])
+                if outcome.kind not in NOT_STARTED:
+                    delays.append(outcome.started - leased[3])
                 ended_lease = self._remove(key)
                 if ended_lease is not None:
                     ended_leases.append(ended_lease)
+        START_DELAY.add(delays)
         return accepted, lanes, ended_leases
 
     def _remove(self, key: Key) -> int | None:
         """Returns the lease if this was its last execution."""
-        _, lease_id, lane = self._leased.pop(key)
+        _, lease_id, lane, _ = self._leased.pop(key)
         if self._resources:
             self._use_lane(lane, -1)
         unended = self._unended[lease_id] - 1

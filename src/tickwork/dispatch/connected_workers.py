@@ -64,6 +64,12 @@ class ConnectedWorkers:
     def free_slots(self) -> int:
         return sum(worker.free_slots for worker in self._workers.values())
 
+    def slots(self) -> tuple[int, int]:
+        """The slots of users' workers, and how many of them are taken. The built-in worker is left out: its slots are
+        a bound on calls that mostly wait."""
+        own = [worker for worker in self._workers.values() if worker.tenant_id is not None]
+        return sum(each.slots for each in own), sum(min(each.leased_count, each.slots) for each in own)
+
     def assign(
         self, executions: ExecutionColumns, limits: LockedLimits, positions: Sequence[int] | None = None
     ) -> Assignment:

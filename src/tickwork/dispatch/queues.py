@@ -1,15 +1,13 @@
-"""Queues as users see and configure them, and their metrics."""
+"""Queues as users see and configure them, and how much of each was started."""
 
 from collections import Counter as Counted
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from time import monotonic
 
 import msgspec
 import structlog
-from prometheus_client import Counter, Gauge
+from prometheus_client import Counter
 
-from tickwork.model.errors import Invalid, NotFound, Unavailable
+from tickwork.model.errors import Invalid, NotFound
 from tickwork.model.event import Publish, WorkArrived
 from tickwork.model.field_types import Page, QueueName
 from tickwork.model.queue import QueueSettings, QueueView
@@ -38,12 +36,6 @@ def _counter(queue: str) -> Counter:
     return _counters.setdefault(name, _STARTED.labels(name))
 
 
-_MEASURE_INTERVAL = 10.0  # seconds, however often metrics are read
-_MOST_MEASURED = 200
-_DEPTH = Gauge("tickwork_queue_depth", "Executions that are due and wait in a queue.", ["queue"])
-_OLDEST = Gauge(
-    "tickwork_queue_oldest_age_seconds", "How long the oldest execution in a queue has waited.", ["queue"]
-)
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
 
@@ -51,7 +43,6 @@ class Queues:
     def __init__(self, store: QueueStore, publish: Publish) -> None:
         self._store = store
         self._publish = publish
-        self._measure_from = 0.0
 
     async def list(self, tenant_id: int, limit: int, cursor: str | None = None) -> Page[QueueView]:
         return await self._store.queues(tenant_id, limit, cursor)
@@ -78,19 +69,6 @@ class Queues:
         _log.info("queue resumed", queue=name, tenant_id=tenant_id, waiting=view.depth)
         self._publish(WorkArrived(tenant_id))
         return view
-
-    async def measure(self) -> None:
-        """Update the metrics, unless they are recent enough or the database is away."""
-        if monotonic() < self._measure_from:
-            return
-        self._measure_from = monotonic() + _MEASURE_INTERVAL
-        with suppress(Unavailable):
-            loads = await self._store.loads(_MOST_MEASURED)
-            _DEPTH.clear()
-            _OLDEST.clear()
-            for load in loads:
-                _DEPTH.labels(load.name).set(load.depth)
-                _OLDEST.labels(load.name).set(load.oldest_age)
 
 
 def _is_name(name: str) -> bool:

@@ -2,10 +2,18 @@
 
 from collections.abc import Callable
 
+from prometheus_client import Counter
+
 from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import LEASE_RAN_OUT, Drain, Micros, Renewed
 from tickwork.store.port.dispatch import DispatchStore, Renewal
+
+_RENEWALS = Counter(
+    "tickwork_lease_renewals_total",
+    "Heartbeats of connected workers that were answered, by what became of the lease.",
+    ["result"],
+)
 
 
 class Renewer:
@@ -31,10 +39,13 @@ class Renewer:
 
     def _answer(self, worker: ConnectedWorker, sent: float, renewal: Renewal) -> None:
         if worker.connection in renewal.kept:
+            _RENEWALS.labels("renewed").inc()
             worker.send(Renewed(sent, self._now()))
             if renewal.kept[worker.connection] and not worker.draining:
                 worker.send(Drain())  # a user asked for it; the worker answers with a Drain of its own
         elif worker.connection in renewal.elsewhere:
+            _RENEWALS.labels("elsewhere").inc()
             worker.disconnect()
         else:
+            _RENEWALS.labels("expired").inc()
             worker.send(LEASE_RAN_OUT)

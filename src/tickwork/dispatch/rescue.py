@@ -8,6 +8,7 @@ import msgspec
 import structlog
 from prometheus_client import Counter
 
+from tickwork.execution_metrics import count_after_attempt
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.bad_row_isolation import error_text, is_row_error
 from tickwork.model.dead_letter import WORKER_LOST
@@ -29,6 +30,9 @@ _GRACE = 5.0  # seconds for live workers to send a heartbeat after the database 
 _MOST_WORKERS = 20  # in one transaction
 _MOST_LEASES = 20
 _RESCUED = Counter("tickwork_executions_rescued_total", "Executions taken away from lost workers.")
+_LOST = Counter(
+    "tickwork_workers_lost_total", "Workers whose lease expired: they died or cannot reach a server."
+)
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.rescue")
 
 
@@ -83,8 +87,10 @@ class Rescuer:
         _RESCUED.inc(len(rescued.executions))
         for execution, transition in rescued.executions:
             self._rescued[execution.worker_id] += 1
+            count_after_attempt(AttemptOutcome.LOST, transition.status)
             if self._limit.admits(execution.worker_id):
                 _log.warning(_event(transition), **_details(execution, transition))
+        _LOST.inc(len(rescued.ended_workers))
         for worker, name in rescued.ended_workers.items():
             count = self._rescued.pop(worker, 0)
             _log.warning("worker lost", worker=worker_id(worker), name=name, executions_rescued=count)

@@ -17,6 +17,7 @@ import structlog
 from tickwork.dispatch.claim import Claimer
 from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.connected_workers import ConnectedWorkers
+from tickwork.execution_metrics import START_DELAY
 from tickwork.model.access import Caller
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.ids import execution_id, from_micros, worker_id
@@ -138,6 +139,8 @@ class RestWorkers:
                 await self._dispatch.fail_execution(execution_key(run), "its payload is not valid JSON")
                 runs.remove(run)
             if not more or len(runs) == most:
+                now = self._now()
+                START_DELAY.add([now - run.not_before for run in runs])
                 return ClaimedWork([self._execution(run) for run in runs], served.draining), served.hello
 
     async def _claim_once(

@@ -23,6 +23,7 @@ from tickwork.execute.log.outbox import COLLECT_INTERVAL
 from tickwork.execute.runner_set import RunnerSet
 from tickwork.execute.server_link import Connection, Link
 from tickwork.execute.worker_attempts import WorkerAttempts
+from tickwork.execute.worker_metrics import count_blocked, report_worker
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model import worker_protocol as protocol
 from tickwork.model.ids import worker_id
@@ -105,6 +106,12 @@ class Worker:
     async def run(self) -> None:
         """Run attempts until the worker is drained or stopped."""
         self._runners.open()
+        report_worker(
+            slots=self._slots,
+            running=lambda: self._attempts.running,
+            pending=lambda: len(self._attempts),
+            connected=lambda: self._welcomed,
+        )
         _log.info("worker started", name=self._name, slots=self._slots, tasks=len(self._offers))
         try:
             while not self._finished:
@@ -296,6 +303,7 @@ class Worker:
             await asyncio.sleep(_BEAT)
             late = loop.time() - due
             if late > _LATE_BEAT:
+                count_blocked(late)
                 _log.warning(
                     "something blocked the event loop: a task that never awaits?", seconds=round(late, 1)
                 )

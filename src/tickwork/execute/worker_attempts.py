@@ -10,6 +10,7 @@ from tickwork.execute.lease import Lease
 from tickwork.execute.log.outbox import LogOutbox
 from tickwork.execute.slots import Slots, Throughput
 from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key_of
+from tickwork.execute.worker_metrics import count_ended
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Claim, Micros, Notes, Outcomes, Run
 
@@ -98,8 +99,8 @@ class WorkerAttempts:
             self._stop(attempt, cancelled(reason))
 
     def acknowledge_outcomes(self, number: int) -> None:
-        for outcome in self._outcomes.acknowledge(number):
-            self._attempts.pop(key_of(outcome), None)
+        outcomes = self._outcomes.acknowledge(number)
+        count_ended(outcomes, [self._attempts.pop(key_of(outcome), None) for outcome in outcomes])
 
     def forget(self, claims: Iterable[Claim]) -> None:
         """Stop these and send no outcome: they belong to other workers now."""

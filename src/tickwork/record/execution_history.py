@@ -5,6 +5,7 @@ from datetime import datetime
 
 import msgspec
 
+from tickwork.execution_metrics import ENDED
 from tickwork.model.execution import (
     AttemptView,
     CountKind,
@@ -52,5 +53,6 @@ class ExecutionHistory:
     async def cancel(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
         """End it now. The attempt of a worker that has it is revoked, and its outcome is refused."""
         await self._store.cancel(ExecutionKey(tenant_id, scheduled_for, job), "cancelled by request")
+        ENDED.labels("cancelled").inc()
         self._wake.revoke()
         return await self._read.execution(tenant_id, job, scheduled_for)

@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 import msgspec
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter
 
+from tickwork.execution_metrics import ENDED, NOT_STARTED, RUN_TIME, count_after_attempt
 from tickwork.model import transition_after_attempt as lifecycle
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.model.error_fingerprint import error_fingerprint
@@ -33,11 +34,6 @@ _MOST = 200  # messages written together; each contains a batch of one worker
 _ATTEMPTS = Counter("tickwork_attempts_total", "Attempts that ended, by how.", ["outcome"])
 _STALE = Counter(
     "tickwork_stale_outcomes_total", "Outcomes refused because the worker no longer has the execution."
-)
-_DELAY = Histogram(
-    "tickwork_start_delay_seconds",
-    "From due to started, of first attempts; one sample per recorded batch.",
-    buckets=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 60, 600),
 )
 _NO_REASON = Failure("Unknown", "the worker gave no reason")
 
@@ -153,7 +149,8 @@ class OutcomeRecorder:
             self._statistics.count_completed(completed, recorded)
             _STALE.inc(len(completed) - recorded)
             _ATTEMPTS.labels("completed").inc(len(completed))
-            _observe_delay(completed[0][1])
+            ENDED.labels("completed").inc(recorded)
+            RUN_TIME.add([outcome.finished - outcome.started for _, outcome in completed])
 
     async def _end_attempts(self, reported: Sequence[Reported], leases: Sequence[int]) -> None:
         outcomes = [(worker_id, outcome) for worker_id, outcome, _ in reported]
@@ -172,7 +169,10 @@ class OutcomeRecorder:
         _STALE.inc(len(outcomes) - len(executions))
         for (execution, outcome), transition in zip(pairs, transitions, strict=True):
             _ATTEMPTS.labels(outcome.kind).inc()
+            count_after_attempt(outcome.kind, transition.status)
             self._log.log(execution, outcome, transition)
+        ran = [outcome for _, outcome in pairs if outcome.kind not in NOT_STARTED]
+        RUN_TIME.add([outcome.finished - outcome.started for outcome in ran])
 
 
 def _reported(batch: Sequence[_Submission]) -> list[Reported]:
@@ -239,11 +239,6 @@ def _after_hold(execution: LockedExecution, outcome: Outcome) -> Transition:
     return lifecycle.after_hold(
         execution, destination_of(target.url), outcome.reason or "circuit breaker open"
     )
-
-
-def _observe_delay(outcome: Outcome) -> None:
-    if outcome.attempt == 1:
-        _DELAY.observe((outcome.started - outcome.at) / 1e6)
 
 
 def _attempt(execution: LockedExecution, outcome: Outcome) -> AttemptNote:

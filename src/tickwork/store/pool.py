@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 import asyncpg
+from prometheus_client import Gauge
 
 from tickwork.model.errors import Unavailable
 from tickwork.store.connect_to_any_host import SETTINGS, WORK, Connector, Limits
@@ -23,6 +24,10 @@ Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 CONNECTIONS = 13  # of a node, at most
 _WAIT = 5.0  # seconds until a connection must become free
 _ROLL_BACK_WITHIN = 5.0
+
+_OPEN = Gauge("tickwork_database_connections", "Open connections to the database, by pool.", ["pool"])
+_USED = Gauge("tickwork_database_connections_used", "Connections in use, by pool.", ["pool"])
+_LIMIT = Gauge("tickwork_database_connections_limit", "Connections that a pool may open.", ["pool"])
 
 _Afterwards = Callable[[], Awaitable[None] | None]
 
@@ -66,6 +71,15 @@ class Database:
             reset=_nothing_to_reset,
             **({"statement_cache_size": 0} if pooled else {"server_settings": settings}),
         )
+
+    def report_use(self, name: str) -> None:
+        """Report the use of its connections as metrics, under this name."""
+        _LIMIT.labels(name).set(self._size)
+        _OPEN.labels(name).set_function(lambda: self._pool.get_size() if self._pool else 0)
+        _USED.labels(name).set_function(self._used)
+
+    def _used(self) -> int:
+        return self._pool.get_size() - self._pool.get_idle_size() if self._pool else 0
 
     @property
     def usable(self) -> bool:

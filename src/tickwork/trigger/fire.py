@@ -13,6 +13,7 @@ from typing import Protocol
 
 from prometheus_client import Counter
 
+from tickwork.execution_metrics import ENDED
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
@@ -117,6 +118,7 @@ class Trigger:
     async def _fire(self, assign_workers: AssignWorkers | None, only: int | None = None) -> bool:
         """Without `assign_workers`, executions that exist already are left alone, and none is handed over."""
         assignment: Assignment | None = None
+        skipped = 0
         try:
             async with self._store.firing() as firing:
                 rules = await firing.take(LEAD, GRACE, self._max_rules, only)
@@ -130,7 +132,9 @@ class Trigger:
                 if candidates:
                     blocked = await self._apply_overlap(firing, rounds, candidates)
                     until = to_micros(rules[0].now + LEAD)
-                    assignment = await self._insert(firing, candidates, blocked, assign_workers, until)
+                    assignment, skipped = await self._insert(
+                        firing, candidates, blocked, assign_workers, until
+                    )
                 await firing.advance(*_progress(plans, candidates, chunk))
         except BaseException:
             if assignment:
@@ -140,6 +144,7 @@ class Trigger:
             assignment.deliver()
         fired = candidates.executions.size if candidates else 0
         _FIRED.inc(fired)
+        ENDED.labels("skipped").inc(skipped)
         self._adapt_max_rules(len(plans), fired)
         return True
 
@@ -170,7 +175,8 @@ class Trigger:
         blocked: Mapping[int, Skip | Queue],
         assign_workers: AssignWorkers | None,
         until: Micros,
-    ) -> Assignment | None:
+    ) -> tuple[Assignment | None, int]:
+        """The assignment, and how many executions were inserted as skipped."""
         startable = _startable(candidates, blocked, until)
         lanes = candidates.executions.lanes
         blocked_by = {index: decision.blocked_by for index, decision in blocked.items()}
@@ -181,7 +187,7 @@ class Trigger:
             no_workers = [None] * candidates.executions.size
             skipped |= await self._full_queues.skipped(firing, lanes, startable, no_workers)
             await firing.insert_carefully(candidates, blocked_by, skipped)
-            return None
+            return None, len(skipped)
         assignment = await assign_workers(firing, candidates.executions.at(startable))
         try:
             await assignment.drop_lost_workers(firing)
@@ -192,7 +198,7 @@ class Trigger:
         except BaseException:
             assignment.release()
             raise
-        return assignment
+        return assignment, len(skipped)
 
     async def _apply_overlap(
         self, firing: Firing, rounds: Sequence[Round], candidates: Candidates

@@ -29,6 +29,7 @@ from aiohttp import (
 )
 
 from tickwork.execute.attempt_ending import AttemptFailed, AttemptPostponed
+from tickwork.execute.runners.http.call_metrics import measured_call
 from tickwork.execute.runners.http.destination_limit import DestinationFull, DestinationLimits
 from tickwork.execute.runners.http.request import Call, content_of, headers_of, read_call
 from tickwork.execute.runners.http.response import (
@@ -87,6 +88,10 @@ class HttpRunner:
         self._destination_limits = DestinationLimits(limits.connections_per_host, limits.slot_wait)
 
     async def __call__(self, run: Run) -> bytes:
+        with measured_call():
+            return await self._call(run)
+
+    async def _call(self, run: Run) -> bytes:
         call = read_call(run.target or b"")
         try:
             async with asyncio.timeout(run.timeout), self._destination_limits.slot(call.destination):

@@ -1,0 +1,20 @@
+-- How to read these queries: README.md
+
+-- name: system_state
+-- What the metrics say about the whole system: how late the oldest due rule is, how many dead letters there are up to a
+-- limit, how many workers of users live, and when the next API key in use expires.
+SELECT
+    (
+        SELECT greatest(extract(epoch FROM tickwork.clock() - next_at), 0)::float8 FROM tickwork.rule
+        WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1
+    ) AS fire_lag,
+    (SELECT count(*) FROM (SELECT FROM tickwork.dead_letter LIMIT $1) AS counted) AS dead_letters,
+    (
+        SELECT count(*) FROM tickwork.worker
+        WHERE ended_at IS NULL AND tenant_id IS NOT NULL AND lease_until > tickwork.clock()
+    ) AS workers,
+    (
+        SELECT extract(epoch FROM min(expires_at) - tickwork.clock())::float8 FROM tickwork.api_key
+        WHERE revoked_at IS NULL AND expires_at > tickwork.clock()
+            AND last_used_at > tickwork.clock() - interval '7 days'
+    ) AS key_expires_in;
