@@ -1,19 +1,17 @@
 """The documentation is complete, current, and says nothing that cannot be typed."""
 
-import pkgutil
 import re
 import shlex
-from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from prometheus_client import REGISTRY
 
 import tickwork
 from support import generate_reference
 from support.docs_page import ROOT, blocks
+from support.metric_samples import every_metric
 from tickwork.cli import main
 from tickwork.config import Settings, shown, variable
 
@@ -38,13 +36,11 @@ def test_every_setting_is_described_with_its_variable_and_default(setting: str) 
 
 
 def test_every_metric_is_described() -> None:
-    for module in pkgutil.walk_packages(tickwork.__path__, "tickwork."):
-        if not module.name.endswith("__main__"):
-            import_module(module.name)
-    ours = [metric for metric in REGISTRY.collect() if metric.name.startswith("tickwork_")]
-    assert ours
-    for metric in ours:
-        assert f"| `{metric.name}" in METRICS, metric.documentation
+    metrics = every_metric()
+    assert metrics
+    for metric in metrics:
+        name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+        assert f"| `{name}` | {metric.type} |" in METRICS, metric.documentation
 
 
 def test_the_commands_are_described_as_they_are() -> None:

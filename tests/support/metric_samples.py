@@ -1,8 +1,20 @@
-"""What a metric of this process has gained, as other tests in it count too."""
+"""The metrics of this process: all that there are, and what each has gained, as other tests count too."""
 
+import pkgutil
 from collections.abc import Iterable
+from importlib import import_module
 
-from prometheus_client import REGISTRY
+from prometheus_client import REGISTRY, Metric
+
+import tickwork
+
+
+def every_metric() -> list[Metric]:
+    """Of all modules, whether or not a test has imported them."""
+    for module in pkgutil.walk_packages(tickwork.__path__, "tickwork."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    return [metric for metric in REGISTRY.collect() if metric.name.startswith("tickwork_")]
 
 
 def sample(name: str, **labels: str) -> float:

@@ -48,6 +48,7 @@ class BadRowIsolation:
         self._loop = loop
         self._clock = clock
         self._last: deque[float] = deque(maxlen=_MOST_SET_ASIDE)
+        _SET_ASIDE.labels(loop)  # from 0 on, or Prometheus would not see the first row as growth
 
     async def run_batch(
         self,

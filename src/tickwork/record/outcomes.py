@@ -35,6 +35,8 @@ _ATTEMPTS = Counter("tickwork_attempts_total", "Attempts that ended, by how.", [
 _STALE = Counter(
     "tickwork_stale_outcomes_total", "Outcomes refused because the worker no longer has the execution."
 )
+for _outcome in AttemptOutcome:
+    _ATTEMPTS.labels(_outcome)  # from 0 on, or Prometheus would not see the first failure as growth
 _NO_REASON = Failure("Unknown", "the worker gave no reason")
 
 
