@@ -85,6 +85,21 @@ async def test_firing_lag_is_how_late_the_oldest_due_rule_is(
     assert sample("tickwork_fire_lag_seconds") == 1.5
 
 
+async def test_event_lag_is_how_long_the_oldest_event_has_not_been_in_the_stream(
+    still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1h")])
+    while await still_node.step("number events"):
+        pass
+    await still_node.metrics.measure()
+    assert sample("tickwork_event_lag_seconds") == 0
+    await still_node.jobs.pause(TENANT, 1)
+    await later(clock, worker, MINUTE)
+    still_node.metrics._measure_from = 0
+    await still_node.metrics.measure()
+    assert sample("tickwork_event_lag_seconds") == 60
+
+
 async def test_a_lost_worker_is_counted_and_what_it_had_is_a_retry(
     still_node: Node, clock: SettableClock, worker: ScriptedWorker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,4 +12,10 @@ class PostgresMetricStore:
 
     async def system_state(self, most_dead_letters: int) -> SystemState:
         (row,) = await self._database.fetch(self._sql["system_state"], most_dead_letters)
-        return SystemState(row["fire_lag"] or 0.0, row["dead_letters"], row["workers"], row["key_expires_in"])
+        return SystemState(
+            row["fire_lag"] or 0.0,
+            row["event_lag"] or 0.0,
+            row["dead_letters"],
+            row["workers"],
+            row["key_expires_in"],
+        )

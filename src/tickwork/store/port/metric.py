@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 class SystemState(NamedTuple):
     fire_lag: float  # seconds; 0 if no rule is late
+    event_lag: float  # seconds; 0 if every event has its number
     dead_letters: int
     workers: int
     key_expires_in: float | None  # seconds, of the API key in use that expires next

@@ -1,13 +1,18 @@
 -- How to read these queries: README.md
 
 -- name: system_state
--- What the metrics say about the whole system: how late the oldest due rule is, how many dead letters there are up to a
--- limit, how many workers of users live, and when the next API key in use expires.
+-- What the metrics say about the whole system: how late the oldest due rule is, for how long the oldest event has had
+-- no number, how many dead letters there are up to a limit, how many workers of users live, and when the next API key
+-- in use expires.
 SELECT
     (
         SELECT greatest(extract(epoch FROM tickwork.clock() - next_at), 0)::float8 FROM tickwork.rule
         WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1
     ) AS fire_lag,
+    (
+        SELECT greatest(extract(epoch FROM tickwork.clock() - at), 0)::float8 FROM tickwork.new_event
+        ORDER BY id LIMIT 1
+    ) AS event_lag,
     (SELECT count(*) FROM (SELECT FROM tickwork.dead_letter LIMIT $1) AS counted) AS dead_letters,
     (
         SELECT count(*) FROM tickwork.worker
