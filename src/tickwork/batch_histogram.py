@@ -1,6 +1,6 @@
 """A Prometheus histogram that takes whole batches.
 
-Sorting a batch and looking up each bound once costs a twentieth of observing every value, so nothing need be sampled.
+Sorting a batch and looking up each bound once costs a small part of observing every value, so nothing is sampled.
 """
 
 from bisect import bisect_left, bisect_right

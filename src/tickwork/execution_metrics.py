@@ -16,9 +16,7 @@ START_DELAY = BatchHistogram(
 )
 RUN_TIME = BatchHistogram("tickwork_run_time_seconds", "From the start of an attempt to its end.")
 
-NOT_STARTED = frozenset(
-    {AttemptOutcome.RETURNED, AttemptOutcome.HELD}
-)  # outcomes of attempts that did not run
+NOT_STARTED = frozenset({AttemptOutcome.RETURNED, AttemptOutcome.HELD})  # the code was not called
 _RETRY_CAUSES = (AttemptOutcome.FAILED, AttemptOutcome.LOST)
 
 for _status in ("completed", "failed", "cancelled", "skipped"):

@@ -1,5 +1,6 @@
 """Metrics about the whole system, which a node reads from the database when somebody asks for its metrics."""
 
+import asyncio
 from contextlib import suppress
 from math import inf
 from time import monotonic
@@ -11,6 +12,7 @@ from tickwork.store.port.dispatch import QueueStore
 from tickwork.store.port.metric import MetricStore
 
 _INTERVAL = 10.0  # seconds, however often metrics are read
+_MOST_TIME = 2.0  # seconds: a database that hangs must not keep the other metrics from Prometheus
 _MOST_QUEUES = 200  # with a label of their own, because users choose the names
 _MOST_DEAD_LETTERS = 10_000  # counted
 
@@ -32,13 +34,14 @@ class SystemMetrics:
         self._measure_from = 0.0
 
     async def measure(self) -> None:
-        """Update the metrics, unless they are recent enough or the database is away."""
+        """Update the metrics, unless they are recent enough or the database is away or too slow."""
         if monotonic() < self._measure_from:
             return
         self._measure_from = monotonic() + _INTERVAL
-        with suppress(Unavailable):
-            await self._measure_system()
-            await self._measure_queues()
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(_MOST_TIME):
+                await self._measure_system()
+                await self._measure_queues()
 
     async def _measure_system(self) -> None:
         state = await self._metrics.system_state(_MOST_DEAD_LETTERS)

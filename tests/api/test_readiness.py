@@ -1,7 +1,10 @@
 """A loop that fails again and again or is stuck is shown, and so is that it works again."""
 
+import asyncio
+
 import asyncpg
 import httpx2
+import pytest
 
 from support.waiting import eventually
 from tickwork.node import Node
@@ -49,3 +52,13 @@ async def test_a_loop_that_is_stuck_in_a_step_makes_the_node_not_ready(
         await connection.execute("LOCK TABLE tickwork.breaker")
         await eventually(names_the_loop, within=30)
     await eventually(is_ready, within=30)
+
+
+async def test_metrics_are_given_while_a_table_is_locked(
+    live_client: httpx2.AsyncClient, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tickwork.system_metrics._MOST_TIME", 0.1)
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE tickwork.rule")
+        async with asyncio.timeout(5):
+            assert "tickwork_loop_step_age_seconds" in (await live_client.get("/metrics")).text

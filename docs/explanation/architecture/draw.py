@@ -17,6 +17,7 @@ CAPTIONS = {
     "api": "HTTP, one resource per file",
     "node": "composition root: builds one server",
     "builtin_worker": "runs HTTP jobs",
+    "system_metrics": "of the whole system",
     "sdk": "user's app",
     "access": "API keys",
     "define": "1 stored job",
@@ -28,11 +29,13 @@ CAPTIONS = {
     "client": "REST and worker clients",
     "outbox": "user's own database",
     "schedule": "the language of when, pure",
+    "execution_metrics": "shared by the stages",
     "config": "settings",
     "log_setup": "log format",
     "log_rate_limit": "few lines of a kind",
     "inprocess_connection": "a worker in this process",
     "loop": "loops of a node",
+    "batch_histogram": "counts whole batches",
     "model": "words: frozen values, no I/O",
 }
 STAGES = {"define", "trigger", "dispatch", "execute", "record"}

@@ -37,6 +37,7 @@ _STALE = Counter(
 )
 for _outcome in AttemptOutcome:
     _ATTEMPTS.labels(_outcome)  # from 0 on, or Prometheus would not see the first failure as growth
+_COMPLETED = AttemptOutcome.COMPLETED  # once: finding a member of an enumeration is slow in Python 3.11
 _NO_REASON = Failure("Unknown", "the worker gave no reason")
 
 
@@ -142,7 +143,7 @@ class OutcomeRecorder:
         completed: list[Reported] = []
         others: list[Reported] = []
         for each in reported:
-            group = completed if each[1].kind is AttemptOutcome.COMPLETED else others
+            group = completed if each[1].kind is _COMPLETED else others
             group.append(each)
         if others or not completed:
             await self._end_attempts(others, leases if not completed else [])
