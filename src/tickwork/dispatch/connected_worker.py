@@ -122,9 +122,7 @@ class ConnectedWorker:
         keys = list(executions.keys())
         if not self._leased.keys().isdisjoint(keys):
             self._remove_stale(keys)
-        leased = zip(
-            executions.attempts, repeat(lease_id), executions.lanes, executions.ready, strict=False
-        )
+        leased = zip(executions.attempts, repeat(lease_id), executions.lanes, executions.ready, strict=False)
         self._leased.update(zip(keys, leased, strict=True))
         self._use(executions, 1)
         self._unended[lease_id] = self._unended.get(lease_id, 0) + executions.size

@@ -153,7 +153,7 @@ class OutcomeRecorder:
             _STALE.inc(len(completed) - recorded)
             _ATTEMPTS.labels("completed").inc(len(completed))
             ENDED.labels("completed").inc(recorded)
-            RUN_TIME.add([outcome.finished - outcome.started for _, outcome in completed])
+            RUN_TIME.add([outcome.finished - outcome.started for _, outcome, _ in completed])
 
     async def _end_attempts(self, reported: Sequence[Reported], leases: Sequence[int]) -> None:
         outcomes = [(worker_id, outcome) for worker_id, outcome, _ in reported]
