@@ -37,8 +37,12 @@ async def cluster_of_two(database_url: str, tmp_path: Path) -> AsyncIterator[Clu
 
 @asynccontextmanager
 async def prometheus(cluster: Cluster, folder: Path) -> AsyncIterator[httpx2.AsyncClient]:
-    """With our rules, but without their patience."""
-    (folder / "alerts.yml").write_text(re.sub(r"\bfor: \w+", "for: 1s", RULES.read_text("utf-8")))
+    """With our rules, but without patience for a worker that does not answer."""
+    rules, shortened = re.subn(
+        r"(alert: TickworkWorkerDown\n.*\n +for: )\w+", r"\g<1>1s", RULES.read_text("utf-8")
+    )
+    assert shortened == 1
+    (folder / "alerts.yml").write_text(rules)
     (folder / "prometheus.json").write_text(json.dumps(_configuration(cluster)))  # JSON is YAML
     port = _free_port()
     process = await asyncio.create_subprocess_exec(
