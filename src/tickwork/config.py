@@ -40,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     history_days: Annotated[int, Meta(ge=1, le=3650)] = 30
     slots: Annotated[int, Meta(ge=1, le=100_000)] = 100
     outbox_url: Annotated[str, Meta(pattern=r"^postgres(ql)?://")] | None = None
+    tracing: bool = False
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={shown(name, getattr(self, name))}" for name in self.__struct_fields__)
@@ -64,6 +65,7 @@ MEANINGS = {  # what each setting must be, to complete the sentence "this must b
     "history_days": "a number of days from 1 to 3650",
     "slots": "a number from 1 to 100000",
     "outbox_url": "an address such as postgresql://user:password@host/name",
+    "tracing": "true (record traces) or false",
 }
 
 Sources = Mapping[str, str]

@@ -25,6 +25,7 @@ CAPTIONS = {
     "dispatch": "3 lease",
     "execute": "4 run",
     "record": "5 outcome",
+    "tracing": "OpenTelemetry spans of executions",
     "store": "the only SQL",
     "client": "REST and worker clients",
     "outbox": "user's own database",

@@ -1,0 +1,1 @@
+"""Traces of executions, in OpenTelemetry: create → fire → hand over → attempt."""
