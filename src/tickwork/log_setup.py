@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import structlog
 
+from tickwork.model.current_trace import add_span_ids
 from tickwork.model.errors import printable
 
 LogFormat = Literal["auto", "json", "console"]
@@ -17,6 +18,7 @@ _SHARED: list[Any] = [
     structlog.stdlib.add_logger_name,
     structlog.stdlib.PositionalArgumentsFormatter(),
     structlog.processors.StackInfoRenderer(),
+    add_span_ids,
 ]
 _in_use: tuple[LogFormat, str] = ("auto", "info")
 _FALSE_ALARM = "ASGI callable returned without completing handshake."  # uvicorn, for refused workers

@@ -16,6 +16,7 @@ import msgspec
 from tickwork.client.build_requests import Answer, Call
 from tickwork.client.server_address import CONNECT_TIMEOUT, TIMEOUT_DEFAULT
 from tickwork.client.types import Problem
+from tickwork.model.current_trace import current_traceparent
 from tickwork.model.errors import (
     Conflict,
     Invalid,
@@ -79,6 +80,8 @@ def exchange(call: Call[Answer], retries: int) -> Steps[Answer]:
 
 def request_of(call: Call[Any]) -> HttpRequest:
     headers = {"Accept": "application/json", **call.headers}
+    if traceparent := current_traceparent():
+        headers["traceparent"] = traceparent
     if call.method == "POST":
         headers.setdefault("Idempotency-Key", uuid4().hex)
     if call.body is not None:

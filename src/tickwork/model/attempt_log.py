@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 import structlog
 
+from tickwork.model.current_trace import SPAN_FIELDS, add_span_ids
 from tickwork.model.execution import ExecutionStatus
 from tickwork.model.field_types import Instant
 
@@ -21,13 +22,16 @@ TASK_LOGGER = "tickwork.task"
 Keep = Callable[[str, str], None]  # level, text
 _Event = MutableMapping[str, Any]
 
-_NOT_SHOWN = {"event", "level", "logger", "exc_info", "exception", "stack", "execution", "attempt"}
+_NOT_SHOWN = {
+    "event", "level", "logger", "exc_info", "exception", "stack", "execution", "attempt", *SPAN_FIELDS,
+}  # fmt: skip
 _BEFORE: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.PositionalArgumentsFormatter(),
     structlog.processors.StackInfoRenderer(),
+    add_span_ids,
 ]
 
 
