@@ -5,6 +5,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import Protocol
 
+from opentelemetry.trace import Tracer
+
 from tickwork.config import Settings
 from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.worker_gateway import WorkerGateway
@@ -28,15 +30,25 @@ class SecretStore(Protocol):
 
 class BuiltInWorker:
     def __init__(
-        self, settings: Settings, gateway: WorkerGateway, secrets: SecretStore, breakers: Breakers
+        self,
+        settings: Settings,
+        gateway: WorkerGateway,
+        secrets: SecretStore,
+        breakers: Breakers,
+        tracer: Tracer | None,
     ) -> None:
         policy = AddressPolicy.of(settings.http_allow, loopback=settings.http_allow_loopback)
         self._gateway = gateway
-        self._runner = HttpRunner(policy, SecretCache(secrets).of)
+        self._runner = HttpRunner(policy, SecretCache(secrets).of, tracing=tracer is not None)
         runner = CircuitBreakerRunner(self._runner, breakers.admit, breakers.report_call)
         self._worker = Worker(
-            self, [direct_task(HTTP_TASK, runner)], name="built-in", slots=_SLOTS, log_failures=False
-        )  # the server in this process already logs them
+            self,
+            [direct_task(HTTP_TASK, runner)],
+            name="built-in",
+            slots=_SLOTS,
+            log_failures=False,  # the server in this process already logs them
+            tracer=tracer,
+        )
         self._running: asyncio.Task[None] | None = None
         self._connections: set[asyncio.Task[None]] = set()
 

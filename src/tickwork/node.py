@@ -7,11 +7,13 @@ Every node does every duty. Nodes do not know each other; row locks in the datab
 """
 
 import asyncio
+import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from functools import partial
 from shutil import disk_usage
+from typing import TYPE_CHECKING
 
 import structlog
 from prometheus_client import Gauge
@@ -87,10 +89,13 @@ from tickwork.store.rest_worker_store import PostgresRestWorkerReportStore, Post
 from tickwork.store.retention import Partitions, PastJobs
 from tickwork.store.run_now_store import PostgresRunNowStore
 from tickwork.store.statistics_store import PostgresStatisticsStore
+from tickwork.store.trace_seed import read_trace_seed
 from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.store.upcoming_store import PostgresUpcomingStore
 from tickwork.store.why_waiting_store import PostgresWhyWaitingStore
 from tickwork.system_metrics import SystemMetrics
+from tickwork.tracing.execution_trace import ExecutionTraces
+from tickwork.tracing.span_pipeline import SpanPipeline, open_pipeline, sampling_rate, tracing_is_on
 from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.queue_full import FullQueues
@@ -103,6 +108,11 @@ from tickwork.trigger.waiting_executions import (
 )
 from tickwork.trigger.zone_data_update import ZoneDataUpdate
 from tickwork.wake import Wake
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
+    from tickwork.tracing.server_spans import ServerSpans
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 _CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
@@ -136,6 +146,8 @@ class Node:
         self._embedded: EmbeddedPostgres | None = None
         self._built_in: BuiltInWorker | None = None
         self._running = False
+        self._spans: ServerSpans | None = None  # None: tracing is off
+        self.tracer: Tracer | None = None  # likewise
         self.database_url = settings.database_url or ""
         self.first_key: str | None = None  # the admin key, when this node made the database's first one
 
@@ -150,7 +162,9 @@ class Node:
             loops=len(self._loops.names()),
         )
         if self._settings.http:
-            self._built_in = BuiltInWorker(self._settings, self.gateway, self._access, self.breakers)
+            self._built_in = BuiltInWorker(
+                self._settings, self.gateway, self._access, self.breakers, self.tracer
+            )
             self._built_in.start()
 
     async def stop(self) -> None:
@@ -182,7 +196,10 @@ class Node:
     async def open(self) -> None:
         """Start everything but the loops; tests call `step` instead."""
         async with AsyncExitStack() as opening:
+            pipeline = self._open_pipeline(opening) if tracing_is_on(self._settings) else None
             await self._open_database(opening)
+            if pipeline:
+                await self._trace(pipeline)
             self._compose()
             self.first_key = await self.keys.first(self._settings.admin_key)
             self._opened = opening.pop_all()
@@ -213,6 +230,18 @@ class Node:
         await self._clock.read()
         await self._partitions.make_ahead()
 
+    def _open_pipeline(self, opening: AsyncExitStack) -> SpanPipeline:
+        pipeline = open_pipeline("tickwork-server")
+        opening.push_async_callback(asyncio.to_thread, pipeline.close)
+        return pipeline
+
+    async def _trace(self, pipeline: SpanPipeline) -> None:
+        from tickwork.tracing.server_spans import ServerSpans  # noqa: PLC0415 (needs the SDK, which is an extra)
+
+        seed = await read_trace_seed(self._database)
+        self._spans = ServerSpans(pipeline, ExecutionTraces(seed, sampling_rate(os.environ)))
+        self.tracer = pipeline.tracer
+
     def _compose(self) -> None:
         """By stage, in the order in which a job goes through them."""
         self._read = PostgresReadStore(self._database)
@@ -220,7 +249,8 @@ class Node:
         self._triggers = PostgresTriggerStore(self._database)
         self._dispatch = PostgresDispatchStore(self._database, self._vital, self._recovery, LEAD)
         self._backfills = PostgresBackfillStore(self._database)
-        self._connected_workers = ConnectedWorkers()
+        self._trace_handover = self._spans.handed_over if self._spans else None
+        self._connected_workers = ConnectedWorkers(self._trace_handover)
         self._wake = Wake(self._loops, self._database.after_commit)
         self._events = EventPublisher(self._database.after_commit)
         self._compose_define()
@@ -257,6 +287,7 @@ class Node:
             self._partitions.make_for,
             full_queues,
             self._wake,
+            self._spans.fired if self._spans else None,
         )
         backfiller = Backfiller(self._backfills, self._partitions.make_for, self._wake)
         self._loops.add("fire", trigger.fire, every=_TICK)
@@ -281,7 +312,7 @@ class Node:
         self.reasons = WaitingReasons(PostgresWhyWaitingStore(self._database))
         self.queues = Queues(queues, self._events.publish)
         self.workers, self.tasks = Workers(self._read, workers), Tasks(self._read)
-        self.rest_workers = RestWorkers(self._dispatch, workers, self._clock.micros)
+        self.rest_workers = RestWorkers(self._dispatch, workers, self._clock.micros, self._trace_handover)
         self.breakers = Breakers(
             PostgresCircuitBreakerStore(self._database), self._wake, self._events.publish
         )

@@ -167,13 +167,14 @@ class Cluster:
         urls: Sequence[str] | None = None,
         env: Mapping[str, str] | None = None,
         options: Sequence[str] = (),
+        tasks: str = TASKS,
     ) -> Program:
         name = f"worker-{len(self.workers) + 1}"
         given = _given_to(name, list(urls or self.urls), first)
         servers = [word for url in given for word in ("--server", url)]
         worker = Program(
             name,
-            ["worker", TASKS, "--name", name, "--slots", str(slots), *options, *servers],
+            ["worker", tasks, "--name", name, "--slots", str(slots), *options, *servers],
             says='"event": "connected"',
             env={"TICKWORK_API_KEY": KEY, **task_environment(self.ledger), **(env or {})},
             folder=self._folder,

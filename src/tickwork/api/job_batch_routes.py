@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tickwork.api.definition_span import definition_span
 from tickwork.api.problem import CONFLICT, QUEUE_FULL, TOO_LARGE, Refusal
 from tickwork.api.reply import JSON, NDJSON, Reply, json_reply
 from tickwork.api.request_body import MAX_BODY_BYTES, MEBIBYTE, RawBody, broken_json, decode, is_storable
@@ -49,8 +50,10 @@ async def create_job_batch(call: Call[NoQuery, list[JobRequest]]) -> Reply:
 
     Send a JSON array, or one JSON object per line as application/x-ndjson.
     """
+    count = {"messaging.batch.message_count": len(call.body)}
     try:
-        created = await call.node.jobs.create_many(call.tenant_id, call.body)
+        with definition_span(call, "create", None, count) as traceparent:
+            created = await call.node.jobs.create_many(call.tenant_id, call.body, traceparent)
     except Invalid as error:
         raise _with_index(error) if len(call.body) == 1 else error from None
     return json_reply(CreatedJobs(created), 201)

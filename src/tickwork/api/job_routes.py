@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from tickwork.api.definition_span import definition_span
 from tickwork.api.openapi_schemas import patch_of
 from tickwork.api.problem import CONFLICT, QUEUE_FULL, STALE
 from tickwork.api.reply import JSON, Headers, Reply, json_reply
@@ -13,7 +14,18 @@ from tickwork.api.wait_parameter import WaitQuery, check_wait, with_ended_execut
 from tickwork.model.access import Scope
 from tickwork.model.execution import ExecutionView
 from tickwork.model.field_types import Instant, Page, QueueName
-from tickwork.model.job import JobFilter, JobGraph, JobRequest, JobStatus, JobView, Priority, RunRequest, Sort
+from tickwork.model.ids import job_id
+from tickwork.model.job import (
+    HTTP_TASK,
+    JobFilter,
+    JobGraph,
+    JobRequest,
+    JobStatus,
+    JobView,
+    Priority,
+    RunRequest,
+    Sort,
+)
 from tickwork.model.job_health import JobHealthView
 
 JobPatch = patch_of(JobRequest, "JobPatch")
@@ -57,7 +69,8 @@ async def create_job(call: Call[WaitQuery, JobRequest]) -> Reply:
     check_wait(call.query)
     jobs = call.node.jobs
     create = jobs.create_one if call.commits_with_answer else jobs.create_grouped
-    job = await create(call.tenant_id, call.body)
+    with definition_span(call, "create", call.body.task or HTTP_TASK) as traceparent:
+        job = await create(call.tenant_id, call.body, traceparent)
     return json_reply(job, 201, {"location": f"/v1/jobs/{job.id}", **_etag(job)})
 
 
@@ -99,7 +112,9 @@ async def edit_job(call: Call[NoQuery, msgspec.Struct]) -> Reply:
     """
     patch: dict[str, Any] = msgspec.to_builtins(call.body)
     job = await call.job()
-    return _job_reply(await call.node.jobs.patch(call.tenant_id, job, patch, call.if_match()))
+    with definition_span(call, "edit", None, {"tickwork.job.id": job_id(job)}) as traceparent:
+        edited = await call.node.jobs.patch(call.tenant_id, job, patch, call.if_match(), traceparent)
+    return _job_reply(edited)
 
 
 async def cancel_job(call: Call[NoQuery, None]) -> Reply:

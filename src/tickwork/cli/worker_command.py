@@ -24,6 +24,7 @@ from tickwork.model.placement import SIZES
 from tickwork.model.quantities import format_size
 from tickwork.model.worker import WorkerView
 from tickwork.sdk.app import App, declared_jobs
+from tickwork.tracing.span_pipeline import open_global_pipeline, tracing_is_on
 
 
 def _resources(worker: WorkerView) -> dict[str, str]:
@@ -166,6 +167,7 @@ def run(
     configure_logs(settings.log_format, settings.log_level)
     address = find_address(settings)
     application = _load(app)
+    pipeline = open_global_pipeline() if tracing_is_on(settings) else None
     declared = declared_jobs(application) if isinstance(application, App) else []
 
     async def main() -> None:
@@ -182,6 +184,8 @@ def run(
         )
         async with _serving_metrics(metrics_at):
             needs_restart = await run_worker(worker, declared, address, until_stdin_ends=until_stdin_ends)
+        if pipeline:
+            pipeline.close()
         if needs_restart:
             replace_process()
         exit_soon()

@@ -13,11 +13,12 @@ from tickwork.model.job import JobRequest, JobView
 
 _MAX_BATCH = 200
 
-Create = Callable[[int, Sequence[JobRequest]], Awaitable[list[JobView]]]
+Create = Callable[[int, Sequence[JobRequest], Sequence[str | None]], Awaitable[list[JobView]]]
 
 
 class _Pending(NamedTuple):
     request: JobRequest
+    traceparent: str | None
     answer: asyncio.Future[JobView]
 
 
@@ -27,8 +28,8 @@ class GroupCommit:
         self._pending: dict[int, list[_Pending]] = {}  # by tenant
         self._writing: asyncio.Task[None] | None = None
 
-    async def create(self, tenant_id: int, request: JobRequest) -> JobView:
-        pending = _Pending(request, asyncio.get_running_loop().create_future())
+    async def create(self, tenant_id: int, request: JobRequest, traceparent: str | None = None) -> JobView:
+        pending = _Pending(request, traceparent, asyncio.get_running_loop().create_future())
         self._pending.setdefault(tenant_id, []).append(pending)
         if self._writing is None:
             self._writing = asyncio.create_task(self._write_all())
@@ -45,7 +46,11 @@ class GroupCommit:
 
     async def _write(self, tenant_id: int, batch: Sequence[_Pending]) -> None:
         try:
-            views = await self._create(tenant_id, [pending.request for pending in batch])
+            views = await self._create(
+                tenant_id,
+                [pending.request for pending in batch],
+                [pending.traceparent for pending in batch],
+            )
         except (Invalid, Conflict, QueueFull) as error:
             if len(batch) == 1:
                 _answer(batch[0], error)

@@ -35,6 +35,7 @@ from tickwork.model.job import (
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.schedule import KINDS, Once, Recurring, describe_once
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults
+from tickwork.model.trace_origin import origin_of
 from tickwork.model.validation import MOST_ERRORS
 from tickwork.store.port.define import JobStore, KnownTask, Made
 from tickwork.store.port.read import ReadStore
@@ -60,28 +61,38 @@ class Jobs:
         self._until_stopped = until_stopped
         self._group_commit = GroupCommit(self.create)
 
-    async def create(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[JobView]:
-        """Create all of these jobs or none. Raises Invalid, which names every bad field of every job."""
-        specs, made = await self._make(tenant_id, requests)
+    async def create(
+        self, tenant_id: int, requests: Sequence[JobRequest], traceparents: Sequence[str | None] = ()
+    ) -> builtins.list[JobView]:
+        """Create all of these jobs or none. Raises Invalid, which names every bad field of every job.
+
+        `traceparents`: the spans that create them, those that are sampled; none or one for each job."""
+        specs, made = await self._make(tenant_id, requests, traceparents)
         views = [_view(spec, each) for spec, each in zip(specs, made, strict=True)]
         unknown = [each.job for each, view in zip(made, views, strict=True) if view is None]
         read = iter(await self._read.jobs_by_id(tenant_id, unknown) if unknown else [])
         return [view or next(read) for view in views]
 
-    async def create_one(self, tenant_id: int, request: JobRequest) -> JobView:
+    async def create_one(
+        self, tenant_id: int, request: JobRequest, traceparent: str | None = None
+    ) -> JobView:
         """Create a job in its own transaction, or in the open one if there is one."""
-        return (await self.create(tenant_id, [request]))[0]
+        return (await self.create(tenant_id, [request], [traceparent]))[0]
 
-    async def create_grouped(self, tenant_id: int, request: JobRequest) -> JobView:
+    async def create_grouped(
+        self, tenant_id: int, request: JobRequest, traceparent: str | None = None
+    ) -> JobView:
         """Create a job in one commit with concurrent requests. Must not be called inside a transaction. A job with a
         ref or dependencies is created alone: in a group it would find the refs of other requests."""
         if request.depends_on or request.ref:
-            return await self.create_one(tenant_id, request)
-        return await self._group_commit.create(tenant_id, request)
+            return await self.create_one(tenant_id, request, traceparent)
+        return await self._group_commit.create(tenant_id, request, traceparent)
 
-    async def create_many(self, tenant_id: int, requests: Sequence[JobRequest]) -> builtins.list[CreatedJob]:
+    async def create_many(
+        self, tenant_id: int, requests: Sequence[JobRequest], traceparent: str | None = None
+    ) -> builtins.list[CreatedJob]:
         """Create all of these jobs or none. Returns only what is known without reading the new jobs again."""
-        _, made = await self._make(tenant_id, requests)
+        _, made = await self._make(tenant_id, requests, [traceparent] * len(requests))
         old = [each.job for each in made if not each.is_new]
         read = iter(await self._read.jobs_by_id(tenant_id, old) if old else [])
         return [
@@ -90,9 +101,11 @@ class Jobs:
         ]
 
     async def _make(
-        self, tenant_id: int, requests: Sequence[JobRequest]
+        self, tenant_id: int, requests: Sequence[JobRequest], traceparents: Sequence[str | None]
     ) -> tuple[builtins.list[JobSpec], builtins.list[Made]]:
         specs = await self._compile(tenant_id, requests)
+        if any(traceparents):
+            specs = [*map(_with_origin, specs, traceparents)]
         made = await self._store.create(tenant_id, specs)
         if any(map(_is_due_now, specs)):
             self._publish(WorkArrived(tenant_id))
@@ -120,12 +133,17 @@ class Jobs:
         return msgspec.structs.replace(page, items=await self._health.with_state(tenant_id, page.items))
 
     async def patch(
-        self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None = None
+        self,
+        tenant_id: int,
+        job: int,
+        patch: dict[str, Any],
+        if_match: int | None = None,
+        traceparent: str | None = None,
     ) -> JobView:
         """Apply a JSON merge patch (RFC 7396) to the definition of the job."""
         for _ in range(_MAX_TRIES):
             try:
-                await self._patch(tenant_id, job, patch, if_match)
+                await self._patch(tenant_id, job, patch, if_match, traceparent)
             except Stale:
                 if if_match is not None:
                     raise
@@ -135,7 +153,9 @@ class Jobs:
                 return await self.get(tenant_id, job)
         raise Conflict(f"other requests keep changing job {job_id(job)}: try again")
 
-    async def _patch(self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None) -> None:
+    async def _patch(
+        self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None, traceparent: str | None
+    ) -> None:
         current = await self._store.definition(tenant_id, job)
         document = _with_defaults(current.document)
         if isinstance(patch.get("schedule"), dict):
@@ -143,6 +163,7 @@ class Jobs:
             schedule = _schedule_to_patch(shown, patch["schedule"])
             document = {**document, "schedule": schedule, "timezone": None}
         (spec,) = await self._compile(tenant_id, [_patched(document, patch)], itself=job)
+        spec = _with_origin(spec, traceparent)
         await self._store.change(tenant_id, job, spec, current.version if if_match is None else if_match)
 
     async def pause(self, tenant_id: int, job: int) -> JobView:
@@ -223,6 +244,12 @@ class _KnownTasks(NamedTuple):
 
 def _is_due_now(spec: JobSpec) -> bool:
     return isinstance(spec.schedule, Once) and spec.schedule.at is None
+
+
+def _with_origin(spec: JobSpec, traceparent: str | None) -> JobSpec:
+    if traceparent is None:
+        return spec
+    return msgspec.structs.replace(spec, trace_origin=origin_of(spec.schedule, traceparent).text())
 
 
 def _view(spec: JobSpec, made: Made) -> JobView | None:

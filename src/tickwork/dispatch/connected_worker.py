@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
+from time import time_ns
+from typing import Protocol
+
+import msgspec
 
 from tickwork.execution_metrics import NOT_STARTED, START_DELAY
 from tickwork.model.placement import labels_match
@@ -9,6 +13,13 @@ from tickwork.model.worker_protocol import FromServer, Hello, Key, Outcome, Run,
 from tickwork.store.port.dispatch import ExecutionColumns, Lane, WorkerConnection
 
 _ROUNDING = 1e-9  # 0.1 three times is a little more than 0.3
+
+
+class TraceHandover(Protocol):
+    def __call__(
+        self, executions: ExecutionColumns, lanes: Mapping[int, Lane], began: int, /
+    ) -> Mapping[int, str]:
+        """The traceparents of the executions that are sampled, by index. `began`: nanoseconds."""
 
 
 class FreeCapacity:
@@ -56,6 +67,7 @@ class ConnectedWorker:
         self.draining = False
         self.reserved = 0  # slots promised to a transaction that has not committed
         self.uncertain_leases: set[int] = set()  # from commits whose answer was lost
+        self.trace_handover: TraceHandover | None = None
         self._lanes: Mapping[int, Lane] = {}  # those that its node knows
         self._flows: Mapping[int, int] = {}  # of these lanes
         self._tasks = frozenset(offer.name for offer in hello.tasks)
@@ -163,9 +175,9 @@ class ConnectedWorker:
         del self._unended[lease_id]
         return lease_id
 
-    def send_executions(self, executions: ExecutionColumns) -> None:
-        runs = map(
-            Run,
+    def send_executions(self, executions: ExecutionColumns, began: int | None = None) -> None:
+        """`began`: when the hand-over began, in nanoseconds; now, if they are only sent again."""
+        columns = (
             executions.tenants,
             executions.times,
             executions.jobs,
@@ -179,7 +191,12 @@ class ConnectedWorker:
             map(self._flows.__getitem__, executions.lanes),
             executions.parents,
         )
-        self.send(Runs(list(runs)))
+        runs = list(map(Run, *columns))
+        if self.trace_handover:
+            traceparents = self.trace_handover(executions, self._lanes, began or time_ns())
+            for index, traceparent in traceparents.items():
+                runs[index] = msgspec.structs.replace(runs[index], traceparent=traceparent)
+        self.send(Runs(runs))
 
     def _use(self, executions: ExecutionColumns, sign: int) -> None:
         if self._resources:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
-from tickwork.dispatch.connected_worker import ConnectedWorker
+from tickwork.dispatch.connected_worker import ConnectedWorker, TraceHandover
 from tickwork.dispatch.limits import LockedLimits
 from tickwork.dispatch.send_to_worker import Assignment, Share
 from tickwork.store.port.dispatch import ExecutionColumns, Lane
@@ -23,7 +23,8 @@ class LaneSource(Protocol):
 
 
 class ConnectedWorkers:
-    def __init__(self) -> None:
+    def __init__(self, trace_handover: TraceHandover | None = None) -> None:
+        self._trace_handover = trace_handover
         self._workers: dict[int, ConnectedWorker] = {}
         self._serving: dict[int, list[ConnectedWorker]] = {}
         self._first_of_flow: dict[tuple[int, str, str], int] = {}
@@ -42,6 +43,7 @@ class ConnectedWorkers:
 
     def add(self, worker: ConnectedWorker) -> None:
         worker.use_lanes(self.lanes, self.flows)
+        worker.trace_handover = self._trace_handover
         self._workers[worker.id] = worker
         self._match()
 

@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from tickwork.dispatch.claim import Claimer
-from tickwork.dispatch.connected_worker import ConnectedWorker
+from tickwork.dispatch.connected_worker import ConnectedWorker, TraceHandover
 from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.execution_metrics import START_DELAY
 from tickwork.model.access import Caller
@@ -56,13 +56,18 @@ _POLL_INTERVAL = 0.25  # seconds, for executions that become ready through other
 
 
 class RestWorkers:
-    def __init__(self, dispatch: DispatchStore, workers: RestWorkerStore, now: Callable[[], Micros]) -> None:
+    def __init__(
+        self,
+        dispatch: DispatchStore,
+        workers: RestWorkerStore,
+        now: Callable[[], Micros],
+        trace_handover: TraceHandover | None = None,
+    ) -> None:
         self._dispatch = dispatch
         self._workers = workers
         self._now = now
-        self._claimant = (
-            ConnectedWorkers()
-        )  # the worker that claims now, if any; kept because it caches lanes
+        # The worker that claims now, if any; kept because it caches lanes.
+        self._claimant = ConnectedWorkers(trace_handover)
         self._claimer = Claimer(dispatch, self._claimant, _NO_LEAD)  # kept because it remembers fair shares
         self._claiming = asyncio.Lock()
         self._arrived = asyncio.Event()
@@ -192,6 +197,7 @@ class RestWorkers:
             scheduled_for=scheduled_for,
             deadline=from_micros(self._now()) + timedelta(seconds=run.timeout),
             parents=_parents(run),
+            traceparent=run.traceparent,
         )
 
 

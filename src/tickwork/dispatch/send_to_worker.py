@@ -6,6 +6,7 @@ A commit whose answer was lost may still have happened, so `release` marks the l
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from time import time_ns
 from typing import NamedTuple
 
 from tickwork.dispatch.connected_worker import ConnectedWorker
@@ -33,6 +34,7 @@ class Assignment:
         self._executions = executions
         self._limits = limits
         self._lanes = lanes
+        self._began = time_ns()  # for the trace: it decides nothing
         self._leases: dict[int, int] = {}
         self.shares = list(shares)
 
@@ -71,7 +73,7 @@ class Assignment:
         for worker, _, executions in self.shares:
             worker.unreserve(executions)
             worker.add_lease(executions, self._leases[worker.id])
-            worker.send_executions(executions)
+            worker.send_executions(executions, self._began)
             count_started(executions.lanes, self._lanes)
 
     def release(self) -> None:

@@ -5,6 +5,7 @@ import structlog
 from tickwork.execute.attempt import Attempt
 from tickwork.execute.attempt_ending import Ending
 from tickwork.log_rate_limit import LogRateLimit
+from tickwork.model.current_trace import trace_id_in
 from tickwork.model.errors import TIMEOUT, one_line
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import job_id
@@ -21,7 +22,9 @@ class FailedAttemptWorkerLog:
         if ending.kind is not AttemptOutcome.FAILED or failure is None:
             return
         if self._limit.admits((attempt.run.task, failure.type)):
-            trace = {"exception": failure.traceback.rstrip()} if failure.traceback else {}
+            more = {"exception": failure.traceback.rstrip()} if failure.traceback else {}
+            if attempt.run.traceparent:
+                more["trace_id"] = trace_id_in(attempt.run.traceparent)
             _log.warning(
                 "attempt timed out" if failure.type == TIMEOUT else "attempt failed",
                 execution=attempt.execution_id,
@@ -29,7 +32,7 @@ class FailedAttemptWorkerLog:
                 task=attempt.run.task,
                 attempt=attempt.run.attempt,
                 error=one_line(failure.type, failure.message),
-                **trace,
+                **more,
             )
 
     def close(self) -> None:

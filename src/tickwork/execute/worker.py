@@ -14,6 +14,7 @@ from random import uniform
 from typing import Any, NoReturn
 
 import structlog
+from opentelemetry.trace import Tracer
 
 from tickwork import __version__
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
@@ -59,10 +60,12 @@ class Worker:
         resources: Mapping[str, float] | None = None,
         app: str | None = None,
         log_failures: bool = True,
+        tracer: Tracer | None = None,
         measure: Elapsed = elapsed,
     ) -> None:
         """`queues`: the queues to serve; all if empty. `weights`: each queue's share of the slots relative to the
-        others, 1 by default. `app`: where child processes import the tasks from, as "module:app"."""
+        others, 1 by default. `app`: where child processes import the tasks from, as "module:app". `tracer`: for the
+        spans of traced attempts; that of the process by default."""
         tasks = list(tasks)
         self._link = link
         self._name = name or f"{socket.gethostname()}-{os.getpid()}"
@@ -93,6 +96,7 @@ class Worker:
             lease_expired=self._check_now.set,
             needs_restart=self.needs_restart.set,
             failed=self._failures.log if log_failures else None,
+            tracer=tracer,
         )
         self._last_received = 0.0
         self._sent_credit = 0

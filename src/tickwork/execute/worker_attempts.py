@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from opentelemetry.trace import Tracer, get_tracer
+
+from tickwork import __version__
 from tickwork.execute.attempt import Attempt, Handler, Key
 from tickwork.execute.attempt_ending import Ending, cancelled, failed, unchanged
 from tickwork.execute.clock import DatabaseClock
@@ -9,10 +12,12 @@ from tickwork.execute.due_timer import DueTimer
 from tickwork.execute.lease import Lease
 from tickwork.execute.log.outbox import LogOutbox
 from tickwork.execute.slots import Slots, Throughput
+from tickwork.execute.traced_attempt import traced
 from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key_of
 from tickwork.execute.worker_metrics import count_ended
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Claim, Micros, Notes, Outcomes, Run
+from tickwork.tracing.span_pipeline import SCOPE
 
 _LONG_RUNNING = 1_000_000  # microseconds: attempts that run for longer are reported to the server
 
@@ -33,8 +38,10 @@ class WorkerAttempts:
         lease_expired: Callable[[], None],
         needs_restart: Callable[[], None],
         failed: Callable[[Attempt, Ending], None] | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         self._log_failure = failed
+        self._tracer = tracer or get_tracer(SCOPE, __version__)
         self._outcomes = UnacknowledgedOutcomes(outcome_ready)
         self._logs = LogOutbox(clock)
         self._handlers = handlers
@@ -82,6 +89,8 @@ class WorkerAttempts:
             if key in self._attempts:
                 continue  # two servers sent it
             handler = self._handlers.get(run.task, _UNKNOWN)
+            if run.traceparent:
+                handler = traced(handler, self._tracer)
             attempt = self._attempts[key] = Attempt(key, run, handler, self._logs)
             if run.not_before > now:
                 self._due_timer.put(attempt)

@@ -222,6 +222,7 @@ class JobSpec(msgspec.Struct, frozen=True):
     schedule: Schedule
     definition: bytes  # JSON: the request without the payload and what it depends on
     parents: Sequence[Parent] = ()
+    trace_origin: str | None = None  # the text of a TraceOrigin
 
 
 class JobView(msgspec.Struct, frozen=True, kw_only=True):

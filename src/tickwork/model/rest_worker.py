@@ -116,6 +116,7 @@ class ClaimedExecution(msgspec.Struct, frozen=True, kw_only=True):
     scheduled_for: Instant
     deadline: Instant  # when it times out if it starts now
     parents: list[ParentResult] | None  # None: too large to send; get the results one by one
+    traceparent: str | None = None  # the parent for spans of its code, if the execution is traced
 
 
 class ClaimedWork(msgspec.Struct, frozen=True):

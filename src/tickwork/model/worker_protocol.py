@@ -68,6 +68,7 @@ class Run(msgspec.Struct, array_like=True, frozen=True):
     priority: int = 2  # the smallest starts first when slots are short
     flow: int = 0  # attempts of the same priority alternate between flows
     parents: bytes | None = None  # JSON: how its parents ended
+    traceparent: str | None = None  # the span that handed it over, if it is sampled
 
 
 class Failure(msgspec.Struct, array_like=True, frozen=True):

@@ -60,6 +60,7 @@ _DEFINED = (
     _Column("key", "spec.request.key", "text"),
     _Column("tags", "tags", "text", "text[]"),
     _Column("definition", "spec.definition", "bytea"),
+    _Column("trace_origin", "spec.trace_origin", "text"),
 )
 # What is written with a new job, and changed only by other statements later.
 _OF_NEW = (

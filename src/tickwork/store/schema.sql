@@ -729,6 +729,7 @@ CREATE TABLE tickwork.job (
     definition bytea NOT NULL,
     followed boolean DEFAULT false NOT NULL,
     depends boolean DEFAULT false NOT NULL,
+    trace_origin text,
     CONSTRAINT deferred_is_one_time CHECK (((NOT deferred) OR (scheduled_for IS NOT NULL))),
     CONSTRAINT job_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
     CONSTRAINT recurring_or_one_time CHECK (((rule_id IS NULL) <> (scheduled_for IS NULL)))

@@ -30,7 +30,7 @@ from tickwork.store.port.trigger import (
 from tickwork.store.query_files import queries, rows_written
 
 _JOBS_NAMED = 100  # jobs of a rule that get an event of their own when due times are missed
-_PICKED = 11  # columns of a picked job
+_PICKED = 12  # columns of a picked job
 
 
 class PostgresTriggerStore:
@@ -231,10 +231,12 @@ def _due_rule(row: asyncpg.Record) -> DueRule:
 def _candidates(rows: Sequence[asyncpg.Record], times: Sequence[Micros]) -> Candidates:
     """Columns from rows. Each candidate has the due time of its round."""
     columns = [*zip(*rows, strict=True)] or [()] * _PICKED
-    rounds, jobs, tenants, lanes, priorities, tasks, payloads, targets, timeouts, overlaps, followed = columns
+    (
+        rounds, jobs, tenants, lanes, priorities, tasks, payloads, targets, timeouts, overlaps, followed, origins,
+    ) = columns  # fmt: skip
     at = [times[number] for number in rounds]
     executions = ExecutionColumns(
         tenants, at, jobs, lanes, [1] * len(jobs), at, tasks, payloads, targets, timeouts, priorities,
-        [None] * len(jobs),
+        [None] * len(jobs), [None] * len(jobs),
     )  # fmt: skip
-    return Candidates(rounds, overlaps, executions, followed)
+    return Candidates(rounds, overlaps, executions, followed, origins)

@@ -9,7 +9,8 @@ completely before or completely after the step.
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
-from typing import Protocol
+from time import time_ns
+from typing import NamedTuple, Protocol
 
 from prometheus_client import Counter
 
@@ -64,6 +65,23 @@ class Assignment(Protocol):
 AssignWorkers = Callable[[Handover, ExecutionColumns], Awaitable[Assignment]]
 
 
+class TraceFired(Protocol):
+    def __call__(
+        self,
+        executions: ExecutionColumns,
+        origins: Sequence[str | None],
+        skipped: Mapping[int, str],
+        began: int,
+        /,
+    ) -> None:
+        """`origins`: of the jobs. `skipped`: the reasons, by index. `began`: nanoseconds."""
+
+
+class _Inserted(NamedTuple):
+    assignment: Assignment | None
+    skipped: Mapping[int, str]  # the reasons, by index
+
+
 class Trigger:
     def __init__(
         self,
@@ -72,8 +90,10 @@ class Trigger:
         make_days_for: MakeDays,
         full_queues: FullQueues,
         wake: Wake,
+        trace_fired: TraceFired | None = None,
     ) -> None:
         self._store = store
+        self._trace_fired = trace_fired
         self._full_queues = full_queues
         self._wake = wake
         self._make_days_for = make_days_for
@@ -118,7 +138,8 @@ class Trigger:
     async def _fire(self, assign_workers: AssignWorkers | None, only: int | None = None) -> bool:
         """Without `assign_workers`, executions that exist already are left alone, and none is handed over."""
         assignment: Assignment | None = None
-        skipped = 0
+        skipped: Mapping[int, str] = {}
+        began = time_ns()  # for the trace: it decides nothing
         try:
             async with self._store.firing() as firing:
                 rules = await firing.take(LEAD, GRACE, self._max_rules, only)
@@ -140,11 +161,13 @@ class Trigger:
             if assignment:
                 assignment.release()
             raise
+        if candidates and self._trace_fired:
+            self._trace_fired(candidates.executions, candidates.trace_origins, skipped, began)
         if assignment:
             assignment.deliver()
         fired = candidates.executions.size if candidates else 0
         _FIRED.inc(fired)
-        ENDED.labels("skipped").inc(skipped)
+        ENDED.labels("skipped").inc(len(skipped))
         self._adapt_max_rules(len(plans), fired)
         return True
 
@@ -175,8 +198,7 @@ class Trigger:
         blocked: Mapping[int, Skip | Queue],
         assign_workers: AssignWorkers | None,
         until: Micros,
-    ) -> tuple[Assignment | None, int]:
-        """The assignment, and how many executions were inserted as skipped."""
+    ) -> _Inserted:
         startable = _startable(candidates, blocked, until)
         lanes = candidates.executions.lanes
         blocked_by = {index: decision.blocked_by for index, decision in blocked.items()}
@@ -187,7 +209,7 @@ class Trigger:
             no_workers = [None] * candidates.executions.size
             skipped |= await self._full_queues.skipped(firing, lanes, startable, no_workers)
             await firing.insert_carefully(candidates, blocked_by, skipped)
-            return None, len(skipped)
+            return _Inserted(None, skipped)
         assignment = await assign_workers(firing, candidates.executions.at(startable))
         try:
             await assignment.drop_lost_workers(firing)
@@ -198,7 +220,7 @@ class Trigger:
         except BaseException:
             assignment.release()
             raise
-        return assignment, len(skipped)
+        return _Inserted(assignment, skipped)
 
     async def _apply_overlap(
         self, firing: Firing, rounds: Sequence[Round], candidates: Candidates

@@ -23,7 +23,9 @@ class Store:
         self.may_write.set()
         self.failure: Exception | None = None
 
-    async def create(self, tenant_id: int, requests: Sequence[JobRequest]) -> Any:
+    async def create(
+        self, tenant_id: int, requests: Sequence[JobRequest], _traceparents: Sequence[str | None]
+    ) -> Any:
         names = [request.name for request in requests]
         self.batches.append((tenant_id, names))
         await self.may_write.wait()

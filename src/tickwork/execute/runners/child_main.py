@@ -1,6 +1,6 @@
 """The child process of tasks with process=True: reads a Run, writes its Ending, again and again.
 
-Started as `python -m tickwork.execute.runners.child_main module:app LOG_FORMAT LOG_LEVEL`.
+Started as `python -m tickwork.execute.runners.child_main module:app LOG_FORMAT LOG_LEVEL [traced]`.
 """
 
 import asyncio
@@ -26,6 +26,8 @@ from tickwork.log_setup import LogFormat, configure_logs
 from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context
 from tickwork.model.worker_protocol import Run
+from tickwork.tracing.remote_span import within_span
+from tickwork.tracing.span_pipeline import open_global_pipeline
 
 _decode = msgspec.msgpack.Decoder(Run).decode
 
@@ -48,10 +50,11 @@ class Cancellation:
             stop()
 
 
-def main(app: str, log_format: LogFormat, log_level: str) -> None:
+def main(app: str, log_format: LogFormat, log_level: str, *options: str) -> None:
     child_log = ChildLog(_take_over_stdout())
     configure_logs(log_format, log_level)
     tasks = load_app(app).definitions
+    pipeline = open_global_pipeline() if "traced" in options else None
     runs: SimpleQueue[Run | None] = SimpleQueue()
     busy = Event()
     cancellation = Cancellation()
@@ -62,6 +65,8 @@ def main(app: str, log_format: LogFormat, log_level: str) -> None:
         ending = _run(tasks[run.task], run, cancellation, child_log)
         busy.clear()  # before the answer, because the next run may follow it at once
         child_log.end(ending)
+    if pipeline:
+        pipeline.close()
 
 
 def _take_over_stdout() -> BinaryIO:
@@ -92,12 +97,13 @@ def _run(task: TaskDefinition, run: Run, cancellation: Cancellation, child_log: 
 def _call(task: TaskDefinition, run: Run, cancellation: Cancellation, child_log: ChildLog) -> Any:
     context = context_of(run, child_log)
     cancellation.on_cancel(context.cancel)
-    result = task.function(**arguments_of(task, run, lambda: context))
-    return (
-        asyncio.run(_cancellable(result, context, cancellation))
-        if iscoroutinefunction(task.function)
-        else result
-    )
+    with within_span(run.traceparent):
+        result = task.function(**arguments_of(task, run, lambda: context))
+        return (
+            asyncio.run(_cancellable(result, context, cancellation))
+            if iscoroutinefunction(task.function)
+            else result
+        )
 
 
 async def _cancellable(result: Awaitable[Any], context: Context, cancellation: Cancellation) -> Any:

@@ -14,8 +14,11 @@ from tickwork.execute.attempt import Attempt, Handler
 from tickwork.execute.attempt_ending import Ending, failed, unchanged
 from tickwork.execute.runners.child_protocol import CANCEL, LENGTH_BYTES, Ended, FromChild, Logged
 from tickwork.log_setup import logs_in_use
+from tickwork.model.current_trace import current_traceparent
 from tickwork.model.errors import Invalid
 from tickwork.model.task import TaskDefinition
+from tickwork.model.worker_protocol import Run
+from tickwork.tracing.span_pipeline import uses_own_pipeline
 
 _INPUT, _OUTPUT = 0, 1
 _GRACE = 1.0  # seconds for a task that was told to stop, before its process is killed
@@ -67,6 +70,11 @@ class ProcessRunner:
         return None
 
 
+def _within_current_span(run: Run) -> Run:
+    """The child's spans belong to the span of the attempt, not to the one that handed it over."""
+    return msgspec.structs.replace(run, traceparent=current_traceparent()) if run.traceparent else run
+
+
 class _Child(asyncio.SubprocessProtocol):
     """Waits for the process to exit, not for the end of its output: its own children may keep the pipe open."""
 
@@ -84,6 +92,7 @@ class _Child(asyncio.SubprocessProtocol):
         _, child = await asyncio.get_running_loop().subprocess_exec(
             cls,
             *(sys.executable, "-m", "tickwork.execute.runners.child_main", app, *logs_in_use()),
+            *(["traced"] if uses_own_pipeline() else []),
             stderr=None,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             start_new_session=True,
@@ -98,7 +107,7 @@ class _Child(asyncio.SubprocessProtocol):
         """Returns None if the process died before the task ended."""
         self._attempt = attempt
         self._answer = asyncio.get_running_loop().create_future()
-        self._send(_encode(attempt.run))
+        self._send(_encode(_within_current_span(attempt.run)))
         return await asyncio.shield(self._answer)  # `stop` waits for the answer after a cancellation
 
     async def stop(self) -> None:

@@ -43,6 +43,8 @@ class ExecutionColumns(NamedTuple):
     timeouts: Sequence[float]
     priorities: Sequence[int]
     parents: Sequence[bytes | None]  # how its parents ended, as JSON
+    # The stored TraceOrigin of its job, or empty; None if its rule created it, which traces that as `fire`.
+    trace_origins: Sequence[str | None]
 
     @property
     def size(self) -> int:

@@ -62,6 +62,7 @@ class Candidates(NamedTuple):
     overlaps: Sequence[Overlap]
     executions: ExecutionColumns
     followed: Sequence[bool]  # whether other jobs depend on it
+    trace_origins: Sequence[str | None]  # the stored TraceOrigin of its job
 
     def spans(self) -> Iterator[tuple[int, range]]:
         """The index of each round, with the range of its candidates."""

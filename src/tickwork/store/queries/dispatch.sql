@@ -24,10 +24,12 @@ FROM backlog WHERE ready_at <= tickwork.clock() + $1::interval;
 -- Locks waiting executions: of each lane and priority the oldest, up to its quota.
 SELECT e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt, tickwork.micros(e.ready_at),
     j.task, j.payload, j.target, j.timeout, e.priority,
-    CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
+    CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents,
+    CASE WHEN e.trigger <> 'schedule' THEN '' WHEN j.rule_id IS NULL OR j.depends THEN coalesce(j.trace_origin, '')
+    END AS trace_origin
 FROM unnest($1::int[], $2::smallint[], $3::int[]) AS backlog (lane_id, priority, quota)
 CROSS JOIN LATERAL (
-    SELECT tenant_id, scheduled_for, job_id, lane_id, attempt, ready_at, priority
+    SELECT tenant_id, scheduled_for, job_id, lane_id, attempt, ready_at, priority, trigger
     FROM tickwork.execution
     WHERE lane_id = backlog.lane_id AND priority = backlog.priority AND ready_at <= tickwork.clock() + $4::interval
     ORDER BY ready_at
@@ -97,7 +99,8 @@ SELECT FROM tickwork.worker WHERE id = $1 FOR UPDATE;
 SELECT l.id AS lease_id, e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt,
     tickwork.micros(greatest(e.scheduled_for, tickwork.clock() + $2::interval)) AS ready_at,
     j.task, j.payload, j.target, j.timeout, e.priority,
-    CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents
+    CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents,
+    CASE WHEN j.rule_id IS NULL THEN j.trace_origin END AS trace_origin
 FROM tickwork.lease l
 CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = e.job_id OFFSET 0) j

@@ -23,6 +23,7 @@ FOR NO KEY UPDATE;
 SELECT l.id AS lease_id, e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt,
     tickwork.micros(e.scheduled_for) AS ready_at, j.task, j.payload, j.target, j.timeout, e.priority,
     CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents,
+    CASE WHEN j.rule_id IS NULL THEN j.trace_origin END AS trace_origin,
     e.started_at IS NOT NULL AS begun
 FROM tickwork.lease l
 CROSS JOIN LATERAL tickwork.running_of_lease(l) AS e

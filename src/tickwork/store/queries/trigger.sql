@@ -50,7 +50,7 @@ SET missed = 1, missed_until = excluded.missed_until, reason = excluded.reason;
 -- The next jobs of each round in firing order. Jobs that depend on others are left out: their executions are created
 -- together with those of the jobs they depend on.
 SELECT r.number, j.id, j.tenant_id, j.lane_id, j.priority, j.task, j.payload, j.target, j.timeout, j.overlap::text,
-    j.followed
+    j.followed, j.trace_origin
 FROM unnest($1::int[], $2::bigint[], $3::timestamptz[], $4::smallint[], $5::bigint[])
     AS r (number, rule_id, scheduled_for, cursor_priority, cursor_job)
 CROSS JOIN LATERAL (

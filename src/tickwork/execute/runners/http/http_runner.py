@@ -40,6 +40,7 @@ from tickwork.execute.runners.http.response import (
     too_large,
 )
 from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressGuard, AddressPolicy
+from tickwork.execute.traced_attempt import describe_in_span
 from tickwork.model.errors import TIMEOUT
 from tickwork.model.http_secrets import mask_secrets
 from tickwork.model.ids import job_id
@@ -79,7 +80,10 @@ class HttpRunner:
         secrets_of: SecretsOf,
         limits: HttpLimits = LIMITS_DEFAULT,
         now: Callable[[], float] = time.time,
+        *,
+        tracing: bool = False,
     ) -> None:
+        self._tracing = tracing
         self._secrets_of = secrets_of
         self._limits = limits
         self._now = now
@@ -121,11 +125,13 @@ class HttpRunner:
 
     async def _request(self, call: Call, run: Run) -> bytes:
         secrets = await self._secrets_of(run.tenant)
-        headers = headers_of(call, run, secrets, int(self._now()))
+        headers = headers_of(call, run, secrets, int(self._now()), tracing=self._tracing)
         content = content_of(call, run) or None
+        describe_in_span({"http.request.method": call.method, "server.address": call.host})
         async with self._session.request(
             call.method, call.url, data=content, headers=headers, allow_redirects=False
         ) as response:
+            describe_in_span({"http.response.status_code": response.status})
             return await self._read_response(response, call.hidden)
 
     async def _read_response(self, response: ClientResponse, hidden: Sequence[str]) -> bytes:

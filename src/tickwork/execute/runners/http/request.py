@@ -10,6 +10,7 @@ from yarl import URL
 
 from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.runners.http.webhook_signature import sign
+from tickwork.model.current_trace import current_traceparent
 from tickwork.model.http_secrets import secret_texts
 from tickwork.model.http_target import HttpTarget, destination_of, target_errors
 from tickwork.model.ids import execution_id, from_micros, job_id
@@ -55,7 +56,10 @@ def content_of(call: Call, run: Run) -> bytes:
     return run.payload if call.has_content else b""
 
 
-def headers_of(call: Call, run: Run, secrets: Sequence[str], timestamp: int) -> dict[str, str]:
+def headers_of(
+    call: Call, run: Run, secrets: Sequence[str], timestamp: int, *, tracing: bool = False
+) -> dict[str, str]:
+    """`tracing`: the target continues a trace only if that is sampled here."""
     execution = execution_id(run.job, from_micros(run.at))
     headers = {
         **call.headers,
@@ -64,7 +68,7 @@ def headers_of(call: Call, run: Run, secrets: Sequence[str], timestamp: int) -> 
         "tickwork-job": job_id(run.job),
         "tickwork-scheduled-for": from_micros(run.at).isoformat().replace("+00:00", "Z"),
         "tickwork-attempt": str(run.attempt),
-        "traceparent": _traceparent(execution, run.attempt),
+        "traceparent": current_traceparent() or _traceparent(execution, run.attempt, sampled=not tracing),
     }
     if call.has_content:
         headers["content-type"] = "application/json"
@@ -73,8 +77,8 @@ def headers_of(call: Call, run: Run, secrets: Sequence[str], timestamp: int) -> 
     return headers
 
 
-def _traceparent(execution: str, attempt: int) -> str:
-    """One trace for all attempts at an execution, one span for each."""
+def _traceparent(execution: str, attempt: int, *, sampled: bool) -> str:
+    """One trace for all attempts at an execution, one span for each, though nothing of it is recorded here."""
     trace = blake2b(execution.encode(), digest_size=16).hexdigest()
     span = blake2b(f"{execution}.{attempt}".encode(), digest_size=8).hexdigest()
-    return f"00-{trace}-{span}-01"
+    return f"00-{trace}-{span}-{sampled:02x}"
