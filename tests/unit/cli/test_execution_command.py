@@ -6,7 +6,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from support.sample_answers import COMPLETED, EXECUTION, NOON, changed, page
-from tickwork.model.execution import AttemptError, AttemptOutcome, AttemptView, ExecutionStatus, WaitingFor
+from tickwork.model.execution import (
+    AttemptError,
+    AttemptOutcome,
+    AttemptView,
+    ExecutionCount,
+    ExecutionPage,
+    ExecutionStatus,
+    WaitingFor,
+)
 
 ATTEMPT = AttemptView(
     attempt=1,
@@ -95,3 +103,24 @@ def test_waiting_gives_up_with_124(ask, server):
     server.will_answer(EXECUTION)
     done = ask("execution", "wait", "e5-1", "--timeout", "0s")
     assert (done.exit_code, done.stdout) == (124, "")
+
+
+def test_filters_are_sent_as_the_api_names_them(ask, server):
+    server.will_answer(page())
+    ask(
+        "execution", "list", "--error", "ValueError", "--timed-out", "--waiting-for", "retry", "--tag", "billing",
+        "--longer-than", "1h30m", "--later-than", "90s",
+    )  # fmt: skip
+    (asked,) = server.asked
+    assert {name: values[0] for name, values in asked.query.items()} == {
+        "error": "ValueError", "timed_out": "true", "waiting_for": "retry", "tag": "billing",
+        "longer_than": "5400.000000", "later_than": "90.000000",
+    }  # fmt: skip
+
+
+def test_says_how_many_match_and_how_far_it_has_looked(ask, server):
+    found = ExecutionPage([], "next", NOON, ExecutionCount(1200, "estimate"))
+    server.will_answer(found)
+    done = ask("execution", "list", "--count", "estimate")
+    assert "1,200 in total (estimate)" in done.stderr
+    assert f"searched back to {NOON.astimezone().isoformat(' ', 'seconds')}" in done.stderr
