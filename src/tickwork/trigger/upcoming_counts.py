@@ -17,7 +17,9 @@ from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.trigger import JobsInSpan, UpcomingRule, UpcomingStore
 from tickwork.trigger.upcoming import MOST_RULES, due_times
 
-_MOST_JOBS = 1000  # of a rule that are counted
+_MOST_JOBS = 1000  # of a rule that are counted, if there are few rules
+_MOST_JOBS_OF_ALL = 100_000  # divided among the rules
+_LEAST_JOBS = 100  # of each rule
 _MOST_ONE_TIME = 100_000
 _MOST_TIMES = 400_000  # due times that are computed, divided among the rules
 _LEAST_TIMES = 100  # of each rule
@@ -76,12 +78,13 @@ class UpcomingCounts:
     ) -> tuple[dict[int, list[JobsInSpan]], bool]:
         """The jobs of each rule, and whether some of their numbers are estimates."""
         jobs: dict[int, list[JobsInSpan]] = defaultdict(list)
-        for span in await self._store.jobs_of_rules([rule.id for rule in rules], begin, _MOST_JOBS + 1):
+        most = min(max(_MOST_JOBS_OF_ALL // max(len(rules), 1), _LEAST_JOBS), _MOST_JOBS)
+        for span in await self._store.jobs_of_rules([rule.id for rule in rules], begin, most + 1):
             jobs[span.rule_id].append(span)
-        large = [rule for rule, spans in jobs.items() if sum(span.jobs for span in spans) > _MOST_JOBS]
+        large = [rule for rule, spans in jobs.items() if sum(span.jobs for span in spans) > most]
         estimated = await self._store.estimated_jobs_of_rules(large) if large else {}
         for rule in large:
-            jobs[rule] = [JobsInSpan(rule, None, None, max(estimated.get(rule, 0), _MOST_JOBS + 1))]
+            jobs[rule] = [JobsInSpan(rule, None, None, max(estimated.get(rule, 0), most + 1))]
         return jobs, bool(large)
 
     async def _one_time(self, tenant_id: int, steps: _Steps) -> tuple[list[int], datetime | None]:
