@@ -121,6 +121,14 @@ BEGIN
     RETURN EXISTS (SELECT FROM tickwork.awaited WHERE child_id = job AND child_at = at);
 END $$;
 
+CREATE FUNCTION tickwork.bucket_of_units(units bigint) RETURNS smallint
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN units < 16 THEN greatest(units, 0)
+                ELSE 8 * (61 - position(B'1' IN units::bit(64))) + (units >> 61 - position(B'1' IN units::bit(64)))
+           END::smallint
+$$;
+
 CREATE FUNCTION tickwork.clock() RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$SELECT statement_timestamp()$$;
@@ -205,9 +213,7 @@ $$;
 CREATE FUNCTION tickwork.histogram_bucket(took interval) RETURNS smallint
     LANGUAGE sql IMMUTABLE
     AS $$
-    SELECT CASE WHEN n < 16 THEN n ELSE 8 * (power - 2) + (n >> power - 3) - 8 END::smallint
-    FROM (SELECT greatest((date_part('epoch', took) * 1e6::float8)::bigint >> 7, 0) AS n) unit
-    CROSS JOIN LATERAL (SELECT 64 - position(B'1' IN n::bit(64)) AS power) highest
+    SELECT tickwork.bucket_of_units((date_part('epoch', took) * 1e6::float8)::bigint >> 7)
 $$;
 
 CREATE FUNCTION tickwork.is_json(result bytea) RETURNS boolean
@@ -344,6 +350,10 @@ CREATE FUNCTION tickwork.request_recount() RETURNS trigger
     AS $$
 DECLARE minute timestamptz := date_trunc('minute', NEW.scheduled_for);
 BEGIN
+    IF current_setting('tickwork.recount_requested', true) = minute::text THEN
+        RETURN NULL;  -- by this transaction: those that are late come in great numbers
+    END IF;
+    PERFORM set_config('tickwork.recount_requested', minute::text, true);
     -- A request that is there stays there until this transaction has ended, or else it makes another.
     PERFORM FROM tickwork.statistic_recount WHERE at = minute LIMIT 1 FOR KEY SHARE SKIP LOCKED;
     IF NOT FOUND THEN

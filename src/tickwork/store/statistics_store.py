@@ -32,6 +32,7 @@ _SILENT = timedelta(seconds=30)  # without a write, before a node counts as kill
 _PASSED = timedelta(minutes=1)  # before a minute that has passed is counted: what is created by then is in it
 _MERGED_AFTER = timedelta(minutes=70)  # later than `request_remerge` begins to note what is added to an hour
 _REMERGED_AFTER = timedelta(minutes=5)
+_LONGEST_COUNT = 600.0  # seconds
 _DELETED_TOGETHER = 10_000
 _KEPT = {"minute": MINUTES_KEPT, "hour": HOURS_KEPT, "day": DAYS_KEPT}
 _SKIPPED = {  # by reason
@@ -119,7 +120,7 @@ class PostgresStatisticsStore:
             until = upkeep["fired_until"] + _MINUTE
             if upkeep["now"] < until + _PASSED:
                 return False
-            await connection.execute(self._sql["count_fired"], upkeep["fired_until"], until)
+            await self._count(connection, "count_fired", upkeep["fired_until"], until)
             await connection.execute(self._sql["set_fired_until"], until)
         return True
 
@@ -132,9 +133,14 @@ class PostgresStatisticsStore:
                 return False
             await connection.execute(self._sql["take_recount_requests"], minute)
             await connection.execute(self._sql["remove_counted"], minute)
-            await connection.execute(self._sql["recount"], minute, ORDINARY)
+            await self._count(connection, "recount", minute, ORDINARY)
             await connection.execute(self._sql["request_remerge"], minute)
         return True
+
+    async def _count(self, connection: Connection, name: str, *arguments: object) -> None:
+        """A minute may have millions of executions."""
+        await connection.execute(self._sql["allow_long_count"])
+        await connection.execute(self._sql[name], *arguments, timeout=_LONGEST_COUNT)
 
     async def _close_minute(self) -> datetime | None:
         """A minute to count again, to which no node adds any more."""

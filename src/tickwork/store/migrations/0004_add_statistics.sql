@@ -3,11 +3,15 @@
 -- ordinary is counted in the transaction that makes it true. Minutes are merged into hours, and hours into days.
 
 -- The bucket of a duration in a histogram, as model/histogram.py computes it: in units of 128 µs, one each below 16,
--- and from there on eight for each power of two.
+-- and from there on eight for each power of two. Each function is one expression, so that it becomes a part of the
+-- query that calls it.
+CREATE FUNCTION tickwork.bucket_of_units(units bigint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN units < 16 THEN greatest(units, 0)
+                ELSE 8 * (61 - position(B'1' IN units::bit(64))) + (units >> 61 - position(B'1' IN units::bit(64)))
+           END::smallint
+$$;
 CREATE FUNCTION tickwork.histogram_bucket(took interval) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN n < 16 THEN n ELSE 8 * (power - 2) + (n >> power - 3) - 8 END::smallint
-    FROM (SELECT greatest((date_part('epoch', took) * 1e6::float8)::bigint >> 7, 0) AS n) unit
-    CROSS JOIN LATERAL (SELECT 64 - position(B'1' IN n::bit(64)) AS power) highest
+    SELECT tickwork.bucket_of_units((date_part('epoch', took) * 1e6::float8)::bigint >> 7)
 $$;
 
 CREATE TYPE tickwork.statistic_span AS ENUM ('minute', 'hour', 'day');
@@ -86,6 +90,10 @@ CREATE TABLE tickwork.statistic_remerge (
 CREATE FUNCTION tickwork.request_recount() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE minute timestamptz := date_trunc('minute', NEW.scheduled_for);
 BEGIN
+    IF current_setting('tickwork.recount_requested', true) = minute::text THEN
+        RETURN NULL;  -- by this transaction: those that are late come in great numbers
+    END IF;
+    PERFORM set_config('tickwork.recount_requested', minute::text, true);
     -- A request that is there stays there until this transaction has ended, or else it makes another.
     PERFORM FROM tickwork.statistic_recount WHERE at = minute LIMIT 1 FOR KEY SHARE SKIP LOCKED;
     IF NOT FOUND THEN

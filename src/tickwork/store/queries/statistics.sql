@@ -195,6 +195,10 @@ UPDATE tickwork.statistic_upkeep
 SET fired_until = date_trunc('minute', tickwork.clock()), hours_until = date_trunc('hour', tickwork.clock(), 'UTC'),
     days_until = date_trunc('day', tickwork.clock(), 'UTC');
 
+-- name: allow_long_count
+-- Lets this transaction count for longer than others may take.
+SET LOCAL statement_timeout = '600s';
+
 -- name: count_fired
 -- Counts the executions that were due in a minute. One that was stopped before its due time was not fired.
 INSERT INTO tickwork.statistic (span, at, tenant_id, lane_id, source, fired)
