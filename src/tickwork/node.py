@@ -51,7 +51,7 @@ from tickwork.record.event_feed import EventFeed
 from tickwork.record.event_history import EventHistory
 from tickwork.record.event_numbering import EventNumbering
 from tickwork.record.execution_history import ExecutionHistory
-from tickwork.record.failing_jobs import FailingJobs
+from tickwork.record.failing_jobs_cache import FailingJobs
 from tickwork.record.log_feed import LogFeeds
 from tickwork.record.log_reader import LogReader
 from tickwork.record.log_writer import LogWriter
@@ -96,18 +96,18 @@ from tickwork.store.why_waiting_store import PostgresWhyWaitingStore
 from tickwork.system_metrics import SystemMetrics
 from tickwork.tracing.execution_trace import ExecutionTraces
 from tickwork.tracing.span_pipeline import SpanPipeline, open_pipeline, sampling_rate, tracing_is_on
+from tickwork.trigger.deferred_and_queued_executions import (
+    create_deferred_executions,
+    release_queued_executions,
+    skip_rounds_without_parents,
+)
 from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.queue_full import FullQueues
 from tickwork.trigger.upcoming import Upcoming
 from tickwork.trigger.upcoming_counts import UpcomingCounts
-from tickwork.trigger.waiting_executions import (
-    create_deferred_executions,
-    release_queued_executions,
-    skip_rounds_without_parents,
-)
 from tickwork.trigger.zone_data_update import ZoneDataUpdate
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer

@@ -19,7 +19,7 @@ from support.run_command import tickwork
 from tickwork.client.server_address import find_server
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import TickworkError
-from tickwork.store.embedded.programs import output_of
+from tickwork.store.embedded.run_postgres_programs import output_of
 from tickwork.store.embedded.server import EmbeddedPostgres
 from tickwork.store.migrate import upgrade
 

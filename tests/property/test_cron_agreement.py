@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tickwork.model.schedule import Recurring
-from tickwork.schedule.cron.expression import read_cron
+from tickwork.schedule.cron.read_expression import read_cron
 from tickwork.schedule.parse import parse_schedule, parse_with_notes
 
 ZONES = ("UTC", "Europe/Paris", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Asia/Kolkata")

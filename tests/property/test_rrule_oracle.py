@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Recurring, Timing
-from tickwork.schedule.cron.expression import Cron, read_cron
+from tickwork.schedule.cron.read_expression import Cron, read_cron
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.parse import parse_schedule
-from tickwork.schedule.rrule.rule import read_rule
+from tickwork.schedule.rrule.read_rule import read_rule
 from tickwork.schedule.rrule.simplify import simplify_rule
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")

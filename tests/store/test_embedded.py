@@ -15,7 +15,7 @@ import pytest
 
 from tickwork.model.errors import TickworkError
 from tickwork.store.embedded.private_access import admit, own_folder
-from tickwork.store.embedded.programs import binaries, server_uid
+from tickwork.store.embedded.run_postgres_programs import binaries, server_uid
 from tickwork.store.embedded.server import EmbeddedPostgres
 
 NOBODY = 65534

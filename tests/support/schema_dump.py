@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tickwork.store import migrate
-from tickwork.store.embedded.programs import output_of
+from tickwork.store.embedded.run_postgres_programs import output_of
 from tickwork.store.embedded.server import EmbeddedPostgres
 
 SCHEMA = Path(migrate.__file__).parent / "schema.sql"

@@ -11,7 +11,7 @@ import asyncpg
 
 from support.postgres_programs import PROGRAMS
 from support.waiting import eventually
-from tickwork.store.embedded.programs import hand_over
+from tickwork.store.embedded.run_postgres_programs import hand_over
 from tickwork.store.embedded.server import EmbeddedPostgres
 
 _STARTS_WITHIN = 60.0

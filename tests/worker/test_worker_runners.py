@@ -19,7 +19,7 @@ from support.worker_server import Bench, claim_of, run_of, working
 from tickwork import App, Context
 from tickwork.client.worker_websocket import WebSocketLink
 from tickwork.execute import blocked_loop as watch_module
-from tickwork.execute import slots as slot_module
+from tickwork.execute import run_in_slots as slot_module
 from tickwork.execute import worker as worker_module
 from tickwork.execute.worker import Worker
 from tickwork.log_setup import configure_logs

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
 from tickwork.api import (
+    accept_worker_websocket,
     api_key_routes,
     backfill_routes,
     circuit_breaker_routes,
@@ -29,7 +30,6 @@ from tickwork.api import (
     stats_routes,
     upcoming_routes,
     worker_routes,
-    worker_socket,
 )
 from tickwork.api.endpoint import Endpoint
 from tickwork.api.openapi import with_document
@@ -67,7 +67,7 @@ def build_app(node: Node) -> Starlette:
     app = Starlette(
         routes=[
             *_endpoints(node, (*ROUTES, *docs_pages.PAGES)),
-            WebSocketRoute(worker_socket.PATH, worker_socket.WorkerSocketApp(node)),
+            WebSocketRoute(accept_worker_websocket.PATH, accept_worker_websocket.WorkerSocketApp(node)),
         ]
     )
     app.router.redirect_slashes = False  # a redirect would answer without a key

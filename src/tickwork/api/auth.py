@@ -1,8 +1,8 @@
 """Authentication by API key, and the scope that a route requires."""
 
 from tickwork.access.api_keys import ApiKeys
+from tickwork.api.header_check import RawHeaders
 from tickwork.api.problem import NOT_ALLOWED, UNAUTHENTICATED, Refusal
-from tickwork.api.request_headers import RawHeaders
 from tickwork.model.access import Caller, Scope
 
 ANONYMOUS = Caller(tenant_id=0, tenant="", key_id=0, scopes=frozenset())  # owns nothing, may do nothing

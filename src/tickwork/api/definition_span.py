@@ -6,7 +6,7 @@ from typing import Any
 
 from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
 
-from tickwork.api.request_headers import RawHeaders
+from tickwork.api.header_check import RawHeaders
 from tickwork.api.route import Call
 from tickwork.model.current_trace import traceparent_of
 from tickwork.model.errors import TickworkError, Unavailable

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from tickwork.api.auth import ANONYMOUS, authenticate, require
 from tickwork.api.event_stream import send_stream
+from tickwork.api.header_check import RawHeaders, check_headers, request_id_of
 from tickwork.api.idempotency_key import KEY_HEADER, fingerprint, run_once
 from tickwork.api.problem import (
     BROKEN_BODY,
@@ -33,7 +34,6 @@ from tickwork.api.request_body import (
     media_of,
     read_body,
 )
-from tickwork.api.request_headers import RawHeaders, check_headers, request_id_of
 from tickwork.api.request_query import parse_query
 from tickwork.api.route import Call, Route
 from tickwork.api.wait_parameter import cancelled_on_disconnect

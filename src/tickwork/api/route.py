@@ -7,10 +7,10 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from tickwork.api.header_check import RawHeaders
 from tickwork.api.problem import NOT_FOUND, ProblemType, Refusal
 from tickwork.api.reply import JSON, Reply
 from tickwork.api.request_body import MAX_BODY_BYTES, RawBody, decode
-from tickwork.api.request_headers import RawHeaders
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import BadId, Invalid, NotFound, Stale
 from tickwork.model.ids import job_key, parse_job_id

@@ -17,9 +17,9 @@ from tickwork.client.server_address import Address
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import Page
-from tickwork.outbox import sql_statements as statement
+from tickwork.outbox import relay_statements as statement
 from tickwork.outbox.relay import Relay, connected
-from tickwork.outbox.sql_statements import Connection, check, install, schema_sql
+from tickwork.outbox.relay_statements import Connection, check, install, schema_sql
 from tickwork.store.database_errors import unavailable
 
 Result = TypeVar("Result")

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import click
 
 from tickwork.api.asgi_app import build_app
-from tickwork.api.http_server import MAX_CONNECTIONS, HttpServer
+from tickwork.api.bounded_http_server import MAX_CONNECTIONS, HttpServer
 from tickwork.cli.data_folder import create_data_folder, save_admin_key
 from tickwork.cli.database_access import require_database, retry_until_reachable, wait_option
 from tickwork.cli.find_server import read_settings

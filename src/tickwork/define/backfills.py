@@ -14,7 +14,7 @@ from tickwork.model.schedule import Timing
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.define import BackfillStore
 from tickwork.store.port.read import ReadStore
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 MOST_TIMES = 10_000
 _FURTHEST_BACK = timedelta(days=3_660)

@@ -5,7 +5,7 @@ from tickwork.model.execution import ExecutionView
 from tickwork.model.overlap import Overlap
 from tickwork.store.port.define import RunNowStore
 from tickwork.store.port.read import ReadStore
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 
 class Runs:

@@ -37,7 +37,7 @@ from tickwork.model.http_target import HttpTarget, destination_of, target_errors
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import Run
 from tickwork.store.port.dispatch import BreakerChange, CircuitBreakerStore, Decide
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 _BATCH_DELAY = 0.05  # seconds: failures of a destination come many at a time
 _MOST_RELEASED = 50  # breakers whose held executions are released in one transaction

@@ -13,7 +13,7 @@ from tickwork.dispatch.send_to_worker import Assignment
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.model.event import AttemptsEnded
 from tickwork.store.port.dispatch import Backlog, Claiming, DispatchStore, ExecutionColumns, Handover
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 _CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
 _LATE = 0.5  # seconds of waiting, after which newly fired executions must leave slots for the backlog

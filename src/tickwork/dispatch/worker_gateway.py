@@ -44,7 +44,7 @@ from tickwork.model.worker_protocol import (
 )  # fmt: skip
 from tickwork.store.port.dispatch import NOTHING_LEASED, DispatchStore, WorkerConnection
 from tickwork.store.port.record import Claimed
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 _log = structlog.get_logger("tickwork.gateway")
 _HELLO_TIMEOUT = 10.0

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from heapq import heappop, heappush
 
-from tickwork.execute.attempt import Attempt
+from tickwork.execute.attempt_state import Attempt
 from tickwork.execute.clock import DatabaseClock
 from tickwork.model.worker_protocol import Micros
 

@@ -2,8 +2,8 @@
 
 import structlog
 
-from tickwork.execute.attempt import Attempt
 from tickwork.execute.attempt_ending import Ending
+from tickwork.execute.attempt_state import Attempt
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.current_trace import trace_id_in
 from tickwork.model.errors import TIMEOUT, one_line

@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from itertools import groupby
 
-from tickwork.execute.attempt import Attempt
+from tickwork.execute.attempt_state import Attempt
 from tickwork.model.job import PRIORITIES
 
 _LOWEST = len(PRIORITIES) - 1

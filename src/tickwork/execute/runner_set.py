@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tickwork.execute.attempt import Handler
+from tickwork.execute.attempt_state import Handler
 from tickwork.execute.blocked_loop import BlockedLoopWatch
 from tickwork.execute.log.capture import Capture
 from tickwork.execute.runners.coroutine_runner import coroutine_handler, direct_handler

@@ -5,8 +5,8 @@ from functools import partial
 
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, get_current_span, use_span
 
-from tickwork.execute.attempt import Attempt, Handler
 from tickwork.execute.attempt_ending import Ending, ending_of_error, unchanged
+from tickwork.execute.attempt_state import Attempt, Handler
 from tickwork.model.errors import one_line
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.job import HTTP_TASK

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container
 from itertools import chain
 
-from tickwork.execute.attempt import Key
+from tickwork.execute.attempt_state import Key
 from tickwork.model.worker_protocol import Outcome, Outcomes
 
 _BATCH = 5_000

@@ -22,7 +22,7 @@ from tickwork.execute.failed_attempt_worker_log import FailedAttemptWorkerLog
 from tickwork.execute.lease import Lease, LeaseLost
 from tickwork.execute.log.outbox import COLLECT_INTERVAL
 from tickwork.execute.runner_set import RunnerSet
-from tickwork.execute.server_link import Connection, Link
+from tickwork.execute.server_link_interface import Connection, Link
 from tickwork.execute.worker_attempts import WorkerAttempts
 from tickwork.execute.worker_metrics import count_blocked, report_worker
 from tickwork.log_rate_limit import LogRateLimit

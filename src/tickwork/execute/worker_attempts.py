@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Mapping
 from opentelemetry.trace import Tracer, get_tracer
 
 from tickwork import __version__
-from tickwork.execute.attempt import Attempt, Handler, Key
 from tickwork.execute.attempt_ending import Ending, cancelled, failed, unchanged
+from tickwork.execute.attempt_state import Attempt, Handler, Key
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.due_timer import DueTimer
 from tickwork.execute.lease import Lease
 from tickwork.execute.log.outbox import LogOutbox
-from tickwork.execute.slots import Slots, Throughput
+from tickwork.execute.run_in_slots import Slots, Throughput
 from tickwork.execute.traced_attempt import traced
 from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key_of
 from tickwork.execute.worker_metrics import count_ended

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from prometheus_client import Counter, Gauge
 
 from tickwork.batch_histogram import BatchHistogram
-from tickwork.execute.attempt import Attempt
+from tickwork.execute.attempt_state import Attempt
 from tickwork.execution_metrics import NOT_STARTED
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Outcome

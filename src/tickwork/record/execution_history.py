@@ -17,7 +17,7 @@ from tickwork.model.execution import (
 )
 from tickwork.store.port.read import ExecutionSearch, ReadStore
 from tickwork.store.port.record import OutcomeStore
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 
 class ExecutionHistory:

@@ -16,7 +16,7 @@ from tickwork.model.execution import ExecutionKey, Progress
 from tickwork.model.ids import from_micros
 from tickwork.model.worker_protocol import LogLine, Note, execution_key
 from tickwork.store.port.record import Claimed, Logged, LogStore, ProgressNote
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 _MOST = 200  # messages written together
 _MOST_BYTES = 32 * 1024 * 1024  # in memory

@@ -25,10 +25,10 @@ from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
 from tickwork.record.failed_attempt_server_log import FailedAttemptServerLog
-from tickwork.record.failing_jobs import FailingJobs
+from tickwork.record.failing_jobs_cache import FailingJobs
 from tickwork.record.statistics_counter import StatisticsCounter
 from tickwork.store.port.record import AttemptNote, Claimed, OutcomeStore, Reported
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 _MOST = 200  # messages written together; each contains a batch of one worker
 _ATTEMPTS = Counter("tickwork_attempts_total", "Attempts that ended, by how.", ["outcome"])

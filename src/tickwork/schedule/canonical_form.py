@@ -6,14 +6,14 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from tickwork.schedule.compile_timing import compile_source
-from tickwork.schedule.cron.expression import Cron, default_dst
+from tickwork.schedule.cron.read_expression import Cron, default_dst
 from tickwork.schedule.due.day_and_time_sets import from_seconds
 from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH, Dst
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant_and_duration import read_every, write_instant
 from tickwork.schedule.options import MOST_DATES, Options
-from tickwork.schedule.rrule.rule import RecurrenceRule
+from tickwork.schedule.rrule.read_rule import RecurrenceRule
 
 LONGEST = {"cron": 1024, "rrule": 2048}  # characters
 Same = TypeVar("Same")

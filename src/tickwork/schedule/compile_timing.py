@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tickwork.schedule.cron.expression import read_cron
+from tickwork.schedule.cron.read_expression import read_cron
 from tickwork.schedule.due.day_and_time_sets import END, Days, from_seconds, to_seconds
 from tickwork.schedule.due.next_due_time import (
     Bounded,
@@ -22,7 +22,7 @@ from tickwork.schedule.due.next_due_time import (
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.english.describe import describe
 from tickwork.schedule.excluded_days import Workdays, WorkdaysOf, workdays_of
-from tickwork.schedule.rrule.rule import local_anchor, read_rule
+from tickwork.schedule.rrule.read_rule import local_anchor, read_rule
 
 _KEPT = 131_072  # a node goes through all of its rules in turn: a smaller cache would miss every time
 

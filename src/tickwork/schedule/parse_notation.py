@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from tickwork.schedule.canonical_form import LONGEST, ParsedSchedule
 from tickwork.schedule.compile_timing import compile_source
-from tickwork.schedule.cron.expression import read_cron, reject_crontab_line
+from tickwork.schedule.cron.read_expression import read_cron, reject_crontab_line
 from tickwork.schedule.dialects.aws import is_aws_expression, read_aws_expression
 from tickwork.schedule.dialects.iso_repeating import read_iso_repeating
 from tickwork.schedule.dialects.systemd import is_calendar_event, read_calendar_event
@@ -26,7 +26,7 @@ from tickwork.schedule.instant_and_duration import (
 )
 from tickwork.schedule.options import read_end, read_start
 from tickwork.schedule.rrule.ical_text import read_rrule
-from tickwork.schedule.rrule.rule import local_anchor, read_rule
+from tickwork.schedule.rrule.read_rule import local_anchor, read_rule
 from tickwork.schedule.rrule.simplify import simplify_rule
 from tickwork.schedule.zone_name import read_zone_name
 

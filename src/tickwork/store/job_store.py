@@ -16,9 +16,9 @@ from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec, JobStatus, with_resolved_dependencies
 from tickwork.model.task import defaults_from_text
 from tickwork.store.dependency_store import JobDependencies, existing_parents, parents_of, parents_within
+from tickwork.store.edit_and_pause_job import JobStatusChange, JobUpdate
 from tickwork.store.event_store import created_events, write_events
 from tickwork.store.job_insert import insert_jobs
-from tickwork.store.job_update import JobStatusChange, JobUpdate
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.define import Definition, KnownTask, Made, ParentJob
 from tickwork.store.query_files import queries

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.store.port.define import BackfillStore, BackfillTurn
 from tickwork.store.port.trigger import MakeDays
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 _MAX_DAYS = 31  # per turn: each day may need a new partition
 

@@ -37,7 +37,7 @@ from tickwork.store.port.trigger import (
 from tickwork.trigger.catch_up import GRACE, STEPS, Plan, plan
 from tickwork.trigger.jitter import add_jitter
 from tickwork.trigger.queue_full import FullQueues
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 _FIRED = Counter("tickwork_executions_fired_total", "Executions that rules created, skipped ones included.")
 LEAD = timedelta(milliseconds=250)  # hand over this early: workers start at the due time by their own clock

@@ -4,8 +4,8 @@ from threading import Thread
 
 import pytest
 
-from tickwork.execute.attempt import Attempt, Handler
 from tickwork.execute.attempt_ending import unchanged
+from tickwork.execute.attempt_state import Attempt, Handler
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.log.buffer import LogBatch
 from tickwork.execute.log.outbox import (

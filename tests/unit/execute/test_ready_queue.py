@@ -1,4 +1,4 @@
-from tickwork.execute.attempt import Attempt
+from tickwork.execute.attempt_state import Attempt
 from tickwork.execute.ready_queue import ReadyQueue
 from tickwork.model.worker_protocol import Run
 

@@ -1,4 +1,4 @@
-from tickwork.execute.slots import Throughput
+from tickwork.execute.run_in_slots import Throughput
 
 
 class ManualClock:

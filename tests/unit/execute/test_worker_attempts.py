@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tickwork.execute.attempt import Attempt, Handler
 from tickwork.execute.attempt_ending import Ending, unchanged
+from tickwork.execute.attempt_state import Attempt, Handler
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.lease import Lease
 from tickwork.execute.worker_attempts import WorkerAttempts

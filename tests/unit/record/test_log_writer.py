@@ -7,7 +7,7 @@ from tickwork.model.errors import Unavailable
 from tickwork.model.worker_protocol import LogLine, Note
 from tickwork.record import log_writer
 from tickwork.record.log_writer import LogWriter
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 
 class FakeLogStore:

@@ -9,7 +9,7 @@ from itertools import chain
 from threading import RLock
 from typing import NamedTuple
 
-from tickwork.execute.attempt import Attempt, Key
+from tickwork.execute.attempt_state import Attempt, Key
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.log.buffer import LogBatch, LogBuffer
 from tickwork.model.worker_protocol import Micros, Note, Notes

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from tickwork.execute.attempt import arguments_of, context_of
 from tickwork.execute.attempt_ending import Ending, ending_of_call
+from tickwork.execute.attempt_state import arguments_of, context_of
 from tickwork.execute.load_app import load_app
 from tickwork.execute.log.capture import Capture
 from tickwork.execute.runners.child_log import ChildLog

@@ -6,8 +6,8 @@ from functools import partial
 from types import coroutine
 from typing import Any
 
-from tickwork.execute.attempt import Attempt, Handler, arguments_of
 from tickwork.execute.attempt_ending import ending_of_json, ending_of_value
+from tickwork.execute.attempt_state import Attempt, Handler, arguments_of
 from tickwork.model.task import TaskDefinition
 
 

@@ -10,8 +10,8 @@ from typing import cast
 
 import msgspec
 
-from tickwork.execute.attempt import Attempt, Handler
 from tickwork.execute.attempt_ending import Ending, failed, unchanged
+from tickwork.execute.attempt_state import Attempt, Handler
 from tickwork.execute.runners.child_protocol import CANCEL, LENGTH_BYTES, Ended, FromChild, Logged
 from tickwork.log_setup import logs_in_use
 from tickwork.model.current_trace import current_traceparent

@@ -12,8 +12,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import NamedTuple
 
-from tickwork.execute.attempt import Attempt, Handler, arguments_of
 from tickwork.execute.attempt_ending import Ending, ending_of_call, unchanged
+from tickwork.execute.attempt_state import Attempt, Handler, arguments_of
 from tickwork.model.task import TaskDefinition
 
 

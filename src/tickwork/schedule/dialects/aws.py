@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
-from tickwork.schedule.cron.expression import Cron, read_cron
 from tickwork.schedule.cron.field import WEEKDAY, Field, write_list
+from tickwork.schedule.cron.read_expression import Cron, read_cron
 from tickwork.schedule.due.day_and_time_sets import mask_of, numbers_in
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError

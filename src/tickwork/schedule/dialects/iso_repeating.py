@@ -4,13 +4,13 @@ import re
 from datetime import datetime
 
 from tickwork.schedule.canonical_form import ParsedSchedule
-from tickwork.schedule.cron.expression import Cron
+from tickwork.schedule.cron.read_expression import Cron
 from tickwork.schedule.due.day_and_time_sets import END, to_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant_and_duration import read_every, read_instant
 from tickwork.schedule.rrule.ical_text import MOST_COUNTED
-from tickwork.schedule.rrule.rule import RecurrenceRule, local_anchor, read_rule
+from tickwork.schedule.rrule.read_rule import RecurrenceRule, local_anchor, read_rule
 from tickwork.schedule.rrule.simplify import simplify_rule
 
 _REPEATING_EXAMPLE = "write R/start/period or R5/start/period, such as R5/2026-01-01T00:00:00Z/PT1H"

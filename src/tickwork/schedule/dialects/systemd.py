@@ -12,8 +12,8 @@ from tickwork.schedule.cron.days import (
     Dates,
     Weekdays,
 )
-from tickwork.schedule.cron.expression import Cron
 from tickwork.schedule.cron.field import DATE, HOUR, MINUTE, MONTH, SECOND, YEAR, Field
+from tickwork.schedule.cron.read_expression import Cron
 from tickwork.schedule.due.day_and_time_sets import Times, mask_of, numbers_in
 from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH
 from tickwork.schedule.due.time_zone import Zone

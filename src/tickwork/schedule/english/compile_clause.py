@@ -11,8 +11,8 @@ from tickwork.schedule.cron.days import (
     Dates,
     Weekdays,
 )
-from tickwork.schedule.cron.expression import Cron
 from tickwork.schedule.cron.field import YEAR
+from tickwork.schedule.cron.read_expression import Cron
 from tickwork.schedule.due.day_and_time_sets import DAY, EVERY_HOUR, EVERY_MINUTE, Times, mask_of
 from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH
 from tickwork.schedule.english.describe import clock_text, period_words

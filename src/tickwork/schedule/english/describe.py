@@ -14,8 +14,8 @@ from tickwork.schedule.cron.days import (
     Dates,
     Weekdays,
 )
-from tickwork.schedule.cron.expression import read_cron
 from tickwork.schedule.cron.field import YEAR
+from tickwork.schedule.cron.read_expression import read_cron
 from tickwork.schedule.due.day_and_time_sets import (
     DAY,
     END,
@@ -29,7 +29,7 @@ from tickwork.schedule.due.day_and_time_sets import (
 )
 from tickwork.schedule.due.next_due_time import WallClock
 from tickwork.schedule.due.time_zone import Zone, zone_named
-from tickwork.schedule.rrule.rule import RecurrenceRule, local_anchor, read_rule
+from tickwork.schedule.rrule.read_rule import RecurrenceRule, local_anchor, read_rule
 
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = (

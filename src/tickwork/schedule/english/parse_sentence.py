@@ -7,7 +7,7 @@ import re
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from tickwork.schedule.cron.expression import Cron
+from tickwork.schedule.cron.read_expression import Cron
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.compile_clause import Clause
 from tickwork.schedule.english.describe import clock_text

@@ -1,10 +1,10 @@
 """Turns an RRULE into a cron expression or a period if it has an equal one, so that equal schedules have one form."""
 
 from tickwork.schedule.cron.days import EVERY_DATE, EVERY_MONTH, EVERY_WEEKDAY, CronDays, Dates, Weekdays
-from tickwork.schedule.cron.expression import Cron
+from tickwork.schedule.cron.read_expression import Cron
 from tickwork.schedule.due.day_and_time_sets import mask_of
 from tickwork.schedule.rrule.days import RecurrenceDays
-from tickwork.schedule.rrule.rule import RecurrenceRule
+from tickwork.schedule.rrule.read_rule import RecurrenceRule
 
 _WORKDAYS = frozenset(range(5))
 _NTH_OF_MONTH = range(-1, 6)

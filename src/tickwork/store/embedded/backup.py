@@ -14,7 +14,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 import msgspec
 
 from tickwork.model.errors import Conflict, TickworkError
-from tickwork.store.embedded.programs import output_of
+from tickwork.store.embedded.run_postgres_programs import output_of
 from tickwork.store.embedded.server import DATABASE, EmbeddedPostgres, reached
 
 FORMAT = 1

@@ -28,7 +28,7 @@ from tickwork.store.embedded.backup import (
     sync_folder,
 )
 from tickwork.store.embedded.private_access import create_private, own_folder
-from tickwork.store.embedded.programs import binaries, call, run_watched, server_uid
+from tickwork.store.embedded.run_postgres_programs import binaries, call, run_watched, server_uid
 from tickwork.store.embedded.server import DATABASE, EmbeddedPostgres
 
 _PREFIX = "restore-"

@@ -20,7 +20,7 @@ import structlog
 
 from tickwork.model.errors import TickworkError
 from tickwork.store.embedded.private_access import admit, is_private, make_private_folder, own_folder
-from tickwork.store.embedded.programs import binaries, call, hand_over, server_uid, user_names
+from tickwork.store.embedded.run_postgres_programs import binaries, call, hand_over, server_uid, user_names
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 

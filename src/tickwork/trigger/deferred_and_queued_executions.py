@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from tickwork.store.port.trigger import DependencyStore, MakeDays, TriggerStore
-from tickwork.wake import Wake
+from tickwork.wake_loops import Wake
 
 _BATCH = 1000
 

@@ -9,8 +9,8 @@ from starlette.types import Scope as AsgiScope
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected, WebSocketState
 
 from tickwork.api.auth import authenticate, require
+from tickwork.api.header_check import check_headers, request_id_of
 from tickwork.api.problem import Refusal, refusal_for
-from tickwork.api.request_headers import check_headers, request_id_of
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import TickworkError, Unavailable

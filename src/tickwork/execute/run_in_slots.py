@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from tickwork.execute.attempt import Attempt, Slot
 from tickwork.execute.attempt_ending import Ending, cancelled, ending_of_error, still_running, timed_out
+from tickwork.execute.attempt_state import Attempt, Slot
 from tickwork.execute.clock import DatabaseClock, Elapsed
 from tickwork.execute.lease import Lease
 from tickwork.execute.log.capture import current_log_sink
