@@ -210,6 +210,15 @@ async def test_other_tenants_due_times_are_not_shown(
     assert {each.count for each in counts.items} == {0}
 
 
+@pytest.mark.parametrize("begin", ["0001-01-01T00:00:00Z", "9999-12-30T00:00:00Z"])
+async def test_nothing_is_due_at_the_ends_of_time(
+    client: httpx2.AsyncClient, midnight: datetime, begin: str
+) -> None:
+    await create(client, schedule="every 1h")
+    assert await listed(client, **{"from": begin}) == []
+    assert sum(await counted(client, **{"from": begin}, step="3660d")) == 0
+
+
 @pytest.mark.parametrize(
     ("query", "path"),
     [

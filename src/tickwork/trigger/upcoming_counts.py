@@ -45,7 +45,8 @@ class _Steps(NamedTuple):
         return self.first + number * self.length
 
     def bounds(self, number: int) -> tuple[datetime, datetime]:
-        return max(self.start_of(number), self.begin), min(self.start_of(number + 1), self.end)
+        is_last = number == self.total - 1  # its full length may lead beyond the year 9999
+        return max(self.start_of(number), self.begin), self.end if is_last else self.start_of(number + 1)
 
 
 class _RuleCount(NamedTuple):
