@@ -67,6 +67,7 @@ def on_terminal(
     process = subprocess.Popen(
         [sys.executable, "-m", "tickwork.cli", *words],
         stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+        preexec_fn=_heed_ctrl_c,  # noqa: PLW1509 (calls nothing but the system)
         env={**os.environ, "TERM": "xterm-256color", **env},
     )  # fmt: skip
     os.close(theirs)
@@ -76,3 +77,8 @@ def on_terminal(
         process.kill()
         process.wait()
         os.close(ours)
+
+
+def _heed_ctrl_c() -> None:
+    """A run of tests in the background ignores SIGINT, and what it starts would do the same."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
