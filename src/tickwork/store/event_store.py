@@ -46,6 +46,9 @@ class PostgresEventStore:
             await write_events(connection, events)
 
     async def number(self, limit: int) -> int:
+        (row,) = await self._database.fetch(self._sql["is_any_new_event"])
+        if not row["is_any"]:
+            return 0
         async with self._database.transaction() as connection:
             last = await connection.fetchval(self._sql["lock_last_event"])
             if last is None:

@@ -33,13 +33,16 @@ class PostgresJobHealthStore:
 
 def _state(row: asyncpg.Record) -> JobState:
     last_run = _last_run(row) if row["status"] else None
+    has_failed = last_run is not None and last_run.status is ExecutionStatus.FAILED
     health = health_of(
-        failing=row["failures_in_a_row"] is not None,
+        failing=row["failures_in_a_row"] is not None or has_failed,
         blocked=row["is_blocked"],
         late=row["is_late"],
         has_run=last_run is not None,
     )
-    return JobState(last_run, row["running"], row["failures_in_a_row"] or 0, row["failing_since"], health)
+    failures = row["failures_in_a_row"] or int(has_failed)
+    since = row["failing_since"] or (last_run.finished_at if last_run and has_failed else None)
+    return JobState(last_run, row["running"], failures, since, health)
 
 
 def _last_run(row: asyncpg.Record) -> LastRun:

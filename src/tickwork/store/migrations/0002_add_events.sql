@@ -57,7 +57,7 @@ CREATE TRIGGER write_event_of_new AFTER INSERT ON tickwork.execution FOR EACH RO
 CREATE TRIGGER write_event AFTER UPDATE OF status ON tickwork.execution FOR EACH ROW
     WHEN (NEW.status IN ('skipped', 'cancelled') AND OLD.status <> NEW.status) EXECUTE FUNCTION tickwork.write_event();
 
--- Jobs whose last execution failed for good. A job that is well has no row.
+-- Recurring jobs whose last execution failed for good. A job that is well has no row.
 CREATE TABLE tickwork.failing_job (
     job_id bigint PRIMARY KEY,
     tenant_id integer NOT NULL,

@@ -41,10 +41,12 @@ JOIN tickwork.execution e
     AND e.attempt = o.attempt AND e.status = 'completed' AND (e.trigger <> 'backfill' OR $1 <> 'execution.late');
 
 -- name: mark_failing
--- Notes that the last execution of each of these jobs failed for good.
+-- Notes that the last execution of each of these recurring jobs failed for good. Of a one-time job, the execution itself
+-- says so.
 INSERT INTO tickwork.failing_job AS f (job_id, tenant_id, failures_in_a_row, failing_since, last_failed_at)
 SELECT job_id, tenant_id, count(*), tickwork.clock(), tickwork.clock()
 FROM unnest($1::int[], $2::bigint[]) AS failed (tenant_id, job_id)
+WHERE EXISTS (SELECT FROM tickwork.job j WHERE j.id = failed.job_id AND j.rule_id IS NOT NULL OFFSET 0)
 GROUP BY job_id, tenant_id ORDER BY job_id
 ON CONFLICT (job_id) DO UPDATE
 SET failures_in_a_row = f.failures_in_a_row + excluded.failures_in_a_row, last_failed_at = excluded.last_failed_at;
@@ -74,15 +76,14 @@ FROM done JOIN recovered r ON r.job_id = done.job_id;
 SELECT job_id FROM tickwork.failing_job LIMIT $1;
 
 -- name: completed_since_failure
--- Of these failing jobs, the executions of their latest rounds, or their only one, that completed after the failure.
+-- Of these failing jobs, the executions of their latest rounds and manual runs that completed after the failure.
 SELECT e.tenant_id, e.scheduled_for, e.job_id
 FROM unnest($1::bigint[]) AS wanted (job_id)
 JOIN tickwork.failing_job f ON f.job_id = wanted.job_id
 JOIN tickwork.job j ON j.id = f.job_id
 CROSS JOIN LATERAL (
-    SELECT j.scheduled_for AS at WHERE j.scheduled_for IS NOT NULL
-    UNION ALL
-    (SELECT scheduled_for FROM tickwork.round WHERE rule_id = j.rule_id ORDER BY scheduled_for DESC LIMIT 3)
+    (SELECT scheduled_for AS at FROM tickwork.round
+     WHERE rule_id = j.rule_id ORDER BY scheduled_for DESC LIMIT 3)
     UNION ALL
     (SELECT scheduled_for FROM tickwork.off_schedule_execution
      WHERE job_id = j.id ORDER BY scheduled_for DESC LIMIT 3)
@@ -93,6 +94,10 @@ CROSS JOIN LATERAL (
         AND status = 'completed' AND finished_at > f.last_failed_at
     OFFSET 0
 ) e;
+
+-- name: is_any_new_event
+-- Whether events wait for their numbers. Without this look, every node would write a lock several times a second.
+SELECT EXISTS (SELECT FROM tickwork.new_event) AS is_any;
 
 -- name: lock_last_event
 -- Locks the last number, unless another node is numbering.
