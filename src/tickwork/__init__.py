@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from tickwork.model.execution import ExecutionStatus
     from tickwork.model.job import JobStatus
-    from tickwork.model.placement import FairShare, Limit, Requires
+    from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires
     from tickwork.model.task_context import Cancel, Context, NoRetry, Snooze
     from tickwork.sdk.app import App
     from tickwork.sdk.job_handle import ExecutionFailed, Handle
@@ -78,19 +78,19 @@ _HOMES = {
     "Context": "tickwork.model.task_context",
     "ExecutionFailed": "tickwork.sdk.job_handle",
     "ExecutionStatus": "tickwork.model.execution",
-    "FairShare": "tickwork.model.placement",
+    "FairShare": "tickwork.model.requires_limits_fair_share",
     "FieldError": "tickwork.model.errors",
     "Handle": "tickwork.sdk.job_handle",
     "Invalid": "tickwork.model.errors",
     "JobStatus": "tickwork.model.job",
     "KeyReused": "tickwork.model.errors",
     "LeaseGone": "tickwork.model.errors",
-    "Limit": "tickwork.model.placement",
+    "Limit": "tickwork.model.requires_limits_fair_share",
     "NoRetry": "tickwork.model.task_context",
     "NotAllowed": "tickwork.model.errors",
     "NotFound": "tickwork.model.errors",
     "QueueFull": "tickwork.model.errors",
-    "Requires": "tickwork.model.placement",
+    "Requires": "tickwork.model.requires_limits_fair_share",
     "Snooze": "tickwork.model.task_context",
     "Stale": "tickwork.model.errors",
     "StaleAttempt": "tickwork.model.errors",

@@ -32,6 +32,7 @@ from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.claim import ClaimAgain, Claimer, Placer
 from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.dispatch.limits import clean_up_slots
+from tickwork.dispatch.list_and_drain_workers import Tasks, Workers
 from tickwork.dispatch.queues import Queues
 from tickwork.dispatch.reconcile_leases import Reconciler
 from tickwork.dispatch.renew_leases import Renewer
@@ -39,18 +40,18 @@ from tickwork.dispatch.rescue import Rescuer
 from tickwork.dispatch.rest_workers import RestWorkers
 from tickwork.dispatch.revoke_attempts import Revoker
 from tickwork.dispatch.why_waiting import WaitingReasons
-from tickwork.dispatch.worker_directory import Tasks, Workers
 from tickwork.dispatch.worker_gateway import WorkerGateway
 from tickwork.loop import LoopName, Loops
+from tickwork.metrics_from_database import SystemMetrics
 from tickwork.model.errors import Unavailable
-from tickwork.model.event import AttemptsEnded, JobChanged, LogWritten, WorkArrived
+from tickwork.model.event_after_commit import AttemptsEnded, JobChanged, LogWritten, WorkArrived
 from tickwork.model.ids import to_micros
 from tickwork.record.dead_letters import DeadLetters
 from tickwork.record.error_groups import ErrorGroups
 from tickwork.record.event_feed import EventFeed
 from tickwork.record.event_history import EventHistory
 from tickwork.record.event_numbering import EventNumbering
-from tickwork.record.execution_history import ExecutionHistory
+from tickwork.record.executions import ExecutionHistory
 from tickwork.record.failing_jobs_cache import FailingJobs
 from tickwork.record.log_feed import LogFeeds
 from tickwork.record.log_reader import LogReader
@@ -66,6 +67,7 @@ from tickwork.schedule.excluded_days import load_calendars
 from tickwork.store.access_store import PostgresAccessStore
 from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
+from tickwork.store.complete_and_cancel_store import PostgresOutcomeStore
 from tickwork.store.connect_to_any_host import VITAL
 from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.database_errors import Condition
@@ -81,7 +83,6 @@ from tickwork.store.job_store import PostgresJobStore
 from tickwork.store.log_store import PostgresLogStore
 from tickwork.store.metric_store import PostgresMetricStore
 from tickwork.store.migrate import upgrade
-from tickwork.store.outcome_store import PostgresOutcomeStore
 from tickwork.store.pool import CONNECTIONS, Database
 from tickwork.store.queue_store import PostgresQueueStore
 from tickwork.store.read_store import PostgresReadStore
@@ -93,9 +94,8 @@ from tickwork.store.trace_seed import read_trace_seed
 from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.store.upcoming_store import PostgresUpcomingStore
 from tickwork.store.why_waiting_store import PostgresWhyWaitingStore
-from tickwork.system_metrics import SystemMetrics
 from tickwork.tracing.execution_trace import ExecutionTraces
-from tickwork.tracing.span_pipeline import SpanPipeline, open_pipeline, sampling_rate, tracing_is_on
+from tickwork.tracing.opentelemetry_setup import SpanPipeline, open_pipeline, sampling_rate, tracing_is_on
 from tickwork.trigger.deferred_and_queued_executions import (
     create_deferred_executions,
     release_queued_executions,

@@ -18,7 +18,7 @@ import pytest_asyncio
 
 from api.openapi_contract import keeps_the_contract
 from tickwork.api.asgi_app import build_app
-from tickwork.api.bounded_http_server import HttpServer
+from tickwork.api.http_server_with_limits import HttpServer
 from tickwork.config import Settings
 from tickwork.model.access import Scope
 from tickwork.node import Node

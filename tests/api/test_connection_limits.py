@@ -8,7 +8,7 @@ import urllib.request
 import pytest
 
 from api.conftest import SHARED_ADMIN_KEY
-from tickwork.api import bounded_http_server as connection
+from tickwork.api import http_server_with_limits as connection
 from tickwork.model.access import Scope
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -29,7 +29,7 @@ async def test_past_events_come_latest_first_in_pages(
     for name in ("a", "b", "c"):
         await client.post("/v1/jobs", json={"task": "work", "name": name, "schedule": "@daily"})
     await numbered(still_node)
-    query = {"follow": "false", "kind": "job.created", "limit": "2"}
+    query = {"kind": "job.created", "limit": "2"}
     first = (await client.get("/v1/events", params=query)).json()
     assert [event["job_name"] for event in first["items"]] == ["c", "b"]
     second = (await client.get("/v1/events", params=query | {"cursor": first["next_cursor"]})).json()
@@ -58,7 +58,7 @@ async def test_events_are_filtered(
     for job in jobs:
         await client.post("/v1/jobs", json={"task": "work", "schedule": "@daily", **job})
     await numbered(still_node)
-    answer = await client.get("/v1/events", params={"follow": "false", **query})
+    answer = await client.get("/v1/events", params={**query})
     shown = [event["job_key"] for event in answer.json()["items"] if event["kind"] == "job.created"]
     assert shown == names
 
@@ -80,7 +80,7 @@ async def test_a_tenant_sees_only_its_own_events(
     ]
     await numbered(still_node)
     other = await connect(still_node, key)
-    events = (await other.get("/v1/events", params={"follow": "false"})).json()["items"]
+    events = (await other.get("/v1/events", params={})).json()["items"]
     assert [event["kind"] for event in events] == ["key.created"]
 
 

@@ -4,7 +4,7 @@ import httpx2
 import msgspec
 import pytest
 
-from tickwork.model.validation import MOST_ERRORS
+from tickwork.model.explain_type_errors import MOST_ERRORS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tickwork.api import endpoint
+from tickwork.api import handle_request
 from tickwork.api.job_batch_routes import MAX_JOBS
 from tickwork.testing.scripted_worker import ScriptedWorker
 
@@ -144,7 +144,7 @@ async def test_of_very_many_mistakes_the_first_hundred_are_named(client):
 
 
 async def test_large_batches_have_a_limit_together(client, still_node, monkeypatch):
-    monkeypatch.setattr(endpoint, "MAX_BYTES_IN_PROGRESS", 3 * 1024 * 1024)
+    monkeypatch.setattr(handle_request, "MAX_BYTES_IN_PROGRESS", 3 * 1024 * 1024)
     job = json.dumps({"task": "a", "payload": "x" * 1000}).encode() + b"\n"
     begun, go = asyncio.Event(), asyncio.Event()
     create_many = still_node.jobs.create_many

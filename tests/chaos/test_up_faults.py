@@ -17,7 +17,7 @@ from support.execution_history import History, begun_twice, early, unfinished
 from support.job_load import Load
 from support.waiting import eventually
 from tickwork.client.async_client import AsyncClient
-from tickwork.client.server_address import find_server
+from tickwork.client.find_server import find_server
 from tickwork.store.embedded.server import EmbeddedPostgres
 
 

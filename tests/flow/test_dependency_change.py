@@ -17,7 +17,7 @@ from tickwork.model.ids import job_id, parse_job_id
 from tickwork.model.job import Dependency, JobRequest
 from tickwork.model.worker_protocol import Outcome, Run
 from tickwork.node import Node
-from tickwork.store.outcome_store import PostgresOutcomeStore
+from tickwork.store.complete_and_cancel_store import PostgresOutcomeStore
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from tickwork.loop import LoopName
-from tickwork.model.event import AttemptsEnded, Event, JobChanged, WorkArrived
+from tickwork.model.event_after_commit import AttemptsEnded, Event, JobChanged, WorkArrived
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
 from tickwork.testing.scripted_worker import ScriptedWorker

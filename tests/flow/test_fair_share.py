@@ -9,7 +9,7 @@ import pytest
 from support.node_steps import run_due
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import JobRequest
-from tickwork.model.placement import FairShare, Limit
+from tickwork.model.requires_limits_fair_share import FairShare, Limit
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

@@ -10,7 +10,7 @@ from support.node_steps import later, run_due
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
-from tickwork.model.placement import Limit
+from tickwork.model.requires_limits_fair_share import Limit
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker

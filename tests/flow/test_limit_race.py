@@ -10,7 +10,7 @@ import pytest
 from support.node_steps import later, run_due
 from support.waiting import eventually
 from tickwork.model.job import JobRequest
-from tickwork.model.placement import Limit
+from tickwork.model.requires_limits_fair_share import Limit
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

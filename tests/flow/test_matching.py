@@ -7,7 +7,7 @@ import pytest
 from support.node_steps import run_due
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.job import JobRequest
-from tickwork.model.placement import Requires
+from tickwork.model.requires_limits_fair_share import Requires
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker

@@ -11,7 +11,7 @@ import pytest
 from tickwork.dispatch.claim_order import AGED
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import PRIORITIES, JobRequest
-from tickwork.model.placement import FairShare, Limit
+from tickwork.model.requires_limits_fair_share import FairShare, Limit
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

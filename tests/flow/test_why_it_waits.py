@@ -13,8 +13,8 @@ from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionV
 from tickwork.model.http_target import HttpTarget, destination_of
 from tickwork.model.ids import parse_execution_id
 from tickwork.model.job import HTTP_TASK, JobRequest, RetryRequest
-from tickwork.model.placement import Limit, Requires
 from tickwork.model.queue import QueueSettings
+from tickwork.model.requires_limits_fair_share import Limit, Requires
 from tickwork.model.why_waiting import Cause, Why
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from support.run_command import tickwork
-from tickwork.client.server_address import find_server
+from tickwork.client.find_server import find_server
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import TickworkError
 from tickwork.store.embedded.run_postgres_programs import output_of

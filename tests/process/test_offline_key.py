@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from support.run_command import tickwork
-from tickwork.client.server_address import find_server
+from tickwork.client.find_server import find_server
 from tickwork.client.sync_client import Client
 from tickwork.config import Settings
 from tickwork.model.access import Scope

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tickwork.client.server_address import find_server
+from tickwork.client.find_server import find_server
 from tickwork.client.sync_client import Client
 from tickwork.store.embedded.server import EmbeddedPostgres
 

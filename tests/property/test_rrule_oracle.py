@@ -13,7 +13,7 @@ from tickwork.schedule.cron.read_expression import Cron, read_cron
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.parse import parse_schedule
 from tickwork.schedule.rrule.read_rule import read_rule
-from tickwork.schedule.rrule.simplify import simplify_rule
+from tickwork.schedule.rrule.to_cron_or_period import simplify_rule
 
 WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 YEARS_COMPARED = timedelta(days=6 * 366)

@@ -155,7 +155,7 @@ BUGS = [
     Bug(
         "the outcome of a cancelled execution is accepted",
         "I10",
-        _in_query("outcome", "complete", "AND e.status = 'running'", ""),
+        _in_query("complete_and_cancel", "complete", "AND e.status = 'running'", ""),
     ),
     Bug(
         "a late failure overwrites the end",

@@ -34,10 +34,10 @@ _HOT = {
     ("dispatch", "pick_ready"),
     ("dispatch", "claim"),
     ("dispatch", "running_on_worker"),
-    ("outcome", "complete"),
+    ("complete_and_cancel", "complete"),
     ("attempt_ending", "lock_running"),
     ("attempt_ending", "settle"),
-    ("outcome", "note_started"),
+    ("complete_and_cancel", "note_started"),
 }
 _SINCE_17 = {("overlap_blockers", "blockers")}  # before, `blockers_one_by_one` is used
 _OF_ONE_LANE = {
@@ -191,12 +191,12 @@ async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, file
             ("tenant_id", "queue", "task", "placement"),
         ),
         (
-            "rule_membership",
+            "lock_rules",
             "lock_rules",
             "rule_tenant_id_timing_catch_up_key",
             ("tenant_id", "timing", "catch_up"),
         ),
-        ("rule_membership", "lock_rules", "rule_pkey", ("id",)),
+        ("lock_rules", "lock_rules", "rule_pkey", ("id",)),
         ("job", "jobs_by_key", "job_key", ("tenant_id", "key")),
         ("job", "lock_jobs_by_key", "job_key", ("tenant_id", "key")),
     ],

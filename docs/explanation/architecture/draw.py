@@ -17,7 +17,7 @@ CAPTIONS = {
     "api": "HTTP, one resource per file",
     "node": "composition root: builds one server",
     "builtin_worker": "runs HTTP jobs",
-    "system_metrics": "of the whole system",
+    "metrics_from_database": "of the whole system",
     "sdk": "user's app",
     "access": "API keys",
     "define": "1 stored job",

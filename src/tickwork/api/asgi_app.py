@@ -31,7 +31,7 @@ from tickwork.api import (
     upcoming_routes,
     worker_routes,
 )
-from tickwork.api.endpoint import Endpoint
+from tickwork.api.handle_request import Endpoint
 from tickwork.api.openapi import with_document
 from tickwork.api.route import SENT_SLASH, Route
 from tickwork.node import Node

@@ -40,28 +40,28 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     queue: Text | None = None
     tag: Text | None = None
     after: Annotated[int, Meta(ge=0, description="the id of the last event that was seen")] | None = None
-    follow: Literal["true", "false"] = "true"
+    follow: Literal["true", "false"] = "false"
     limit: Limit = 50
     cursor: EventCursor | None = None
 
 
-async def follow_events(call: Call[EventQuery, None]) -> Reply:
-    """Follow what happens, as server-sent events, or list what happened.
+async def list_events(call: Call[EventQuery, None]) -> Reply:
+    """List what happened, latest first, or follow what happens.
 
-    News is durable and in order. With `Last-Event-ID`, or `after`, the stream continues after that event on any node;
-    `after=0` begins with the oldest event that is kept. `execution.started` and `execution.completed` are live only:
-    they are sent if `kind` names them, and above 1,000 a second they are a sample. With `follow=false`, a page of past
-    news, latest first.
+    With `follow=true` or `Accept: text/event-stream`, server-sent events without end. News is durable and in order:
+    with `Last-Event-ID`, or `after`, the stream continues after that event on any node; `after=0` begins with the
+    oldest event that is kept. `execution.started` and `execution.completed` are live only: they are sent if `kind`
+    names them, and above 1,000 a second they are a sample.
     """
     query = call.query
     job = await call.job_in(query.job)
     wanted = EventFilter(
         _kinds(query.kind), None if job is None else job_id(job), query.task, query.queue, query.tag
     )
-    if query.follow == "false":
-        before = None if query.cursor is None else int(query.cursor)
-        return json_reply(await call.node.event_history.page(call.tenant_id, wanted, query.limit, before))
-    return event_stream(_events(call, wanted, _place(call)))
+    if query.follow == "true" or EVENT_STREAM.encode() in call.headers.get(b"accept", b""):
+        return event_stream(_events(call, wanted, _place(call)))
+    before = None if query.cursor is None else int(query.cursor)
+    return json_reply(await call.node.event_history.page(call.tenant_id, wanted, query.limit, before))
 
 
 def _kinds(text: str | None) -> frozenset[str]:
@@ -115,7 +115,7 @@ ROUTES = (
     Route(
         "GET",
         "/v1/events",
-        follow_events,
+        list_events,
         Scope.READ,
         Page[StreamEvent],
         query=EventQuery,

@@ -16,9 +16,9 @@ from tickwork.api.request_body import MAX_VALUES as MAX_JOB_VALUES
 from tickwork.api.route import Call, Content, NoQuery, Route
 from tickwork.model.access import Scope
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.explain_type_errors import raise_if_any
 from tickwork.model.job import CreatedJob, JobRequest
 from tickwork.model.json_limits import JSON_ERRORS, MAX_DEPTH
-from tickwork.model.validation import raise_if_any
 
 MAX_BATCH_BYTES = 32 * MEBIBYTE
 MAX_JOBS = 10_000

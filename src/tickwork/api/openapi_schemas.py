@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType, inspect, structs
 
 from tickwork.model.field_types import Duration
 from tickwork.model.job import Dependency
-from tickwork.model.placement import Size
+from tickwork.model.requires_limits_fair_share import Size
 from tickwork.model.rest_worker import LogLine, OfferedTask
 
 Schema = dict[str, Any]

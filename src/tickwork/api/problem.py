@@ -20,7 +20,7 @@ from tickwork.model.errors import (
     StaleAttempt,
     Unavailable,
 )
-from tickwork.model.validation import MOST_ERRORS
+from tickwork.model.explain_type_errors import MOST_ERRORS
 
 MEDIA = "application/problem+json"
 TYPES_PATH = "/docs/problems"

@@ -16,6 +16,7 @@ from starlette.types import Receive
 from tickwork.api.header_check import RawHeaders
 from tickwork.api.problem import BROKEN_BODY, TOO_LARGE, WRONG_MEDIA, Refusal
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.explain_type_errors import raise_if_any, type_errors
 from tickwork.model.json_limits import (
     BRACKETS_TO_BRACES,
     ESCAPED_NUL,
@@ -26,7 +27,6 @@ from tickwork.model.json_limits import (
     is_deeper,
     pairs_nest_deeper,
 )
-from tickwork.model.validation import raise_if_any, type_errors
 
 _SLICE = 64 * 1024
 _GLANCE = 1024 * 1024

@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Meta, inspect, structs
 
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.explain_type_errors import raise_if_any, type_errors
 from tickwork.model.ids import KEY_PREFIX, LONGEST_KEY
 from tickwork.model.quantities import parse_duration
-from tickwork.model.validation import raise_if_any, type_errors
 
 Query = TypeVar("Query", bound=msgspec.Struct)
 

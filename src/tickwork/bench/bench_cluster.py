@@ -19,7 +19,7 @@ from tickwork.bench.resource_meter import Meter
 from tickwork.bench.run_ledger import LEDGER_FOLDER, Ledgers
 from tickwork.bench.tasks import URGENT
 from tickwork.client.async_client import AsyncClient
-from tickwork.client.server_address import Address
+from tickwork.client.find_server import Address
 from tickwork.model.errors import TickworkError
 from tickwork.store.embedded.server import EmbeddedPostgres
 

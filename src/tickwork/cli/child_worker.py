@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from tickwork.cli.output import say
 from tickwork.cli.run_until_stopped import StopRequest
 from tickwork.client.async_client import AsyncClient
-from tickwork.client.server_address import Address
+from tickwork.client.find_server import Address
 from tickwork.model.errors import TickworkError
 
 _CONNECTION_POLL = 0.05  # seconds

@@ -3,8 +3,8 @@
 import click
 import msgspec
 
-from tickwork.cli.find_server import read_settings
 from tickwork.cli.output import Columns, output_option, show_page
+from tickwork.cli.settings_and_client import read_settings
 from tickwork.config import shown
 from tickwork.model.field_types import Page
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from tickwork.access.api_keys import make_secret
-from tickwork.client.server_address import KEY_FILE, SERVER_FILE, LocalServer
+from tickwork.client.find_server import KEY_FILE, SERVER_FILE, LocalServer
 from tickwork.model.errors import TickworkError
 from tickwork.store.embedded.private_access import create_private, own_folder
 

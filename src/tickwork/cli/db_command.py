@@ -15,10 +15,10 @@ from tickwork.cli.database_access import (
     retry_until_reachable,
     wait_option,
 )
-from tickwork.cli.find_server import read_settings
 from tickwork.cli.output import Columns, output_option, say, show_item
 from tickwork.cli.run_until_stopped import StopRequest
-from tickwork.client.server_address import KEY_FILE
+from tickwork.cli.settings_and_client import read_settings
+from tickwork.client.find_server import KEY_FILE
 from tickwork.config import Settings
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import Invalid

@@ -14,9 +14,9 @@ import msgspec
 
 from tickwork.cli.database_access import readable_postgres_errors
 from tickwork.cli.exit_codes import FAILED
-from tickwork.cli.find_server import find_address, read_settings
 from tickwork.cli.output import Columns, output_option, show_page
-from tickwork.client.server_address import KEY_FILE, Address
+from tickwork.cli.settings_and_client import find_address, read_settings
+from tickwork.client.find_server import KEY_FILE, Address
 from tickwork.client.sync_client import Client
 from tickwork.client.types import Problem
 from tickwork.config import Settings, did_you_mean, unknown_variables, variable

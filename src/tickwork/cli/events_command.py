@@ -6,8 +6,8 @@ from typing import Any
 import click
 import msgspec
 
-from tickwork.cli.find_server import with_client
 from tickwork.cli.output import full, output_option
+from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.stream_event import EventKind, StreamEvent
 

@@ -10,7 +10,6 @@ import msgspec
 
 from tickwork.cli.describe_execution import describe_execution, first_due, next_due, summary_line
 from tickwork.cli.exit_codes import FAILED
-from tickwork.cli.find_server import with_client
 from tickwork.cli.log_lines import format_entry, format_progress
 from tickwork.cli.option_types import duration, past
 from tickwork.cli.output import (
@@ -25,6 +24,7 @@ from tickwork.cli.output import (
     show_page,
 )
 from tickwork.cli.print_answer import prints_item, prints_list, prints_page
+from tickwork.cli.settings_and_client import with_client
 from tickwork.cli.wait_display import fetch_execution, progress_while_waiting, why_lines
 from tickwork.client.sync_client import Client
 from tickwork.model.attempt_log import AttemptProgress, LogEntry

@@ -8,7 +8,6 @@ import click
 from tickwork.cli.backfill_command import backfill, backfills, cancel_backfill
 from tickwork.cli.describe_execution import format_elapsed
 from tickwork.cli.execution_command import EXECUTION_FIELDS, print_outcome_and_exit, seconds
-from tickwork.cli.find_server import with_client
 from tickwork.cli.job_options import definition_fields, definition_options
 from tickwork.cli.job_tree import tree
 from tickwork.cli.option_types import duration, instant
@@ -25,6 +24,7 @@ from tickwork.cli.output import (
 from tickwork.cli.preview_command import TIME_COLUMNS
 from tickwork.cli.print_answer import prints_item, prints_page
 from tickwork.cli.refreshing_list import show_list, watch_option
+from tickwork.cli.settings_and_client import with_client
 from tickwork.cli.wait_display import fetch_execution, fetch_latest_execution, progress_while_waiting
 from tickwork.client.sync_client import Client
 from tickwork.model.execution import ExecutionView, MissedView

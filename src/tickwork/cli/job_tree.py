@@ -7,8 +7,8 @@ from time import sleep
 
 import click
 
-from tickwork.cli.find_server import with_client
 from tickwork.cli.output import brief, coloured, output_option, print_json, say
+from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.execution import WaitingFor
 from tickwork.model.job import GraphJob, JobGraph

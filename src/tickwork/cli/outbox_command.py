@@ -8,12 +8,12 @@ import asyncpg
 import click
 
 from tickwork.cli.database_access import readable_postgres_errors
-from tickwork.cli.find_server import find_address, read_settings, server_option
 from tickwork.cli.option_types import duration
 from tickwork.cli.output import Columns, output_option, say, show_page
 from tickwork.cli.run_until_stopped import StopRequest, run_loop
+from tickwork.cli.settings_and_client import find_address, read_settings, server_option
 from tickwork.client.async_client import AsyncClient
-from tickwork.client.server_address import Address
+from tickwork.client.find_server import Address
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import Page

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from tickwork.cli.find_server import with_client
 from tickwork.cli.output import Columns, Item, output_option, show_item, show_page
 from tickwork.cli.refreshing_list import show_list, watch_option
+from tickwork.cli.settings_and_client import with_client
 from tickwork.model.field_types import Page
 
 

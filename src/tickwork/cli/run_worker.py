@@ -9,7 +9,7 @@ import structlog
 
 from tickwork.cli.run_until_stopped import StopRequest
 from tickwork.client.async_client import AsyncClient
-from tickwork.client.server_address import Address
+from tickwork.client.find_server import Address
 from tickwork.execute.worker import Worker
 from tickwork.model.errors import Invalid, Unavailable
 from tickwork.model.job import JobRequest

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from tickwork.cli.describe_execution import format_elapsed
-from tickwork.cli.find_server import with_client
 from tickwork.cli.option_types import past
 from tickwork.cli.output import absolute, output_option, print_json, say
+from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import printable
 from tickwork.model.statistics import STEPS, Percentiles, StatisticsPoint

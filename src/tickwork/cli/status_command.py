@@ -8,9 +8,9 @@ import click
 import msgspec
 
 from tickwork.cli.exit_codes import FAILED
-from tickwork.cli.find_server import with_client
 from tickwork.cli.output import full, output_option, print_fields, print_json, print_table, relative, say
 from tickwork.cli.queue_command import QUEUE_COLUMNS
+from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.circuit_breaker import BreakerState, BreakerView
 from tickwork.model.execution import ExecutionStatus, ExecutionView

@@ -18,11 +18,11 @@ from tickwork.cli.data_folder import (
     server_file,
 )
 from tickwork.cli.database_access import wait_option
-from tickwork.cli.find_server import read_settings
 from tickwork.cli.output import say
 from tickwork.cli.run_until_stopped import StopRequest, run_loop
 from tickwork.cli.server_command import PortInUse, listen, running_node, serving_http, url_of
-from tickwork.client.server_address import DATA_DIR_DEFAULT, KEY_FILE, Address
+from tickwork.cli.settings_and_client import read_settings
+from tickwork.client.find_server import DATA_DIR_DEFAULT, KEY_FILE, Address
 from tickwork.config import DEFAULT, Settings, variable
 from tickwork.log_setup import configure_logs
 from tickwork.node import Node

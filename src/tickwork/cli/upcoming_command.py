@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from tickwork.cli.find_server import with_client
 from tickwork.cli.option_types import duration, instant
 from tickwork.cli.output import (
     Columns,
@@ -16,6 +15,7 @@ from tickwork.cli.output import (
     say,
     show_page,
 )
+from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.upcoming import DueTime, DueTimeCount, DueTimeCounts
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from tickwork.cli.find_server import find_address, read_settings
 from tickwork.cli.option_types import label, listen_address, resource, weighted_queue
 from tickwork.cli.output import Columns, page_options
 from tickwork.cli.print_answer import prints_item, prints_list
 from tickwork.cli.run_until_stopped import exit_soon, replace_process, run_loop
 from tickwork.cli.run_worker import run_worker
+from tickwork.cli.settings_and_client import find_address, read_settings
 from tickwork.client.sync_client import Client
 from tickwork.client.worker_websocket import WebSocketLink, own_order
 from tickwork.execute.load_app import Application, load_app
@@ -20,11 +20,11 @@ from tickwork.execute.worker import Worker
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import TickworkError
 from tickwork.model.field_types import Page
-from tickwork.model.placement import SIZES
 from tickwork.model.quantities import format_size
+from tickwork.model.requires_limits_fair_share import SIZES
 from tickwork.model.worker import WorkerView
 from tickwork.sdk.app import App, declared_jobs
-from tickwork.tracing.span_pipeline import open_global_pipeline, tracing_is_on
+from tickwork.tracing.opentelemetry_setup import open_global_pipeline, tracing_is_on
 
 
 def _resources(worker: WorkerView) -> dict[str, str]:

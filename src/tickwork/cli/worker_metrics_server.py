@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.types import Receive, Scope, Send
 
-from tickwork.api.bounded_http_server import HttpServer
+from tickwork.api.http_server_with_limits import HttpServer
 from tickwork.cli.output import say
 from tickwork.cli.server_command import PortInUse, listen, url_of
 from tickwork.model.errors import TickworkError

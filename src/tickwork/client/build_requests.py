@@ -297,7 +297,7 @@ def list_events(
         "limit": limit,
         "cursor": cursor,
     }
-    return _get("events", answer=Page[StreamEvent], query=query | {"follow": "false"})
+    return _get("events", answer=Page[StreamEvent], query=query)
 
 
 def follow_events(
@@ -309,7 +309,15 @@ def follow_events(
     tag: str | None = None,
     after: int | None = None,
 ) -> Call[StreamEvent]:
-    query = {"kind": kind, "job": job, "task": task, "queue": queue, "tag": tag, "after": after}
+    query = {
+        "kind": kind,
+        "job": job,
+        "task": task,
+        "queue": queue,
+        "tag": tag,
+        "after": after,
+        "follow": "true",
+    }
     return _get("events", answer=StreamEvent, query=query)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from tickwork.client import build_requests as call
-from tickwork.client.http_exchange import Steps
+from tickwork.client.request_retry_answer import Steps
 from tickwork.client.types import DeadLetterFields, JobFields
 from tickwork.model.dead_letter import CHUNK, Redriven
 from tickwork.model.job import CreatedJob, JobRequest

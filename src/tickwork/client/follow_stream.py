@@ -11,7 +11,7 @@ import httpx2
 import msgspec
 
 from tickwork.client.build_requests import Call
-from tickwork.client.http_exchange import (
+from tickwork.client.request_retry_answer import (
     HttpRequest,
     Reply,
     answer_of,

@@ -10,15 +10,15 @@ import httpx2
 
 from tickwork.client import build_requests, bulk_requests, rest_worker_requests, wait_for_execution
 from tickwork.client.build_requests import Answer, Call
-from tickwork.client.follow_stream import EventFollower, Item, LogFollower, StreamFollower
-from tickwork.client.http_exchange import RETRIES_DEFAULT, HttpRequest, Pause, Reply, Steps, exchange
-from tickwork.client.server_address import (
+from tickwork.client.find_server import (
     TIMEOUT_DEFAULT,
     connection_options,
     find_server,
     shown_url,
     take_signature,
 )
+from tickwork.client.follow_stream import EventFollower, Item, LogFollower, StreamFollower
+from tickwork.client.request_retry_answer import RETRIES_DEFAULT, HttpRequest, Pause, Reply, Steps, exchange
 from tickwork.client.types import EventFilters, JobFilters
 from tickwork.model.attempt_log import AttemptProgress, LogEntry
 from tickwork.model.errors import TickworkError

@@ -20,7 +20,7 @@ from tickwork.model.job import (
     Sort,
 )
 from tickwork.model.overlap import Overlap
-from tickwork.model.placement import FairShare, Limit, Requires
+from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires
 
 
 class Problem(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from math import inf
 from time import monotonic
 
 from tickwork.client import build_requests as call
-from tickwork.client.http_exchange import Pause, Steps
+from tickwork.client.request_retry_answer import Pause, Steps
 from tickwork.model.backfill import BackfillView
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionStatus, ExecutionView

@@ -9,7 +9,7 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from tickwork.client.server_address import is_loopback
+from tickwork.client.find_server import is_loopback
 from tickwork.model.errors import Invalid, NotAllowed
 from tickwork.model.worker_protocol import FromServer, FromWorker
 

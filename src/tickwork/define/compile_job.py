@@ -20,8 +20,8 @@ from tickwork.model.job import (
     may_keep_stored_secrets,
     run_settings,
 )
-from tickwork.model.placement import placement_errors, placement_of
 from tickwork.model.quantities import parse_duration
+from tickwork.model.requires_limits_fair_share import placement_errors, placement_of
 from tickwork.model.schedule import Once, Schedule
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults, with_task_defaults
 from tickwork.schedule.parse import parse_schedule

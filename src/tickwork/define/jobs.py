@@ -15,7 +15,8 @@ from tickwork.define.group_commit import GroupCommit
 from tickwork.define.job_health import JobHealth
 from tickwork.define.payload_check import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
-from tickwork.model.event import JobChanged, Publish, WorkArrived
+from tickwork.model.event_after_commit import JobChanged, Publish, WorkArrived
+from tickwork.model.explain_type_errors import MOST_ERRORS
 from tickwork.model.field_types import Page
 from tickwork.model.http_secrets import with_stored_secrets
 from tickwork.model.http_target import HttpTarget
@@ -36,7 +37,6 @@ from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.schedule import KINDS, Once, Recurring, describe_once
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults
 from tickwork.model.trace_origin import origin_of
-from tickwork.model.validation import MOST_ERRORS
 from tickwork.store.port.define import JobStore, KnownTask, Made
 from tickwork.store.port.read import ReadStore
 

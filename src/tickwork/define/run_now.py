@@ -1,6 +1,6 @@
 """Runs a job now, outside its schedule."""
 
-from tickwork.model.event import Publish, WorkArrived
+from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.execution import ExecutionView
 from tickwork.model.overlap import Overlap
 from tickwork.store.port.define import RunNowStore

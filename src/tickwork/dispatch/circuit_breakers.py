@@ -32,7 +32,7 @@ from tickwork.model.circuit_breaker import (
     tally_of,
 )
 from tickwork.model.errors import Conflict, Invalid, Unavailable
-from tickwork.model.event import BreakerClosed, BreakerOpened, Publish
+from tickwork.model.event_after_commit import BreakerClosed, BreakerOpened, Publish
 from tickwork.model.http_target import HttpTarget, destination_of, target_errors
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import Run

@@ -11,7 +11,7 @@ from tickwork.dispatch.connected_workers import ConnectedWorkers, LateBacklog
 from tickwork.dispatch.limits import LockedLimits, lock_limits
 from tickwork.dispatch.send_to_worker import Assignment
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
-from tickwork.model.event import AttemptsEnded
+from tickwork.model.event_after_commit import AttemptsEnded
 from tickwork.store.port.dispatch import Backlog, Claiming, DispatchStore, ExecutionColumns, Handover
 from tickwork.wake_loops import Wake
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from tickwork.execution_metrics import NOT_STARTED, START_DELAY
-from tickwork.model.placement import labels_match
+from tickwork.model.requires_limits_fair_share import labels_match
 from tickwork.model.worker_protocol import FromServer, Hello, Key, Outcome, Run, Runs
 from tickwork.store.port.dispatch import ExecutionColumns, Lane, WorkerConnection
 

@@ -8,7 +8,7 @@ import structlog
 from prometheus_client import Counter
 
 from tickwork.model.errors import Invalid, NotFound
-from tickwork.model.event import Publish, WorkArrived
+from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.field_types import Page, QueueName
 from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.store.port.dispatch import Lane, QueueStore

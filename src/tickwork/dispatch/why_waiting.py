@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from tickwork.dispatch.worker_fit import busy_workers, unfit_workers
+from tickwork.dispatch.why_no_worker_fits import busy_workers, unfit_workers
 from tickwork.model.execution import ExecutionStatus
 from tickwork.model.quantities import format_duration
 from tickwork.model.why_waiting import (

@@ -17,7 +17,7 @@ from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key
 from tickwork.execute.worker_metrics import count_ended
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Claim, Micros, Notes, Outcomes, Run
-from tickwork.tracing.span_pipeline import SCOPE
+from tickwork.tracing.opentelemetry_setup import SCOPE
 
 _LONG_RUNNING = 1_000_000  # microseconds: attempts that run for longer are reported to the server
 

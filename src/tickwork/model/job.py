@@ -17,8 +17,8 @@ from tickwork.model.ids import execution_id, job_id
 from tickwork.model.job_health import Health, LastRun
 from tickwork.model.json_limits import raw_json
 from tickwork.model.overlap import Overlap
-from tickwork.model.placement import FairShare, Limits, Requires
 from tickwork.model.quantities import parse_duration
+from tickwork.model.requires_limits_fair_share import FairShare, Limits, Requires
 from tickwork.model.retry_policy import Backoff, RetryPolicy
 from tickwork.model.schedule import Schedule
 

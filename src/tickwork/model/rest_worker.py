@@ -17,8 +17,8 @@ from msgspec import Meta
 from tickwork.model.errors import FieldError
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
 from tickwork.model.field_types import Duration, Instant, Name, QueueName
-from tickwork.model.placement import Key, Labels, Size
 from tickwork.model.quantities import parse_size
+from tickwork.model.requires_limits_fair_share import Key, Labels, Size
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults, default_errors
 
 MOST_RESOURCE = 1e15

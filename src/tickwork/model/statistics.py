@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from tickwork.model.duration_histogram import Histogram, add_up, quantile
 from tickwork.model.field_types import Instant
-from tickwork.model.histogram import Histogram, add_up, quantile
 
 Step = Literal["1m", "5m", "1h", "1d"]
 GroupBy = Literal["task", "queue"]

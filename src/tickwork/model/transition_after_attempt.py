@@ -22,7 +22,7 @@ a statement of its own, which changes only executions in the status that it expe
     (new) → pending                          make_round()
     (new) → skipped                          executions_of_changed_job.skip_due_time
     pending → running                        dispatch.claim
-    running → completed                      outcome.complete
+    running → completed                      complete_and_cancel.complete
     running → pending, failed, cancelled     attempt_ending.settle
     running → pending                        executions_of_changed_job.take_back
     pending → pending, skipped               count_ended()
@@ -30,7 +30,7 @@ a statement of its own, which changes only executions in the status that it expe
     pending → cancelled                      executions_of_changed_job.cancel_waiting
     pending → cancelled                      backfill.cancel_backfilled
     pending, running → failed                dispatch.fail_execution
-    pending, running → cancelled             outcome.cancel_execution
+    pending, running → cancelled             complete_and_cancel.cancel_execution
     pending, running → cancelled             overlap_blockers.cancel_blockers
     pending, running → skipped, cancelled    executions_of_changed_job.stop_ahead
     skipped → pending, skipped               trigger.insert_executions_carefully

@@ -8,8 +8,8 @@ import msgspec
 
 from tickwork.model.execution import ExecutionStatus
 from tickwork.model.field_types import Instant
-from tickwork.model.placement import Placement
 from tickwork.model.quantities import Rate
+from tickwork.model.requires_limits_fair_share import Placement
 
 AHEAD_LIMIT = 10_000  # counting stops here: a longer backlog is reported as "more than"
 MOST_NAMED = 5  # a cause names at most this many executions or workers

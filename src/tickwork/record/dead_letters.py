@@ -20,7 +20,7 @@ from tickwork.model.dead_letter import (
     Refused,
 )
 from tickwork.model.errors import Conflict
-from tickwork.model.event import Publish, WorkArrived
+from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.execution import ExecutionKey, ExecutionView
 from tickwork.model.field_types import Page
 from tickwork.model.ids import execution_id, job_id

@@ -17,7 +17,7 @@ import structlog
 
 from tickwork.model.attempt_log import BEGINNING, LogEntry, Position, position_after
 from tickwork.model.errors import Unavailable
-from tickwork.model.event import LogWritten
+from tickwork.model.event_after_commit import LogWritten
 from tickwork.model.execution import ExecutionKey
 from tickwork.store.port.record import LogState, LogStore
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from prometheus_client import Counter
 
 from tickwork.model.bad_row_isolation import BadRowIsolation
-from tickwork.model.event import LogWritten, Publish
+from tickwork.model.event_after_commit import LogWritten, Publish
 from tickwork.model.execution import ExecutionKey, Progress
 from tickwork.model.ids import from_micros
 from tickwork.model.worker_protocol import LogLine, Note, execution_key

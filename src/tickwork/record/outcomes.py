@@ -15,7 +15,7 @@ from tickwork.execution_metrics import ENDED, NOT_STARTED, RUN_TIME, count_after
 from tickwork.model import transition_after_attempt as lifecycle
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.model.error_fingerprint import error_fingerprint
-from tickwork.model.event import AttemptsEnded, Publish
+from tickwork.model.event_after_commit import AttemptsEnded, Publish
 from tickwork.model.execution import AttemptError, AttemptOutcome
 from tickwork.model.http_target import destination_of
 from tickwork.model.ids import from_micros

@@ -1,4 +1,4 @@
-"""Where events are published: services publish them, features subscribe to them. `model/event.py` lists them.
+"""Where events are published and subscribed to. `model/event_after_commit.py` lists them.
 
 Guarantees:
 
@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from tickwork.model.event import Event
+from tickwork.model.event_after_commit import Event
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 _E = TypeVar("_E", bound=Event)

@@ -7,7 +7,7 @@ tenant a node passes on a limited number of executions, and says how many it lef
 from collections.abc import Sequence
 from time import monotonic
 
-from tickwork.model.event import AttemptsEnded
+from tickwork.model.event_after_commit import AttemptsEnded
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Outcome
 from tickwork.store.port.record import EventStore

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from operator import sub
 
-from tickwork.model.histogram import UNIT_BITS, in_buckets
+from tickwork.model.duration_histogram import UNIT_BITS, in_buckets
 from tickwork.model.ids import from_micros
 from tickwork.model.statistics import MINUTE, ORDINARY_MICROS
 from tickwork.model.worker_protocol import Outcome

@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import islice
 from time import monotonic
 
-from tickwork.model.event import AttemptsEnded
+from tickwork.model.event_after_commit import AttemptsEnded
 from tickwork.model.execution import ExecutionKey, ExecutionView
 from tickwork.model.ids import from_micros, parse_execution_id, to_micros
 from tickwork.model.worker_protocol import Key

@@ -27,7 +27,7 @@ from tickwork.schedule.instant_and_duration import (
 from tickwork.schedule.options import read_end, read_start
 from tickwork.schedule.rrule.ical_text import read_rrule
 from tickwork.schedule.rrule.read_rule import local_anchor, read_rule
-from tickwork.schedule.rrule.simplify import simplify_rule
+from tickwork.schedule.rrule.to_cron_or_period import simplify_rule
 from tickwork.schedule.zone_name import read_zone_name
 
 _LONGEST_TEXT = 256

@@ -11,10 +11,10 @@ import msgspec
 
 from tickwork.model import json_codec as codec
 from tickwork.model.errors import Invalid
+from tickwork.model.explain_type_errors import error_with_path
 from tickwork.model.job import IfExists, JobRequest, JobView
 from tickwork.model.task import Runner, TaskDefinition, defaults_of
 from tickwork.model.task_context import Context
-from tickwork.model.validation import error_with_path
 from tickwork.outbox.submit_in_transaction import write, write_async
 from tickwork.sdk.job_handle import Handle
 from tickwork.sdk.lazy_client import LazyClients

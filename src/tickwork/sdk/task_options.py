@@ -6,11 +6,11 @@ from typing import Any, TypedDict
 import msgspec
 
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.explain_type_errors import type_errors
 from tickwork.model.field_types import Duration
 from tickwork.model.job import JobRequest, Priority, timeout_errors
-from tickwork.model.placement import FairShare, Limit, Requires, placement_errors
+from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires, placement_errors
 from tickwork.model.retry_policy import error_name
-from tickwork.model.validation import type_errors
 
 Errors = (
     type[BaseException] | str | Sequence[type[BaseException] | str]

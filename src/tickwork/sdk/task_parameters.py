@@ -11,8 +11,8 @@ import msgspec
 
 from tickwork.model import json_codec as codec
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.explain_type_errors import type_errors
 from tickwork.model.task_context import Context
-from tickwork.model.validation import type_errors
 
 _CONTEXT_NAME = "ctx"
 _UNCHANGING = (type(None), bool, int, float, str, Enum)

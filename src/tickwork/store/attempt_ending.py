@@ -113,7 +113,9 @@ class PostgresAttemptEnding:
     async def note_cancelled(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
         if started:
             await self._connection.execute(
-                queries("outcome")["note_started"], *columns_of_started(started), ExecutionStatus.CANCELLED
+                queries("complete_and_cancel")["note_started"],
+                *columns_of_started(started),
+                ExecutionStatus.CANCELLED,
             )
 
     async def close_leases(self, leases: Sequence[int]) -> None:

@@ -16,11 +16,11 @@ from tickwork.model.field_types import Page, to_utc
 from tickwork.model.ids import execution_id, from_micros, job_id, to_micros
 from tickwork.model.job import JobStatus
 from tickwork.store.batch_columns import stored
+from tickwork.store.lock_rules import ConcurrentChange, retry_on_conflict
 from tickwork.store.page_cursor import DeadLetterPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.record import OldestDeadLetters, Revived
 from tickwork.store.query_files import queries
-from tickwork.store.rule_membership import ConcurrentChange, retry_on_conflict
 
 _RETRIED = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)

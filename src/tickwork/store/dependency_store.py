@@ -11,9 +11,9 @@ from tickwork.model.errors import Conflict, Invalid
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec
 from tickwork.model.schedule import Recurring
+from tickwork.store.lock_rules import ConcurrentChange
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries, rows_written
-from tickwork.store.rule_membership import ConcurrentChange
 
 
 class PostgresDependencyStore:

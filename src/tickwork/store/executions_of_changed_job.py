@@ -124,6 +124,6 @@ class UnstartedExecutions:
         for row in rows:
             if row["worker_id"] is not None:
                 await self._connection.execute(
-                    queries("outcome")["revoke"],
+                    queries("complete_and_cancel")["revoke"],
                     tenant_id, row["scheduled_for"], job, row["attempt"], row["worker_id"], reason,
                 )  # fmt: skip

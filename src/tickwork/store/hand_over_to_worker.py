@@ -5,8 +5,8 @@ from datetime import datetime
 
 import asyncpg
 
-from tickwork.model.placement import placement_from_text
 from tickwork.model.quantities import parse_rate
+from tickwork.model.requires_limits_fair_share import placement_from_text
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.pool import Connection
 from tickwork.store.port.dispatch import ExecutionColumns, Lane, Limiter, LimiterName, Slot, WorkerConnection

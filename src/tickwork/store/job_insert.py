@@ -8,11 +8,11 @@ from tickwork.model.job import JobSpec
 from tickwork.store.batch_columns import columns
 from tickwork.store.job_columns import INSERT_JOBS, JobLane, JobRow, values_of_new
 from tickwork.store.job_timing import job_timing, last_due_times
+from tickwork.store.lock_rules import LockedRules
 from tickwork.store.pool import Connection
 from tickwork.store.port.define import Made
 from tickwork.store.query_files import queries
 from tickwork.store.queue_store import refuse_if_full
-from tickwork.store.rule_membership import LockedRules
 
 LaneName = tuple[str, str, str]  # queue, task, placement
 

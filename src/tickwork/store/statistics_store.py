@@ -6,8 +6,8 @@ from typing import Any
 
 import asyncpg
 
+from tickwork.model.duration_histogram import UNIT_BITS, Histogram, bucket_of
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
-from tickwork.model.histogram import UNIT_BITS, Histogram, bucket_of
 from tickwork.model.ids import from_micros
 from tickwork.model.statistics import (
     DAYS_KEPT,

@@ -11,8 +11,8 @@ from tickwork.model.errors import NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.http_target import HttpTarget, destination_of
 from tickwork.model.ids import execution_id, job_id, worker_id
-from tickwork.model.placement import Limit, Placement, placement_from_text
 from tickwork.model.quantities import parse_rate
+from tickwork.model.requires_limits_fair_share import Limit, Placement, placement_from_text
 from tickwork.model.why_waiting import (
     AHEAD_LIMIT,
     MOST_NAMED,

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from tickwork.api.asgi_app import build_app
-from tickwork.api.bounded_http_server import HttpServer
+from tickwork.api.http_server_with_limits import HttpServer
 from tickwork.client.async_client import AsyncClient
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import Invalid

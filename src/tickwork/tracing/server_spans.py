@@ -20,8 +20,8 @@ from tickwork.model.ids import execution_id, from_micros, job_id
 from tickwork.model.trace_origin import read_origin
 from tickwork.store.port.dispatch import ExecutionColumns, Lane
 from tickwork.tracing.execution_trace import SAMPLED, ExecutionTraces
+from tickwork.tracing.opentelemetry_setup import SCOPE, SpanPipeline
 from tickwork.tracing.remote_span import remote_span
-from tickwork.tracing.span_pipeline import SCOPE, SpanPipeline
 
 _SCOPE = InstrumentationScope(SCOPE, __version__)
 _FIRST_ATTEMPT = 1

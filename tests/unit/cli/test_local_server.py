@@ -10,7 +10,7 @@ import pytest
 from tickwork.cli.data_folder import create_data_folder, read_admin_key, save_admin_key, server_file
 from tickwork.cli.server_command import PortInUse, listen, url_of
 from tickwork.cli.up_command import _listen_on_next_free_port
-from tickwork.client.server_address import Address, find_server
+from tickwork.client.find_server import Address, find_server
 from tickwork.model.errors import TickworkError
 
 

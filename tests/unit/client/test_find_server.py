@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tickwork.client.server_address import Address, find_server
+from tickwork.client.find_server import Address, find_server
 from tickwork.model.errors import Invalid, NotAllowed, Unavailable
 
 

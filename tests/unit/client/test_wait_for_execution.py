@@ -5,7 +5,7 @@ import pytest
 from support.sample_answers import COMPLETED, EXECUTION, JOB, changed, page
 from tickwork.client.async_client import AsyncClient
 from tickwork.client.build_requests import Call
-from tickwork.client.http_exchange import Pause
+from tickwork.client.request_retry_answer import Pause
 from tickwork.client.sync_client import Client
 from tickwork.client.wait_for_execution import wait_for_execution, wait_for_job
 from tickwork.model.errors import Conflict

@@ -3,7 +3,7 @@
 from prometheus_client import REGISTRY
 
 from tickwork.dispatch import queues
-from tickwork.model.placement import NO_PLACEMENT
+from tickwork.model.requires_limits_fair_share import NO_PLACEMENT
 from tickwork.store.port.dispatch import Lane
 
 LANES = {number: Lane(number, 1, queue, "work", NO_PLACEMENT) for number, queue in enumerate("aabc")}

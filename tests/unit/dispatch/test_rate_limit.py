@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickwork.dispatch.limits import LockedLimits
-from tickwork.model.placement import NO_PLACEMENT, Limit, Placement
 from tickwork.model.quantities import parse_rate
+from tickwork.model.requires_limits_fair_share import NO_PLACEMENT, Limit, Placement
 from tickwork.store.port.dispatch import Lane, Limiter
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

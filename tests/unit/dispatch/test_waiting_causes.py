@@ -7,8 +7,8 @@ import pytest
 
 from tickwork.dispatch.why_waiting import explain
 from tickwork.model.execution import ExecutionStatus
-from tickwork.model.placement import Placement
 from tickwork.model.quantities import parse_rate
+from tickwork.model.requires_limits_fair_share import Placement
 from tickwork.model.why_waiting import (
     AHEAD_LIMIT,
     Cause,

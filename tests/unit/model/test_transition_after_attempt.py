@@ -55,7 +55,9 @@ STATEMENTS = {
     ],
     # Handed over, and what came of the attempt.
     "dispatch.claim": [Writes("pending", "running", "e.status = 'pending'")],
-    "outcome.complete": [Writes("running", "completed", "e.attempt = o.attempt AND e.status = 'running'")],
+    "complete_and_cancel.complete": [
+        Writes("running", "completed", "e.attempt = o.attempt AND e.status = 'running'")
+    ],
     "attempt_ending.settle": [
         Writes(
             "running",
@@ -66,7 +68,7 @@ STATEMENTS = {
     ],
     # Ended from outside.
     "dispatch.fail_execution": [Writes("pending running", "failed", UNENDED)],
-    "outcome.cancel_execution": [Writes("pending running", "cancelled", UNENDED)],
+    "complete_and_cancel.cancel_execution": [Writes("pending running", "cancelled", UNENDED)],
     "overlap_blockers.cancel_blockers": [Writes("pending running", "cancelled", UNENDED)],
     "executions_of_changed_job.stop_ahead": [Writes("pending running", "skipped cancelled", UNENDED)],
     "executions_of_changed_job.cancel_waiting": [

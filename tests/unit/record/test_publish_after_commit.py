@@ -2,7 +2,7 @@
 
 import pytest
 
-from tickwork.model.event import JobChanged, WorkArrived
+from tickwork.model.event_after_commit import JobChanged, WorkArrived
 from tickwork.record.publish_after_commit import EventPublisher
 
 

@@ -15,7 +15,7 @@ from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionStatus
 from tickwork.model.field_types import Page
 from tickwork.model.job import JobRequest
-from tickwork.model.placement import FairShare, Limit, Requires
+from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires
 from tickwork.model.task import Runner
 from tickwork.sdk.app import declared_jobs
 

@@ -11,7 +11,7 @@ from tickwork.bench.measurement import count_lost_and_doubled
 from tickwork.bench.recurring_jobs import PERIOD, end_load, start_burst, start_steady_load, wait_until_due
 from tickwork.bench.run_ledger import Lateness
 from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult, curve
-from tickwork.model.placement import FairShare
+from tickwork.model.requires_limits_fair_share import FairShare
 
 _GOAL = 2  # times as late as without the flood, 99 of 100
 _TAKES = 0.05  # seconds

@@ -18,7 +18,7 @@ from tickwork.bench.recurring_jobs import (
 )
 from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult
 from tickwork.model.job import PRIORITIES, JobRequest
-from tickwork.model.placement import Limit
+from tickwork.model.requires_limits_fair_share import Limit
 
 _GOAL = 50_000
 _VARIED_PER_SECOND = 30_000

@@ -26,8 +26,8 @@ from tickwork.log_setup import LogFormat, configure_logs
 from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context
 from tickwork.model.worker_protocol import Run
+from tickwork.tracing.opentelemetry_setup import open_global_pipeline
 from tickwork.tracing.remote_span import within_span
-from tickwork.tracing.span_pipeline import open_global_pipeline
 
 _decode = msgspec.msgpack.Decoder(Run).decode
 

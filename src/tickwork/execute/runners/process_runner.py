@@ -18,7 +18,7 @@ from tickwork.model.current_trace import current_traceparent
 from tickwork.model.errors import Invalid
 from tickwork.model.task import TaskDefinition
 from tickwork.model.worker_protocol import Run
-from tickwork.tracing.span_pipeline import uses_own_pipeline
+from tickwork.tracing.opentelemetry_setup import uses_own_pipeline
 
 _INPUT, _OUTPUT = 0, 1
 _GRACE = 1.0  # seconds for a task that was told to stop, before its process is killed

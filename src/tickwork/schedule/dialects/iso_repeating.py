@@ -11,7 +11,7 @@ from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant_and_duration import read_every, read_instant
 from tickwork.schedule.rrule.ical_text import MOST_COUNTED
 from tickwork.schedule.rrule.read_rule import RecurrenceRule, local_anchor, read_rule
-from tickwork.schedule.rrule.simplify import simplify_rule
+from tickwork.schedule.rrule.to_cron_or_period import simplify_rule
 
 _REPEATING_EXAMPLE = "write R/start/period or R5/start/period, such as R5/2026-01-01T00:00:00Z/PT1H"
 _REPEAT = re.compile(r"R([0-9]{0,9})")

@@ -4,7 +4,7 @@ from collections.abc import Container
 
 from tickwork.schedule.cron.field import YEAR
 from tickwork.schedule.english.compile_clause import Clause
-from tickwork.schedule.english.parse_time_of_day import PART_NAMES
+from tickwork.schedule.english.parse_time_and_zone import PART_NAMES
 from tickwork.schedule.english.tokenizer import Cursor
 from tickwork.schedule.english.vocabulary import (
     LAST,

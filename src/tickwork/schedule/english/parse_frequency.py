@@ -5,7 +5,7 @@ import re
 from tickwork.schedule.english.compile_clause import Clause
 from tickwork.schedule.english.describe import ordinal
 from tickwork.schedule.english.parse_days import add_days, add_ordinals, add_weekdays
-from tickwork.schedule.english.parse_time_of_day import NAMED_TIMES, PART_NAMES
+from tickwork.schedule.english.parse_time_and_zone import NAMED_TIMES, PART_NAMES
 from tickwork.schedule.english.tokenizer import Cursor
 from tickwork.schedule.english.vocabulary import (
     AMBIGUOUS_ADVERBS,

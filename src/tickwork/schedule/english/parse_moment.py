@@ -9,7 +9,7 @@ from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.describe import WEEKDAYS as WEEKDAY_NAMES
 from tickwork.schedule.english.describe import clock_text
 from tickwork.schedule.english.parse_frequency import read_amounts, seconds_of
-from tickwork.schedule.english.parse_time_of_day import (
+from tickwork.schedule.english.parse_time_and_zone import (
     PART_NAMES,
     PARTS_OF_DAY,
     Clock,

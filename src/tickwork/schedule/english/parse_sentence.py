@@ -30,7 +30,7 @@ from tickwork.schedule.english.parse_frequency import (
 )
 from tickwork.schedule.english.parse_moment import is_single_moment, read_moment
 from tickwork.schedule.english.parse_start_end_except import SentenceOptions, extract_options
-from tickwork.schedule.english.parse_time_of_day import (
+from tickwork.schedule.english.parse_time_and_zone import (
     PARTS_OF_DAY,
     Clock,
     extract_zone,

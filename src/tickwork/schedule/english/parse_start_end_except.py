@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tickwork.schedule.english.describe import clock_text
 from tickwork.schedule.english.parse_moment import DATE, iso_date, read_full_date
-from tickwork.schedule.english.parse_time_of_day import read_time
+from tickwork.schedule.english.parse_time_and_zone import read_time
 from tickwork.schedule.english.tokenizer import Cursor
 from tickwork.schedule.english.vocabulary import (
     MONTHS,

@@ -10,7 +10,7 @@ from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant_and_duration import check_year, write_instant
 from tickwork.schedule.rrule.read_rule import local_anchor, read_rule
-from tickwork.schedule.rrule.simplify import simplify_rule
+from tickwork.schedule.rrule.to_cron_or_period import simplify_rule
 from tickwork.schedule.zone_name import read_zone_name
 
 _LINE = re.compile(r"(DTSTART|EXDATE)((?:;[A-Z]+=[^:;\s]+)*):(\S+)", re.IGNORECASE)

@@ -9,9 +9,9 @@ from tickwork.model.access import Caller
 from tickwork.model.circuit_breaker import Breaker, BreakerKey, BreakerView
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.field_types import Page
-from tickwork.model.placement import Placement
 from tickwork.model.quantities import Rate
 from tickwork.model.queue import QueueSettings, QueueView
+from tickwork.model.requires_limits_fair_share import Placement
 from tickwork.model.why_waiting import WaitingFacts
 from tickwork.model.worker_protocol import Hello, Key, Micros
 from tickwork.store.port.record import AttemptEnding, Claimed

@@ -7,10 +7,10 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from tickwork.model.attempt_log import LogEntry, Position
 from tickwork.model.dead_letter import DeadLetterFilter, DeadLetterView, Refused
+from tickwork.model.duration_histogram import Histogram
 from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus, Progress
 from tickwork.model.field_types import Page
-from tickwork.model.histogram import Histogram
 from tickwork.model.statistics import Counted, SeriesFilter
 from tickwork.model.stream_event import EventKind, NumberedEvent
 from tickwork.model.transition_after_attempt import LockedExecution, Transition

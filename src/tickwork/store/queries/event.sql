@@ -41,8 +41,8 @@ JOIN tickwork.execution e
     AND e.attempt = o.attempt AND e.status = 'completed' AND (e.trigger <> 'backfill' OR $1 <> 'execution.late');
 
 -- name: mark_failing
--- Notes that the last execution of each of these recurring jobs failed for good. Of a one-time job, the execution itself
--- says so.
+-- Notes that the last execution of each of these recurring jobs failed for good. Of a one-time job, the execution says
+-- so.
 INSERT INTO tickwork.failing_job AS f (job_id, tenant_id, failures_in_a_row, failing_since, last_failed_at)
 SELECT job_id, tenant_id, count(*), tickwork.clock(), tickwork.clock()
 FROM unnest($1::int[], $2::bigint[]) AS failed (tenant_id, job_id)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tickwork.model.placement import SIZES, labels_match
 from tickwork.model.quantities import format_size
+from tickwork.model.requires_limits_fair_share import SIZES, labels_match
 from tickwork.model.why_waiting import MOST_NAMED, Cause, LiveWorker, WaitingFacts
 
 _NEVER = "it could never run with the workers that are connected"

@@ -14,7 +14,7 @@ import httpx2
 import msgspec
 
 from tickwork.client.build_requests import Answer, Call
-from tickwork.client.server_address import CONNECT_TIMEOUT, TIMEOUT_DEFAULT
+from tickwork.client.find_server import CONNECT_TIMEOUT, TIMEOUT_DEFAULT
 from tickwork.client.types import Problem
 from tickwork.model.current_trace import current_traceparent
 from tickwork.model.errors import (

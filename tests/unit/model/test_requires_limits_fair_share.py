@@ -1,6 +1,7 @@
 import pytest
 
-from tickwork.model.placement import (
+from tickwork.model.quantities import parse_size
+from tickwork.model.requires_limits_fair_share import (
     NO_PLACEMENT,
     FairShare,
     Limit,
@@ -9,7 +10,6 @@ from tickwork.model.placement import (
     placement_from_text,
     placement_of,
 )
-from tickwork.model.quantities import parse_size
 
 
 @pytest.mark.parametrize(

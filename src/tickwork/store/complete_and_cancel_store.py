@@ -20,7 +20,7 @@ from tickwork.store.statistics_store import count_overdue
 class PostgresOutcomeStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("outcome")
+        self._sql = queries("complete_and_cancel")
 
     async def complete(
         self, completed: Sequence[Reported], leases: Sequence[int], failing: Collection[int]

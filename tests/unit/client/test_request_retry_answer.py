@@ -28,7 +28,7 @@ def client(server):
 @pytest.fixture
 def no_pauses(monkeypatch):
     """Retries come at once."""
-    monkeypatch.setattr("tickwork.client.http_exchange._LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr("tickwork.client.request_retry_answer._LONGEST_PAUSE", 0.0)
 
 
 def test_sends_the_key_and_decodes_the_answer(server, client):

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tickwork.client.server_address import Address, find_server
+from tickwork.client.find_server import Address, find_server
 from tickwork.client.sync_client import Client
 from tickwork.config import CONFIG_FILE, Settings, Sources, load_settings
 

@@ -6,7 +6,7 @@ import pytest
 
 from tickwork.config import Settings
 from tickwork.model.errors import Invalid, TickworkError
-from tickwork.tracing.span_pipeline import open_pipeline, sampling_rate, tracing_is_on
+from tickwork.tracing.opentelemetry_setup import open_pipeline, sampling_rate, tracing_is_on
 
 
 @pytest.mark.parametrize(
