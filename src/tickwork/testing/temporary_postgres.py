@@ -1,6 +1,8 @@
 """An embedded PostgreSQL for a run of tests: one cluster, and a new database for each test."""
 
 import itertools
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -12,21 +14,38 @@ from tickwork.store.pool import Database
 from tickwork.store.retention import Partitions
 
 _HISTORY_DAYS = 30
+# Waits until the process that started it has ended. If PostgreSQL's folder is still there then, it was killed.
+_CLEAN_UP = """
+import os, shutil, signal, sys, time
+
+sys.stdin.read()
+folder, patience = sys.argv[1], time.monotonic() + 30
+lock = os.path.join(folder, "postgres", "postmaster.pid")
+if os.path.exists(lock):
+    with open(lock) as file:
+        os.kill(int(file.readline()), signal.SIGQUIT)
+while os.path.exists(lock) and time.monotonic() < patience:
+    time.sleep(0.05)
+shutil.rmtree(folder, ignore_errors=True)
+"""
 
 
 class TemporaryPostgres:
-    """Its databases are copies of one that is ready, and all of it is gone when it stops."""
+    """Its databases are copies of one that is ready, and all of it is gone when it stops, or when the process that
+    started it is killed."""
 
     def __init__(self, programs: Path | None = None) -> None:
         """`programs`: the folder with the programs of another PostgreSQL than Tickwork's own."""
         # Not in pytest's folder, which every run of pytest closes to other users: as root, PostgreSQL runs as one.
         self._folder = tempfile.TemporaryDirectory(prefix="tickwork-tests-")
         self._postgres = EmbeddedPostgres(Path(self._folder.name), programs)
+        self._clean_up: subprocess.Popen[bytes] | None = None
         self._numbers = itertools.count(1)
         self.url = ""  # of the database that is copied: nobody may be connected to it
 
     async def start(self) -> None:
         """Start PostgreSQL and prepare the database that is copied."""
+        self._clean_up = _start_clean_up(self._folder.name)
         self.url = self._postgres.start()
         await self._hurry()
         await upgrade(self.url)
@@ -39,6 +58,8 @@ class TemporaryPostgres:
         """Stop PostgreSQL and delete all its databases."""
         self._postgres.stop()
         self._folder.cleanup()
+        if self._clean_up:
+            self._clean_up.communicate()
 
     async def create_database(self) -> str:
         """The URL of a new database, with Tickwork's tables in it."""
@@ -70,3 +91,14 @@ class TemporaryPostgres:
             await connection.execute(command)
         finally:
             await connection.close()
+
+
+def _start_clean_up(folder: str) -> subprocess.Popen[bytes]:
+    """In a session of its own, so that Ctrl-C does not end it first."""
+    return subprocess.Popen(  # noqa: S603 (our own words)
+        [sys.executable, "-I", "-S", "-c", _CLEAN_UP, folder],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
