@@ -12,11 +12,9 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from functools import partial
-from shutil import disk_usage
 from typing import TYPE_CHECKING
 
 import structlog
-from prometheus_client import Gauge
 
 from tickwork import __version__
 from tickwork.access.api_keys import ApiKeys
@@ -45,23 +43,17 @@ from tickwork.loop import LoopName, Loops
 from tickwork.metrics_from_database import SystemMetrics
 from tickwork.model.errors import Unavailable
 from tickwork.model.event_after_commit import AttemptsEnded, JobChanged, LogWritten, WorkArrived
-from tickwork.model.ids import to_micros
+from tickwork.monitoring import Monitoring
+from tickwork.node_gauges import show_database, show_disk, show_workers
 from tickwork.record.dead_letters import DeadLetters
 from tickwork.record.error_groups import ErrorGroups
-from tickwork.record.event_feed import EventFeed
-from tickwork.record.event_history import EventHistory
-from tickwork.record.event_numbering import EventNumbering
 from tickwork.record.executions import ExecutionHistory
-from tickwork.record.failing_jobs_cache import FailingJobs
 from tickwork.record.log_feed import LogFeeds
 from tickwork.record.log_reader import LogReader
 from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder
 from tickwork.record.publish_after_commit import EventPublisher
-from tickwork.record.pulse import PULSE_INTERVAL, PulseWriter
 from tickwork.record.rest_worker_reports import RestWorkerReports
-from tickwork.record.statistics import Statistics, StatisticsUpkeep
-from tickwork.record.statistics_counter import StatisticsCounter
 from tickwork.record.wait_for_execution import ExecutionWaits
 from tickwork.schedule.excluded_days import load_calendars
 from tickwork.store.access_store import PostgresAccessStore
@@ -75,8 +67,6 @@ from tickwork.store.dead_letter_store import PostgresDeadLetterStore
 from tickwork.store.dependency_store import PostgresDependencyStore
 from tickwork.store.dispatch_store import PostgresDispatchStore
 from tickwork.store.embedded.server import EmbeddedPostgres
-from tickwork.store.error_group_store import PostgresErrorGroupStore
-from tickwork.store.event_store import PostgresEventStore
 from tickwork.store.execution_search import PostgresExecutionSearch
 from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_store import PostgresJobStore
@@ -89,7 +79,6 @@ from tickwork.store.read_store import PostgresReadStore
 from tickwork.store.rest_worker_store import PostgresRestWorkerReportStore, PostgresRestWorkerStore
 from tickwork.store.retention import Partitions, PastJobs
 from tickwork.store.run_now_store import PostgresRunNowStore
-from tickwork.store.statistics_store import PostgresStatisticsStore
 from tickwork.store.trace_seed import read_trace_seed
 from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.store.upcoming_store import PostgresUpcomingStore
@@ -115,13 +104,6 @@ if TYPE_CHECKING:
     from tickwork.tracing.server_spans import ServerSpans
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
-_CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
-_SLOTS = Gauge("tickwork_slots", "Slots of the workers connected to this node.")
-_SLOTS_USED = Gauge("tickwork_slots_used", "Slots of the workers connected to this node that are taken.")
-_USABLE = Gauge("tickwork_database_usable", "1 if the database can be reached and takes writes, otherwise 0.")
-_AHEAD = Gauge("tickwork_partitions_ahead_seconds", "For how long from now there are partitions.")
-_DISK_FREE = Gauge("tickwork_disk_free_bytes", "Free space on the disk of the data folder.", ["disk"])
-_DISK_SIZE = Gauge("tickwork_disk_size_bytes", "Size of the disk of the data folder.", ["disk"])
 # Seconds between the steps of a loop
 _TICK = 0.05  # shorter than the lead, so that executions are handed over before they are due
 _WHEN_WOKEN = 3600.0
@@ -129,8 +111,6 @@ _RELEASE_INTERVAL = 0.2
 _BACKFILL_INTERVAL = 0.5
 _LOG_INTERVAL = 0.2
 _WAKE_INTERVAL = 0.5
-_NUMBER_INTERVAL = 0.2
-_STATISTICS_INTERVAL = 5
 _VITAL_CONNECTIONS = 3
 _RECOVERY_CONNECTIONS = 2
 _LONG_STEP = 600.0  # seconds: upkeep may delete many rows in one step
@@ -331,14 +311,11 @@ class Node:
     def _compose_record(self) -> None:
         records, logs = PostgresOutcomeStore(self._database), PostgresLogStore(self._database)
         self._feeds = LogFeeds(logs)
-        events = PostgresEventStore(self._database)
-        self.event_feed, self.event_history = EventFeed(events), EventHistory(events)
-        failing, pulse = FailingJobs(events), PulseWriter(events)
-        statistics = PostgresStatisticsStore(self._database)
-        self._statistics_counter = StatisticsCounter(statistics)
-        self.statistics = Statistics(statistics)
+        monitoring = Monitoring(self._database)
+        self.event_feed, self.event_history = monitoring.event_feed, monitoring.event_history
+        self.statistics, self._statistics_counter = monitoring.statistics, monitoring.statistics_counter
         self._recorder = OutcomeRecorder(
-            records, failing, self._statistics_counter, self._wake, self._events.publish
+            records, monitoring.failing_jobs, self._statistics_counter, self._wake, self._events.publish
         )
         self.waiting = ExecutionWaits(self._read)
         self._log_writer = LogWriter(logs, self._wake, self._events.publish)
@@ -355,24 +332,12 @@ class Node:
         self.dead_letters = DeadLetters(
             PostgresDeadLetterStore(self._database), self._read, self._events.publish
         )
-        error_groups = PostgresErrorGroupStore(self._database)
-        self.error_groups = ErrorGroups(error_groups, self.dead_letters)
+        self.error_groups = ErrorGroups(monitoring.error_groups, self.dead_letters)
         self._loops.add("record", self._recorder.record, every=1)
         self._loops.add("write logs", self._log_writer.write, every=_LOG_INTERVAL)
         self._loops.add("wake waiting callers", self.waiting.wake_ended, every=_WAKE_INTERVAL)
-        self._loops.add("write statistics", self._statistics_counter.write, every=_STATISTICS_INTERVAL)
-        self._loops.add(
-            "keep up statistics", StatisticsUpkeep(statistics).keep_up, every=_STATISTICS_INTERVAL
-        )
-        self._loops.add("delete old statistics", statistics.delete_old, every=600)
-        self._loops.add("number events", EventNumbering(events).number, every=_NUMBER_INTERVAL)
-        self._loops.add("read failing jobs", failing.read, every=1)
-        self._loops.add("write pulse", pulse.flush, every=PULSE_INTERVAL)
-        delete_old = partial(events.delete_old, timedelta(days=self._settings.history_days))
-        self._loops.add("delete old events", delete_old, every=60)
-        delete_groups = partial(error_groups.delete_old, timedelta(days=self._settings.history_days))
-        self._loops.add("delete old errors", delete_groups, every=600)
-        self._events.subscribe(AttemptsEnded, pulse.after_end)
+        monitoring.add_loops(self._loops, timedelta(days=self._settings.history_days))
+        self._events.subscribe(AttemptsEnded, monitoring.pulse.after_end)
 
     def _compose_gateway(self) -> None:
         """The server's end of the connections of workers."""
@@ -401,15 +366,10 @@ class Node:
 
     def _compose_metrics(self) -> None:
         self.metrics = SystemMetrics(PostgresMetricStore(self._database), PostgresQueueStore(self._database))
-        _CONNECTED.set_function(lambda: len(self._connected_workers))
-        _SLOTS.set_function(lambda: self._connected_workers.slots()[0])
-        _SLOTS_USED.set_function(lambda: self._connected_workers.slots()[1])
-        _USABLE.set_function(lambda: self._database.usable)
-        _AHEAD.set_function(lambda: to_micros(self._partitions.horizon()) / 1e6 - self._clock.micros() / 1e6)
+        show_workers(self._connected_workers)
+        show_database(lambda: self._database.usable, self._partitions.horizon, self._clock.micros)
         if self._embedded:
-            data = self._settings.data_dir
-            _DISK_FREE.labels("data").set_function(lambda: disk_usage(data).free)
-            _DISK_SIZE.labels("data").set_function(lambda: disk_usage(data).total)
+            show_disk(self._settings.data_dir)
 
     def _subscribe(self) -> None:
         """What each event triggers."""

@@ -18,6 +18,8 @@ CAPTIONS = {
     "node": "composition root: builds one server",
     "builtin_worker": "runs HTTP jobs",
     "metrics_from_database": "of the whole system",
+    "monitoring": "events, errors, statistics",
+    "node_gauges": "metrics of one node",
     "sdk": "user's app",
     "access": "API keys",
     "define": "1 stored job",

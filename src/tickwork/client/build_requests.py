@@ -6,13 +6,10 @@ from typing import Any, Generic, Literal, TypeVar, Unpack
 
 import msgspec
 
-from tickwork.client.types import DeadLetterFields, JobFields, NewKey
+from tickwork.client.types import JobFields, NewKey
 from tickwork.model.access import KeyView, Scope, ScopeName, SigningSecret
 from tickwork.model.attempt_log import LogEntry
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView, Order, Policy
-from tickwork.model.circuit_breaker import BreakerView
-from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
-from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.execution import (
     AttemptView,
     CountKind,
@@ -35,14 +32,10 @@ from tickwork.model.job import (
     Priority,
     Sort,
 )
-from tickwork.model.job_health import JobHealthView
 from tickwork.model.overlap import Overlap
 from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.model.schedule import Preview
-from tickwork.model.statistics import GroupBy, StatisticsSeries, Step
-from tickwork.model.stream_event import StreamEvent
 from tickwork.model.task import TaskView
-from tickwork.model.upcoming import DueTimeCounts, DueTimePage
 from tickwork.model.why_waiting import Why
 from tickwork.model.worker import WorkerView
 
@@ -79,12 +72,7 @@ def create_job_batch(body: bytes, *, idempotency_key: str | None = None) -> Call
 
 def get_job(job_id: str) -> Call[JobView]:
     """The job as it is now."""
-    return _get("jobs", job_id, answer=JobView)
-
-
-def get_job_health(job_id: str) -> Call[JobHealthView]:
-    """How the job is doing: its last run, failures in a row, success share, durations and next runs."""
-    return _get("jobs", job_id, "health", answer=JobHealthView)
+    return get("jobs", job_id, answer=JobView)
 
 
 def list_jobs(
@@ -103,7 +91,7 @@ def list_jobs(
     cursor: str | None = None,
 ) -> Call[Page[JobView]]:
     """The jobs that match all filters, newest first. `q` matches a part of the name, key or task."""
-    return _get("jobs", answer=Page[JobView], query=locals())
+    return get("jobs", answer=Page[JobView], query=locals())
 
 
 def edit_job(job_id: str, patch: Fields, *, if_match: int | None = None) -> Call[JobView]:
@@ -172,12 +160,12 @@ def list_backfills(
 ) -> Call[Page[BackfillView]]:
     """The backfills of a job, newest first."""
     query = {"limit": limit, "cursor": cursor}
-    return _get("jobs", job_id, "backfills", answer=Page[BackfillView], query=query)
+    return get("jobs", job_id, "backfills", answer=Page[BackfillView], query=query)
 
 
 def get_backfill(backfill_id: str) -> Call[BackfillView]:
     """The backfill and its progress."""
-    return _get("backfills", backfill_id, answer=BackfillView)
+    return get("backfills", backfill_id, answer=BackfillView)
 
 
 def cancel_backfill(backfill_id: str) -> Call[BackfillView]:
@@ -194,36 +182,17 @@ def preview(
     viewer_timezone: str | None = None,
 ) -> Call[Preview]:
     """What a schedule means and when it would be due, without creating anything."""
-    return post("schedules", "preview", answer=Preview, body=_given(locals()))
-
-
-def list_upcoming(
-    *,
-    begin: datetime | None = None,
-    until: datetime | None = None,
-    limit: int | None = None,
-    cursor: str | None = None,
-) -> Call[DueTimePage]:
-    """The due times of all jobs from `begin` (now) and before `until` (a day later), soonest first."""
-    query = {"from": begin, "until": until, "limit": limit, "cursor": cursor}
-    return _get("upcoming", answer=DueTimePage, query=query)
-
-
-def count_upcoming(
-    step: timedelta, *, begin: datetime | None = None, until: datetime | None = None
-) -> Call[DueTimeCounts]:
-    """How many due times there are in each step from `begin` (now) and before `until` (a day later)."""
-    return _get("upcoming", answer=DueTimeCounts, query={"from": begin, "until": until, "step": step})
+    return post("schedules", "preview", answer=Preview, body=given(locals()))
 
 
 def get_graph(job_id: str) -> Call[JobGraph]:
     """The jobs that this one depends on and that depend on it, with their status."""
-    return _get("jobs", job_id, "graph", answer=JobGraph)
+    return get("jobs", job_id, "graph", answer=JobGraph)
 
 
 def list_missed(job_id: str) -> Call[Page[MissedView]]:
     """The ranges of due times that a job missed, latest first."""
-    return _get("jobs", job_id, "missed", answer=Page[MissedView])
+    return get("jobs", job_id, "missed", answer=Page[MissedView])
 
 
 def list_executions(
@@ -251,17 +220,17 @@ def list_executions(
     `searched_until` how far it has looked."""
     given = locals()
     flags = {name: "true" if given[name] else None for name in ("timed_out", "retrying", "blocked")}
-    return _get("executions", answer=ExecutionPage, query={**given, **flags})
+    return get("executions", answer=ExecutionPage, query={**given, **flags})
 
 
 def get_execution(execution_id: str, *, wait: float | None = None) -> Call[ExecutionView]:
     """The execution as it is now. With `wait`, up to 60 seconds, it answers at the end or after that time."""
-    return _waiting(wait, _get("executions", execution_id, answer=ExecutionView))
+    return _waiting(wait, get("executions", execution_id, answer=ExecutionView))
 
 
 def list_attempts(execution_id: str) -> Call[Page[AttemptView]]:
     """The attempts of an execution, oldest first."""
-    return _get("executions", execution_id, "attempts", answer=Page[AttemptView])
+    return get("executions", execution_id, "attempts", answer=Page[AttemptView])
 
 
 def execution_logs(
@@ -274,61 +243,17 @@ def execution_logs(
 ) -> Call[Page[LogEntry]]:
     """What the execution printed and logged, oldest first: everything, one attempt, or only the last lines."""
     query = {"attempt": attempt, "tail": tail, "limit": limit, "cursor": cursor}
-    return _get("executions", execution_id, "logs", answer=Page[LogEntry], query=query)
-
-
-def list_events(
-    *,
-    kind: str | None = None,
-    job: str | None = None,
-    task: str | None = None,
-    queue: str | None = None,
-    tag: str | None = None,
-    limit: int | None = None,
-    cursor: str | None = None,
-) -> Call[Page[StreamEvent]]:
-    """What happened, latest first. `kind` is one or more kinds, separated by commas; execution.* means all of these."""
-    query = {
-        "kind": kind,
-        "job": job,
-        "task": task,
-        "queue": queue,
-        "tag": tag,
-        "limit": limit,
-        "cursor": cursor,
-    }
-    return _get("events", answer=Page[StreamEvent], query=query)
-
-
-def follow_events(
-    *,
-    kind: str | None = None,
-    job: str | None = None,
-    task: str | None = None,
-    queue: str | None = None,
-    tag: str | None = None,
-    after: int | None = None,
-) -> Call[StreamEvent]:
-    query = {
-        "kind": kind,
-        "job": job,
-        "task": task,
-        "queue": queue,
-        "tag": tag,
-        "after": after,
-        "follow": "true",
-    }
-    return _get("events", answer=StreamEvent, query=query)
+    return get("executions", execution_id, "logs", answer=Page[LogEntry], query=query)
 
 
 def follow_logs(execution_id: str, *, attempt: int | None, tail: int | None) -> Call[LogEntry]:
     query = {"attempt": attempt, "tail": tail, "follow": "true"}
-    return _get("executions", execution_id, "logs", answer=LogEntry, query=query)
+    return get("executions", execution_id, "logs", answer=LogEntry, query=query)
 
 
 def explain_execution(execution_id: str) -> Call[Why]:
     """Why the execution does not run, and when it will."""
-    return _get("executions", execution_id, "why", answer=Why)
+    return get("executions", execution_id, "why", answer=Why)
 
 
 def cancel_execution(execution_id: str) -> Call[ExecutionView]:
@@ -341,103 +266,14 @@ def retry_execution(execution_id: str) -> Call[ExecutionView]:
     return post("executions", execution_id, "retry", answer=ExecutionView)
 
 
-def list_errors(
-    *,
-    task: str | None = None,
-    error: str | None = None,
-    limit: int | None = None,
-    cursor: str | None = None,
-) -> Call[Page[ErrorGroupView]]:
-    """Failures grouped by cause, the cause seen last first."""
-    query = {"task": task, "error": error, "limit": limit, "cursor": cursor}
-    return _get("errors", answer=Page[ErrorGroupView], query=query)
-
-
-def get_error(fingerprint: str) -> Call[ErrorGroupView]:
-    """The failures of one cause."""
-    return _get("errors", fingerprint, answer=ErrorGroupView)
-
-
-def redrive_error(fingerprint: str, *, rate: str | None = None, max: int | None = None) -> Call[Redriven]:  # noqa: A002
-    """Run all dead letters of one cause again, for example at a rate of "100/1m"."""
-    return post("errors", fingerprint, "redrive", answer=Redriven, body=_given({"rate": rate, "max": max}))
-
-
-def discard_error(fingerprint: str) -> Call[Discarded]:
-    """Discard all dead letters of one cause. They stay in the history as failed."""
-    return post("errors", fingerprint, "discard", answer=Discarded)
-
-
-def list_dead_letters(
-    *,
-    task: str | None = None,
-    queue: str | None = None,
-    job: str | None = None,
-    error: str | None = None,
-    fingerprint: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    limit: int | None = None,
-    cursor: str | None = None,
-) -> Call[Page[DeadLetterView]]:
-    """The dead letters that match all filters, latest failure first. `since` and `until` bound the time of failure."""
-    return _get("dead-letters", answer=Page[DeadLetterView], query=locals())
-
-
-def redrive_some(
-    ids: Sequence[str] | None,
-    filter: DeadLetterFields | None,  # noqa: A002 (its name in the API)
-    rate: str | None,
-    max: int,  # noqa: A002 (its name in the API)
-    start_at: datetime | None,
-) -> Call[Redriven]:
-    """Redrive dead letters, as many as one request allows."""
-    return post("dead-letters", "redrive", answer=Redriven, body=_given(locals()))
-
-
-def discard_dead_letters(
-    ids: Sequence[str] | None = None,
-    *,
-    filter: DeadLetterFields | None = None,  # noqa: A002 (its name in the API)
-) -> Call[Discarded]:
-    """Discard dead letters: those with these ids, or all that match the filter ({} matches all)."""
-    return post("dead-letters", "discard", answer=Discarded, body=_given(locals()))
-
-
-def get_stats(
-    *,
-    from_: datetime | None = None,
-    until: datetime | None = None,
-    step: Step | None = None,
-    by: GroupBy | None = None,
-    task: str | None = None,
-    queue: str | None = None,
-    job: str | None = None,
-) -> Call[StatisticsSeries]:
-    """What happened to executions in each step between `from_` and `until`, by default in the last hour by minute. With
-    `job`, of its own executions, each in the step in which it was due."""
-    query = locals()
-    return _get("stats", answer=StatisticsSeries, query={"from": query.pop("from_")} | query)
-
-
-def list_breakers() -> Call[Page[BreakerView]]:
-    """The circuit breakers of destinations that failed recently."""
-    return _get("breakers", answer=Page[BreakerView])
-
-
-def reset_breaker(destination: str) -> Call[BreakerView]:
-    """Close the circuit breaker of a destination: the executions that it holds may start."""
-    return post("breakers", "reset", answer=BreakerView, body={"destination": destination})
-
-
 def list_queues(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[QueueView]]:
     """The queues, by name."""
-    return _get("queues", answer=Page[QueueView], query={"limit": limit, "cursor": cursor})
+    return get("queues", answer=Page[QueueView], query={"limit": limit, "cursor": cursor})
 
 
 def get_queue(name: str) -> Call[QueueView]:
     """The queue with its limits and its backlog."""
-    return _get("queues", name, answer=QueueView)
+    return get("queues", name, answer=QueueView)
 
 
 def set_queue(
@@ -461,17 +297,17 @@ def resume_queue(name: str) -> Call[QueueView]:
 
 def list_workers(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[WorkerView]]:
     """The workers, including those that left recently."""
-    return _get("workers", answer=Page[WorkerView], query=locals())
+    return get("workers", answer=Page[WorkerView], query=locals())
 
 
 def get_worker(worker_id: str) -> Call[WorkerView]:
     """The worker and the executions that it has."""
-    return _get("workers", worker_id, answer=WorkerView)
+    return get("workers", worker_id, answer=WorkerView)
 
 
 def list_tasks() -> Call[Page[TaskView]]:
     """The tasks with their parameters, and the workers that offer them."""
-    return _get("tasks", answer=Page[TaskView])
+    return get("tasks", answer=Page[TaskView])
 
 
 def create_key(
@@ -482,12 +318,12 @@ def create_key(
     expires_at: datetime | None = None,
 ) -> Call[NewKey]:
     """Create an API key. Only this answer contains its secret."""
-    return post("keys", answer=NewKey, body=_given(locals()), repeatable=False)
+    return post("keys", answer=NewKey, body=given(locals()), repeatable=False)
 
 
 def list_keys() -> Call[Page[KeyView]]:
     """The API keys, without their secrets."""
-    return _get("keys", answer=Page[KeyView])
+    return get("keys", answer=Page[KeyView])
 
 
 def revoke_key(key_id: str) -> Call[KeyView]:
@@ -497,7 +333,7 @@ def revoke_key(key_id: str) -> Call[KeyView]:
 
 def get_signing_secret() -> Call[SigningSecret]:
     """The secret that signs the HTTP calls of your tenant's jobs."""
-    return _get("signing-secret", answer=SigningSecret)
+    return get("signing-secret", answer=SigningSecret)
 
 
 def _waiting(seconds: float | None, call: Call[Answer]) -> Call[Answer]:
@@ -506,8 +342,8 @@ def _waiting(seconds: float | None, call: Call[Answer]) -> Call[Answer]:
     return msgspec.structs.replace(call, query={**call.query, "wait": f"{seconds:.3f}s"}, waits=seconds)
 
 
-def _get(*path: str, answer: type[Answer], query: Fields | None = None) -> Call[Answer]:
-    texts = {name: _query_text(value) for name, value in _given(query or {}).items()}
+def get(*path: str, answer: type[Answer], query: Fields | None = None) -> Call[Answer]:
+    texts = {name: _query_text(value) for name, value in given(query or {}).items()}
     return Call(method="GET", path=path, answer=answer, query=texts)
 
 
@@ -516,7 +352,7 @@ def post(*path: str, answer: type[Answer], body: object = None, repeatable: bool
     return Call(method="POST", path=path, answer=answer, body=encoded, repeatable=repeatable)
 
 
-def _given(fields: Fields) -> dict[str, Any]:
+def given(fields: Fields) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 

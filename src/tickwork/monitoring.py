@@ -1,0 +1,45 @@
+"""What a node counts and tells about executions: events, causes of failures, statistics."""
+
+from datetime import timedelta
+from functools import partial
+
+from tickwork.loop import Loops
+from tickwork.record.event_feed import EventFeed
+from tickwork.record.event_history import EventHistory
+from tickwork.record.event_numbering import EventNumbering
+from tickwork.record.failing_jobs_cache import FailingJobs
+from tickwork.record.pulse import PULSE_INTERVAL, PulseWriter
+from tickwork.record.statistics import Statistics, StatisticsUpkeep
+from tickwork.record.statistics_counter import StatisticsCounter
+from tickwork.store.error_group_store import PostgresErrorGroupStore
+from tickwork.store.event_store import PostgresEventStore
+from tickwork.store.pool import Database
+from tickwork.store.statistics_store import PostgresStatisticsStore
+
+# Seconds between the steps of a loop
+_NUMBER_INTERVAL = 0.2
+_STATISTICS_INTERVAL = 5
+_LONG_STEP = 900.0  # counting a minute with millions of executions
+
+
+class Monitoring:
+    def __init__(self, database: Database) -> None:
+        self._events = PostgresEventStore(database)
+        self._statistics = PostgresStatisticsStore(database)
+        self.error_groups = PostgresErrorGroupStore(database)
+        self.event_feed, self.event_history = EventFeed(self._events), EventHistory(self._events)
+        self.failing_jobs, self.pulse = FailingJobs(self._events), PulseWriter(self._events)
+        self.statistics_counter = StatisticsCounter(self._statistics)
+        self.statistics = Statistics(self._statistics)
+
+    def add_loops(self, loops: Loops, history: timedelta) -> None:
+        """`history`: how long events and causes of failures are kept."""
+        loops.add("number events", EventNumbering(self._events).number, every=_NUMBER_INTERVAL)
+        loops.add("read failing jobs", self.failing_jobs.read, every=1)
+        loops.add("write pulse", self.pulse.flush, every=PULSE_INTERVAL)
+        loops.add("write statistics", self.statistics_counter.write, every=_STATISTICS_INTERVAL)
+        keep_up = StatisticsUpkeep(self._statistics).keep_up
+        loops.add("keep up statistics", keep_up, every=_STATISTICS_INTERVAL, stuck_after=_LONG_STEP)
+        loops.add("delete old statistics", self._statistics.delete_old, every=600)
+        loops.add("delete old events", partial(self._events.delete_old, history), every=60)
+        loops.add("delete old errors", partial(self.error_groups.delete_old, history), every=600)
