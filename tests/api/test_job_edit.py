@@ -86,7 +86,7 @@ async def test_a_change_for_an_older_version_is_refused_and_changes_nothing(
     ):
         answer = await request
         assert answer.status_code == 412
-        assert "version 2" in answer.json()["detail"]
+        assert "version is 2" in answer.json()["detail"]
     assert (await client.get(path(job))).json() == now.json()
 
 

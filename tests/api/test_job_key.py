@@ -31,7 +31,7 @@ async def test_a_second_job_of_the_same_key_is_a_conflict_that_says_what_to_do(
     answer = await create(client, tags=["other"])
     assert answer.status_code == 409
     assert job["id"] in answer.json()["detail"]
-    assert "if_exists: keep, or replace" in answer.json()["detail"]
+    assert "set if_exists to keep or replace" in answer.json()["detail"]
     assert (await client.get(f"/v1/jobs/{job['id']}")).json() == job
 
 

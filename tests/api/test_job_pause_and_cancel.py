@@ -39,7 +39,7 @@ async def test_a_job_runs_now_besides_its_schedule(
     assert (await client.get(first.headers["location"])).json() == first.json()
     await still_node.step("claim")
     assert len(await worker.runs()) == 2
-    assert (await client.get(job)).json() == before
+    assert (await client.get(job)).json() == before | {"running": 1}
 
 
 async def test_a_paused_job_has_no_next_time_until_it_is_resumed(

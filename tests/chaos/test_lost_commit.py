@@ -130,7 +130,7 @@ async def test_does_not_hand_over_again_what_ended_while_it_was_in_doubt_about_s
 
 
 @pytest.mark.parametrize(
-    ("complete_and_cancel", "status", "counted"),
+    ("outcome", "status", "counted"),
     [
         (AttemptOutcome.COMPLETED, "completed", (1, 0, 0)),
         (AttemptOutcome.FAILED, "pending", (2, 1, 0)),

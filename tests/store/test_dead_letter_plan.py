@@ -42,7 +42,7 @@ async def filled(connection: asyncpg.Connection, database_url: str) -> AsyncIter
 async def test_a_look_reads_no_more_than_it_may(
     filled: Database, query: str, begin: str, job: str, index: str
 ) -> None:
-    values = ("1", *_EVER, job, *_ANYTHING, begin, begin, "0", "1000", "50")
+    values = ("1", *_EVER, job, *_ANYTHING, begin, begin, "0", "1000", "50", "NULL")
     plan = await explain_run(filled, "dead_letter", query, *values)
     (scan,) = [line for line in plan.splitlines() if index in line]
     assert f"rows={200 if job == '7' else 1000}" in scan

@@ -56,21 +56,17 @@ def error_of(note: AttemptNote) -> ErrorBrief:
 async def write_attempt_events(
     connection: Connection, transitions: Sequence[Transition], notes: Sequence[AttemptNote]
 ) -> None:
-    """Each transition goes with the note at the same index."""
-    events = [
-        event
-        for transition, note in zip(transitions, notes, strict=True)
-        for event in _events(transition, note)
-    ]
+    failed = {transition.key for transition in transitions if transition.status is ExecutionStatus.FAILED}
+    events = [event for note in notes for event in _events(note, has_failed=note.key in failed)]
     if events:
         await connection.execute(
             queries("event")["write_attempt_events"], *map(list, zip(*events, strict=True))
         )
 
 
-def _events(transition: Transition, note: AttemptNote) -> Iterator[_AttemptEvent]:
-    ended = transition.status is ExecutionStatus.FAILED
-    kind = EventKind.EXECUTION_FAILED if ended else _KINDS.get(note.outcome)
+def _events(note: AttemptNote, *, has_failed: bool) -> Iterator[_AttemptEvent]:
+    """`has_failed`: the execution has, for good."""
+    kind = EventKind.EXECUTION_FAILED if has_failed else _KINDS.get(note.outcome)
     if kind:
         error = error_of(note)
         yield _AttemptEvent(*note.key, note.attempt, kind, error.type, note.fingerprint, error.message)

@@ -197,7 +197,7 @@ SET fired_until = date_trunc('minute', tickwork.clock()), hours_until = date_tru
 
 -- name: allow_long_count
 -- Lets this transaction count for longer than others may take.
-SET LOCAL statement_timeout = '600s';
+SELECT set_config('statement_timeout', '600s', true);
 
 -- name: count_fired
 -- Counts the executions that were due in a minute. One that was stopped before its due time was not fired.
