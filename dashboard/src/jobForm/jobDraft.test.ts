@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import type { Schemas } from "../api/client";
+import { DraftError, draftOf, headersOf, NEW_DRAFT, requestOf, seconds } from "./jobDraft";
+import { patchOf } from "./jobPatch";
+
+const draft = { ...NEW_DRAFT, name: "etl", task: "tasks.etl" };
+
+const stored = {
+  id: "j1", name: "etl", key: null, task: "tasks.etl", http: null, payload: { a: 1 }, tags: ["x"],
+  schedule: { cron: "0 9 * * 1", timezone: "Europe/Paris" }, queue: "default", priority: "normal", timeout: 300,
+  retry: { max_attempts: 4, backoff: "exponential", initial: 1, max: 3600, factor: 2, jitter: 0.2, only_on: [], never_on: [] },
+  overlap: "skip", catch_up: { policy: "latest", within: 3600, max: 100 }, on_worker_lost: "retry", depends_on: [],
+} as unknown as Schemas["JobView"];
+
+describe("requestOf", () => {
+  it("says only what differs from the defaults", () => {
+    expect(requestOf(draft)).toEqual({ name: "etl", task: "tasks.etl", schedule: "every day at 09:00" });
+  });
+
+  it("makes an object of a schedule with days off", () => {
+    expect(requestOf({ ...draft, timezone: "Europe/Paris", weekendsOff: true, holidays: ["FR"] })).toMatchObject({
+      schedule: { text: "every day at 09:00", exclude: { weekends: true, holidays: ["FR"] } },
+      timezone: "Europe/Paris",
+    });
+  });
+
+  it("has no schedule for a job that runs now", () => {
+    expect(requestOf({ ...draft, schedule: " " })).not.toHaveProperty("schedule");
+  });
+
+  it("names the field of a payload that is no JSON", () => {
+    expect(() => requestOf({ ...draft, payload: "{a" })).toThrow(DraftError);
+  });
+
+  it("reads the headers of an HTTP call", () => {
+    const http = { ...draft, kind: "http" as const, url: "http://127.0.0.1/x", headers: "X-A: 1\n\nX-B: a:b" };
+    expect(requestOf(http)["http"]).toEqual({ url: "http://127.0.0.1/x", headers: { "X-A": "1", "X-B": "a:b" } });
+    expect(() => headersOf("no colon")).toThrow("colon");
+  });
+});
+
+describe("patchOf", () => {
+  it("is empty when nothing changed", () => {
+    expect(patchOf(draftOf(stored), draftOf(stored))).toEqual({});
+  });
+
+  it("has what changed, and null for what is gone", () => {
+    const before = draftOf(stored);
+    const after = { ...before, name: "etl 2", payload: '{"b": 2}', tags: [] };
+    expect(patchOf(before, after)).toEqual({ name: "etl 2", payload: { b: 2, a: null }, tags: null });
+  });
+});
+
+describe("draftOf", () => {
+  it("shows a cron schedule as text with its zone", () => {
+    expect(draftOf(stored)).toMatchObject({ schedule: "0 9 * * 1", timezone: "Europe/Paris", scheduleJson: "" });
+  });
+
+  it("keeps what the builder does not know as JSON", () => {
+    const odd = { ...stored, schedule: { any: [{ every: 60 }] } } as unknown as Schemas["JobView"];
+    expect(JSON.parse(draftOf(odd).scheduleJson)).toEqual({ any: [{ every: 60 }] });
+  });
+});
+
+it("writes durations in the largest unit that divides them", () => {
+  expect([300, 5400, 86_400, 0.5, 90].map(seconds)).toEqual(["5m", "90m", "1d", "0.5s", "90s"]);
+});

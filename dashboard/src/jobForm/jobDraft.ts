@@ -1,0 +1,232 @@
+import type { Schemas } from "../api/client";
+
+/** A job as the form holds it: everything as text, so that half-typed values have a place. */
+export interface JobDraft {
+  name: string;
+  key: string;
+  description: string;
+  owner: string;
+  tags: string[];
+  kind: "task" | "http";
+  task: string;
+  url: string;
+  method: string;
+  /** One `Name: value` per line. */
+  headers: string;
+  /** JSON; empty means none. */
+  payload: string;
+  /** Words, cron, an interval or a time; empty means now. With `scheduleJson` it is not used. */
+  schedule: string;
+  timezone: string;
+  weekendsOff: boolean;
+  holidays: string[];
+  jitter: string;
+  /** A schedule with parts that the builder does not know, as JSON; empty: not used. */
+  scheduleJson: string;
+  queue: string;
+  priority: string;
+  timeout: string;
+  maxAttempts: string;
+  backoff: string;
+  initial: string;
+  maxDelay: string;
+  overlap: string;
+  catchUp: string;
+  catchUpWithin: string;
+  catchUpMax: string;
+  onWorkerLost: string;
+  dependsOn: string[];
+}
+
+export const NEW_DRAFT: JobDraft = {
+  name: "", key: "", description: "", owner: "", tags: [],
+  kind: "task", task: "", url: "", method: "POST", headers: "", payload: "",
+  schedule: "every day at 09:00", timezone: "UTC", weekendsOff: false, holidays: [], jitter: "", scheduleJson: "",
+  queue: "", priority: "", timeout: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
+  overlap: "skip", catchUp: "latest", catchUpWithin: "1h", catchUpMax: "100", onWorkerLost: "retry", dependsOn: [],
+};
+
+export type JobFields = Record<string, unknown>;
+
+/** The body of POST /v1/jobs: only what differs from the defaults, so that it reads well. Throws DraftError. */
+export function requestOf(draft: JobDraft): JobFields {
+  const fields: JobFields = {};
+  const put = (name: string, value: unknown) => {
+    if (value !== "" && value !== undefined && !(Array.isArray(value) && value.length === 0)) fields[name] = value;
+  };
+  put("name", draft.name.trim());
+  put("key", draft.key.trim());
+  put("description", draft.description.trim());
+  put("owner", draft.owner.trim());
+  if (draft.kind === "task") put("task", draft.task.trim());
+  else put("http", httpOf(draft));
+  if (draft.payload.trim()) fields["payload"] = readJson("payload", draft.payload);
+  Object.assign(fields, scheduleFields(draft));
+  put("queue", draft.queue.trim());
+  put("priority", draft.priority);
+  put("timeout", draft.timeout.trim());
+  put("retry", retryOf(draft));
+  if (draft.overlap !== NEW_DRAFT.overlap) put("overlap", draft.overlap);
+  put("catch_up", catchUpOf(draft));
+  if (draft.onWorkerLost !== NEW_DRAFT.onWorkerLost) put("on_worker_lost", draft.onWorkerLost);
+  put("depends_on", draft.dependsOn.map(dependencyOf));
+  put("tags", draft.tags);
+  return fields;
+}
+
+/** What cannot even be sent: with the path of the field, as the API's own errors have. */
+export class DraftError extends Error {
+  constructor(
+    readonly path: string,
+    message: string,
+  ) {
+    super(message);
+    this.name = "DraftError";
+  }
+}
+
+export function readJson(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new DraftError(path, `is not JSON: ${(error as Error).message}`);
+  }
+}
+
+const ANY = ":any";
+
+/** `j12:any` is what the command line writes for a parent that may end in any way. */
+function dependencyOf(text: string): unknown {
+  return text.endsWith(ANY) ? { job: text.slice(0, -ANY.length), on: "any outcome" } : text;
+}
+
+export function dependencyText(dependency: unknown): string {
+  if (typeof dependency === "string") return dependency;
+  const { job, on } = dependency as { job: string; on?: string };
+  return on === "any outcome" ? `${job}${ANY}` : job;
+}
+
+function httpOf({ url, method, headers }: JobDraft): JobFields {
+  const given = headersOf(headers);
+  return {
+    url: url.trim(),
+    ...(method === NEW_DRAFT.method ? {} : { method }),
+    ...(Object.keys(given).length > 0 ? { headers: given } : {}),
+  };
+}
+
+export function headersOf(text: string): Record<string, string> {
+  const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(":");
+      if (colon < 1) throw new DraftError("http.headers", `“${line}” has no colon; write Name: value`);
+      return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+    }),
+  );
+}
+
+export function scheduleFields(draft: JobDraft): JobFields {
+  if (draft.scheduleJson) return { schedule: readJson("schedule", draft.scheduleJson) };
+  const text = draft.schedule.trim();
+  if (!text) return {};
+  const zone = draft.timezone && draft.timezone !== "UTC" ? { timezone: draft.timezone } : {};
+  const exclude = {
+    ...(draft.weekendsOff ? { weekends: true } : {}),
+    ...(draft.holidays.length > 0 ? { holidays: draft.holidays } : {}),
+  };
+  const options = {
+    ...(Object.keys(exclude).length > 0 ? { exclude } : {}),
+    ...(draft.jitter.trim() ? { jitter: draft.jitter.trim() } : {}),
+  };
+  return { schedule: Object.keys(options).length > 0 ? { text, ...options } : text, ...zone };
+}
+
+function retryOf({ maxAttempts, backoff, initial, maxDelay }: JobDraft): JobFields | undefined {
+  const retry = {
+    ...(maxAttempts.trim() ? { max_attempts: wholeNumber("retry.max_attempts", maxAttempts) } : {}),
+    ...(backoff === NEW_DRAFT.backoff ? {} : { backoff }),
+    ...(initial.trim() === NEW_DRAFT.initial || !initial.trim() ? {} : { initial: initial.trim() }),
+    ...(maxDelay.trim() === NEW_DRAFT.maxDelay || !maxDelay.trim() ? {} : { max: maxDelay.trim() }),
+  };
+  return Object.keys(retry).length > 0 ? retry : undefined;
+}
+
+function catchUpOf({ catchUp, catchUpWithin, catchUpMax }: JobDraft): JobFields | undefined {
+  const fields = {
+    ...(catchUp === NEW_DRAFT.catchUp ? {} : { policy: catchUp }),
+    ...(catchUp === "skip" || catchUpWithin.trim() === NEW_DRAFT.catchUpWithin ? {} : { within: catchUpWithin.trim() }),
+    ...(catchUp !== "all" || catchUpMax.trim() === NEW_DRAFT.catchUpMax ? {} : { max: wholeNumber("catch_up.max", catchUpMax) }),
+  };
+  return Object.keys(fields).length > 0 ? fields : undefined;
+}
+
+function wholeNumber(path: string, text: string): number {
+  const value = Number(text.trim());
+  if (!Number.isInteger(value)) throw new DraftError(path, `“${text}” is not a whole number`);
+  return value;
+}
+
+const BUILDER_PARTS = new Set(["cron", "every", "rrule", "timezone", "exclude", "jitter", "at"]);
+
+/** The draft of a job that exists, for editing it or for a copy of it. */
+export function draftOf(job: Schemas["JobView"]): JobDraft {
+  return {
+    ...NEW_DRAFT,
+    name: job.name ?? "",
+    key: job.key ?? "",
+    description: job.description ?? "",
+    owner: job.owner ?? "",
+    tags: [...job.tags],
+    kind: job.http ? "http" : "task",
+    task: job.task ?? "",
+    url: job.http?.url ?? "",
+    method: job.http?.method ?? "POST",
+    headers: Object.entries(job.http?.headers ?? {}).map(([name, value]) => `${name}: ${value}`).join("\n"),
+    payload: job.payload === null || job.payload === undefined ? "" : JSON.stringify(job.payload, null, 2),
+    ...scheduleDraft(job.schedule as Record<string, unknown>),
+    queue: job.queue,
+    priority: job.priority,
+    timeout: seconds(job.timeout),
+    maxAttempts: String(job.retry.max_attempts),
+    backoff: job.retry.backoff,
+    initial: seconds(job.retry.initial),
+    maxDelay: seconds(job.retry.max),
+    overlap: job.overlap,
+    catchUp: job.catch_up.policy,
+    catchUpWithin: seconds(job.catch_up.within),
+    catchUpMax: String(job.catch_up.max),
+    onWorkerLost: job.on_worker_lost,
+    dependsOn: job.depends_on.map(dependencyText),
+  };
+}
+
+/** A canonical schedule as text and options; what the builder does not know stays JSON. */
+function scheduleDraft(schedule: Record<string, unknown>): Partial<JobDraft> {
+  const exclude = (schedule["exclude"] ?? {}) as { weekends?: boolean; holidays?: string[]; dates?: string[] };
+  const known = Object.keys(schedule).every((name) => BUILDER_PARTS.has(name)) && !exclude.dates;
+  const text = scheduleText(schedule);
+  if (!known || text === null) return { schedule: "", scheduleJson: JSON.stringify(schedule, null, 2) };
+  return {
+    schedule: text,
+    timezone: typeof schedule["timezone"] === "string" ? schedule["timezone"] : "UTC",
+    weekendsOff: exclude.weekends ?? false,
+    holidays: exclude.holidays ?? [],
+    jitter: typeof schedule["jitter"] === "number" ? seconds(schedule["jitter"]) : "",
+  };
+}
+
+function scheduleText(schedule: Record<string, unknown>): string | null {
+  if (typeof schedule["cron"] === "string") return schedule["cron"];
+  if (typeof schedule["every"] === "number") return `every ${seconds(schedule["every"])}`;
+  if (typeof schedule["rrule"] === "string") return `RRULE:${schedule["rrule"]}`;
+  return typeof schedule["at"] === "string" ? schedule["at"] : null;
+}
+
+const UNITS: [number, string][] = [[86_400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
+
+/** 5400 is "90m", 0.5 is "0.5s": in the largest unit that divides it. */
+export function seconds(value: number): string {
+  const [size, unit] = UNITS.find(([each]) => value >= each && value % each === 0) ?? [1, "s"];
+  return `${value / size}${unit}`;
+}

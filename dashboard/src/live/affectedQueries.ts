@@ -1,0 +1,16 @@
+/** Which answers of the API an event makes old: the first words of their query keys. */
+export function affectedQueries(kind: string): string[] {
+  return AFFECTED[kind.split(".")[0] ?? ""] ?? [];
+}
+
+const WORK = ["executions", "jobs", "stats", "queues", "workers", "errors", "dead-letters", "upcoming", "overview", "forecast"];
+
+const AFFECTED: Record<string, string[]> = {
+  execution: [...WORK, "workflows", "events"],
+  pulse: [...WORK, "workflows"],
+  job: ["jobs", "upcoming", "workflows", "events", "overview", "forecast"],
+  breaker: ["breakers", "events", "overview"],
+  worker: ["workers", "tasks", "queues", "events", "overview"],
+  queue: ["queues", "events", "overview"],
+  key: ["keys", "events"],
+};

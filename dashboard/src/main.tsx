@@ -1,0 +1,6 @@
+import "./styles";
+import { createRoot } from "react-dom/client";
+import { App } from "./App";
+
+const place = document.getElementById("root");
+if (place) createRoot(place).render(<App />);

@@ -1,0 +1,175 @@
+import { Button, Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMay, useMe } from "../api/session";
+import { Card } from "../parts/Card";
+import { StateIcon } from "../parts/StateIcon";
+import { BREAKER_LOOKS, EXECUTION_LOOKS, HEALTH_LOOKS, lookOf, type StateLook, WORKER_LOOKS } from "../parts/states";
+import { formatDuration } from "../time/formatDuration";
+import { useNow } from "../time/now";
+import { TimeText } from "../time/TimeText";
+import { type Concern, concernsOf } from "./attention";
+import { redriveCause, resetBreaker, resumeQueue, retryJob } from "./attentionActions";
+import classes from "./overview.module.css";
+import { breakersQuery, clusterQuery, errorsQuery, overviewQuery, queuesQuery, workersQuery } from "./overviewQueries";
+
+const MOST = 10;
+
+/** What needs somebody, each with what can be done about it. */
+export function AttentionList() {
+  const me = useMe();
+  const seesCluster = useMay("admin") && me?.tenant === "default";
+  const now = useNow(() => 5_000).getTime();
+  const overview = useQuery(overviewQuery);
+  const cluster = useQuery({ ...clusterQuery, enabled: seesCluster });
+  const errors = useQuery(errorsQuery);
+  const breakers = useQuery(breakersQuery);
+  const queues = useQuery(queuesQuery);
+  const workers = useQuery(workersQuery);
+  const concerns = concernsOf({
+    overview: overview.data, errors: errors.data, breakers: breakers.data, queues: queues.data, workers: workers.data, nodes: cluster.data?.nodes, now,
+  });
+  const isLoading = overview.isPending && errors.isPending;
+  const unread = [overview, errors, breakers, queues, workers].some(({ error }) => error);
+  return (
+    <Card title="Needs attention" actions={concerns.length > MOST ? <Link to="/jobs" search={{ health: "failing" }}>All failing jobs</Link> : undefined}>
+      {isLoading ? (
+        <Skeleton height={120} />
+      ) : concerns.length === 0 ? (
+        <p className={classes.well}>
+          <StateIcon look={HEALTH_LOOKS.ok} />
+          {unread ? "Not everything could be read; nothing is known to need you." : "Nothing needs you: no job fails, no queue is stuck, and all workers report."}
+        </p>
+      ) : (
+        <ul className={classes.concerns}>
+          {concerns.slice(0, MOST).map((concern) => (
+            <li key={keyOf(concern)}>
+              <StateIcon look={lookOfConcern(concern)} size={16} labelled />
+              <div className={classes.concern}>
+                <Words concern={concern} />
+              </div>
+              <Action concern={concern} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {concerns.length > MOST && <p className={classes.more}>and {(concerns.length - MOST).toLocaleString("en")} more</p>}
+    </Card>
+  );
+}
+
+function keyOf(concern: Concern): string {
+  const { kind } = concern;
+  if (kind === "cause") return `cause ${concern.fingerprint}`;
+  if (kind === "breaker") return `breaker ${concern.destination}`;
+  return `${kind} ${kind === "queue" ? concern.name : concern.id}`;
+}
+
+function lookOfConcern(concern: Concern): StateLook {
+  switch (concern.kind) {
+    case "job":
+      return HEALTH_LOOKS.failing;
+    case "cause":
+      return concern.deadLetters > 0 ? EXECUTION_LOOKS.dead : EXECUTION_LOOKS.failed;
+    case "breaker":
+      return lookOf(BREAKER_LOOKS, concern.state);
+    case "queue":
+      return HEALTH_LOOKS.late;
+    case "worker":
+      return { ...WORKER_LOOKS.offline, word: "Silent" };
+    case "node":
+      return { ...HEALTH_LOOKS.failing, word: concern.status };
+  }
+}
+
+function Words({ concern }: { concern: Concern }) {
+  switch (concern.kind) {
+    case "job":
+      return (
+        <Line head={<Link to="/jobs/$id" params={{ id: concern.id }}>{concern.name}</Link>}>
+          failed {concern.failures > 1 && `${concern.failures.toLocaleString("en")} times in a row, last `}
+          <TimeText at={concern.at} />
+        </Line>
+      );
+    case "cause":
+      return (
+        <Line
+          head={
+            <Link to="/dead-letters" search={{ fingerprint: concern.fingerprint }}>
+              {concern.type} in {concern.task}
+            </Link>
+          }
+          detail={concern.message}
+        >
+          {concern.deadLetters > 0 && <>{many(concern.deadLetters, "dead letter")}, </>}
+          {concern.lastHour > 0 && <>{concern.lastHour.toLocaleString("en")} in the last hour, </>}
+          last <TimeText at={concern.at} />
+        </Line>
+      );
+    case "breaker":
+      return (
+        <Line head={<Link to="/breakers" search={{ q: concern.destination }}>{concern.destination}</Link>} detail={concern.reason}>
+          is not called since <TimeText at={concern.at} />, {many(concern.waiting, "execution")} {concern.waiting === 1 ? "waits" : "wait"}
+        </Line>
+      );
+    case "queue":
+      return (
+        <Line head={<Link to="/queues" search={{ queue: concern.name }}>Queue {concern.name}</Link>}>
+          {concern.isExact ? "" : "more than "}
+          {concern.depth.toLocaleString("en")} {concern.depth === 1 ? "waits" : "wait"}, the oldest for {formatDuration(concern.age)}: {REASONS[concern.why]}
+        </Line>
+      );
+    case "worker":
+      return (
+        <Line head={<Link to="/workers" search={{ worker: concern.id }}>Worker {concern.name}</Link>}>
+          has been silent since <TimeText at={concern.at} /> and holds {many(concern.holding, "execution")}
+        </Line>
+      );
+    case "node":
+      return (
+        <Line head={<Link to="/cluster">Node {concern.host}</Link>} detail={concern.problems.join("; ")}>
+          is {concern.status}, seen <TimeText at={concern.at} />
+        </Line>
+      );
+  }
+}
+
+const REASONS = { paused: "it is paused", "no worker": "no worker serves it", slow: "its workers are busy" };
+
+function many(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function Line({ head, detail, children }: { head: React.ReactNode; detail?: string | null; children: React.ReactNode }) {
+  return (
+    <>
+      <strong>{head}</strong> <span className={classes.facts}>{children}</span>
+      {detail && <span className={classes.detail}>{detail}</span>}
+    </>
+  );
+}
+
+function button(word: string, name: string, act: () => Promise<void>) {
+  return (
+    <Button variant="default" aria-label={`${word} ${name}`} onClick={() => void act()}>
+      {word}
+    </Button>
+  );
+}
+
+function Action({ concern }: { concern: Concern }) {
+  const mayWrite = useMay("write");
+  if (!mayWrite) return null;
+  switch (concern.kind) {
+    case "job":
+      return button("Retry", concern.name, () => retryJob(concern.id, concern.name));
+    case "cause":
+      return concern.deadLetters > 0 ? button("Redrive", concern.type, () => redriveCause(concern)) : null;
+    case "breaker":
+      return button("Reset", concern.destination, () => resetBreaker(concern.destination, concern.waiting));
+    case "queue":
+      return concern.why === "paused" ? button("Resume", concern.name, () => resumeQueue(concern.name)) : null;
+    default:
+      return null;
+  }
+}

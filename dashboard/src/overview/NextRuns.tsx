@@ -1,0 +1,26 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Column } from "../list/columns";
+import { rowsOf } from "../list/rowList";
+import { SimpleTable } from "../list/SimpleTable";
+import { Card } from "../parts/Card";
+import { jobTitle } from "../parts/jobTitle";
+import { JobLink } from "../parts/links";
+import { TimeText } from "../time/TimeText";
+import classes from "./overview.module.css";
+import { nextRunsQuery } from "./overviewQueries";
+import type { DueTime } from "./overviewTypes";
+
+const COLUMNS: Column<DueTime>[] = [
+  { id: "at", header: "Due", width: 92, cell: ({ at }) => <TimeText at={at} /> },
+  { id: "job", header: "Job", width: 160, grows: true, cell: ({ job_id, name, task }) => <JobLink job={{ id: job_id, name: jobTitle({ id: job_id, name, task }) }} /> },
+  { id: "queue", header: "Queue", width: 96, cell: ({ queue }) => queue },
+];
+
+export function NextRuns() {
+  const query = useQuery(nextRunsQuery);
+  return (
+    <Card title="Next runs">
+      <SimpleTable label="What is due next" columns={COLUMNS} list={rowsOf(query)} rowId={({ at, job_id }) => at + job_id} empty={<p className={classes.more}>Nothing is due in the next 24 hours.</p>} />
+    </Card>
+  );
+}

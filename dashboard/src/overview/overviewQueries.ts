@@ -1,0 +1,71 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "../api/client";
+import type { DueTime, DueTimeCount, Overview } from "./overviewTypes";
+import { STEP_LENGTHS, type StatsStep, type TimeWindow } from "../timeline/timeWindow";
+
+const iso = (at: number) => new Date(at).toISOString();
+
+/** Figures that change with every execution are read again no more often than this: "rests" for big installations. */
+const FIGURES = 2_000;
+
+export const overviewQuery = queryOptions({
+  queryKey: ["overview"],
+  queryFn: async (): Promise<Overview> => answer(api.GET("/v1/overview")),
+  staleTime: FIGURES,
+});
+
+export const errorsQuery = queryOptions({
+  queryKey: ["errors", "overview"],
+  queryFn: async () => (await answer(api.GET("/v1/errors", { params: { query: { limit: 20 } } }))).items,
+});
+
+export const breakersQuery = queryOptions({
+  queryKey: ["breakers", "overview"],
+  queryFn: async () => (await answer(api.GET("/v1/breakers"))).items,
+});
+
+export const queuesQuery = queryOptions({
+  queryKey: ["queues", "overview"],
+  queryFn: async () => (await answer(api.GET("/v1/queues", { params: { query: { limit: 200 } } }))).items,
+});
+
+export const workersQuery = queryOptions({
+  queryKey: ["workers", "overview"],
+  queryFn: async () => (await answer(api.GET("/v1/workers", { params: { query: { limit: 200 } } }))).items,
+});
+
+export const clusterQuery = queryOptions({
+  queryKey: ["cluster", "overview"],
+  queryFn: async () => answer(api.GET("/v1/cluster")),
+  refetchInterval: 15_000,
+});
+
+export const nextRunsQuery = queryOptions({
+  queryKey: ["upcoming", "next"],
+  queryFn: async () => (await answer(api.GET("/v1/upcoming", { params: { query: { limit: 8 } } }))).items as DueTime[],
+});
+
+/** How much is due in each hour of the next day. */
+export function loadQuery(from: number, hours: number) {
+  const query = { from: iso(from), until: iso(from + hours * 3_600_000), step: "1h" };
+  return queryOptions({
+    queryKey: ["forecast", "load", query],
+    queryFn: async () => {
+      const found = await answer(api.GET("/v1/upcoming", { params: { query } }));
+      return { items: found.items as DueTimeCount[], estimate: "estimate" in found && found.estimate };
+    },
+    staleTime: 60_000,
+  });
+}
+
+/** Statistics of a window that ends now; the window is widened to whole steps, so that the key stays the same within one. */
+export function statsQuery(window: TimeWindow, step: StatsStep) {
+  const length = STEP_LENGTHS[step];
+  const from = Math.floor(window.from / length) * length;
+  const until = Math.ceil(window.until / length) * length;
+  return queryOptions({
+    queryKey: ["stats", "overview", from, until, step],
+    queryFn: async () => (await answer(api.GET("/v1/stats", { params: { query: { from: iso(from), until: iso(until), step } } }))).items,
+    staleTime: FIGURES,
+  });
+}

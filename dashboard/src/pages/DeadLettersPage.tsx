@@ -1,0 +1,81 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { answer, api, type Schemas } from "../api/client";
+import { useMay } from "../api/session";
+import type { Column } from "../list/columns";
+import { DataTable } from "../list/DataTable";
+import { FilterBar, type FilterField } from "../list/FilterBar";
+import { useFilters } from "../list/useFilters";
+import { usePagedList } from "../list/usePagedList";
+import { DeadLetterList } from "../operations/DeadLetterList";
+import { ErrorGroupActions } from "../operations/ErrorGroupActions";
+import { EmptyState } from "../parts/EmptyState";
+import { ExecutionLink } from "../parts/links";
+import { PageHeader } from "../parts/PageHeader";
+import { TimeText } from "../time/TimeText";
+
+type ErrorGroup = Schemas["ErrorGroupView"];
+
+const COLUMNS: Column<ErrorGroup>[] = [
+  { id: "cause", header: "Cause", width: 260, grows: true, always: true, cell: (group) => <Cause group={group} /> },
+  { id: "task", header: "Task", width: 150, cell: ({ task }) => <Link to="/executions" search={{ task, status: "failed" }}>{task}</Link> },
+  { id: "dead", header: "Dead letters", width: 110, align: "right", cell: ({ dead_letters }) => dead_letters.toLocaleString("en") },
+  { id: "count", header: "Failures", width: 90, align: "right", cell: ({ count }) => count.toLocaleString("en") },
+  { id: "hour", header: "Last hour", width: 90, align: "right", cell: ({ last_hour }) => last_hour.toLocaleString("en") },
+  { id: "first", header: "First seen", width: 100, extra: true, cell: ({ first_seen }) => <TimeText at={first_seen} /> },
+  { id: "last", header: "Last seen", width: 100, cell: ({ last_seen }) => <TimeText at={last_seen} /> },
+  { id: "sample", header: "Latest", width: 140, cell: ({ executions }) => executions[0] && <ExecutionLink id={executions[0]} /> },
+];
+
+const COLUMNS_WITH_ACTIONS: Column<ErrorGroup>[] = [
+  ...COLUMNS,
+  { id: "actions", header: "", width: 170, always: true, cell: (group) => <ErrorGroupActions group={group} /> },
+];
+
+const FIELDS: FilterField[] = [
+  { name: "view", kind: "choice", label: "One by one, or by cause", options: [{ value: "single", label: "One by one" }], placeholder: "By cause" },
+  { name: "task", kind: "text", label: "Task" },
+  { name: "error", kind: "text", label: "Error type" },
+];
+
+const route = getRouteApi("/inside/dead-letters");
+const rowId = ({ fingerprint }: ErrorGroup) => fingerprint;
+
+/** What failed for good: one line for each cause, or each execution by itself. */
+export default function DeadLettersPage() {
+  const { view, ...filters } = route.useSearch();
+  const [, change] = useFilters();
+  return (
+    <>
+      <PageHeader title="Dead letters" sentence="Executions that used up their attempts wait here, grouped by cause, until they are redriven or discarded." />
+      <FilterBar fields={FIELDS} value={{ ...(view ? { view } : {}), ...filters }} onChange={change} />
+      {view === "single" ? <DeadLetterList filters={filters} /> : <Causes filters={filters} />}
+    </>
+  );
+}
+
+function Causes({ filters }: { filters: { task?: string; error?: string } }) {
+  const may = useMay("write");
+  const list = usePagedList<ErrorGroup>({
+    queryKey: ["errors", "list", filters],
+    fetchPage: (cursor) => answer(api.GET("/v1/errors", { params: { query: { ...filters, limit: 100, ...(cursor ? { cursor } : {}) } } })),
+    rowId,
+  });
+  return (
+    <DataTable
+      name="causes"
+      label="Causes of failures"
+      columns={may ? COLUMNS_WITH_ACTIONS : COLUMNS}
+      list={list}
+      rowId={rowId}
+      empty={<EmptyState title="Nothing has failed" text="Failures show here, one line for each cause." command="tickwork errors list" />}
+    />
+  );
+}
+
+function Cause({ group }: { group: ErrorGroup }) {
+  return (
+    <span data-tip={group.message ?? group.type}>
+      <strong>{group.type}</strong> {group.message}
+    </span>
+  );
+}

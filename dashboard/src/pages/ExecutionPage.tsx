@@ -1,0 +1,143 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { answer, api, type Schemas } from "../api/client";
+import { Answer } from "../parts/Answer";
+import { Card } from "../parts/Card";
+import { JsonBlock } from "../parts/CodeBlock";
+import { Facts } from "../parts/Facts";
+import { ExecutionLink, JobLink } from "../parts/links";
+import { PageHeader } from "../parts/PageHeader";
+import { ExecutionBadge } from "../parts/StatusBadge";
+import { Duration } from "../time/Duration";
+import { zoneOf } from "../time/ScheduleWords";
+import { TimeText } from "../time/TimeText";
+import { AttemptErrors } from "./execution/AttemptErrors";
+import { AttemptTimeline } from "./execution/AttemptTimeline";
+import { ExecutionActions } from "./execution/ExecutionActions";
+import { ExecutionLog } from "./execution/ExecutionLog";
+import { ProgressBar } from "./execution/ProgressBar";
+import { RelatedExecutions } from "./execution/RelatedExecutions";
+import { useExecutionLog } from "./execution/useExecutionLog";
+import { WhyNotRunning } from "./execution/WhyNotRunning";
+
+type Execution = Schemas["ExecutionView"];
+type Job = Schemas["JobView"];
+
+const TRIGGERS: Record<string, string> = {
+  schedule: "its schedule",
+  manual: "a run by hand",
+  backfill: "a backfill",
+  retry: "a retry by hand",
+};
+
+const route = getRouteApi("/inside/executions/$id");
+
+export default function ExecutionPage() {
+  const { id } = route.useParams();
+  const execution = useQuery({
+    queryKey: ["executions", "one", id],
+    queryFn: () => answer(api.GET("/v1/executions/{id}", { params: { path: { id } } })),
+  });
+  return <Answer query={execution}>{(data) => <ShownExecution key={data.id} execution={data} />}</Answer>;
+}
+
+function ShownExecution({ execution }: { execution: Execution }) {
+  const { id, job_id } = execution;
+  const job = useQuery({
+    queryKey: ["jobs", "one", job_id],
+    queryFn: () => answer(api.GET("/v1/jobs/{id}", { params: { path: { id: job_id } } })),
+  });
+  const attempts = useQuery({
+    queryKey: ["executions", "attempts", id],
+    queryFn: async () => (await answer(api.GET("/v1/executions/{id}/attempts", { params: { path: { id } } }))).items,
+  });
+  const log = useExecutionLog(id);
+  const name = job.data?.name ?? job.data?.key ?? execution.task;
+  const tries = attempts.data ?? [];
+  const zone = job.data && zoneOf(job.data.schedule);
+  const progress = log.progress ?? execution.progress;
+  return (
+    <>
+      <PageHeader
+        title={name}
+        beside={<ExecutionBadge status={execution.status} waitingFor={execution.waiting_for} />}
+        sentence={<code>{id}</code>}
+        actions={<ExecutionActions execution={execution} jobName={name} />}
+      />
+      {execution.status === "pending" && <WhyNotRunning id={id} />}
+      {execution.reason && (
+        <Card title={execution.status === "failed" ? "Why it failed" : `Why it was ${execution.status}`}>
+          {execution.reason}
+          {execution.blocked_by && (
+            <>
+              {" "}
+              <ExecutionLink id={execution.blocked_by.execution_id} />
+            </>
+          )}
+        </Card>
+      )}
+      <Card>
+        <ExecutionFacts execution={execution} job={job.data} worker={tries.at(-1)?.worker_name} />
+        {execution.status === "running" && progress && <ProgressBar fraction={progress.fraction} message={progress.message} />}
+      </Card>
+      {wasDue(execution) && (
+        <Card title="Time line">
+          <AttemptTimeline execution={execution} attempts={tries} jobZone={zone} />
+        </Card>
+      )}
+      {tries.some((each) => each.error ?? each.silent_for) && (
+        <Card title={execution.status === "completed" ? "Errors before it completed" : "Errors"}>
+          <AttemptErrors attempts={tries} />
+        </Card>
+      )}
+      {wasDue(execution) && <ExecutionLog id={id} log={log} attempts={execution.attempt} jobZone={zone} />}
+      {execution.status === "completed" && (
+        <Card title="Result">
+          <JsonBlock value={execution.result} what="the result" />
+        </Card>
+      )}
+      {job.data && <Payload execution={execution} job={job.data} />}
+      <RelatedExecutions execution={execution} />
+    </>
+  );
+}
+
+/** What has not come to its time, or was skipped, has nothing to show yet. */
+function wasDue(execution: Execution): boolean {
+  return execution.waiting_for !== "due" && execution.status !== "skipped";
+}
+
+function ExecutionFacts({ execution, job, worker }: { execution: Execution; job: Job | undefined; worker: string | null | undefined }) {
+  const zone = job && zoneOf(job.schedule);
+  return (
+    <Facts
+      facts={[
+        ["Job", <JobLink key="job" job={{ id: execution.job_id, name: job?.name ?? null, key: job?.key ?? null }} />],
+        ["Task", execution.task],
+        ["Queue", job?.queue],
+        ["Triggered by", TRIGGERS[execution.trigger] ?? execution.trigger],
+        ["Scheduled for", <TimeText key="scheduled" at={execution.scheduled_for} jobZone={zone} absolute />],
+        ["Started", <TimeText key="started" at={execution.started_at} jobZone={zone} missing="not yet" />],
+        ["Start delay", execution.started_at ? <Duration key="delay" from={execution.scheduled_for} until={execution.started_at} /> : null],
+        ["Ran for", <Duration key="duration" from={execution.started_at} until={execution.finished_at} />],
+        ["Attempt", `${execution.attempt} of ${execution.max_attempts}`],
+        ["Worker", worker ?? execution.worker],
+      ]}
+    />
+  );
+}
+
+/** The API keeps a payload with its job: an edit since then is told. */
+function Payload({ execution, job }: { execution: Execution; job: Job }) {
+  const wasEdited = execution.started_at !== null && Date.parse(job.updated_at) > Date.parse(execution.started_at);
+  return (
+    <Card title="Payload">
+      {wasEdited && (
+        <p>
+          The job was changed <TimeText at={job.updated_at} />, after this execution began. This is its payload now.
+        </p>
+      )}
+      <JsonBlock value={job.payload} what="the payload" />
+    </Card>
+  );
+}

@@ -1,0 +1,53 @@
+import { Link } from "@tanstack/react-router";
+import { answer, api, type Schemas } from "../api/client";
+import { useMay } from "../api/session";
+import type { Column } from "../list/columns";
+import { DataTable } from "../list/DataTable";
+import { usePagedList } from "../list/usePagedList";
+import { QueueActions } from "../operations/QueueActions";
+import { EmptyState } from "../parts/EmptyState";
+import { PageHeader } from "../parts/PageHeader";
+import { StateBadge } from "../parts/StatusBadge";
+import { JOB_LOOKS } from "../parts/states";
+import { Duration } from "../time/Duration";
+
+type QueueView = Schemas["QueueView"];
+
+const COLUMNS: Column<QueueView>[] = [
+  { id: "name", header: "Queue", width: 200, grows: true, always: true, cell: ({ name }) => <Link to="/executions" search={{ queue: name }}>{name}</Link> },
+  { id: "state", header: "State", width: 110, cell: ({ paused }) => <StateBadge look={paused ? JOB_LOOKS.paused : JOB_LOOKS.active} /> },
+  { id: "depth", header: "Waiting", width: 110, align: "right", cell: ({ depth, depth_is_exact }) => `${depth_is_exact ? "" : "≈ "}${depth.toLocaleString("en")}` },
+  { id: "oldest", header: "Oldest", width: 110, align: "right", cell: ({ oldest_age }) => <Duration seconds={oldest_age} /> },
+  { id: "running", header: "Running", width: 110, align: "right", cell: ({ running, max_running }) => `${running} / ${max_running ?? "∞"}` },
+  { id: "rate", header: "Rate", width: 110, align: "right", cell: ({ rate }) => rate ?? "–" },
+  { id: "backlog", header: "May wait", width: 100, align: "right", extra: true, cell: ({ max_backlog }) => max_backlog ?? "∞" },
+];
+
+const COLUMNS_WITH_ACTIONS: Column<QueueView>[] = [
+  ...COLUMNS,
+  { id: "actions", header: "", width: 150, always: true, cell: (queue) => <QueueActions queue={queue} /> },
+];
+
+const rowId = ({ name }: QueueView) => name;
+
+export default function QueuesPage() {
+  const may = useMay("write");
+  const list = usePagedList<QueueView>({
+    queryKey: ["queues", "list"],
+    fetchPage: (cursor) => answer(api.GET("/v1/queues", { params: { query: { limit: 100, ...(cursor ? { cursor } : {}) } } })),
+    rowId,
+  });
+  return (
+    <>
+      <PageHeader title="Queues" sentence="What waits, for how long, and how much of it may run at once." />
+      <DataTable
+        name="queues"
+        label="Queues"
+        columns={may ? COLUMNS_WITH_ACTIONS : COLUMNS}
+        list={list}
+        rowId={rowId}
+        empty={<EmptyState title="No queues yet" text="A queue shows when a job uses it." command="tickwork queue set default --max-running 10" />}
+      />
+    </>
+  );
+}

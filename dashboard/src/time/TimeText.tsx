@@ -1,0 +1,30 @@
+import { absoluteTime, changesIn, relativeTime, shortTime } from "./formatTime";
+import { useNow } from "./now";
+import { MY_ZONE, useZone } from "./zone";
+
+interface TimeTextProps {
+  at: string | null | undefined;
+  /** The zone of the job that the time belongs to. */
+  jobZone?: string | null | undefined;
+  /** The date and the time of day instead of the distance from now. */
+  absolute?: boolean;
+  /** What to show if there is no time. */
+  missing?: string;
+}
+
+/** A time: how far from now, and on hover in full in the chosen zone, the job's, the viewer's and UTC. */
+export function TimeText({ at, jobZone, absolute = false, missing = "–" }: TimeTextProps) {
+  return at ? <GivenTime at={at} jobZone={jobZone} absolute={absolute} /> : <span>{missing}</span>;
+}
+
+function GivenTime({ at, jobZone, absolute }: { at: string; jobZone: string | null | undefined; absolute: boolean }) {
+  const time = new Date(at);
+  const zone = useZone(jobZone);
+  const now = useNow((current) => (absolute ? 600_000 : changesIn(time, current)));
+  const zones = [...new Set([zone, jobZone, MY_ZONE, "UTC"].filter((each): each is string => Boolean(each)))];
+  return (
+    <time dateTime={at} style={{ whiteSpace: "nowrap" }} data-tip={zones.map((each) => absoluteTime(time, each)).join("\n")}>
+      {absolute ? shortTime(time, zone, now) : relativeTime(time, now, zone)}
+    </time>
+  );
+}

@@ -1,0 +1,29 @@
+import { fileURLToPath } from "node:url";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+import { colorSchemeScript } from "./build_plugins/colorSchemeScript.ts";
+import { gzipFiles } from "./build_plugins/gzipFiles.ts";
+
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
+
+export default defineConfig({
+  base: "./", // the server may be reached under any path: see <base> in index.html
+  plugins: [react(), colorSchemeScript(path("src/shell/colorScheme.js")), gzipFiles()],
+  build: {
+    outDir: path("../src/tickwork/api/static/dashboard"),
+    emptyOutDir: true,
+    manifest: "manifest.json",
+    target: "es2022",
+    assetsInlineLimit: 0, // the policy of the page allows no data: scripts and styles
+    chunkSizeWarningLimit: 400,
+    reportCompressedSize: false,
+  },
+  server: {
+    proxy: { "/v1": process.env["TICKWORK_URL"] ?? "http://127.0.0.1:8080" },
+  },
+  test: {
+    environment: "happy-dom",
+    include: ["src/**/*.test.{ts,tsx}"],
+    env: { TZ: "Europe/Paris" },
+  },
+});
