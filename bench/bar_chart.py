@@ -31,5 +31,6 @@ def _bar(row: Bar, top: int, across: float) -> str:
         f'<rect x="{_NAMES}" y="{top}" width="{row.value * across:.1f}" height="{_ROW - 8}" fill="{LINE}"/>'
         f'<path d="M{_NAMES + row.least * across:.1f} {middle - 4:.1f}H{_NAMES + row.most * across:.1f}" '
         f'stroke="{INK}"/>'
-        f'<text x="{_NAMES + row.most * across + 6:.1f}" y="{middle + 1:.1f}" fill="{INK}">{number_text(row.value)}</text>'
+        f'<text x="{_NAMES + row.most * across + 6:.1f}" y="{middle + 1:.1f}" fill="{INK}">'
+        f"{number_text(row.value)}</text>"
     )

@@ -8,7 +8,8 @@
 # execution: what was printed is the result, as it is if it is a JSON object or list, else as text. Any other status
 # fails the attempt, with the end of standard error as the message.
 #
-# SLOTS (1) says how many run at the same time, NAME what the worker is called, QUEUES which queues it serves (all).
+# SLOTS (1) says how many run at the same time, NAME what the worker is called, QUEUES which queues it serves (all),
+# GRACE (10) how many seconds a command has to stop before it is killed.
 # SIGTERM lets it finish what it runs, a second one breaks that off.
 set -u
 
@@ -17,9 +18,9 @@ TASKS=${1:-./tasks}
 SLOTS=${SLOTS:-1}
 NAME=${NAME:-$(uname -n)-$$}
 QUEUES=${QUEUES:-}
+GRACE=${GRACE:-10}
 
 WAIT=20     # seconds that a claim waits for work
-GRACE=10    # seconds that a command has between SIGTERM and SIGKILL
 MARGIN=3    # seconds before the end of the lease at which all work is stopped
 TAB=$(printf '\t')
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from tickwork.model.execution import ExecutionStatus
     from tickwork.model.job import JobStatus
     from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires
-    from tickwork.model.task_context import Cancel, Context, NoRetry, Snooze
+    from tickwork.model.task_context import Context
+    from tickwork.model.task_exceptions import Cancel, NoRetry, Snooze
     from tickwork.sdk.app import App
     from tickwork.sdk.job_handle import ExecutionFailed, Handle
     from tickwork.sdk.task import Task
@@ -72,7 +73,7 @@ _HOMES = {
     "App": "tickwork.sdk.app",
     "AsyncClient": "tickwork.client.async_client",
     "BadId": "tickwork.model.errors",
-    "Cancel": "tickwork.model.task_context",
+    "Cancel": "tickwork.model.task_exceptions",
     "Client": "tickwork.client.sync_client",
     "Conflict": "tickwork.model.errors",
     "Context": "tickwork.model.task_context",
@@ -86,12 +87,12 @@ _HOMES = {
     "KeyReused": "tickwork.model.errors",
     "LeaseGone": "tickwork.model.errors",
     "Limit": "tickwork.model.requires_limits_fair_share",
-    "NoRetry": "tickwork.model.task_context",
+    "NoRetry": "tickwork.model.task_exceptions",
     "NotAllowed": "tickwork.model.errors",
     "NotFound": "tickwork.model.errors",
     "QueueFull": "tickwork.model.errors",
     "Requires": "tickwork.model.requires_limits_fair_share",
-    "Snooze": "tickwork.model.task_context",
+    "Snooze": "tickwork.model.task_exceptions",
     "Stale": "tickwork.model.errors",
     "StaleAttempt": "tickwork.model.errors",
     "Step": "tickwork.sdk.workflow",

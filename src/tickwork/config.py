@@ -19,6 +19,7 @@ CONFIG_FILE = Path("tickwork.toml")
 PREFIX = "TICKWORK_"
 DEFAULT = "default"
 _SECRETS = frozenset({"admin_key", "api_key"})
+_NETWORKS = frozenset({"http_allow", "trusted_proxies"})
 _MASK = "********"
 
 
@@ -32,6 +33,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     http: bool = True
     http_allow: tuple[str, ...] = ()
     http_allow_loopback: bool = False
+    trusted_proxies: tuple[str, ...] = ("127.0.0.0/8", "::1/128")
     admin_key: Annotated[str, Meta(min_length=24)] | None = None
     url: Annotated[str, Meta(pattern=r"^https?://")] | None = None
     api_key: str | None = None
@@ -57,6 +59,7 @@ MEANINGS = {  # what each setting must be, to complete the sentence "this must b
     "http": "true (run HTTP jobs) or false",
     "http_allow": "the private networks that HTTP jobs may call, such as 10.0.0.0/8",
     "http_allow_loopback": "true (HTTP jobs may call this machine) or false",
+    "trusted_proxies": "the networks of your proxies, such as 10.0.0.0/8",
     "admin_key": "a secret of 24 characters or more",
     "url": "the address of a server, such as http://127.0.0.1:8080",
     "api_key": "an API key",
@@ -163,10 +166,10 @@ def _read(name: str, given: _Given) -> Any:
     value = given.value
     if name == "wait_for_database":
         return parse_duration(value)
-    if name == "http_allow" and isinstance(value, str):
+    if name in _NETWORKS and isinstance(value, str):
         value = [network.strip() for network in value.split(",") if network.strip()]
     read = msgspec.convert(value, _TYPES[name], strict=given.typed, dec_hook=_to_path)
-    if name == "http_allow":
+    if name in _NETWORKS:
         for network in read:
             ip_network(network)
     return read

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from time import monotonic
 from typing import Literal, TypeAlias
 
@@ -39,8 +40,13 @@ STUCK_AFTER = (
     60.0  # seconds: longer than any statement may take, and than a step needs for its few statements
 )
 
+
 Step: TypeAlias = Callable[[], Awaitable[bool]]
 LoopName: TypeAlias = Literal[
+    # define
+    "index jobs",
+    "settle one-time jobs",
+    "clean job index",
     # trigger
     "fire",
     "fire in parallel",
@@ -66,6 +72,7 @@ LoopName: TypeAlias = Literal[
     "keep up statistics",
     "delete old statistics",
     "number events",
+    "tell late and slow",
     "read failing jobs",
     "write pulse",
     "delete old events",
@@ -76,7 +83,9 @@ LoopName: TypeAlias = Literal[
     "maintain partitions",
     "delete past jobs",
     "record key use",
+    "update sessions",
     "expire idempotency keys",
+    "report node",
     "watch postgres",
 ]
 
@@ -254,3 +263,51 @@ class Loops:
 
     def wake(self, name: LoopName) -> None:
         self._loops[name].wake()
+
+
+class Wake:
+    """One method for each loop that can be woken.
+
+    A loop that reads its work from the database is woken after the commit of the open transaction: before that it would
+    find nothing. A loop that has its work in memory is woken at once.
+    """
+
+    def __init__(self, loops: Loops, after_commit: Callable[[Callable[[], None]], None]) -> None:
+        self._loops = loops
+        self._after_commit = after_commit
+
+    # Work in the database
+
+    def fire_in_parallel(self) -> None:
+        """Many executions are due, so a second loop helps: one waits for the database while the other computes."""
+        self._after_commit(partial(self._loops.wake, "fire in parallel"))
+
+    def backfill(self) -> None:
+        """A backfill was started."""
+        self._after_commit(partial(self._loops.wake, "backfill"))
+
+    def claim(self) -> None:
+        """Executions may wait for which a connected worker has capacity."""
+        self._after_commit(partial(self._loops.wake, "claim"))
+
+    def revoke(self) -> None:
+        """A worker may have an execution that was cancelled."""
+        self._after_commit(partial(self._loops.wake, "revoke"))
+
+    # Work in memory
+
+    def record(self) -> None:
+        """Workers reported outcomes."""
+        self._loops.wake("record")
+
+    def write_logs(self) -> None:
+        """Workers sent log lines or progress."""
+        self._loops.wake("write logs")
+
+    def renew(self) -> None:
+        """A worker sent a heartbeat."""
+        self._loops.wake("renew")
+
+    def update_breakers(self) -> None:
+        """A destination failed, or a probe ended."""
+        self._loops.wake("update breakers")

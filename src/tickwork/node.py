@@ -18,85 +18,81 @@ import structlog
 
 from tickwork import __version__
 from tickwork.access.api_keys import ApiKeys
-from tickwork.access.expire_idempotency_keys import expire_idempotency_keys
+from tickwork.access.sessions import Sessions
+from tickwork.access.trusted_proxies import TrustedProxies
 from tickwork.builtin_worker import BuiltInWorker
+from tickwork.cluster import REPORT_INTERVAL, Cluster
 from tickwork.config import Settings
-from tickwork.define.backfills import Backfills
+from tickwork.define.bulk_jobs import BulkJobs
+from tickwork.define.index_jobs import JobIndexing
 from tickwork.define.job_health import JobHealth
 from tickwork.define.jobs import Jobs
 from tickwork.define.preview_schedule import Previews
-from tickwork.define.run_now import Runs
+from tickwork.define.run_now_and_backfills import Backfills, Runs
 from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.claim import ClaimAgain, Claimer, Placer
 from tickwork.dispatch.connected_workers import ConnectedWorkers
+from tickwork.dispatch.leases import Reconciler, Renewer, Revoker
 from tickwork.dispatch.limits import clean_up_slots
-from tickwork.dispatch.list_and_drain_workers import Tasks, Workers
 from tickwork.dispatch.queues import Queues
-from tickwork.dispatch.reconcile_leases import Reconciler
-from tickwork.dispatch.renew_leases import Renewer
 from tickwork.dispatch.rescue import Rescuer
 from tickwork.dispatch.rest_workers import RestWorkers
-from tickwork.dispatch.revoke_attempts import Revoker
 from tickwork.dispatch.why_waiting import WaitingReasons
 from tickwork.dispatch.worker_gateway import WorkerGateway
-from tickwork.loop import LoopName, Loops
-from tickwork.metrics_from_database import SystemMetrics
+from tickwork.dispatch.workers_and_tasks import Tasks, Workers
+from tickwork.loop import LoopName, Loops, Wake
 from tickwork.model.errors import Unavailable
 from tickwork.model.event_after_commit import AttemptsEnded, JobChanged, LogWritten, WorkArrived
-from tickwork.monitoring import Monitoring
-from tickwork.node_gauges import show_database, show_disk, show_workers
+from tickwork.node_database import open_database
+from tickwork.node_events_and_statistics import Monitoring
+from tickwork.node_metrics import SystemMetrics, show_database, show_disk, show_workers
+from tickwork.overview import Overview
+from tickwork.record.bulk_executions import BulkExecutions
 from tickwork.record.dead_letters import DeadLetters
 from tickwork.record.error_groups import ErrorGroups
-from tickwork.record.executions import ExecutionHistory
-from tickwork.record.log_feed import LogFeeds
-from tickwork.record.log_reader import LogReader
+from tickwork.record.executions import ExecutionHistory, ExecutionWaits
+from tickwork.record.log_reader import LogFeeds, LogReader
 from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder
 from tickwork.record.publish_after_commit import EventPublisher
 from tickwork.record.rest_worker_reports import RestWorkerReports
-from tickwork.record.wait_for_execution import ExecutionWaits
 from tickwork.schedule.excluded_days import load_calendars
 from tickwork.store.access_store import PostgresAccessStore
 from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
-from tickwork.store.complete_and_cancel_store import PostgresOutcomeStore
-from tickwork.store.connect_to_any_host import VITAL
-from tickwork.store.database_clock import DatabaseClock
-from tickwork.store.database_errors import Condition
+from tickwork.store.cluster_store import PostgresClusterStore
 from tickwork.store.dead_letter_store import PostgresDeadLetterStore
 from tickwork.store.dependency_store import PostgresDependencyStore
 from tickwork.store.dispatch_store import PostgresDispatchStore
-from tickwork.store.embedded.server import EmbeddedPostgres
 from tickwork.store.execution_search import PostgresExecutionSearch
+from tickwork.store.idempotency_store import PostgresIdempotencyStore
 from tickwork.store.job_health_store import PostgresJobHealthStore
+from tickwork.store.job_index.write_index import PostgresJobIndex
+from tickwork.store.job_search.search_jobs import PostgresJobSearch
 from tickwork.store.job_store import PostgresJobStore
 from tickwork.store.log_store import PostgresLogStore
 from tickwork.store.metric_store import PostgresMetricStore
-from tickwork.store.migrate import upgrade
-from tickwork.store.pool import CONNECTIONS, Database
+from tickwork.store.migrate import trace_seed
+from tickwork.store.outcome_store import PostgresOutcomeStore
+from tickwork.store.overview_store import PostgresOverviewStore
+from tickwork.store.partitions_and_retention import PastJobs
 from tickwork.store.queue_store import PostgresQueueStore
 from tickwork.store.read_store import PostgresReadStore
 from tickwork.store.rest_worker_store import PostgresRestWorkerReportStore, PostgresRestWorkerStore
-from tickwork.store.retention import Partitions, PastJobs
 from tickwork.store.run_now_store import PostgresRunNowStore
-from tickwork.store.trace_seed import read_trace_seed
+from tickwork.store.session_store import PostgresSessionStore
 from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.store.upcoming_store import PostgresUpcomingStore
 from tickwork.store.why_waiting_store import PostgresWhyWaitingStore
-from tickwork.tracing.execution_trace import ExecutionTraces
+from tickwork.store.workflow_store import PostgresWorkflowStore
 from tickwork.tracing.opentelemetry_setup import SpanPipeline, open_pipeline, sampling_rate, tracing_is_on
-from tickwork.trigger.deferred_and_queued_executions import (
-    create_deferred_executions,
-    release_queued_executions,
-    skip_rounds_without_parents,
-)
+from tickwork.tracing.trace_ids_of_executions import ExecutionTraces
+from tickwork.trigger import waiting_executions as waiting
 from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.queue_full import FullQueues
-from tickwork.trigger.upcoming import Upcoming
-from tickwork.trigger.upcoming_counts import UpcomingCounts
+from tickwork.trigger.upcoming import Upcoming, UpcomingCounts
 from tickwork.trigger.zone_data_update import ZoneDataUpdate
-from tickwork.wake_loops import Wake
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
@@ -111,11 +107,8 @@ _RELEASE_INTERVAL = 0.2
 _BACKFILL_INTERVAL = 0.5
 _LOG_INTERVAL = 0.2
 _WAKE_INTERVAL = 0.5
-_VITAL_CONNECTIONS = 3
-_RECOVERY_CONNECTIONS = 2
 _LONG_STEP = 600.0  # seconds: upkeep may delete many rows in one step
 _RENEW_STEP = 15.0  # likewise; a renewal that takes longer comes too late
-_CONNECTIONS = CONNECTIONS - _VITAL_CONNECTIONS - _RECOVERY_CONNECTIONS
 
 
 class Node:
@@ -123,11 +116,11 @@ class Node:
         self._settings = settings
         self._opened = AsyncExitStack()
         self._loops = Loops()
-        self._embedded: EmbeddedPostgres | None = None
         self._built_in: BuiltInWorker | None = None
         self._running = False
         self._spans: ServerSpans | None = None  # None: tracing is off
         self.tracer: Tracer | None = None  # likewise
+        self.trusted_proxies = TrustedProxies(settings.trusted_proxies)
         self.database_url = settings.database_url or ""
         self.first_key: str | None = None  # the admin key, when this node made the database's first one
 
@@ -161,6 +154,7 @@ class Node:
                 pass
             await self.step("update breakers")
             await self._statistics_counter.close()
+        await self.cluster.leave()
         self._recorder.close()
         await self._opened.aclose()
         if self._running:
@@ -189,26 +183,11 @@ class Node:
         return await self._loops.step(loop)
 
     async def _open_database(self, opening: AsyncExitStack) -> None:
-        if not self._settings.database_url:
-            self._embedded = EmbeddedPostgres(self._settings.data_dir)
-            self.database_url = await asyncio.to_thread(self._embedded.start)
-            opening.push_async_callback(asyncio.to_thread, self._embedded.stop)
-        applied = await upgrade(self.database_url)
-        if applied:
-            _log.info("migrations applied", migrations=applied)
-        condition = Condition()
-        self._database = Database(self.database_url, size=_CONNECTIONS, condition=condition)
-        self._vital = Database(self.database_url, size=_VITAL_CONNECTIONS, limits=VITAL, condition=condition)
-        self._recovery = Database(self.database_url, size=_RECOVERY_CONNECTIONS, condition=condition)
-        pools = {"work": self._database, "vital": self._vital, "recovery": self._recovery}
-        for name, database in pools.items():
-            await database.open()
-            database.report_use(name)
-            opening.push_async_callback(database.close)
-        self._clock = DatabaseClock(self._vital)
-        self._partitions = Partitions(self._database, self._settings.history_days, making=self._vital)
-        await self._clock.read()
-        await self._partitions.make_ahead()
+        opened = await open_database(self._settings, opening)
+        self.database_url, self._embedded = opened.url, opened.embedded
+        self._database, self._vital, self._recovery = opened.work, opened.vital, opened.recovery
+        self._clock, self._partitions = opened.clock, opened.partitions
+        opened.add_loops(self._loops)
 
     def _open_pipeline(self, opening: AsyncExitStack) -> SpanPipeline:
         pipeline = open_pipeline("tickwork-server")
@@ -218,19 +197,21 @@ class Node:
     async def _trace(self, pipeline: SpanPipeline) -> None:
         from tickwork.tracing.server_spans import ServerSpans  # noqa: PLC0415 (needs the SDK, which is an extra)
 
-        seed = await read_trace_seed(self._database)
+        seed = await trace_seed(self._database)
         self._spans = ServerSpans(pipeline, ExecutionTraces(seed, sampling_rate(os.environ)))
         self.tracer = pipeline.tracer
 
     def _compose(self) -> None:
         """By stage, in the order in which a job goes through them."""
         self._read = PostgresReadStore(self._database)
+        self.workflows = PostgresWorkflowStore(self._database)
         self._access = PostgresAccessStore(self._database)
         self._triggers = PostgresTriggerStore(self._database)
         self._dispatch = PostgresDispatchStore(self._database, self._vital, self._recovery, LEAD)
         self._backfills = PostgresBackfillStore(self._database)
         self._trace_handover = self._spans.handed_over if self._spans else None
         self._connected_workers = ConnectedWorkers(self._trace_handover)
+        self._monitoring = Monitoring(self._database)
         self._wake = Wake(self._loops, self._database.after_commit)
         self._events = EventPublisher(self._database.after_commit)
         self._compose_define()
@@ -246,17 +227,21 @@ class Node:
         define = PostgresJobStore(self._database, self._partitions.horizon)
         runs = PostgresRunNowStore(self._database)
         self.keys = ApiKeys(self._access)
-        self.idempotency = self._access
+        self.sessions = Sessions(PostgresSessionStore(self._database), self.keys)
+        self.idempotency = PostgresIdempotencyStore(self._database)
         self.preview = Previews(self._read).preview
         self.job_health = JobHealth(PostgresJobHealthStore(self._database), self._read)
         self.jobs = Jobs(
             define,
             self._read,
+            PostgresJobSearch(self._database),
             self.job_health,
             self._events.publish,
             self._wait_until_stopped,
         )
+        JobIndexing(PostgresJobIndex(self._database)).add_loops(self._loops)
         self.runs = Runs(runs, self._read, self._events.publish, self._wake)
+        self.bulk_jobs = BulkJobs(self.jobs, self.runs, self.idempotency)
         self.backfills = Backfills(self._backfills, self._read, self._wake)
 
     def _compose_trigger(self) -> None:
@@ -267,6 +252,7 @@ class Node:
             self._partitions.make_for,
             full_queues,
             self._wake,
+            self._monitoring.statistics_counter,
             self._spans.fired if self._spans else None,
         )
         backfiller = Backfiller(self._backfills, self._partitions.make_for, self._wake)
@@ -274,14 +260,17 @@ class Node:
         self._loops.add("fire in parallel", trigger.fire, every=_WHEN_WOKEN)
         self._loops.add("refresh full queues", full_queues.refresh, every=1)
         self._loops.add("backfill", backfiller.fill, every=_BACKFILL_INTERVAL)
-        release = partial(release_queued_executions, self._triggers, self._wake)
+        release = partial(waiting.release_queued_executions, self._triggers, self._wake)
         self._loops.add("release queued", release, every=_RELEASE_INTERVAL)
         create_deferred = partial(
-            create_deferred_executions, self._triggers, self._partitions.horizon, self._partitions.make_for
+            waiting.create_deferred_executions,
+            self._triggers,
+            self._partitions.horizon,
+            self._partitions.make_for,
         )
         self._loops.add("create deferred", create_deferred, every=5)
         dependencies = PostgresDependencyStore(self._database)
-        self._loops.add("skip rounds", partial(skip_rounds_without_parents, dependencies), every=1)
+        self._loops.add("skip rounds", partial(waiting.skip_rounds_without_parents, dependencies), every=1)
         upcoming = PostgresUpcomingStore(self._database)
         self.upcoming, self.upcoming_counts = Upcoming(upcoming), UpcomingCounts(upcoming)
         self._loops.add("update zone data", ZoneDataUpdate(self._triggers, LEAD).follow, every=3600)
@@ -311,7 +300,7 @@ class Node:
     def _compose_record(self) -> None:
         records, logs = PostgresOutcomeStore(self._database), PostgresLogStore(self._database)
         self._feeds = LogFeeds(logs)
-        monitoring = Monitoring(self._database)
+        monitoring = self._monitoring
         self.event_feed, self.event_history = monitoring.event_feed, monitoring.event_history
         self.statistics, self._statistics_counter = monitoring.statistics, monitoring.statistics_counter
         self._recorder = OutcomeRecorder(
@@ -332,6 +321,7 @@ class Node:
         self.dead_letters = DeadLetters(
             PostgresDeadLetterStore(self._database), self._read, self._events.publish
         )
+        self.bulk_executions = BulkExecutions(self.history, self.dead_letters)
         self.error_groups = ErrorGroups(monitoring.error_groups, self.dead_letters)
         self._loops.add("record", self._recorder.record, every=1)
         self._loops.add("write logs", self._log_writer.write, every=_LOG_INTERVAL)
@@ -354,17 +344,29 @@ class Node:
         )
 
     def _compose_upkeep(self) -> None:
-        self._loops.add("read clock", self._clock.read, every=5)
-        self._loops.add("test writes", self._database.try_to_store, every=1)
-        self._loops.add("maintain partitions", self._partitions.keep_up, every=600, stuck_after=_LONG_STEP)
         past_jobs = PastJobs(self._database, self._settings.history_days)
         self._loops.add("delete past jobs", past_jobs.forget, every=600, stuck_after=_LONG_STEP)
         self._loops.add("record key use", self.keys.note_use, every=30)
-        self._loops.add("expire idempotency keys", partial(expire_idempotency_keys, self._access), every=600)
-        if self._embedded:
-            self._loops.add("watch postgres", self._embedded.keep_alive, every=1)
+        self._loops.add("update sessions", self.sessions.update, every=30)
+        self._loops.add("expire idempotency keys", self.idempotency.delete_old, every=600)
+        self.cluster = Cluster(
+            PostgresClusterStore(self._database),
+            self._clock,
+            self.health,
+            self._partitions.horizon,
+            self._settings.data_dir if self._embedded else None,
+        )
+        self._loops.add("report node", self.cluster.report, every=REPORT_INTERVAL)
 
     def _compose_metrics(self) -> None:
+        self.overview = Overview(
+            PostgresOverviewStore(self._database),
+            self.statistics,
+            self.jobs,
+            self.queues,
+            self.workers,
+            self.breakers,
+        )
         self.metrics = SystemMetrics(PostgresMetricStore(self._database), PostgresQueueStore(self._database))
         show_workers(self._connected_workers)
         show_database(lambda: self._database.usable, self._partitions.horizon, self._clock.micros)

@@ -1,5 +1,6 @@
 """The database is away: the API says so, and goes on as soon as it is back."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import asyncpg
@@ -107,6 +108,41 @@ async def test_who_waits_too_long_for_a_lock_is_told_to_come_again_and_the_node_
         assert (await client.get("/readyz")).status_code == 200
     assert (await client.post("/v1/jobs", json=JOB)).status_code == 201
     await node.stop()
+
+
+async def test_metrics_are_given_to_a_key_that_was_valid_before_the_outage(
+    client: httpx2.AsyncClient,
+    admin: asyncpg.Connection,
+    name: str,
+    still_node: Node,
+    connect: Connect,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tickwork.access.api_keys._CACHE_LIFETIME", 0)
+    assert "tickwork_database_usable 1.0" in (await client.get("/metrics")).text
+    await admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    await end_sessions(admin, "datname = $1", name)
+    assert (await client.get("/v1/jobs")).status_code == 503
+    assert "tickwork_database_usable 0.0" in (await client.get("/metrics")).text
+    stranger = await connect(still_node, "tw_nobody_has_ever_seen_this_key")
+    assert (await stranger.get("/metrics")).status_code == 503
+    monkeypatch.setattr("tickwork.access.api_keys._VALID_IN_OUTAGE", 0)
+    assert (await client.get("/metrics")).status_code == 503
+    await admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    assert (await stranger.get("/metrics")).status_code == 401
+
+
+async def test_metrics_are_given_while_the_keys_cannot_be_read(
+    client: httpx2.AsyncClient, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tickwork.access.api_keys._CACHE_LIFETIME", 0)
+    monkeypatch.setattr("tickwork.access.api_keys._PATIENCE_IN_OUTAGE", 0.1)
+    monkeypatch.setattr("tickwork.node_metrics._MOST_TIME", 0.1)
+    await client.get("/metrics")
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE tickwork.api_key")
+        async with asyncio.timeout(5):
+            assert (await client.get("/metrics")).status_code == 200
 
 
 async def test_what_happened_is_for_the_log_and_not_for_the_answer(

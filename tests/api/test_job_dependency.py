@@ -55,6 +55,64 @@ async def test_the_graph_is_the_same_from_every_job_of_it(
     assert (shown["blocked_by"]["job_id"], shown["blocked_by"]["status"]) == (ids[0], "failed")
 
 
+async def test_a_graph_can_be_cut_short(client: httpx2.AsyncClient, worker: ScriptedWorker) -> None:
+    answer = await batch(client, {"ref": "a"}, {"ref": "b", "depends_on": ["@a"]}, {"depends_on": ["@b"]})
+    first = answer.json()["items"][0]["id"]
+    graph = (await client.get(f"/v1/jobs/{first}/graph", params={"limit": 2})).json()
+    assert (len(graph["items"]), graph["truncated"]) == (2, True)
+    assert (await client.get(f"/v1/jobs/{first}/graph", params={"limit": 10_001})).status_code == 422
+
+
+async def test_a_workflow_is_listed_once_by_its_oldest_first_job(
+    client: httpx2.AsyncClient, worker: ScriptedWorker, still_node: Node
+) -> None:
+    answer = await batch(
+        client,
+        {"ref": "a", "name": "extract"},
+        {"ref": "b", "name": "check"},
+        {"ref": "c", "depends_on": ["@a", "@b"]},
+        {"ref": "d", "name": "later"},
+        {"depends_on": ["@d"]},
+        {"name": "alone"},
+    )
+    ids = [item["id"] for item in answer.json()["items"]]
+    await still_node.step("claim")
+    for run in await worker.runs():
+        await worker.fail(run, Failure("Broken", "it broke", retry=False))
+    page = (await client.get("/v1/workflows")).json()
+    assert [(each["job_id"], each["name"], each["jobs"]) for each in page["items"]] == [
+        (ids[3], "later", 2),
+        (ids[0], "extract", 3),
+    ]
+    assert page["next_cursor"] is None
+    states = page["items"][1]["states"]
+    assert (states["failed"], states["pending"], states["none"]) == (2, 1, 0)
+    assert not page["items"][1]["truncated"]
+    assert page["items"][1]["finished_at"] is None
+
+
+async def test_workflows_come_page_by_page(client: httpx2.AsyncClient, worker: ScriptedWorker) -> None:
+    for _ in range(5):
+        await batch(client, {"ref": "a"}, {"depends_on": ["@a"]})
+    found: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = (await client.get("/v1/workflows", params={"limit": 2, **cursor})).json()
+        found += [each["job_id"] for each in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+    assert len(found) == len(set(found)) == 5
+
+
+async def test_a_workflow_of_another_tenant_is_not_listed(
+    client: httpx2.AsyncClient, worker: ScriptedWorker, make_tenant: MakeTenant
+) -> None:
+    await batch(client, {"ref": "a"}, {"depends_on": ["@a"]})
+    bob = await make_tenant("bob")
+    assert (await bob.admin.get("/v1/workflows")).json()["items"] == []
+
+
 @pytest.mark.parametrize(
     ("depends_on", "path"),
     [

@@ -8,7 +8,6 @@ import httpx2
 import pytest
 
 from tickwork.node import Node
-from tickwork.store import read_store as read
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
@@ -61,9 +60,19 @@ async def test_each_filter_finds_what_it_names_and_nothing_else(
         ({"tag": "eu"}, {mail}),
         ({"tag": "bill"}, set()),
         ({"q": "rePORT"}, {report}),
-        ({"q": "ärger & c"}, {report}),
+        ({"q": "co & ärger"}, {report}),
+        ({"q": "weekly report"}, {report}),
+        ({"q": "eport"}, set()),
         ({"q": "invoice"}, {mail}),
-        ({"q": "%"}, set()),
+        ({"q": "7"}, {mail}),
+        ({"q": "bill"}, {mail}),
+        ({"task": "Report.*"}, {report}),
+        ({"recurring": "true"}, {two_hours, paused}),
+        ({"recurring": "false", "queue": "mail"}, {mail}),
+        ({"health": "unknown"}, {plain, *others}),
+        ({"health": "failing"}, set()),
+        ({"created_before": _at(noon, seconds=1)}, {plain, *others}),
+        ({"created_after": _at(noon, seconds=1)}, set()),
         ({"due_before": _at(noon, hours=1)}, {plain, report, mail}),
         ({"due_after": _at(noon, hours=2)}, {low}),
         ({"due_after": _at(noon, hours=1), "due_before": _at(noon, hours=3)}, {two_hours}),
@@ -96,23 +105,23 @@ async def test_pages_show_each_job_once_also_while_jobs_are_added(
     assert bool(added_later) == (sort == "created_at")
 
 
-async def test_repeating_jobs_are_listed_by_their_next_run(client: httpx2.AsyncClient) -> None:
+async def test_jobs_are_listed_by_their_next_run(client: httpx2.AsyncClient) -> None:
     at_noon = [{"schedule": f"0 {hour} * * *"} for hour in (19, 13, 16, 13, 11)]
     seven, one, four, other_one, tomorrow = await create(client, *at_noon)
-    await create(client, {}, {"schedule": {"at": "2099-01-01T00:00Z"}})  # due once
+    (now, in_2099) = await create(client, {}, {"schedule": {"at": "2099-01-01T00:00Z"}})  # due once
     await client.post(f"/v1/jobs/{four}/pause")
     found = [
         [job["id"] for job in page] async for page in pages(client, "/v1/jobs", limit=2, sort="next_run_at")
     ]
-    assert [job for page in found for job in page] == [one, other_one, seven, tomorrow]
-    short = await client.get(
-        "/v1/jobs", params={"sort": "next_run_at", "due_before": _at(await _now(client), hours=6)}
-    )
+    assert [job for page in found for job in page] == [now, one, other_one, seven, tomorrow, in_2099]
+    recurring = {"sort": "next_run_at", "recurring": "true"}
+    short = await client.get("/v1/jobs", params={**recurring, "due_before": _at(await _now(client), hours=6)})
     assert [job["id"] for job in short.json()["items"]] == [one, other_one]
 
 
 async def _now(client: httpx2.AsyncClient) -> datetime:
-    (first, *_) = (await client.get("/v1/jobs", params={"sort": "next_run_at"})).json()["items"]
+    query = {"sort": "next_run_at", "recurring": "true"}
+    (first, *_) = (await client.get("/v1/jobs", params=query)).json()["items"]
     return datetime.fromisoformat(first["next_run_at"]) - timedelta(hours=1)
 
 
@@ -121,11 +130,70 @@ async def test_a_full_last_page_is_followed_by_an_empty_one(client: httpx2.Async
     assert [len(page) async for page in pages(client, "/v1/jobs", limit=2)] == [2, 2, 0]
 
 
-async def test_a_rare_filter_gets_short_pages_not_a_slow_one(
-    client: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+async def test_a_page_is_full_however_rare_the_filter(client: httpx2.AsyncClient) -> None:
+    rare = await create(client, *({"tags": ["rare"]} for _ in range(3)))
+    await create(client, *({} for _ in range(300)))
+    found = [[job["id"] for job in page] async for page in pages(client, "/v1/jobs", tag="rare", limit=2)]
+    assert found == [[rare[2], rare[1]], [rare[0]]]
+
+
+async def test_several_tags_must_all_be_there(client: httpx2.AsyncClient) -> None:
+    _, both, _ = await create(
+        client, {"tags": ["eu"]}, {"tags": ["billing", "eu"]}, {"tags": ["billing", "us"]}
+    )
+    answer = await client.get("/v1/jobs?tag=eu&tag=billing")
+    assert [job["id"] for job in answer.json()["items"]] == [both]
+
+
+async def test_a_description_and_an_owner_are_kept_shown_and_found(client: httpx2.AsyncClient) -> None:
+    (job,) = await create(client, {"description": "Sends the invoices", "owner": "team-billing"})
+    shown = (await client.get(f"/v1/jobs/{job}")).json()
+    assert (shown["description"], shown["owner"]) == ("Sends the invoices", "team-billing")
+    await create(client, {})
+    for query in ({"owner": "team-billing"}, {"q": "invoice send"}):
+        answer = await client.get("/v1/jobs", params=query)
+        assert [each["id"] for each in answer.json()["items"]] == [job], query
+    edited = await client.patch(f"/v1/jobs/{job}", json={"owner": None, "description": "none"})
+    assert (edited.json()["description"], edited.json()["owner"]) == ("none", None)
+    answer = await client.get("/v1/jobs", params={"owner": "team-billing"})
+    assert answer.json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("owner", ""), ("owner", "x" * 201), ("description", "x" * 2001), ("owner", 7)]
+)
+async def test_a_bad_owner_or_description_is_refused(
+    client: httpx2.AsyncClient, field: str, value: object
 ) -> None:
-    monkeypatch.setattr(read, "_SEEN", 5)
-    (rare,) = await create(client, {"tags": ["rare"]})
-    await create(client, *({} for _ in range(10)))
-    found = [[job["id"] for job in page] async for page in pages(client, "/v1/jobs", tag="rare")]
-    assert found == [[], [], [rare]]
+    answer = await client.post("/v1/jobs", json={"task": "work", field: value})
+    assert answer.status_code == 422
+    assert [error["path"] for error in answer.json()["errors"]] == [field]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("q=%25", "q"),
+        ("task=*.weekly", "task"),
+        ("task=rep*", "task"),
+        ("health=fialing", "health"),
+        ("sort=name", "sort"),
+        ("recurring=yes", "recurring"),
+        ("count=all", "count"),
+        ("created_after=yesterday", "created_after"),
+        ("owner=a&owner=b", "owner"),
+        ("&".join(f"tag=t{n}" for n in range(11)), "tag"),
+    ],
+)
+async def test_a_filter_that_cannot_be_is_named(client: httpx2.AsyncClient, query: str, field: str) -> None:
+    answer = await client.get(f"/v1/jobs?{query}")
+    assert answer.status_code == 422
+    assert [error["path"] for error in answer.json()["errors"]] == [field]
+
+
+async def test_a_list_can_be_counted(client: httpx2.AsyncClient) -> None:
+    await create(client, *({"queue": "mail"} for _ in range(5)), {})
+    for kind in ("exact", "estimate"):
+        answer = await client.get("/v1/jobs", params={"queue": "mail", "limit": 2, "count": kind})
+        assert answer.json()["count"] == {"value": 5, "kind": "exact"}
+        assert len(answer.json()["items"]) == 2

@@ -21,7 +21,7 @@ from tickwork.model.ids import execution_id, from_micros, parse_key_id
 from tickwork.model.job import JobRequest
 from tickwork.model.worker_protocol import Noted, Run, Runs
 from tickwork.node import Node
-from tickwork.record import log_feed, log_reader
+from tickwork.record import log_reader
 from tickwork.testing.scripted_worker import ScriptedWorker, note_of
 
 TENANT = 1
@@ -266,7 +266,7 @@ async def test_lines_that_are_kept_a_moment_after_the_end_are_shown_before_it(st
 async def test_a_follower_that_is_slow_misses_nothing_and_holds_one_page(
     still_node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_feed, "_PAGE", 10)
+    monkeypatch.setattr(log_reader, "_PAGE", 10)
     worker = await ScriptedWorker.connect(still_node, ["work"])
     await still_node.jobs.create(TENANT, [JobRequest(task="work")])
     await still_node.step("claim")

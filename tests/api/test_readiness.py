@@ -57,7 +57,7 @@ async def test_a_loop_that_is_stuck_in_a_step_makes_the_node_not_ready(
 async def test_metrics_are_given_while_a_table_is_locked(
     live_client: httpx2.AsyncClient, connection: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tickwork.metrics_from_database._MOST_TIME", 0.1)
+    monkeypatch.setattr("tickwork.node_metrics._MOST_TIME", 0.1)
     async with connection.transaction():
         await connection.execute("LOCK TABLE tickwork.rule")
         async with asyncio.timeout(5):

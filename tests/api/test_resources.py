@@ -1,5 +1,7 @@
 """Each resource: what is asked for, and what is answered."""
 
+import re
+
 import pytest
 
 from tickwork.model.access import Scope
@@ -68,7 +70,7 @@ async def test_filters_go_together(client):
 
 
 async def test_a_list_has_50_items_unless_asked(client):
-    assert (await client.get("/v1/jobs")).json() == {"items": [], "next_cursor": None}
+    assert (await client.get("/v1/jobs")).json() == {"items": [], "next_cursor": None, "count": None}
     await client.post("/v1/jobs/batch", json=[{"task": "report"}] * 51)
     answer = (await client.get("/v1/jobs")).json()
     assert len(answer["items"]) == 50
@@ -217,6 +219,6 @@ async def test_the_docs_page_loads_nothing_from_elsewhere(visitor):
 
 async def test_the_document_is_served_without_a_key_and_holds_no_secret(visitor):
     answer = await visitor.get("/v1/openapi.json")
-    assert "tw_" not in answer.text
+    assert not re.search(r"tw_\w", answer.text)  # the example of a key is tw_…
     assert answer.json()["openapi"] == "3.1.0"
     assert "/v1/jobs" in answer.json()["paths"]

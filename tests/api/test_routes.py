@@ -91,7 +91,7 @@ async def test_answers_403_to_a_key_of_another_scope_and_names_the_one_needed(
         assert f"scope {route.scope}" in answer.json()["detail"]
 
 
-def test_only_health_and_the_docs_are_open():
+def test_only_health_the_docs_and_signing_in_are_open():
     open_paths = {route.path for route in (*ROUTES, *PAGES) if route.scope is None}
     assert open_paths == {
         "/livez",
@@ -101,11 +101,12 @@ def test_only_health_and_the_docs_are_open():
         "/docs/{name}",
         "/docs/problems",
         "/docs/problems/{slug}",
+        "/v1/session",  # to sign in
     }
 
 
 @on_shared_node
-@pytest.mark.parametrize("path", ["/", "/v1", "/v1/nothing", "/v1/jobs/"])
+@pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/nothing", "/v1/jobs/"])
 async def test_an_unknown_path_is_401_without_a_key_and_404_with_one(path, connect):
     async with connect(None) as client:
         assert (await client.get(path)).status_code == 401

@@ -9,6 +9,7 @@ import pytest
 from api.conftest import MakeTenant
 from support.node_steps import run_due
 from tickwork.node import Node
+from tickwork.schedule.zone_name import read_zone_name
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
@@ -96,3 +97,20 @@ async def test_another_tenant_sees_nothing_of_it(make_tenant: MakeTenant) -> Non
 )
 async def test_names_what_is_wrong(client: httpx2.AsyncClient, query: dict[str, str], path: str) -> None:
     assert await refusal(client, **query) == (422, path)
+
+
+@pytest.mark.usefixtures("ran")
+async def test_days_are_those_of_the_time_zone(client: httpx2.AsyncClient) -> None:
+    query = {"from": (NOON - timedelta(days=2)).isoformat(), "until": (NOON + timedelta(days=1)).isoformat()}
+    (point,) = await stats(client, **query, step="1d", timezone="Pacific/Auckland")
+    begin = datetime.fromisoformat(point["at"]).astimezone(read_zone_name("Pacific/Auckland").info)
+    assert (begin.hour, begin.minute) == (0, 0)
+    assert begin <= NOON < begin + timedelta(days=1)
+    (of_job,) = await stats(client, **query, step="1d", timezone="Pacific/Auckland", job="j1")
+    assert of_job["at"] == point["at"]
+
+
+async def test_an_unknown_time_zone_is_refused_with_a_suggestion(client: httpx2.AsyncClient) -> None:
+    answer = await client.get("/v1/stats", params={"step": "1d", "timezone": "Europe/Pari"})
+    assert answer.status_code == 422
+    assert "Europe/Paris" in answer.json()["errors"][0]["hint"]

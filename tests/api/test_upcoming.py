@@ -1,15 +1,16 @@
 """What is coming: every due time of all jobs in a range, in order, or counted in steps."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx2
 import pytest
 
 from tickwork.node import Node
+from tickwork.schedule.zone_name import read_zone_name
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
-from tickwork.trigger import upcoming, upcoming_counts
+from tickwork.trigger import upcoming
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -135,21 +136,48 @@ async def test_a_list_that_takes_too_much_work_says_how_far_it_is_complete(
     assert (midnight + HOUR, last) in await listed(client, until=(midnight + HOUR + MINUTE).isoformat())
 
 
-async def test_more_rules_than_a_request_reads_end_the_list_where_the_first_of_the_others_is_due(
+async def test_pages_are_complete_and_in_order_with_more_rules_than_a_page_reads(
     client: httpx2.AsyncClient, midnight: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (upcoming, upcoming_counts):
-        monkeypatch.setattr(module, "MOST_RULES", 2)
-    for minutes in (10, 20, 30):
+    """Rules at equal intervals, some of them due at the same time, and rules that are not."""
+    for minutes in (10, 11, 12, 15, 20, 30):
         await create(client, schedule=f"every {minutes}m")
-    page = await asked(client)
-    assert [item["at"] for item in page["items"]] == [
-        (midnight + 10 * MINUTE).isoformat().replace("+00:00", "Z"),
-        *[(midnight + 20 * MINUTE).isoformat().replace("+00:00", "Z")] * 2,
-    ]
-    known_until = (midnight + 30 * MINUTE).isoformat().replace("+00:00", "Z")
-    assert (page["next_cursor"], page["searched_until"]) == (None, known_until)
-    assert (await asked(client, step="1h"))["searched_until"] == known_until
+    for schedule in ("*/10 * * * *", "7 * * * *", "30 0-2 * * *"):
+        await create(client, schedule=schedule)
+    await create(client, schedule={"at": (midnight + HOUR).isoformat()})
+    until = (midnight + 2 * HOUR).isoformat()
+    everything = await listed(client, until=until)
+    assert len(everything) > 50
+    for most, limit in ((2, 500), (2, 1), (3, 7), (1, 3)):
+        monkeypatch.setattr(upcoming, "MOST_RULES", most)
+        assert await listed(client, until=until, limit=limit) == everything
+
+
+async def test_a_page_says_that_it_cannot_go_on_among_too_many_irregular_rules(
+    client: httpx2.AsyncClient, midnight: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upcoming, "MOST_COMPUTED", 1)
+    for minute in (1, 2, 3):
+        await create(client, schedule=f"{minute} * * * *")
+    page = await asked(client, limit=3)
+    assert len(page["items"]) == 3
+    page = await asked(client, limit=3, cursor=page["next_cursor"])
+    assert (page["items"], page["next_cursor"]) == ([], None)
+    assert page["searched_until"] == (midnight + 3 * MINUTE).isoformat().replace("+00:00", "Z")
+
+
+async def test_a_share_of_very_many_rules_is_counted_and_the_answer_is_an_estimate(
+    client: httpx2.AsyncClient, midnight: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for minutes in range(1, 41):
+        await create(client, schedule={"every": "1h", "start": (midnight + minutes * MINUTE).isoformat()})
+    until = (midnight + 3 * HOUR).isoformat()
+    exact = await asked(client, until=until, step="1h")
+    assert (sum(item["count"] for item in exact["items"]), exact["estimate"]) == (120, False)
+    monkeypatch.setattr(upcoming, "MOST_COUNTED", 39)
+    monkeypatch.setattr(upcoming, "SHARE_COUNTED", 20)
+    share = await asked(client, until=until, step="1h")
+    assert (sum(item["count"] for item in share["items"]), share["estimate"]) == (120, True)
 
 
 async def test_due_times_are_counted_in_steps(client: httpx2.AsyncClient, midnight: datetime) -> None:
@@ -159,7 +187,12 @@ async def test_due_times_are_counted_in_steps(client: httpx2.AsyncClient, midnig
     await create(client, schedule={"at": (midnight + 2.5 * HOUR).isoformat()})
     answer = await asked(client, until=(midnight + 3 * HOUR).isoformat(), step="1h")
     assert answer["items"] == [
-        {"at": (midnight + number * HOUR).isoformat().replace("+00:00", "Z"), "count": count}
+        {
+            "at": (midnight + number * HOUR).isoformat().replace("+00:00", "Z"),
+            "count": count,
+            "task": None,
+            "queue": None,
+        }
         for number, count in enumerate(
             [5 * 3, 6 * 3 + 1, 6 * 3 + 1]
         )  # what is due at midnight has been fired
@@ -171,6 +204,44 @@ async def test_due_times_are_counted_in_steps(client: httpx2.AsyncClient, midnig
     ) == [10, 9]
 
 
+async def test_due_times_are_counted_by_queue_and_by_task(
+    client: httpx2.AsyncClient, midnight: datetime
+) -> None:
+    await create(client, queue="mail", schedule="every 30m")
+    await create(client, queue="mail", schedule={"at": (midnight + MINUTE).isoformat()})
+    await create(client, queue="reports", schedule={"cron": "0 1 * * *"})
+    query = {"from": midnight.isoformat(), "until": (midnight + 2 * HOUR).isoformat(), "step": "1h"}
+    items = (await asked(client, **query, by="queue"))["items"]
+    counts = [(item["at"][11:16], item["queue"], item["count"]) for item in items]
+    in_first = sum(count for at, queue, count in counts if (at, queue) == ("00:00", "mail"))
+    in_second = sum(count for at, queue, count in counts if (at, queue) == ("01:00", "mail"))
+    assert in_first + in_second in (4, 5, 6)
+    assert ("01:00", "reports", 1) in counts
+    assert ("00:00", "reports", 0) not in counts
+    by_task = (await asked(client, **query, by="task"))["items"]
+    assert {item["task"] for item in by_task} == {"work"}
+    assert sum(item["count"] for item in by_task) == sum(count for _, _, count in counts)
+
+
+async def test_days_are_those_of_the_time_zone(client: httpx2.AsyncClient, midnight: datetime) -> None:
+    await create(client, schedule={"cron": "30 23 * * *", "timezone": "Asia/Kolkata"})
+    query = {"from": midnight.isoformat(), "until": (midnight + 96 * HOUR).isoformat(), "step": "1d"}
+    items = (await asked(client, **query, timezone="Asia/Kolkata"))["items"]
+    assert {item["at"][11:19] for item in items} == {"18:30:00"}
+    assert [item["count"] for item in items[:4]] == [1, 1, 1, 1]
+    hourly = (await asked(client, **{**query, "step": "6h"}, timezone="Asia/Kolkata"))["items"]
+    assert {item["at"][14:19] for item in hourly} == {"30:00"}
+
+
+async def test_days_with_a_clock_change_are_longer_or_shorter() -> None:
+    zone = read_zone_name("Europe/Paris").info
+    begin = datetime(2026, 3, 28, 12, tzinfo=UTC)
+    starts = upcoming.step_starts(begin, begin + timedelta(days=3), timedelta(days=1), zone)
+    assert [start.hour for start in starts] == [23, 23, 22, 22]
+    last = datetime(9999, 12, 31, 12, tzinfo=UTC)
+    assert upcoming.step_starts(last, last + HOUR, timedelta(days=1), zone)
+
+
 @pytest.mark.parametrize("schedule", ["every 10m", "*/10 * * * *"])
 async def test_frequent_rules_are_counted_by_their_rate(
     client: httpx2.AsyncClient, midnight: datetime, schedule: str, monkeypatch: pytest.MonkeyPatch
@@ -178,8 +249,8 @@ async def test_frequent_rules_are_counted_by_their_rate(
     await create(client, schedule=schedule)
     query = {"from": (midnight + HOUR).isoformat(), "until": (midnight + 6 * HOUR).isoformat(), "step": "1h"}
     exact = await counted(client, **query)
-    monkeypatch.setattr(upcoming_counts, "_MOST_TIMES", 10)
-    monkeypatch.setattr(upcoming_counts, "_LEAST_TIMES", 10)
+    monkeypatch.setattr(upcoming, "_MOST_TIMES", 10)
+    monkeypatch.setattr(upcoming, "_LEAST_TIMES", 10)
     answer = await asked(client, **query)
     assert [item["count"] for item in answer["items"]] == exact == [6] * 5
     assert answer["estimate"] == (schedule != "every 10m")
@@ -190,7 +261,7 @@ async def test_the_jobs_of_a_large_rule_are_estimated(
 ) -> None:
     await client.post("/v1/jobs/batch", json=[{"task": "work", "schedule": "every 1h"}] * 300)
     await client.post("/v1/jobs/batch", json=[{"task": "work", "schedule": "every 2h"}] * 100)
-    monkeypatch.setattr(upcoming_counts, "_MOST_JOBS", 50)
+    monkeypatch.setattr(upcoming, "_MOST_JOBS", 50)
     query = {"from": (midnight + HOUR).isoformat(), "until": (midnight + 3 * HOUR).isoformat(), "step": "1h"}
     unknown = await asked(client, **query)
     assert (unknown["estimate"], [item["count"] for item in unknown["items"]]) == (True, [51, 102])

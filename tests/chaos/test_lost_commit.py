@@ -83,6 +83,23 @@ async def test_of_firing(
     assert await connection.fetchval("SELECT count(*) FROM tickwork.lease") == 0
 
 
+async def test_of_firing_of_which_the_statistics_count_each_once(
+    node: Node, wire: Wire, clock: SettableClock, worker: ScriptedWorker, connection: asyncpg.Connection
+) -> None:
+    await node.step("keep up statistics")
+    await node.jobs.create(TENANT, [JobRequest(task="work", schedule="every 1m", overlap="allow")] * 3)
+    await clock.advance(_MINUTE)
+    await worker.beat()
+    await _without_an_answer(node, wire, "fire")
+    await run_due(node)
+    for _ in range(3):
+        await node.step("write statistics")
+        await clock.advance(_MINUTE)
+    while await node.step("keep up statistics"):
+        pass
+    assert await connection.fetchval("SELECT sum(fired) FROM tickwork.statistic") == 3
+
+
 async def test_of_claiming(
     node: Node, wire: Wire, worker: ScriptedWorker, connection: asyncpg.Connection
 ) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from support.waiting import eventually
 from tickwork.model.worker_protocol import Beat, Renewed
-from tickwork.node import _CONNECTIONS, Node
+from tickwork.node import Node
+from tickwork.node_database import _CONNECTIONS
 from tickwork.testing.scripted_worker import ScriptedWorker
 
 _NEVER = 3600.0

@@ -18,8 +18,8 @@ from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
 from tickwork.model.job import JobRequest, OnWorkerLost, RetryRequest
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
+from tickwork.store.partitions_and_retention import Partitions
 from tickwork.store.pool import Database
-from tickwork.store.retention import Partitions
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 

@@ -17,7 +17,8 @@ from tickwork.model.ids import job_id, parse_job_id
 from tickwork.model.job import Dependency, JobRequest
 from tickwork.model.worker_protocol import Outcome, Run
 from tickwork.node import Node
-from tickwork.store.complete_and_cancel_store import PostgresOutcomeStore
+from tickwork.store.outcome_store import PostgresOutcomeStore
+from tickwork.store.port.record import CompletedColumns
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
@@ -218,4 +219,6 @@ async def _report(node: Node, holder: ScriptedWorker, run: Run) -> None:
     """As if the holder were connected to that node."""
     outcome = Outcome(run.tenant, run.at, run.job, run.attempt, AttemptOutcome.COMPLETED, run.at, run.at + 1)
     assert holder.welcome
-    await PostgresOutcomeStore(node._database).complete([(holder.welcome.worker, outcome, 0)], [], ())
+    await PostgresOutcomeStore(node._database).complete(
+        CompletedColumns.of([(holder.welcome.worker, outcome, 0)]), [], ()
+    )

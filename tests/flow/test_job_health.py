@@ -2,9 +2,12 @@
 
 from datetime import timedelta
 
+import pytest
+
 from support.node_steps import later, run_due
-from tickwork.model.execution import AttemptOutcome, ExecutionStatus
-from tickwork.model.job import JobFilter, JobRequest, JobView, RetryRequest
+from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionStatus
+from tickwork.model.job import JobRequest, JobView, RetryRequest
+from tickwork.model.job_filter import JobFilter
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
@@ -48,6 +51,19 @@ async def test_a_job_shows_its_last_run(
     assert job.health == "ok"
     assert job.last_run is not None
     assert (job.last_run.status, job.last_run.duration) == (ExecutionStatus.COMPLETED, 2.5)
+
+
+async def test_a_paused_job_shows_its_last_run_while_others_of_its_rule_go_on(
+    still_node: Node, worker: ScriptedWorker, clock: SettableClock
+) -> None:
+    await still_node.jobs.create(TENANT, [HOURLY, HOURLY])
+    await run(still_node, worker, clock)
+    await still_node.jobs.pause(TENANT, 1)
+    for _ in range(12):
+        await run(still_node, worker, clock)
+    paused = await still_node.jobs.get(TENANT, 1)
+    assert paused.last_run is not None
+    assert paused.health == "ok"
 
 
 async def test_a_job_that_fails_recovers_and_fails_again_shows_it(
@@ -99,6 +115,40 @@ async def test_a_job_that_waits_for_a_failed_parent_is_blocked(
     await worker.fail(attempt, BROKEN)
     child = (await still_node.jobs.list(TENANT, JobFilter(), 10)).items[0]
     assert (child.name, child.health) == ("child", "blocked")
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", depends_on=[parent.id])])
+    assert await blocked_reasons(still_node) == {"j2": ["parent j1 failed"], "j3": ["parent j1 failed"]}
+
+
+@pytest.mark.parametrize("schedule", [None, "in 5m", "in 30d"])
+async def test_a_job_that_waits_for_a_cancelled_parent_is_blocked(
+    still_node: Node, schedule: str | None
+) -> None:
+    await ScriptedWorker.offer_only(still_node, ["work"])
+    (parent,) = await still_node.jobs.create(TENANT, [JobRequest(task="work", schedule=schedule)])
+    await still_node.jobs.create(TENANT, [JobRequest(task="work", depends_on=[parent.id], name="child")])
+    child = (await still_node.jobs.list(TENANT, JobFilter(), 10)).items[0]
+    assert (child.name, child.health) == ("child", "unknown")
+    await still_node.jobs.cancel(TENANT, 1)
+    child = (await still_node.jobs.list(TENANT, JobFilter(), 10)).items[0]
+    assert (child.name, child.health) == ("child", "blocked")
+    assert await blocked_reasons(still_node) == {child.id: ["parent j1 was cancelled"]}
+
+
+async def blocked_reasons(node: Node) -> dict[str | None, list[str]]:
+    """What their events say, of the jobs that search finds to be blocked."""
+    while await node.step("number events"):
+        pass
+    store = node.event_feed._store
+    events = [each.event for each in await store.events_of(TENANT, 0, await store.last_number(), 100)]
+    found = await node.history.list(TENANT, ExecutionFilter(blocked=True), 10)
+    return {
+        execution.job_id: [
+            event.detail["reason"]
+            for event in events
+            if event.kind == "execution.blocked" and event.execution_id == execution.id
+        ]
+        for execution in found.items
+    }
 
 
 async def test_the_health_of_a_job_has_its_record_and_its_next_runs(

@@ -9,7 +9,8 @@ import pytest
 from support.metric_samples import Gained, sample
 from support.node_steps import later, run_due
 from tickwork.model.access import Scope
-from tickwork.model.ids import from_micros
+from tickwork.model.execution import AttemptOutcome
+from tickwork.model.ids import from_micros, parse_job_id
 from tickwork.model.job import JobRequest
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
@@ -65,10 +66,29 @@ async def test_what_is_skipped_or_cancelled_counts_as_ended(
     for _ in range(3):
         await later(clock, worker, MINUTE)
         await run_due(still_node)
-    assert gained("tickwork_executions_ended_total", status="skipped") == 2
     (run,) = await worker.runs()
     await still_node.history.cancel(TENANT, run.job, from_micros(run.at))
+    await still_node.step("number events")
+    assert gained("tickwork_executions_ended_total", status="skipped") == 2
     assert gained("tickwork_executions_ended_total", status="cancelled") == 1
+
+
+async def test_what_is_cancelled_with_its_job_or_by_its_code_counts_as_cancelled_once(
+    still_node: Node, worker: ScriptedWorker
+) -> None:
+    gained = Gained()
+    first, _ = await still_node.jobs.create(TENANT, [JobRequest(task="work")] * 2)
+    await run_due(still_node)
+    by_job = {run.job: run for run in await worker.runs()}
+    cancelled = by_job.pop(parse_job_id(first.id))
+    await still_node.jobs.cancel(TENANT, cancelled.job)
+    await worker.report(cancelled, AttemptOutcome.CANCELLED)
+    for run in by_job.values():
+        await worker.report(run, AttemptOutcome.CANCELLED)
+    while await still_node.step("number events"):
+        pass
+    await still_node.step("number events")
+    assert gained("tickwork_executions_ended_total", status="cancelled") == 2
 
 
 async def test_firing_lag_is_how_late_the_oldest_due_rule_is(

@@ -11,7 +11,7 @@ from tickwork.model.errors import NotFound
 from tickwork.model.ids import job_id, parse_job_id
 from tickwork.model.job import JobRequest
 from tickwork.node import Node
-from tickwork.store import retention as past_job
+from tickwork.store import partitions_and_retention as past_job
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 

@@ -15,6 +15,7 @@ from tickwork.model.job import CatchUp, JobRequest, RetryRequest
 from tickwork.model.statistics import StatisticsPoint, Step
 from tickwork.model.worker_protocol import Failure, Outcome, Run
 from tickwork.node import Node
+from tickwork.record import statistics_upkeep
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
@@ -320,3 +321,115 @@ async def test_of_a_job_its_own_executions_are_counted(
     points = await series(begun, job=job)
     assert [(each.fired, each.started, each.completed) for each in points] == [(1, 1, 1), (2, 2, 2)]
     assert points[0].run_time is not None
+
+
+async def test_what_rules_fire_is_counted_without_reading_executions(
+    begun: Node, worker: ScriptedWorker, clock: SettableClock, connection: asyncpg.Connection
+) -> None:
+    for queue in ("a", "a", "b"):
+        await create(begun, schedule="every 20s", queue=queue)
+    for _ in range(4):
+        await later(clock, worker, 20 * SECOND)
+        await run_due(begun)
+        await worker.report_all(await worker.runs())
+    await begun.step("write statistics")
+    assert total(await series(begun), "fired") == 12
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.fired_to_count") == 0
+    await settle(clock, [begun])
+    assert [(each.queue, each.fired) for each in await series(begun, "1h", by="queue")] == [
+        ("a", 8),
+        ("b", 4),
+    ]
+    assert as_counted(await series(begun)) == await as_history(connection)
+    sources = await connection.fetch("SELECT DISTINCT source::text FROM tickwork.statistic WHERE fired > 0")
+    assert [row["source"] for row in sources] == ["memory"]
+
+
+async def test_what_is_fired_in_other_ways_counts_once_beside_what_rules_fire(
+    begun: Node, worker: ScriptedWorker, clock: SettableClock, connection: asyncpg.Connection
+) -> None:
+    recurring = parse_job_id(await create(begun, schedule="every 20s", ref="a"))
+    parent = JobRequest(task="work", schedule="every 30s", ref="parent")
+    await begun.jobs.create(TENANT, [parent, JobRequest(task="work", depends_on=["@parent"])])
+    soon = await begun.statistics._store.now() + 90 * SECOND
+    await create(begun, schedule={"at": soon.isoformat()})
+    stopped = parse_job_id(await create(begun, schedule={"at": soon.isoformat()}))
+    await begun.jobs.cancel(TENANT, stopped)
+    for number in range(12):
+        await later(clock, worker, 10 * SECOND)
+        await run_due(begun)
+        if number % 3 == 0:
+            await begun.runs.run(TENANT, recurring, "allow")
+            await begun.step("write statistics")
+        await run_due(begun)
+        await worker.report_all(await worker.runs())
+    await settle(clock, [begun])
+    history = await connection.fetchval(
+        "SELECT count(*) FROM tickwork.execution WHERE scheduled_for < $1 AND status <> 'cancelled'",
+        soon + 30 * SECOND,
+    )
+    fired_before = [each for each in await series(begun) if each.at < soon + 30 * SECOND]
+    assert total(fired_before, "fired") == history
+    assert total(fired_before, "fired") > 15
+
+
+async def test_a_recount_reads_a_slice_at_a_time_and_equals_the_history(
+    begun: Node,
+    worker: ScriptedWorker,
+    clock: SettableClock,
+    connection: asyncpg.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(statistics_upkeep, "_SLICE", 4)
+    for number in range(7):
+        await create(begun, schedule="every 20s", queue=f"q{number % 2}")
+    for _ in range(4):
+        await later(clock, worker, 20 * SECOND)
+        await run_due(begun)
+        await worker.report_all(await worker.runs())
+    await settle(clock, [begun])
+    before = as_counted(await series(begun))
+    assert before == await as_history(connection)
+    await connection.execute(
+        "INSERT INTO tickwork.statistic_recount (at) SELECT DISTINCT at FROM tickwork.statistic"
+    )
+    steps = 0
+    while await begun.step("keep up statistics"):
+        steps += 1
+    assert steps > 4 * 7 / 4
+    assert as_counted(await series(begun)) == before
+    assert (
+        await connection.fetchval("SELECT count(*) FROM tickwork.statistic_recounted WHERE NOT is_counted")
+        == 0
+    )
+
+
+async def test_a_recount_whose_node_was_killed_is_done_by_another(
+    clock: SettableClock,
+    nodes: list[Node],
+    connection: asyncpg.Connection,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(statistics_upkeep, "_SLICE", 2)
+    await nodes[0].step("keep up statistics")
+    worker = await ScriptedWorker.connect(nodes[1], ["work"], credit=20)
+    for _ in range(5):
+        await create(nodes[1], schedule="every 20s")
+    for _ in range(3):
+        await later(clock, worker, 20 * SECOND)
+        await run_due(nodes[1])
+        await worker.report_all(await worker.runs())
+    await settle(clock, nodes[1:])
+    await connection.execute(
+        "INSERT INTO tickwork.statistic_recount (at) SELECT DISTINCT at FROM tickwork.statistic"
+    )
+    await nodes[0].step("keep up statistics")
+    await nodes[0].step("keep up statistics")
+    await kill(nodes[0])
+    assert not await nodes[1].step("keep up statistics")  # the claim of the killed node lasts
+    await settle(clock, nodes[1:])
+    assert (
+        await connection.fetchval("SELECT count(*) FROM tickwork.statistic_recounted WHERE NOT is_counted")
+        == 0
+    )
+    assert as_counted(await series(nodes[1])) == await as_history(connection)

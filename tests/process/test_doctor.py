@@ -15,15 +15,15 @@ _NEWER = (
     "INSERT INTO tickwork.migration (number, name, checksum, breaking) VALUES (9999, '9999_new.sql', 'x', $1)"
 )
 Findings = dict[str, list[dict[str, str]]]
-Look = Callable[[], Awaitable[Findings]]
+Look = Callable[..., Awaitable[Findings]]
 
 
 @pytest.fixture
 def look(database_url: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> Look:
     monkeypatch.chdir(tmp_path)
 
-    async def look() -> Findings:
-        words = ["doctor", "--database-url", database_url, "-o", "jsonl"]
+    async def look(url: str = database_url) -> Findings:
+        words = ["doctor", "--database-url", url, "-o", "jsonl"]
         done = await asyncio.to_thread(CliRunner().invoke, main, words)
         findings: Findings = {}
         for line in done.stdout.splitlines():
@@ -42,6 +42,7 @@ async def test_our_sessions_are_right_whatever_the_database_has(
     assert found["session settings"][0]["status"] == "ok"
     assert "jit = off" in found["session settings"][0]["found"]
     assert found["connections"][0]["status"] == "ok"
+    assert found["rights"][0]["status"] == "ok"
     assert found["clock"][0]["status"] == "ok"
 
 
@@ -77,3 +78,19 @@ async def test_a_newer_schema_that_does_not_work_says_to_upgrade_tickwork(
     (schema,) = found["schema"]
     assert (schema["status"], schema["fix"]) == ("fail", "upgrade Tickwork")
     assert [finding["status"] for finding in found["database"]] == ["ok"]
+
+
+async def test_a_user_that_may_not_create_partitions_fails(
+    connection: asyncpg.Connection, database_url: str, look: Look
+) -> None:
+    user = f"guest_of_{await connection.fetchval('SELECT current_database()')}"
+    await connection.execute(f"CREATE ROLE {user}; GRANT USAGE ON SCHEMA tickwork TO {user}")
+    await connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA tickwork TO {user}")
+    try:
+        (rights,) = (await look(f"{database_url}&role={user}"))["rights"]
+    finally:
+        await connection.execute(f"DROP OWNED BY {user}; DROP ROLE {user}")
+    assert (rights["status"], rights["found"]) == (
+        "fail",
+        f"{user} may not create partitions for the coming days",
+    )

@@ -212,7 +212,7 @@ async def test_a_cancelled_command_is_stopped_within_a_heartbeat_or_two(
 async def test_a_command_that_takes_too_long_is_stopped_even_if_it_will_not_hear(
     client: AsyncClient, start: Start, folder: Path
 ) -> None:
-    start()
+    start(GRACE="1")
     execution = await run(client, "deaf", timeout="1s", retry={"max_attempts": 1})
     assert (execution.status, execution.error and execution.error.type) == (ExecutionStatus.FAILED, "Timeout")
     assert not lives(folder)

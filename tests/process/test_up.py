@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx2
 import psutil
 import pytest
 
@@ -161,3 +162,12 @@ def test_commands_that_it_prints_work_elsewhere(start, folder):
         assert (done.returncode, done.stderr) == (0, b"")
     up.send_signal(signal.SIGTERM)
     assert up.wait(30) == 0
+
+
+def test_it_prints_a_link_that_signs_a_browser_in_once(start, folder):
+    lines = "".join(lines_until(start(), "  data "))
+    url, token = re.search(r"open    (\S+)/sign-in#(\S+)", lines).groups()
+    with httpx2.Client(base_url=url, trust_env=False) as browser:
+        assert browser.post("/v1/session", json={"link": token}).json()["scopes"] == ["admin"]
+        assert browser.get("/v1/me").json()["key"] == "k1"
+        assert browser.post("/v1/session", json={"link": token}).status_code == 401

@@ -4,14 +4,16 @@ import json
 import re
 import shutil
 import subprocess
+from typing import get_args
 
 import pytest
 
 from support.docs_page import ROOT
 from support.metric_samples import every_metric
+from tickwork.loop import LoopName
 
 RULES = ROOT / "deploy/prometheus/alerts.yml"
-RULE_TESTS = ROOT / "deploy/prometheus/alerts_test.yml"
+RULE_TESTS = [ROOT / "deploy/prometheus" / name for name in ("alerts_test.yml", "alerts_days_test.yml")]
 BOARD = ROOT / "deploy/grafana/tickwork.json"
 RUNBOOKS = ROOT / "docs/operate/runbooks"
 HEADINGS = ["Symptoms", "Checks", "Cure", "Prevention"]
@@ -28,7 +30,9 @@ _SUFFIXES = {
 
 
 @pytest.mark.parametrize(
-    "words", [["check", "rules", str(RULES)], ["test", "rules", str(RULE_TESTS)]], ids=" ".join
+    "words",
+    [["check", "rules", str(RULES)], ["test", "rules", *map(str, RULE_TESTS)]],
+    ids=["rules", "tests"],
 )
 def test_promtool_accepts_the_rules_and_their_tests(words: list[str]) -> None:
     promtool = shutil.which("promtool")
@@ -74,14 +78,14 @@ def test_every_bound_of_a_histogram_that_rules_ask_for_is_a_bucket() -> None:
 
 
 def test_every_loop_that_rules_name_exists() -> None:
-    loops = set(re.findall(r'\("([a-z ]+)"', (ROOT / "src/tickwork/node.py").read_text("utf-8")))
+    loops = set(get_args(LoopName))
     for names in re.findall(r'loop[=!]~?"([^"]+)"', RULES.read_text("utf-8")):
         assert set(names.split("|")) <= loops
 
 
 @pytest.mark.parametrize("alert", NAMES)
 def test_every_alert_is_seen_firing_in_a_test_of_the_rules(alert: str) -> None:
-    tests = RULE_TESTS.read_text("utf-8")
+    tests = RULE_TESTS[0].read_text("utf-8")
     assert re.search(rf'alertname="{alert}", alertstate="firing"\}}\)\n.*\n\s+exp_samples:\n', tests)
 
 

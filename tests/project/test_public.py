@@ -11,7 +11,9 @@ from tickwork import App, AsyncClient, Client, Context, Invalid, Limit, Tickwork
 from tickwork.client.types import DeadLetterFields, JobFields, JobFilters
 from tickwork.model import errors
 from tickwork.model.dead_letter import DeadLetterFilter
-from tickwork.model.job import JobFilter, JobRequest, JobStatus, JobStatusName
+from tickwork.model.job import JobRequest, JobStatus, JobStatusName
+from tickwork.model.job_filter import JobFilter
+from tickwork.model.retry_policy import error_name
 from tickwork.sdk.app import declared_jobs
 from tickwork.sdk.job_handle import Handle
 
@@ -51,6 +53,13 @@ def test_the_test_kit_is_described(name: str) -> None:
 @pytest.mark.parametrize("name", outbox.__all__)
 def test_the_outbox_is_described(name: str) -> None:
     assert inspect.getdoc(getattr(outbox, name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_records_name_errors_as_users_import_them(name: str) -> None:
+    thing = getattr(tickwork, name)
+    if inspect.isclass(thing) and issubclass(thing, Exception):
+        assert error_name(thing) == f"tickwork.{name}"
 
 
 def test_every_error_can_be_imported_from_the_top() -> None:

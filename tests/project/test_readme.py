@@ -121,11 +121,12 @@ def first_terminal(folder: Path, step: Step) -> Iterator[None]:
 
 
 def _said_when_up(up: subprocess.Popen[str], shown: str) -> str:
-    """From the first line that the page shows, without the log before it, to the last."""
+    """From the first line that the page shows to the last, without the log, whose lines come whenever they do."""
     first, *_, last = shown.splitlines(keepends=True)
     said: list[str] = []
     for line in up.stderr:
-        said.append(line)
+        if not line.startswith("{"):
+            said.append(line)
         if line == last:
             return "".join(said[said.index(first) :])
     pytest.fail(f"it ended before it was up: {''.join(said)}")

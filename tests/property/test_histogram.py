@@ -6,7 +6,7 @@ from math import ceil
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickwork.model.duration_histogram import UNIT_BITS, add_up, bounds, bucket_of, in_buckets, quantile
+from tickwork.model.statistics import UNIT_BITS, add_up, bounds, bucket_of, in_buckets, quantile
 
 _MICROS = st.integers(0, 10**13)  # up to four months
 _DURATIONS = st.lists(_MICROS, min_size=1, max_size=200)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tickwork.define.run_now import Runs
+from tickwork.define.run_now_and_backfills import Runs
 from tickwork.dispatch import connected_worker as member
 from tickwork.dispatch.limits import LockedLimits
 from tickwork.execute.lease import Lease
@@ -143,8 +143,8 @@ BUGS = [
         "the response for an Idempotency-Key is not found again",
         "I8",
         _all_of(
-            _in_query("access", "find_answer", "WHERE", "WHERE false AND"),
-            _in_query("access", "keep_answer", "$6)", "$6) ON CONFLICT DO NOTHING"),
+            _in_query("idempotency", "find_answer", "WHERE", "WHERE false AND"),
+            _in_query("idempotency", "keep_answer", "$6)", "$6) ON CONFLICT DO NOTHING"),
         ),
     ),
     Bug(
@@ -155,12 +155,12 @@ BUGS = [
     Bug(
         "the outcome of a cancelled execution is accepted",
         "I10",
-        _in_query("complete_and_cancel", "complete", "AND e.status = 'running'", ""),
+        _in_query("outcome", "complete", "AND e.status = 'running'", ""),
     ),
     Bug(
         "a late failure overwrites the end",
         "I10",
-        _in_query("attempt_ending", "lock_running", "AND e.status = 'running'", ""),
+        _in_query("outcome", "lock_running", "AND e.status = 'running'", ""),
     ),
     Bug(
         "work is taken from workers with a valid lease",
@@ -208,7 +208,7 @@ BUGS = [
     Bug(
         "an execution that returns to a paused job does not wait",
         "I18",
-        _in_query("attempt_ending", "settle", "j.status = 'paused'", "false"),
+        _in_query("outcome", "settle", "j.status = 'paused'", "false"),
     ),
     Bug(
         "running executions are not counted under a limit",
@@ -218,4 +218,9 @@ BUGS = [
         ),
     ),
     Bug("work of a lane whose limits were not read is handed over", "I19", _no_gate_is_an_open_gate),
+    Bug(
+        "a failure is lost on its way to the stream",
+        "I20",
+        _in_query("event", "number_events", "FROM taken", "FROM taken WHERE kind <> 'execution.failed'"),
+    ),
 ]

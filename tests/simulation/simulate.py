@@ -14,7 +14,7 @@ from simulation.simulated_worker import TASKS, SimulatedWorker
 from simulation.simulated_world import Server, SimulatedWorld
 from support.change_log import read_changes
 from support.due_time_oracle import due_times
-from support.observed_history import ObservedHistory, Transition
+from support.observed_history import ObservedHistory, Transition, read_events
 
 _STEPS = 130
 _FAULTS = (5, 9)
@@ -22,6 +22,10 @@ _ROUNDS = 80
 _CALM = 3  # rounds after which whatever was stopped before must have been told to its worker
 _ROUND = 3.0  # seconds, as often as workers beat
 _OFTEN = {"fire": 6, "claim": 6, "record": 6, "renew": 5, "rescue": 8, "revoke": 3}  # others less so
+_RARELY = {  # they only tell, count or clean up
+    "index jobs", "settle one-time jobs", "clean job index", "read failing jobs", "write pulse", "tell late and slow",
+    "delete old events", "delete old errors", "delete old statistics", "update sessions", "report node",
+}  # fmt: skip
 _OF_EVERY_NODE = {"record", "claim", "renew", "revoke", "reconcile"}  # the others can be done by any
 _LOST_REQUESTS = (
     Planned("lose answer"),
@@ -77,11 +81,12 @@ async def simulate(seed: int, lines: Lines, control: asyncpg.Connection) -> Simu
     world = SimulatedWorld.current = SimulatedWorld(seed, lines, control)
     try:
         await _Script(world).play()
-        changes = await read_changes(control)
+        changes, events = await read_changes(control), await read_events(control)
     finally:
         await world.close()
     observed = ObservedHistory(
         changes,
+        events=events,
         seen_attempts=world.seen_attempts,
         operations=world.operations,
         oracle=due_times,
@@ -132,7 +137,8 @@ class _Script:
         server = self._running_server()
         if server:
             loops = [loop for loop in server.node._loops.names() if loop not in _LEFT_OUT]
-            (loop,) = self._random.choices(loops, [_OFTEN.get(loop, 2) for loop in loops])
+            weights = [0.3 if loop in _RARELY else _OFTEN.get(loop, 2) for loop in loops]
+            (loop,) = self._random.choices(loops, weights)
             await self._world.step(server, loop)
 
     async def _deliver(self) -> None:

@@ -15,11 +15,11 @@ from simulation.simulate import Simulated, simulate
 from simulation.simulated_database import Lines, SimulatedDatabase
 from simulation.simulated_world import BEGIN, SimulatedWorld
 from support.change_log import install_change_log
-from tickwork import node as node_module
+from tickwork import node_database
 from tickwork.dispatch import worker_gateway as gateway
+from tickwork.store.partitions_and_retention import Partitions
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
-from tickwork.store.retention import Partitions
 from tickwork.testing.clock import SettableClock
 from tickwork.trigger import fire
 
@@ -27,6 +27,9 @@ _KEPT = ("settable_clock", "tenant", "api_key", "migration")
 _TABLES = """
     SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = 'tickwork' AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1"""
+_TABLES_OF_ONE_ROW = """
+    SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relnamespace = 'tickwork'::regnamespace AND c.relkind = 'r' AND a.attname = 'one' ORDER BY 1"""
 _SEQUENCES = (
     "SELECT schemaname || '.' || sequencename AS name FROM pg_sequences WHERE schemaname = 'tickwork'"
 )
@@ -74,9 +77,9 @@ async def open_runner(url: str) -> AsyncIterator[SimulationRunner]:
 
 def _put_in_place(patch: pytest.MonkeyPatch) -> None:
     """Our clocks and our database, in place of the machine's."""
-    patch.setattr(node_module, "upgrade", _nothing_to_upgrade)
+    patch.setattr(node_database, "upgrade", _nothing_to_upgrade)
     patch.setattr(
-        node_module,
+        node_database,
         "Database",
         lambda *_, **__: SimulatedDatabase(SimulatedWorld.current.access_of_opening()),
     )
@@ -139,4 +142,13 @@ async def _sweeping(control: asyncpg.Connection) -> str:
     return ";".join(
         [f"DELETE FROM tickwork.{table}" for table in tables if table not in _KEPT]  # noqa: S608 (our own names)
         + [f"SELECT setval('{name}', 1, false)" for name in sequences if name not in kept]
+        + [await _restoring(control, row["relname"]) for row in await control.fetch(_TABLES_OF_ONE_ROW)]
     )
+
+
+async def _restoring(control: asyncpg.Connection, table: str) -> str:
+    """Without its row, the loop that it belongs to does nothing."""
+    row: str | None = await control.fetchval(f"SELECT quote_literal(row_to_json(t)) FROM tickwork.{table} t")  # noqa: S608
+    if row is None:
+        return ""
+    return f"INSERT INTO tickwork.{table} SELECT * FROM json_populate_record(NULL::tickwork.{table}, {row})"  # noqa: S608

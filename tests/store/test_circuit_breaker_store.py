@@ -25,8 +25,8 @@ from tickwork.model.circuit_breaker import (
 )
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.transition_after_attempt import FOREVER, Transition
-from tickwork.store.attempt_ending import PostgresAttemptEnding
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
+from tickwork.store.outcome_store import PostgresAttemptEnding
 from tickwork.store.pool import Database
 
 KEY = BreakerKey(1, "https://api.example.com")

@@ -197,3 +197,17 @@ def test_rules_are_written_beside_a_link_and_not_through_it(tmp_path):
     admit(tmp_path, ['o"brien'], "tickwork", os.geteuid())
     assert target.read_text() == "precious"
     assert 'tickwork "o""brien" "tickwork"' in (tmp_path / "pg_ident.conf").read_text()
+
+
+async def test_variables_for_another_postgresql_do_not_keep_it_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"PGHOST": "db.example.com", "PGPORT": "6543", "PGDATABASE": "other"}.items():
+        monkeypatch.setenv(name, value)
+    postgres = EmbeddedPostgres(tmp_path)
+    try:
+        connection = await asyncpg.connect(await asyncio.to_thread(postgres.start))
+        assert await connection.fetchval("SHOW port") == "5432"
+        await connection.close()
+    finally:
+        await asyncio.to_thread(postgres.stop)

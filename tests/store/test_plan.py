@@ -34,10 +34,10 @@ _HOT = {
     ("dispatch", "pick_ready"),
     ("dispatch", "claim"),
     ("dispatch", "running_on_worker"),
-    ("complete_and_cancel", "complete"),
-    ("attempt_ending", "lock_running"),
-    ("attempt_ending", "settle"),
-    ("complete_and_cancel", "note_started"),
+    ("outcome", "complete"),
+    ("outcome", "lock_running"),
+    ("outcome", "settle"),
+    ("outcome", "note_started"),
 }
 _SINCE_17 = {("overlap_blockers", "blockers")}  # before, `blockers_one_by_one` is used
 _OF_ONE_LANE = {
@@ -54,9 +54,8 @@ _LONGER = _OF_ONE_LANE | {
     ("upcoming", "executions_due"),  # a page
     ("upcoming", "count_one_time_jobs"),  # a range
     ("trigger", "release_queued"),  # all that wait for one another
-    ("retention", "is_settled"),  # a day that is about to be dropped
-    ("statistics", "count_fired"),  # a minute
-    ("statistics", "recount"),  # some minutes
+    ("partitions_and_retention", "is_settled"),  # a day that is about to be dropped
+    ("statistics", "count_slice"),  # a slice
 }
 
 
@@ -191,12 +190,12 @@ async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, file
             ("tenant_id", "queue", "task", "placement"),
         ),
         (
-            "lock_rules",
+            "lock_rules_of_jobs",
             "lock_rules",
             "rule_tenant_id_timing_catch_up_key",
             ("tenant_id", "timing", "catch_up"),
         ),
-        ("lock_rules", "lock_rules", "rule_pkey", ("id",)),
+        ("lock_rules_of_jobs", "lock_rules", "rule_pkey", ("id",)),
         ("job", "jobs_by_key", "job_key", ("tenant_id", "key")),
         ("job", "lock_jobs_by_key", "job_key", ("tenant_id", "key")),
     ],
@@ -211,22 +210,65 @@ async def test_what_new_jobs_share_is_found_by_name(
     assert way.goes_by(*columns)
 
 
-@pytest.mark.parametrize("name", ["jobs_by_id", "jobs_newest_first", "jobs_oldest_first"])
-async def test_jobs_are_read_by_id(filled: Database, name: str) -> None:
-    ways = list(scans(await explain(filled, "read", name), "job"))
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("read", "jobs_by_id"),
+        ("job_search", "matching_jobs"),
+        ("job_search", "new_jobs_newest_first"),
+        ("job_search", "new_jobs_oldest_first"),
+        ("job_search", "count_existing"),
+        ("job_search", "next_runs_of_jobs"),
+        ("job_index", "jobs_to_index"),
+        ("job_index", "creation_times"),
+        ("job_index", "note_late_jobs"),
+        ("job_index", "jobs_as_changed"),
+        ("job_index", "places_of_segment"),
+    ],
+)
+async def test_jobs_are_read_by_id(filled: Database, file: str, name: str) -> None:
+    ways = list(scans(await explain(filled, file, name), "job"))
     assert ways
-    assert all("(id " in way.condition for way in ways)
+    assert all("(id " in way.condition or "(id)" in way.condition for way in ways)
 
 
-@pytest.mark.parametrize("name", ["count_fired", "recount"])
-async def test_a_minute_is_counted_by_the_range_of_its_due_times(filled: Database, name: str) -> None:
-    ways = list(scans(await explain(filled, "statistics", name), "execution"))
+@pytest.mark.parametrize(
+    ("file", "name", "table", "index"),
+    [
+        ("job_search", "sets_of_terms", "job_term", "job_term_pkey"),
+        ("job_index", "sets", "job_term", "job_term_pkey"),
+        ("job_search", "index_state", "job_change", "job_change_of_tenant"),
+        ("job_search", "unended_jobs", "job", "job_once"),
+        ("job_index", "settle_due_jobs", "job", "job_once"),
+        ("job_search", "next_runs_of_rules", "rule", "rule_due"),
+        ("job_search", "next_runs_of_one_time_jobs", "job_unended", "job_unended_pkey"),
+        ("job_search", "jobs_that_fail", "failing_job", "failing_job_of_tenant"),
+        ("job_search", "blocked_jobs", "event", "event_of_kind"),
+    ],
+)
+async def test_a_search_goes_by_its_index(
+    filled: Database, file: str, name: str, table: str, index: str
+) -> None:
+    assert index in {way.index for way in scans(await explain(filled, file, name), table)}
+
+
+@pytest.mark.parametrize("name", ["settle_due_jobs", "settle_unended_jobs"])
+async def test_how_one_time_jobs_ended_is_read_by_their_keys(filled: Database, name: str) -> None:
+    ways = list(scans(await explain(filled, "job_index", name), "execution"))
+    assert ways
+    assert all(way.goes_by(*_KEY) for way in ways)
+
+
+async def test_a_minute_is_counted_by_the_range_of_its_due_times_in_their_order(filled: Database) -> None:
+    plan = await explain(filled, "statistics", "count_slice")
+    ways = list(scans(plan, "execution"))
     assert ways
     assert all(way.goes_by("tenant_id") and "(scheduled_for >= " in way.condition for way in ways)
+    assert "ROW(scheduled_for, job_id) > ROW" in ways[0].condition
 
 
 async def test_whether_a_day_is_settled_is_seen_without_reading_it(filled: Database) -> None:
-    ways = list(scans(await explain(filled, "retention", "is_settled"), "execution"))
+    ways = list(scans(await explain(filled, "partitions_and_retention", "is_settled"), "execution"))
     waiting = [way for way in ways if not way.goes_by(*_KEY)]
     assert waiting
     assert all((way.index or "").endswith("lane_id_priority_ready_at_idx") for way in waiting)
@@ -236,9 +278,9 @@ async def test_whether_a_day_is_settled_is_seen_without_reading_it(filled: Datab
 async def test_jobs_to_forget_are_found_by_their_time_and_what_they_leave_by_its_key(
     filled: Database,
 ) -> None:
-    (by_time,) = scans(await explain(filled, "retention", "lock_past_jobs"), "job")
+    (by_time,) = scans(await explain(filled, "partitions_and_retention", "lock_past_jobs"), "job")
     assert (by_time.index, "ROW(scheduled_for, id) > ROW" in by_time.condition) == ("job_once", True)
-    plan = await explain(filled, "retention", "forget_jobs")
+    plan = await explain(filled, "partitions_and_retention", "forget_jobs")
     assert [way.goes_by("id") for way in scans(plan, "job")] == [True]
     assert [way.goes_by("job_id") for way in scans(plan, "past_rule", "off_schedule_execution")] == [
         True,

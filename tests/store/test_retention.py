@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
-from tickwork.store import retention as partition
+from tickwork.store import partitions_and_retention as partition
+from tickwork.store.partitions_and_retention import Partitions
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
-from tickwork.store.retention import Partitions
 from tickwork.testing.clock import SettableClock
 
 _DAYS = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'tickwork.execution'::regclass"
@@ -31,7 +31,9 @@ async def test_makes_the_coming_days_and_drops_settled_ones(
     await clock.set(later := datetime.now(UTC) + timedelta(days=5))
     await partitions.keep_up()
     assert partitions.horizon() > later + timedelta(days=7)
-    labels = {row["label"] for row in await connection.fetch(queries("retention")["partitions"])}
+    labels = {
+        row["label"] for row in await connection.fetch(queries("partitions_and_retention")["partitions"])
+    }
     assert labels == {f"{later + timedelta(days=offset):%Y%m%d}" for offset in range(-3, 8)}
 
 

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from support.query_plan import explain, scans
-from tickwork.model.duration_histogram import UNIT_BITS, bucket_of
+from tickwork.model.statistics import UNIT_BITS, bucket_of
 from tickwork.store.pool import Database
 from tickwork.store.statistics_store import PostgresStatisticsStore
 

@@ -15,7 +15,7 @@ from support.chaos_cluster import ChaosCluster
 from support.client_traffic import Asked, Traffic
 from support.invariant import violations
 from support.job_load import due_between
-from support.observed_history import Key, ObservedHistory, Operation, SeenAttempt
+from support.observed_history import Key, ObservedHistory, Operation, SeenAttempt, read_events
 from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
 
 _MOST_MEMORY = 400 * 1024 * 1024
@@ -43,12 +43,12 @@ class ChaosCheck:
         async with connection.transaction(
             isolation="repeatable_read", readonly=True
         ):  # workers go on beating
-            changes = await _in_order_of_commit(connection)
+            changes, events = await _in_order_of_commit(connection), await read_events(connection)
             now = await connection.fetchval("SELECT tickwork.clock()")
         runs = chaos.cluster.ledger.runs()
         observed = ObservedHistory(
             changes, seen_attempts=[_seen_attempt(run) for run in runs], operations=_operations(traffic.asked, changes),
-            oracle=due_between, ended_at=now,
+            oracle=due_between, ended_at=now, events=events,
         )  # fmt: skip
         observed.seen_attempts = list(_completed_by_callers(observed, runs))
         observed.told_to_stop = set(_never_begun(observed))

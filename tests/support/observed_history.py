@@ -8,8 +8,16 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+import asyncpg
+
 from support.change_log import Change, Row, document, instant
 from tickwork.model.ids import execution_id
+
+_EVENTS = """
+    SELECT kind, job_id, scheduled_for FROM (
+        SELECT 0 AS unnumbered, number, kind, job_id, scheduled_for FROM tickwork.event
+        UNION ALL SELECT 1, id, kind, job_id, scheduled_for FROM tickwork.new_event
+    ) told WHERE scheduled_for IS NOT NULL ORDER BY unnumbered, number"""
 
 Schedule = dict[str, Any]
 Oracle = Callable[
@@ -139,6 +147,19 @@ class Operation(NamedTuple):
     idempotency_key: str | None = None
 
 
+class ToldEvent(NamedTuple):
+    """Of an execution, as the stream has it."""
+
+    kind: str
+    key: Key
+
+
+async def read_events(connection: asyncpg.Connection) -> list[ToldEvent]:
+    """In the order of the stream; those without a number come last."""
+    rows = await connection.fetch(_EVENTS)
+    return [ToldEvent(row["kind"], Key(row["job_id"], row["scheduled_for"])) for row in rows]
+
+
 class ObservedHistory:
     def __init__(
         self,
@@ -151,9 +172,12 @@ class ObservedHistory:
         settled: bool = True,
         told_to_stop: Iterable[tuple[Key, int]] = (),
         calm_at: datetime | None = None,
+        events: Iterable[ToldEvent] | None = None,
     ) -> None:
         """`settled`: faults were over for long enough that everything must have ended by `ended_at`. `calm_at`: they
-        were over for long enough that every worker must have been told what to stop."""
+        were over for long enough that every worker must have been told what to stop. `events`: None if they were not
+        looked at."""
+        self.events = None if events is None else list(events)
         self.seen_attempts = list(seen_attempts)
         self.operations = list(operations)
         self.oracle = oracle

@@ -8,6 +8,7 @@ import msgspec
 from tickwork.model.access import KeyView, Scope
 from tickwork.model.backfill import BackfillStatus, BackfillView
 from tickwork.model.circuit_breaker import BreakerState, BreakerView
+from tickwork.model.cluster import ClusterView, DatabaseView, NodeView
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
 from tickwork.model.job import CatchUpView, JobStatus, JobView
 from tickwork.model.queue import QueueView
@@ -149,6 +150,39 @@ OPEN_BREAKER = BreakerView(
 
 def page(*items: object, next_cursor: str | None = None) -> dict[str, Any]:
     return {"items": items, "next_cursor": next_cursor}
+
+
+NODE = NodeView(
+    id="n1",
+    status="ready",
+    host="box-1",
+    pid=100,
+    version="0.1.0",
+    address="box-1:8080",
+    started_at=NOON,
+    seen_at=NOON,
+    clock_skew=0.0,
+    database_latency=0.001,
+    problems=[],
+    answers=True,
+)
+CLUSTER = ClusterView(
+    nodes=[NODE],
+    database=DatabaseView(
+        version="18.0",
+        embedded=False,
+        size_bytes=10_000_000,
+        connections_used=13,
+        connections_allowed=100,
+        latency=0.001,
+        is_replica=False,
+        replicas=1,
+    ),
+    partitions_until=NOON,
+    zone_data="2026.1",
+    schema_version=7,
+    disk=None,
+)
 
 
 def changed(view: Any, **fields: object) -> Any:

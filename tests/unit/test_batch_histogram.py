@@ -4,7 +4,7 @@ import random
 
 from prometheus_client import CollectorRegistry, Histogram
 
-from tickwork.batch_histogram import BatchHistogram
+from tickwork.execution_metrics import BatchHistogram
 
 BOUNDS = (0.001, 0.05, 1, 60)
 

@@ -300,7 +300,7 @@ async def test_the_context_identifies_the_attempt():
 @pytest.mark.parametrize(
     ("how", "kind", "failure", "retry"),
     [
-        ("no retry", "failed", "tickwork.model.task_context.NoRetry", False),
+        ("no retry", "failed", "tickwork.NoRetry", False),
         ("value", "failed", "ValueError", True),
         ("exit", "failed", "SystemExit", True),
         ("attempt failed", "failed", "HttpStatus", True),

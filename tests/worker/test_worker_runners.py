@@ -303,7 +303,7 @@ async def test_a_child_process_gets_arguments_and_context(children):
     ("how", "kind", "failure"),
     [
         ("snooze", "snoozed", None),
-        ("no retry", "failed", "tickwork.model.task_context.NoRetry"),
+        ("no retry", "failed", "tickwork.NoRetry"),
         ("exit", "failed", "SystemExit"),
         ("other", "failed", "ValueError"),
     ],

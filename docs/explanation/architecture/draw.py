@@ -13,13 +13,16 @@ PAGE = HERE.parent / "architecture.md"
 CAPTIONS = {
     "cli": "commands",
     "testing": "public test kit",
+    "demo": "the shop of up --demo",
     "bench": "measurements",
     "api": "HTTP, one resource per file",
     "node": "composition root: builds one server",
     "builtin_worker": "runs HTTP jobs",
-    "metrics_from_database": "of the whole system",
-    "monitoring": "events, errors, statistics",
-    "node_gauges": "metrics of one node",
+    "node_database": "pools, clock, partitions",
+    "node_metrics": "of a node and the system",
+    "node_events_and_statistics": "events, errors, statistics",
+    "cluster": "nodes and database",
+    "overview": "how things stand",
     "sdk": "user's app",
     "access": "API keys",
     "define": "1 stored job",
@@ -38,7 +41,6 @@ CAPTIONS = {
     "log_rate_limit": "few lines of a kind",
     "inprocess_connection": "a worker in this process",
     "loop": "loops of a node",
-    "batch_histogram": "counts whole batches",
     "model": "words: frozen values, no I/O",
 }
 STAGES = {"define", "trigger", "dispatch", "execute", "record"}

@@ -1,5 +1,6 @@
 """API keys: random, shown once, stored only as a digest. A revoked key stops working within seconds."""
 
+import asyncio
 import base64
 import builtins
 import hashlib
@@ -13,7 +14,7 @@ from typing import Protocol
 import structlog
 
 from tickwork.model.access import DEFAULT_TENANT, Caller, KeyView, Scope
-from tickwork.model.errors import Conflict, Invalid, NotAllowed
+from tickwork.model.errors import Conflict, Invalid, NotAllowed, Unavailable
 from tickwork.model.field_types import to_utc
 from tickwork.model.ids import key_id
 
@@ -22,6 +23,8 @@ _PREFIX = "tw_"
 _PREFIX_LENGTH = 10  # characters that lists show, so that people can tell keys apart
 _CACHE_LIFETIME = 2.0  # seconds: a key that another node revoked works for this long at most
 _MAX_CACHED = 10_000
+_PATIENCE_IN_OUTAGE = 1.0  # seconds for the database to answer
+_VALID_IN_OUTAGE = 3600.0  # seconds
 _TENANT = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
@@ -72,6 +75,17 @@ class ApiKeys:
         if caller:
             self._used.add(caller.key_id)
         return caller
+
+    async def authenticate_in_outage(self, secret: str) -> Caller | None:
+        """As `authenticate`; while the database does not answer, a key that it knew within the last hour is valid."""
+        try:
+            async with asyncio.timeout(_PATIENCE_IN_OUTAGE):
+                return await self.authenticate(secret)
+        except (Unavailable, TimeoutError) as error:
+            until, caller = self._cached.get(_digest(secret), (0.0, None))
+            if caller is None or monotonic() >= until + _VALID_IN_OUTAGE:
+                raise Unavailable("the database does not answer, so the key cannot be checked") from error
+            return caller
 
     async def create(
         self,

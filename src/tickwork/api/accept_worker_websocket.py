@@ -9,8 +9,9 @@ from starlette.types import Scope as AsgiScope
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDisconnected, WebSocketState
 
 from tickwork.api.auth import authenticate, require
-from tickwork.api.header_check import check_headers, request_id_of
+from tickwork.api.handle_request import origin_of
 from tickwork.api.problem import Refusal, refusal_for
+from tickwork.api.request_headers import check_headers, request_id_of
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import TickworkError, Unavailable
@@ -44,12 +45,12 @@ class WorkerSocketApp:
     async def _admitted(self, socket: WebSocket) -> Caller:
         headers = dict(socket.scope["headers"])
         check_headers(socket.scope, headers)
-        caller = await authenticate(self._node.keys, headers)
+        caller = await authenticate(self._node, headers)
         require(caller, Scope.WORKER)
         return caller
 
     def _log_refusal(self, socket: WebSocket, error: Refusal) -> None:
-        address = socket.client.host if socket.client else None
+        address = origin_of(self._node, socket.scope, dict(socket.scope["headers"])).address
         if self._refusals.admits(address):
             _log.warning("worker refused", reason=error.detail, address=address)
 

@@ -1,4 +1,4 @@
-"""Builds the ASGI app: all routes of the API, the docs pages and the WebSocket of workers."""
+"""Builds the ASGI app: all routes of the API, the pages of the docs and the dashboard, and the WebSocket of workers."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,10 @@ from tickwork.api import (
     accept_worker_websocket,
     api_key_routes,
     backfill_routes,
+    bulk_routes,
     circuit_breaker_routes,
+    cluster_routes,
+    dashboard_pages,
     dead_letter_routes,
     docs_pages,
     error_routes,
@@ -24,12 +27,15 @@ from tickwork.api import (
     job_batch_routes,
     job_routes,
     log_routes,
+    overview_routes,
     queue_routes,
     rest_worker_report_routes,
     schedule_routes,
+    session_routes,
     stats_routes,
     upcoming_routes,
-    worker_routes,
+    worker_and_task_routes,
+    workflow_routes,
 )
 from tickwork.api.handle_request import Endpoint
 from tickwork.api.openapi import with_document
@@ -40,20 +46,25 @@ ROUTES = with_document(
     (
         *job_routes.ROUTES,
         *job_batch_routes.ROUTES,
+        *bulk_routes.ROUTES,
         *execution_routes.ROUTES,
         *rest_worker_report_routes.ROUTES,
         *log_routes.ROUTES,
         *dead_letter_routes.ROUTES,
         *error_routes.ROUTES,
         *event_routes.ROUTES,
+        *overview_routes.ROUTES,
         *stats_routes.ROUTES,
         *backfill_routes.ROUTES,
         *schedule_routes.ROUTES,
         *upcoming_routes.ROUTES,
         *circuit_breaker_routes.ROUTES,
         *queue_routes.ROUTES,
-        *worker_routes.ROUTES,
+        *worker_and_task_routes.ROUTES,
         *api_key_routes.ROUTES,
+        *session_routes.ROUTES,
+        *workflow_routes.ROUTES,
+        *cluster_routes.ROUTES,
         *health_routes.ROUTES,
     )
 )
@@ -66,7 +77,7 @@ def build_app(node: Node) -> Starlette:
     """The caller starts and stops the node."""
     app = Starlette(
         routes=[
-            *_endpoints(node, (*ROUTES, *docs_pages.PAGES)),
+            *_endpoints(node, (*ROUTES, *docs_pages.PAGES, *dashboard_pages.PAGES)),
             WebSocketRoute(accept_worker_websocket.PATH, accept_worker_websocket.WorkerSocketApp(node)),
         ]
     )

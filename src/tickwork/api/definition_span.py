@@ -6,10 +6,10 @@ from typing import Any
 
 from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
 
-from tickwork.api.header_check import RawHeaders
+from tickwork.api.request_headers import RawHeaders
 from tickwork.api.route import Call
-from tickwork.model.current_trace import traceparent_of
 from tickwork.model.errors import TickworkError, Unavailable
+from tickwork.model.trace_context import traceparent_of
 from tickwork.tracing.remote_span import remote_context
 
 Attributes = Mapping[str, str | int]

@@ -33,7 +33,10 @@ class HistoryQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=T
     error: Annotated[Text, Meta(description="the type of an error that an attempt failed with")] | None = None
     timed_out: Annotated[Literal["true"], Meta(description="an attempt took too long")] | None = None
     retrying: Annotated[Literal["true"], Meta(description="an attempt failed, another follows")] | None = None
-    blocked: Annotated[Literal["true"], Meta(description="waits for an execution that failed")] | None = None
+    blocked: (
+        Annotated[Literal["true"], Meta(description="waits for an execution that failed or was cancelled")]
+        | None
+    ) = None
     task: Text | None = None
     queue: QueueName | None = None
     worker: WorkerId | None = None

@@ -10,12 +10,19 @@ from typing import Any
 from prometheus_client import Histogram
 from starlette.types import Receive, Scope, Send
 
-from tickwork.api.auth import ANONYMOUS, authenticate, require
-from tickwork.api.event_stream import send_stream
-from tickwork.api.header_check import RawHeaders, check_headers, request_id_of
+from tickwork.access.trusted_proxies import RequestOrigin
+from tickwork.api.auth import (
+    ANONYMOUS,
+    authenticate,
+    authenticate_session,
+    check_own_page,
+    require,
+    session_cookie,
+)
 from tickwork.api.idempotency_key import KEY_HEADER, fingerprint, run_once
 from tickwork.api.problem import (
     BROKEN_BODY,
+    NOT_ALLOWED,
     NOT_FOUND,
     TRY_AGAIN,
     UNAVAILABLE,
@@ -34,8 +41,10 @@ from tickwork.api.request_body import (
     media_of,
     read_body,
 )
+from tickwork.api.request_headers import RawHeaders, check_headers, request_id_of
 from tickwork.api.request_query import parse_query
 from tickwork.api.route import Call, Route
+from tickwork.api.server_sent_events import send_stream
 from tickwork.api.wait_parameter import cancelled_on_disconnect
 from tickwork.model.access import Caller
 from tickwork.node import Node
@@ -91,21 +100,28 @@ class Endpoint:
     async def _reply(self, scope: Scope, headers: RawHeaders, receive: Receive) -> Reply:
         check_headers(scope, headers)
         route = self._routes.get("GET" if scope["method"] == "HEAD" else scope["method"])
-        caller = await self._admitted(route, headers)
+        origin = origin_of(self._node, scope, headers)
+        caller = await self._admitted(route, scope["method"], headers, origin)
         if route is None:
             raise self._no_route(scope)
         if route.body is None or route.body.limit <= MAX_BODY_BYTES:
-            return await self._answer(route, caller, scope, headers, receive)
+            return await self._answer(route, caller, scope, headers, receive, origin)
         with self._counted(declared_size(headers, route.body.limit)):
-            return await self._answer(route, caller, scope, headers, receive)
+            return await self._answer(route, caller, scope, headers, receive, origin)
 
     async def _answer(
-        self, route: Route, caller: Caller, scope: Scope, headers: RawHeaders, receive: Receive
+        self,
+        route: Route,
+        caller: Caller,
+        scope: Scope,
+        headers: RawHeaders,
+        receive: Receive,
+        origin: RequestOrigin,
     ) -> Reply:
         query = parse_query(scope["query_string"], route.query) if route.query else None
         raw = await _raw_body(route, headers, receive)
         body = await _body(route, raw, headers)
-        call = Call(self._node, caller, headers, scope["path_params"], query, body)
+        call = Call(self._node, caller, headers, scope["path_params"], query, body, origin)
         waits = getattr(query, "wait", None)
         if route.waits or (waits and route.method == "GET"):
             return await cancelled_on_disconnect(receive, route.handler(call))
@@ -132,11 +148,21 @@ class Endpoint:
         finally:
             self._bytes_in_progress -= taken
 
-    async def _admitted(self, route: Route | None, headers: RawHeaders) -> Caller:
+    async def _admitted(
+        self, route: Route | None, method: str, headers: RawHeaders, origin: RequestOrigin
+    ) -> Caller:
         """Even an unknown path needs a key: without one, nobody learns which paths exist."""
         if route is not None and route.scope is None:
             return ANONYMOUS
-        caller = await authenticate(self._node.keys, headers)
+        token = session_cookie(headers)
+        if not token:
+            in_outage = route is not None and route.answers_in_outage
+            caller = await authenticate(self._node, headers, in_outage=in_outage)
+        else:
+            caller = await authenticate_session(self._node, token)
+            check_own_page(method, headers, origin)
+            if route is not None and not route.by_session:
+                raise Refusal(NOT_ALLOWED, "this takes an API key, not a session")
         if route is not None and route.scope is not None:
             require(caller, route.scope)
         return caller
@@ -146,6 +172,11 @@ class Endpoint:
             return Refusal(NOT_FOUND, f"there is nothing at {scope['path'][:200]}")
         allowed = ", ".join(sorted(self._routes))
         return Refusal(WRONG_METHOD, f"this path takes {allowed}", headers={"allow": allowed})
+
+
+def origin_of(node: Node, scope: Scope, headers: RawHeaders) -> RequestOrigin:
+    peer = scope["client"][0] if scope.get("client") else ""
+    return node.trusted_proxies.origin(peer, scope.get("scheme", "http"), headers)
 
 
 async def _raw_body(route: Route, headers: RawHeaders, receive: Receive) -> RawBody:

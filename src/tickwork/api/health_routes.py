@@ -52,5 +52,5 @@ async def metrics(call: Call[NoQuery, None]) -> Reply:
 ROUTES = (
     Route("GET", "/livez", livez, None, Life, query=None),
     Route("GET", "/readyz", readyz, None, Readiness, query=None, problems=(UNAVAILABLE,)),
-    Route("GET", "/metrics", metrics, Scope.READ, None, media=PLAIN),
+    Route("GET", "/metrics", metrics, Scope.READ, None, media=PLAIN, answers_in_outage=True),
 )

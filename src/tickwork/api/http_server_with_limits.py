@@ -310,6 +310,7 @@ class HttpServer(uvicorn.Server):
                 timeout_keep_alive=_IDLE_TIMEOUT,
                 timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT,
                 server_header=False,
+                proxy_headers=False,  # access/trusted_proxies.py reads them, for proxies that the operator trusts
             )
         )
         self.ready = asyncio.Event()

@@ -15,7 +15,7 @@ from tickwork.api.reply import Reply
 from tickwork.api.request_body import RawBody
 from tickwork.api.route import Call
 from tickwork.model.errors import Conflict, Invalid
-from tickwork.store.access_store import Answering, StoredAnswer
+from tickwork.store.idempotency_store import Answering, StoredAnswer
 
 KEY_HEADER = b"idempotency-key"
 _VISIBLE = re.compile(rb"[\x21-\x7e]{1,255}")
@@ -41,14 +41,14 @@ async def run_once(
 
 
 async def _enter(stack: AsyncExitStack, call: Call[Any, Any], request_hash: bytes) -> Answering:
-    key = _read_key(call.headers[KEY_HEADER])
+    key = read_key(call.headers[KEY_HEADER])
     try:
         return await stack.enter_async_context(call.node.idempotency.begin(call.tenant_id, key, request_hash))
     except Conflict as still_in_flight:
         raise Refusal(CONFLICT, str(still_in_flight), headers={"retry-after": "1"}) from None
 
 
-def _read_key(header: bytes) -> str:
+def read_key(header: bytes) -> str:
     if not _VISIBLE.fullmatch(header):
         raise Invalid.field(
             "Idempotency-Key", "must be 1 to 255 visible ASCII characters", "a UUID is a good one"

@@ -1,32 +1,33 @@
 """/jobs: create, list, show, edit, pause, resume, cancel and run jobs."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from tickwork.api.definition_span import definition_span
-from tickwork.api.openapi_schemas import patch_of
+from tickwork.api.openapi import patch_of
 from tickwork.api.problem import CONFLICT, QUEUE_FULL, STALE
 from tickwork.api.reply import JSON, Headers, Reply, json_reply
 from tickwork.api.request_query import PageQuery, Text
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.api.wait_parameter import WaitQuery, check_wait, with_ended_execution, with_execution
 from tickwork.model.access import Scope
+from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionView
-from tickwork.model.field_types import Instant, Page, QueueName
+from tickwork.model.field_types import Instant, QueueName
 from tickwork.model.ids import job_id
 from tickwork.model.job import (
     HTTP_TASK,
-    JobFilter,
     JobGraph,
     JobRequest,
     JobStatus,
     JobView,
     Priority,
     RunRequest,
-    Sort,
 )
-from tickwork.model.job_health import JobHealthView
+from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage, Sort, filter_errors
+from tickwork.model.job_health import Health, JobHealthView
 
 JobPatch = patch_of(JobRequest, "JobPatch")
 MERGE_PATCH = "application/merge-patch+json"
@@ -41,21 +42,44 @@ _EXAMPLE = {
 }
 
 
+_MOST_RECENT = 100  # runs of each job
+_MOST_WITH_RUNS = 100  # jobs of a page that shows runs
+
+
 class JobQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
     status: JobStatus | None = None
-    task: Text | None = None
+    health: Health | None = None
+    task: Annotated[Text, Meta(description="a task, or all under a prefix: reports.*")] | None = None
     queue: QueueName | None = None
     priority: Priority | None = None
-    tag: Text | None = None
-    q: Text | None = None
+    tag: Text | Annotated[tuple[Text, ...], Meta(max_length=10, description="jobs that have all")] | None = (
+        None
+    )
+    owner: Text | None = None
+    recurring: Annotated[Literal["true", "false"], Meta(description="false: due one time")] | bool | None = (
+        None
+    )
+    q: Annotated[Text, Meta(description="words of name, key, task, tags and description")] | None = None
     key: Text | None = None
-    due_before: Instant | None = None
-    due_after: Instant | None = None
+    created_after: Instant | None = None
+    created_before: Instant | None = None
+    due_after: Annotated[Instant, Meta(description="runs next after this time")] | None = None
+    due_before: Annotated[Instant, Meta(description="runs next before this time")] | None = None
     sort: Sort = "-created_at"
+    count: Annotated[JobCountKind, Meta(description="also count the jobs that match")] | None = None
+    recent: (
+        Annotated[int, Meta(ge=1, le=_MOST_RECENT, description="show so many of the latest runs")] | None
+    ) = None
 
     @property
     def filter(self) -> JobFilter:
-        return JobFilter(**{name: getattr(self, name) for name in JobFilter._fields})
+        given = {name: getattr(self, name) for name in JobFilter._fields}
+        recurring = None if self.recurring is None else self.recurring in ("true", True)
+        tags = (self.tag,) if isinstance(self.tag, str) else self.tag or ()
+        wanted = JobFilter(**{**given, "tag": tags, "recurring": recurring})
+        if errors := list(filter_errors(wanted)):
+            raise Invalid(errors)
+        return wanted
 
 
 async def create_job(call: Call[WaitQuery, JobRequest]) -> Reply:
@@ -77,10 +101,22 @@ async def create_job(call: Call[WaitQuery, JobRequest]) -> Reply:
 async def list_jobs(call: Call[JobQuery, None]) -> Reply:
     """List jobs, newest first.
 
-    Sorted by `next_run_at`, the list contains only recurring jobs that will run again, the soonest first.
+    All filters must match. `q` finds jobs by words of their name, key, task, tags and description: all of them, in any
+    order; of a word of letters, the first three or more are enough. `sort=next_run_at` lists only jobs that will run
+    again, the soonest first. `sort=health` lists those that fail first, then those that are blocked, then those that
+    are late. A page with fewer items than `limit` is the last one, unless the search took longer than ten seconds: then
+    `next_cursor` continues. `count=exact` counts for two seconds at most and says `at least` if there are more;
+    `count=estimate` answers sooner. With `recent`, each job has its latest runs as `recent_runs`; `limit` is then 100
+    at most.
     """
     query = call.query
-    return json_reply(await call.node.jobs.list(call.tenant_id, query.filter, query.limit, query.cursor))
+    if query.recent and query.limit > _MOST_WITH_RUNS:
+        raise Invalid.field("limit", f"must be at most {_MOST_WITH_RUNS} with recent")
+    page = await call.node.jobs.list(call.tenant_id, query.filter, query.limit, query.cursor, query.count)
+    if query.recent:
+        items = await call.node.job_health.with_recent_runs(call.tenant_id, page.items, query.recent)
+        page = msgspec.structs.replace(page, items=items)
+    return json_reply(page)
 
 
 async def get_job(call: Call[NoQuery, None]) -> Reply:
@@ -96,12 +132,16 @@ async def get_health(call: Call[NoQuery, None]) -> Reply:
     return json_reply(await call.node.job_health.get(call.tenant_id, await call.job()))
 
 
-async def get_graph(call: Call[NoQuery, None]) -> Reply:
+class GraphQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    limit: Annotated[int, Meta(ge=1, le=10_000, description="how many jobs, the nearest first")] = 1000
+
+
+async def get_graph(call: Call[GraphQuery, None]) -> Reply:
     """Show the dependency graph around a job, with the state of each job in the latest round.
 
-    Up to 1,000 jobs, the nearest first.
+    Up to 1,000 jobs unless `limit` says otherwise, the nearest first.
     """
-    return json_reply(await call.node.jobs.graph(call.tenant_id, await call.job()))
+    return json_reply(await call.node.jobs.graph(call.tenant_id, await call.job(), call.query.limit))
 
 
 async def edit_job(call: Call[NoQuery, msgspec.Struct]) -> Reply:
@@ -178,10 +218,10 @@ ROUTES = (
         problems=_CREATING,
         finish=with_execution,
     ),
-    Route("GET", "/v1/jobs", list_jobs, Scope.READ, Page[JobView], query=JobQuery),
+    Route("GET", "/v1/jobs", list_jobs, Scope.READ, JobPage, query=JobQuery),
     Route("GET", "/v1/jobs/{id}", get_job, Scope.READ, JobView),
     Route("GET", "/v1/jobs/{id}/health", get_health, Scope.READ, JobHealthView),
-    Route("GET", "/v1/jobs/{id}/graph", get_graph, Scope.READ, JobGraph),
+    Route("GET", "/v1/jobs/{id}/graph", get_graph, Scope.READ, JobGraph, query=GraphQuery),
     Route("PATCH", "/v1/jobs/{id}", edit_job, Scope.WRITE, JobView, body=_PATCH, problems=_VERSIONED),
     Route("DELETE", "/v1/jobs/{id}", cancel_job, Scope.WRITE, JobView, problems=_VERSIONED),
     Route(

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from tickwork.api.event_stream import EVENT_STREAM, KEEP_ALIVE, Event, Events, event_stream
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.request_query import Cursor, Limit
 from tickwork.api.route import Call, Route
+from tickwork.api.server_sent_events import EVENT_STREAM, KEEP_ALIVE, Event, Events, event_stream
 from tickwork.model.access import Scope
 from tickwork.model.attempt_log import BEGINNING, AttemptProgress, LogEntry, LogNews, Position
 from tickwork.model.errors import Invalid, Unavailable

@@ -1,27 +1,46 @@
-"""Builds the OpenAPI 3.1 document from the routes."""
+"""Builds the OpenAPI 3.1 document from the routes.
+
+A field such as a duration may be given in several ways. Each such union has a name of its own in the document, so that
+client generators make one type of it instead of one per field.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from inspect import getdoc
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import msgspec
+from msgspec import UNSET, UnsetType, inspect, structs
 
 from tickwork.api import problem
-from tickwork.api.openapi_schemas import with_named_unions
+from tickwork.api.auth import SESSION_COOKIE
 from tickwork.api.problem import Problem, ProblemType
 from tickwork.api.reply import JSON, NDJSON, Reply
 from tickwork.api.route import Call, NoQuery, Route
+from tickwork.model.field_types import Duration
+from tickwork.model.job import Dependency
+from tickwork.model.requires_limits_fair_share import Size
+from tickwork.model.rest_worker import LogLine, OfferedTask
 
-Schema = dict[str, Any]
+_UNIONS: dict[str, Any] = {
+    "Duration": Duration,
+    "Size": Size,
+    "ScheduleRequest": str | dict[str, Any],
+    "DependencyRequest": str | Dependency,
+    "LogLine": LogLine,
+    "OfferedTask": OfferedTask,
+}
+_NULL = {"type": "null"}
 
 _REF = "#/components/schemas/{name}"
 _PATH_PARAMETER = re.compile(r"\{(\w+)\}")
 _TAGS = {
     "jobs": "What to run, with which payload, when, and under which policies.",
+    "workflows": "Jobs that depend on each other.",
     "schedules": "What a schedule means, before anything is created.",
     "upcoming": "What is due in a range of time: every due time of all jobs, or how many there are.",
+    "overview": "How things stand, in one answer.",
     "executions": "The occurrences of jobs, each with its attempts.",
     "dead-letters": "Executions that failed for good, until they are redriven or discarded.",
     "backfills": "Runs of a job for due times in the past, at a limited pace.",
@@ -30,8 +49,14 @@ _TAGS = {
     "workers": "The processes that run attempts.",
     "tasks": "The code that can be run.",
     "keys": "API keys: who may call, and with which scopes.",
+    "session": "Signing in with a browser, and who you are.",
+    "cluster": "The nodes and their database.",
     "node": "The state of this server.",
 }
+_OTHER_TAGS = {
+    "me": "session",
+    "sign-in-links": "session",
+}  # the first word of a path, and the tag if it differs
 _INFO = {
     "title": "Tickwork",
     "version": "1",
@@ -55,6 +80,15 @@ _IF_MATCH = {
 }
 
 
+_SECURITY = {
+    "key": {"type": "http", "scheme": "bearer", "description": "An API key."},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": SESSION_COOKIE,
+        "description": "The session of a browser. Requests other than GET also send the header `tickwork-csrf: 1`.",
+    },
+}
 _LINES = {"schema": {"type": "string", "description": "one JSON object per line"}}
 _ALWAYS = (
     problem.BROKEN_HEAD,
@@ -65,6 +99,54 @@ _ALWAYS = (
     problem.INTERNAL,
     problem.TOO_MANY_CONNECTIONS,
 )
+
+
+Schema = dict[str, Any]
+
+
+def with_named_unions(components: Schema, ref_template: str) -> Schema:
+    """Adds the unions to the components, and replaces each of their uses by a reference."""
+    schemas, _ = msgspec.json.schema_components(_UNIONS.values(), ref_template=ref_template)
+    unions = dict(zip(_UNIONS, schemas, strict=True))
+    refs = {_key(union): {"$ref": ref_template.format(name=name)} for name, union in unions.items()}
+    replaced: Schema = _replaced(components, refs)
+    return replaced | unions
+
+
+def _replaced(value: Any, refs: dict[bytes, Schema]) -> Any:
+    if isinstance(value, list):
+        return [_replaced(item, refs) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ref = refs.get(_key(value)) if "anyOf" in value else None
+    if ref is None:
+        return {name: _replaced(item, refs) for name, item in value.items()}
+    rest = {name: item for name, item in value.items() if name not in ("anyOf", "description")}
+    return ({"anyOf": [ref, _NULL]} if _NULL in value["anyOf"] else ref) | rest
+
+
+def _key(schema: Schema) -> bytes:
+    choices = [choice for choice in schema["anyOf"] if choice != _NULL]
+    return msgspec.json.encode([choices, schema.get("description")], order="deterministic")
+
+
+def patch_of(struct: type[msgspec.Struct], name: str) -> type[msgspec.Struct]:
+    fields = [
+        (field.encode_name, _patch_type(field.type, name) | None | UnsetType, UNSET)
+        for field in structs.fields(struct)
+    ]
+    return msgspec.defstruct(name, fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
+
+
+def _patch_type(kind: Any, name: str) -> Any:
+    """Objects inside are patched too, not replaced."""
+    if get_origin(kind) is dict:
+        name_type, value_type = get_args(kind)
+        return dict[name_type, value_type | None]  # type: ignore[valid-type]
+    info = inspect.type_info(kind)
+    choices = info.types if isinstance(info, inspect.UnionType) else (info,)
+    inner = next((choice.cls for choice in choices if isinstance(choice, inspect.StructType)), None)
+    return patch_of(inner, f"{name}{inner.__name__}") if inner else kind
 
 
 def with_document(routes: Sequence[Route]) -> tuple[Route, ...]:
@@ -95,12 +177,12 @@ def document(routes: Sequence[Route]) -> Schema:
         "openapi": "3.1.0",
         "info": _INFO,
         "servers": [{"url": "/"}],
-        "security": [{"key": []}],
+        "security": [{"key": []}, {"session": []}],
         "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
         "paths": paths,
         "components": {
             "schemas": dict(sorted(with_named_unions(components, _REF).items())),
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key."}},
+            "securitySchemes": _SECURITY,
         },
     }
 
@@ -133,6 +215,8 @@ def _operation(route: Route, schema_of: dict[Any, Schema], queries: dict[str, Sc
     }
     if route.scope is None:
         operation["security"] = []
+    elif not route.by_session:
+        operation["security"] = [{"key": []}]
     if route.body:
         media = _media(schema_of[route.body.type], route.body.example)
         required = route.body.default is None
@@ -142,8 +226,9 @@ def _operation(route: Route, schema_of: dict[Any, Schema], queries: dict[str, Sc
 
 
 def _tag(route: Route) -> str:
-    words = [word for word in route.path.split("/") if word in _TAGS]
-    return words[-1] if words else "node"
+    words = [_OTHER_TAGS.get(word, word) for word in route.path.split("/")]
+    known = [word for word in words if word in _TAGS]
+    return known[-1] if known else "node"
 
 
 def _parameters(route: Route, queries: dict[str, Schema]) -> Iterator[Schema]:
@@ -183,7 +268,7 @@ def _successes(route: Route, schema_of: dict[Any, Schema]) -> dict[str, Schema]:
 
 def _problems(route: Route, schema_of: dict[Any, Schema]) -> dict[str, Schema]:
     titles: dict[str, list[str]] = {}
-    for kind in sorted({*_usual_problems(route), *route.problems}, key=lambda kind: kind.status):
+    for kind in sorted({*_usual_problems(route), *route.problems}, key=lambda kind: (kind.status, kind.slug)):
         titles.setdefault(str(kind.status), []).append(f"[{kind.title}]({kind.uri})")
     content = {problem.MEDIA: _media(schema_of[Problem])}
     return {
@@ -195,6 +280,8 @@ def _usual_problems(route: Route) -> Iterator[ProblemType]:
     yield from _ALWAYS
     if route.scope:
         yield from (problem.UNAUTHENTICATED, problem.NOT_ALLOWED, problem.UNAVAILABLE)
+    if route.scope and route.by_session and route.method != "GET":
+        yield problem.CROSS_SITE
     if "{" in route.path:
         yield problem.NOT_FOUND
     if route.method == "POST":

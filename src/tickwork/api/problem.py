@@ -57,7 +57,8 @@ UNAUTHENTICATED = ProblemType(
     "unauthenticated",
     401,
     "A valid API key is needed",
-    "Send `Authorization: Bearer KEY`. The key may be missing, mistyped, expired or revoked.",
+    "Send `Authorization: Bearer KEY`. The key may be missing, mistyped, expired or revoked. A browser may have to "
+    "sign in again.",
 )
 NOT_ALLOWED = ProblemType(
     "not-allowed",
@@ -65,6 +66,13 @@ NOT_ALLOWED = ProblemType(
     "The key may not do this",
     "The key is valid but lacks the scope named in `detail`. `admin` includes every other scope, "
     "`write` includes `read`.",
+)
+CROSS_SITE = ProblemType(
+    "cross-site-request",
+    403,
+    "The request may come from another site",
+    "A request with the cookie of a session, other than GET, needs the header `tickwork-csrf: 1`, and must come from a "
+    "page of this server. Programs send an API key instead.",
 )
 NOT_FOUND = ProblemType(
     "not-found",
@@ -138,6 +146,12 @@ KEY_REUSED = ProblemType(
     "The idempotency key belongs to another request",
     "The same `Idempotency-Key` was used with another method, path or body. Each request needs its own.",
 )
+TOO_MANY_SIGN_INS = ProblemType(
+    "too-many-sign-ins",
+    429,
+    "Too many failed attempts to sign in",
+    "Ten attempts to sign in from your address failed within a minute. Try again after `Retry-After` seconds.",
+)
 QUEUE_FULL = ProblemType(
     "queue-full",
     429,
@@ -177,6 +191,7 @@ PROBLEM_TYPES = (
     BROKEN_HEAD,
     UNAUTHENTICATED,
     NOT_ALLOWED,
+    CROSS_SITE,
     NOT_FOUND,
     WRONG_METHOD,
     TIMED_OUT,
@@ -188,6 +203,7 @@ PROBLEM_TYPES = (
     WRONG_MEDIA,
     INVALID,
     KEY_REUSED,
+    TOO_MANY_SIGN_INS,
     QUEUE_FULL,
     HEAD_TOO_LARGE,
     INTERNAL,

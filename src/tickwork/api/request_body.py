@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.types import Receive
 
-from tickwork.api.header_check import RawHeaders
 from tickwork.api.problem import BROKEN_BODY, TOO_LARGE, WRONG_MEDIA, Refusal
+from tickwork.api.request_headers import RawHeaders
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.explain_type_errors import raise_if_any, type_errors
 from tickwork.model.json_limits import (

@@ -1,7 +1,8 @@
 """Parses the query of a request into a struct. Unknown and repeated names are errors."""
 
 import re
-from datetime import timedelta
+from collections.abc import Collection
+from datetime import UTC, timedelta, tzinfo
 from functools import cache
 from typing import Annotated, Any, TypeVar
 from urllib.parse import parse_qsl
@@ -13,6 +14,8 @@ from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.explain_type_errors import raise_if_any, type_errors
 from tickwork.model.ids import KEY_PREFIX, LONGEST_KEY
 from tickwork.model.quantities import parse_duration
+from tickwork.schedule.errors import ScheduleError
+from tickwork.schedule.zone_name import read_zone_name
 
 Query = TypeVar("Query", bound=msgspec.Struct)
 
@@ -41,7 +44,7 @@ class PageQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 def parse_query(raw: bytes, struct: type[Query]) -> Query:
-    values = _values(raw) if raw else {}
+    values = _values(raw, _lists(struct)) if raw else {}
     for name in _integers(struct) & values.keys():
         if _INTEGER.fullmatch(values[name]):
             values[name] = int(values[name])
@@ -60,7 +63,18 @@ def parsed_duration(name: str, text: str | None) -> timedelta | None:
         raise Invalid.field(name, str(error)) from None
 
 
-def _values(raw: bytes) -> dict[str, Any]:
+def zone_of(name: str | None) -> tzinfo:
+    """The zone that the parameter `timezone` names; UTC if it is not given."""
+    if name is None or name == "UTC":
+        return UTC
+    try:
+        return read_zone_name(name).info
+    except ScheduleError as error:
+        raise Invalid.field("timezone", str(error), error.hint) from None
+
+
+def _values(raw: bytes, lists: Collection[str]) -> dict[str, Any]:
+    """The parameters by name; those of `lists` may be repeated."""
     try:
         pairs = parse_qsl(
             raw.decode("latin-1"), keep_blank_values=True, errors="strict", max_num_fields=_MAX_PARAMETERS
@@ -69,8 +83,9 @@ def _values(raw: bytes) -> dict[str, Any]:
         raise Invalid.field(
             "query", "cannot be read", f"at most {_MAX_PARAMETERS} parameters in UTF-8"
         ) from None
-    values = dict(pairs)
-    raise_if_any(_doubled(pairs, values))
+    values: dict[str, Any] = dict(pairs)
+    raise_if_any(_doubled([pair for pair in pairs if pair[0] not in lists], values))
+    values |= {name: [value for each, value in pairs if each == name] for name in lists if name in values}
     raise_if_any(
         FieldError(name, "holds the character NUL") for name, value in pairs if "\x00" in name + value
     )
@@ -87,6 +102,19 @@ def _integers(struct: type[msgspec.Struct]) -> frozenset[str]:
     """The fields to convert from text to a number."""
     fields = structs.fields(struct)
     return frozenset(field.encode_name for field in fields if _is_integer(inspect.type_info(field.type)))
+
+
+@cache
+def _lists(struct: type[msgspec.Struct]) -> frozenset[str]:
+    """The fields that are given as several parameters."""
+    fields = structs.fields(struct)
+    return frozenset(field.encode_name for field in fields if _is_list(inspect.type_info(field.type)))
+
+
+def _is_list(info: inspect.Type) -> bool:
+    if isinstance(info, inspect.UnionType):
+        return any(map(_is_list, info.types))
+    return isinstance(info.type if isinstance(info, inspect.Metadata) else info, inspect.VarTupleType)
 
 
 def _is_integer(info: inspect.Type) -> bool:

@@ -46,6 +46,7 @@ def _route(word: str, handler: Handler, body: Content) -> Route:
         ReportedAttempt,
         body=body,
         problems=(STALE_ATTEMPT,),
+        by_session=False,
         keeps_answer=False,
     )
 

@@ -7,10 +7,11 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from tickwork.api.header_check import RawHeaders
+from tickwork.access.trusted_proxies import UNKNOWN_ORIGIN, RequestOrigin
 from tickwork.api.problem import NOT_FOUND, ProblemType, Refusal
 from tickwork.api.reply import JSON, Reply
 from tickwork.api.request_body import MAX_BODY_BYTES, RawBody, decode
+from tickwork.api.request_headers import RawHeaders
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import BadId, Invalid, NotFound, Stale
 from tickwork.model.ids import job_key, parse_job_id
@@ -31,6 +32,7 @@ class Call(NamedTuple, Generic[Query, Body]):
     path: Mapping[str, str]
     query: Query
     body: Body
+    origin: RequestOrigin = UNKNOWN_ORIGIN
     commits_with_answer: bool = False  # the answer is kept for an Idempotency-Key, in the same transaction
 
     @property
@@ -122,4 +124,6 @@ class Route(NamedTuple):
     also_media: tuple[str, ...] = ()  # alternatives that a client may ask for
     waits: bool = False  # may take long: the work ends when the client disconnects
     finish: Finish | None = None  # completes the response after the commit, if the query asks to wait
+    by_session: bool = True  # False: only with an API key, never with the cookie of a session
+    answers_in_outage: bool = False  # even if the database, which knows the keys, is away
     keeps_answer: bool = True  # for Idempotency-Key; False for a POST that is safe to repeat anyway

@@ -1,9 +1,12 @@
 """/stats: what happened to executions over time, how often and how long it took."""
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from tickwork.api.reply import Reply, json_reply
-from tickwork.api.request_query import JobId, Text
+from tickwork.api.request_query import JobId, Text, zone_of
 from tickwork.api.route import Call, Route
 from tickwork.model.access import Scope
 from tickwork.model.field_types import Instant
@@ -20,6 +23,7 @@ class StatsQuery(
     task: Text | None = None
     queue: Text | None = None
     job: JobId | None = None
+    timezone: Annotated[Text, Meta(description="the zone in which steps of a day begin")] | None = None
 
 
 async def read_stats(call: Call[StatsQuery, None]) -> Reply:
@@ -27,14 +31,22 @@ async def read_stats(call: Call[StatsQuery, None]) -> Reply:
 
     Without `from` and `until`: the last hour. Steps in which nothing happened are left out; `by` gives an item for each
     task or queue instead of one for all. Minutes are kept for 7 days, hours for 400 days and days for 10 years; a step
-    can be no shorter than what is kept. With `job`, the numbers come from its own executions, each in the step in which
-    it was due.
+    can be no shorter than what is kept. With `timezone`, steps of a day are days of that zone, made of hours. With
+    `job`, the numbers come from its own executions, each in the step in which it was due.
     """
     query = call.query
     job = await call.job_in(query.job)
     return json_reply(
         await call.node.statistics.series(
-            call.tenant_id, query.from_, query.until, query.step, query.by, query.task, query.queue, job
+            call.tenant_id,
+            query.from_,
+            query.until,
+            query.step,
+            query.by,
+            query.task,
+            query.queue,
+            job,
+            zone_of(query.timezone),
         )
     )
 

@@ -7,11 +7,12 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from tickwork.api.reply import Reply, json_reply
-from tickwork.api.request_query import DurationText, PageQuery, parsed_duration
+from tickwork.api.request_query import DurationText, PageQuery, Text, parsed_duration, zone_of
 from tickwork.api.route import Call, Route
 from tickwork.model.access import Scope
-from tickwork.model.errors import Invalid
+from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.field_types import Instant
+from tickwork.model.statistics import GroupBy
 from tickwork.model.upcoming import DueTimeCounts, DueTimePage
 
 _SHORTEST_STEP = timedelta(seconds=1)
@@ -26,12 +27,15 @@ class UpcomingQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=
         None
     )
     step: Annotated[DurationText, Meta(description="count the due times of each such step")] | None = None
+    by: Annotated[GroupBy, Meta(description="with step: count each task or queue")] | None = None
+    timezone: Annotated[Text, Meta(description="with step: the zone in which days begin")] | None = None
 
 
 async def list_upcoming(call: Call[UpcomingQuery, None]) -> Reply:
     """List what is due in a range of time, over all jobs, soonest first.
 
-    Paused jobs are left out. With `step`, the answer counts the due times in each step instead. `estimate` says that
+    Paused jobs are left out. With `step`, the answer counts the due times in each step instead, with `by` those of each
+    task or queue, and with `timezone` in days and hours of that zone. `estimate` says that
     there are more jobs or due times than are counted one by one. `searched_until` says up to when an answer is
     complete, if it is not complete up to `until`.
     """
@@ -39,9 +43,18 @@ async def list_upcoming(call: Call[UpcomingQuery, None]) -> Reply:
     begin, until = await upcoming.range(query.begin, query.until)
     step = parsed_duration("step", query.step)
     if step is None:
+        _refuse_without_step(query)
         return json_reply(await upcoming.page(call.tenant_id, begin, until, query.limit, query.cursor))
     _check_step(step, until - begin)
-    return json_reply(await call.node.upcoming_counts.count(call.tenant_id, begin, until, step))
+    zone = zone_of(query.timezone)
+    counts = await call.node.upcoming_counts.count(call.tenant_id, begin, until, step, query.by, zone)
+    return json_reply(counts)
+
+
+def _refuse_without_step(query: UpcomingQuery) -> None:
+    names = [name for name in ("by", "timezone") if getattr(query, name) is not None]
+    if names:
+        raise Invalid([FieldError(name, "needs step", "add step=1h") for name in names])
 
 
 def _check_step(step: timedelta, length: timedelta) -> None:

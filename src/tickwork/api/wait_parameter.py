@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Meta
 from starlette.types import Receive
 
-from tickwork.api.event_stream import wait_for_disconnect
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.request_body import ClientDisconnected
 from tickwork.api.route import Call
+from tickwork.api.server_sent_events import wait_for_disconnect
 from tickwork.model.errors import Invalid, Unavailable
 from tickwork.model.execution import ExecutionView
 from tickwork.model.ids import parse_execution_id

@@ -24,6 +24,7 @@ SCENARIOS = (
     "api",
     "cost",
     "fairness",
+    "search",
 )
 
 

@@ -22,8 +22,7 @@ from tickwork.client.find_server import KEY_FILE
 from tickwork.config import Settings
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import Invalid
-from tickwork.store.embedded.backup import back_up
-from tickwork.store.embedded.restore import restore
+from tickwork.store.embedded.backup_and_restore import back_up, restore
 from tickwork.store.migrate import migrations, status, upgrade
 
 _FIELDS: Columns[dict[str, Any]] = {

@@ -14,13 +14,14 @@ import msgspec
 
 from tickwork.cli.database_access import readable_postgres_errors
 from tickwork.cli.exit_codes import FAILED
-from tickwork.cli.output import Columns, output_option, show_page
+from tickwork.cli.output import Columns, absolute, output_option, show_page
 from tickwork.cli.settings_and_client import find_address, read_settings
 from tickwork.client.find_server import KEY_FILE, Address
 from tickwork.client.sync_client import Client
 from tickwork.client.types import Problem
 from tickwork.config import Settings, did_you_mean, unknown_variables, variable
 from tickwork.log_setup import configure_logs
+from tickwork.model.cluster import NodeView
 from tickwork.model.errors import NotAllowed, TickworkError, WrongSchema
 from tickwork.model.field_types import Page
 from tickwork.store.connect_to_any_host import SETTINGS, WORK
@@ -42,6 +43,12 @@ _SHOULD_BE_ON = {
 _FREE_CONNECTIONS = """
 SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
     - count(*) FILTER (WHERE datid IS NOT NULL AND application_name <> 'tickwork') FROM pg_stat_activity
+"""
+
+_MAY_MAKE_PARTITIONS = """
+SELECT current_user AS user,
+    has_schema_privilege('tickwork', 'CREATE') AND bool_and(pg_has_role(relowner, 'USAGE')) AS may
+FROM pg_class WHERE relnamespace = 'tickwork'::regnamespace AND relkind = 'p'
 """
 
 
@@ -126,6 +133,7 @@ def _check_server(settings: Settings) -> Iterator[Finding]:
     else:
         yield Finding("ok", "server", f"{address.url}: {found}")
         yield _readiness(address)
+        yield from _nodes(address)
 
 
 def _readiness(address: Address) -> Finding:
@@ -137,6 +145,33 @@ def _readiness(address: Address) -> Finding:
         return Finding("ok", "readiness", "the server and its loops work")
     said = _problem_detail(answer.content) or f"the server answers {answer.status_code}"
     return Finding("fail", "readiness", said, "the server's log has the whole error: look for `step failed`")
+
+
+def _nodes(address: Address) -> Iterator[Finding]:
+    """Nothing, if the key may not see the nodes."""
+    try:
+        with Client(*address, retries=0) as client:
+            nodes = client.get_cluster().nodes
+    except NotAllowed:
+        return
+    except TickworkError as error:
+        yield Finding("warn", "nodes", f"not checked: {error}", "check the server's log")
+        return
+    yield from map(_node, nodes)
+    versions = sorted({node.version for node in nodes})
+    if len(versions) > 1:
+        fix = "normal during an upgrade; otherwise upgrade the older ones"
+        yield Finding("warn", "nodes", f"run versions {', '.join(versions)}", fix)
+
+
+def _node(node: NodeView) -> Finding:
+    name = f"{node.host} (pid {node.pid}, {node.version})"
+    if node.status == "silent":
+        fix = "find out whether it runs; it is forgotten after an hour"
+        return Finding("warn", "node", f"{name} was last seen {absolute(node.seen_at)}", fix)
+    if node.status == "unwell":
+        return Finding("fail", "node", f"{name}: {'; '.join(node.problems)}", "check the log of that server")
+    return Finding("ok", "node", f"{name}, {node.database_latency * 1000:.0f} ms from the database")
 
 
 def _problem_detail(body: bytes) -> str:
@@ -194,6 +229,7 @@ async def _check_connected(database: Database, url: str) -> AsyncIterator[Findin
     schema = await _schema(url)
     yield schema
     if schema.status != "fail":
+        yield await _rights(database)
         clock = DatabaseClock(database)
         await clock.read()
         yield _clock(clock.micros() / 1e6 - time.time())
@@ -250,6 +286,14 @@ async def _schema(url: str) -> Finding:
         found = f"at migration {schema.current}, made by a newer Tickwork; this one, of {schema.latest}, works with it"
         return Finding("ok", "schema", found, "upgrade this Tickwork, too, when you can")
     return Finding("ok", "schema", f"at migration {schema.current}")
+
+
+async def _rights(database: Database) -> Finding:
+    (row,) = await database.fetch(_MAY_MAKE_PARTITIONS)
+    if row["may"]:
+        return Finding("ok", "rights", f"{row['user']} may create partitions")
+    fix = f"make {row['user']} the owner of the schema tickwork and of its tables"
+    return Finding("fail", "rights", f"{row['user']} may not create partitions for the coming days", fix)
 
 
 def _clock(offset: float) -> Finding:

@@ -10,7 +10,6 @@ import msgspec
 
 from tickwork.cli.describe_execution import describe_execution, first_due, next_due, summary_line
 from tickwork.cli.exit_codes import FAILED
-from tickwork.cli.log_lines import format_entry, format_progress
 from tickwork.cli.option_types import duration, past
 from tickwork.cli.output import (
     Columns,
@@ -24,8 +23,8 @@ from tickwork.cli.output import (
     show_page,
 )
 from tickwork.cli.print_answer import prints_item, prints_list, prints_page
+from tickwork.cli.progress_or_why_waiting import fetch_execution, progress_while_waiting, why_lines
 from tickwork.cli.settings_and_client import with_client
-from tickwork.cli.wait_display import fetch_execution, progress_while_waiting, why_lines
 from tickwork.client.sync_client import Client
 from tickwork.model.attempt_log import AttemptProgress, LogEntry
 from tickwork.model.execution import AttemptView, ExecutionStatus, ExecutionView, WaitingFor
@@ -33,6 +32,11 @@ from tickwork.model.field_types import Page
 from tickwork.model.quantities import format_duration
 
 _SHORTEST_SHOWN = timedelta(milliseconds=1)
+
+_COLOURS = {"debug": "bright_black", "warning": "yellow", "error": "red", "critical": "red"}
+_LEVEL_WIDTH = 8
+_TIME_WIDTH = 12
+_RULE = "──"
 
 
 def _took(started_at: datetime | None, finished_at: datetime | None) -> str | None:
@@ -113,7 +117,9 @@ def command() -> None:
 )
 @click.option("--timed-out", is_flag=True, help="Only with an attempt that took too long.")
 @click.option("--retrying", is_flag=True, help="Only those with a failed attempt that have not ended.")
-@click.option("--blocked", is_flag=True, help="Only those that wait for an execution that failed.")
+@click.option(
+    "--blocked", is_flag=True, help="Only those that wait for an execution that failed or was cancelled."
+)
 @click.option("--task")
 @click.option("--queue")
 @click.option("--worker", metavar="ID")
@@ -276,3 +282,34 @@ def print_outcome_and_exit(execution: ExecutionView, output: str) -> None:
 
 def seconds(timeout: timedelta | None) -> float | None:
     return None if timeout is None else timeout.total_seconds()
+
+
+def format_entry(entry: LogEntry, previous: LogEntry | None) -> str:
+    """The line, with a heading if the previous entry belongs to another attempt or day."""
+    line = f"{_time(entry)}  {_level(entry)}  {_text(entry)}".rstrip()
+    return line if previous and _heading(previous) == _heading(entry) else f"{_heading(entry)}\n{line}"
+
+
+def format_progress(progress: AttemptProgress) -> str:
+    return full(f"progress: {progress.fraction:.0%} {progress.message or ''}".rstrip())
+
+
+def _heading(entry: LogEntry) -> str:
+    heading = f"{_RULE} attempt {entry.attempt}, {entry.at.astimezone():%Y-%m-%d} {_RULE}"
+    return click.style(heading, bold=True)
+
+
+def _time(entry: LogEntry) -> str:
+    local = entry.at.astimezone()
+    return f"{local:%H:%M:%S}.{local.microsecond // 1000:03}"
+
+
+def _level(entry: LogEntry) -> str:
+    padded = full(entry.level).ljust(_LEVEL_WIDTH)
+    return click.style(padded, fg=_COLOURS[entry.level]) if entry.level in _COLOURS else padded
+
+
+def _text(entry: LogEntry) -> str:
+    """Aligns further lines of an entry under the first."""
+    margin = "\n" + " " * (_TIME_WIDTH + 2 + _LEVEL_WIDTH + 2)
+    return margin.join(full(entry.text).splitlines())

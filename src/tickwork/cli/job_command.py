@@ -1,11 +1,13 @@
 """Create, inspect and control jobs."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, get_args
 
 import click
 
 from tickwork.cli.backfill_command import backfill, backfills, cancel_backfill
+from tickwork.cli.bulk_jobs import change_jobs, job_choice, job_choice_options
 from tickwork.cli.describe_execution import format_elapsed
 from tickwork.cli.execution_command import EXECUTION_FIELDS, print_outcome_and_exit, seconds
 from tickwork.cli.job_options import definition_fields, definition_options
@@ -19,17 +21,24 @@ from tickwork.cli.output import (
     output_option,
     page_options,
     print_fields,
+    say,
     show_item,
 )
 from tickwork.cli.preview_command import TIME_COLUMNS
-from tickwork.cli.print_answer import prints_item, prints_page
-from tickwork.cli.refreshing_list import show_list, watch_option
+from tickwork.cli.print_answer import prints_item, prints_page, show_list, watch_option
+from tickwork.cli.progress_or_why_waiting import (
+    fetch_execution,
+    fetch_latest_execution,
+    progress_while_waiting,
+)
 from tickwork.cli.settings_and_client import with_client
-from tickwork.cli.wait_display import fetch_execution, fetch_latest_execution, progress_while_waiting
 from tickwork.client.sync_client import Client
+from tickwork.model.bulk_action import JobAction
 from tickwork.model.execution import ExecutionView, MissedView
 from tickwork.model.field_types import Page
-from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView, Sort
+from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView
+from tickwork.model.job_filter import JobCountKind, JobPage, Sort
+from tickwork.model.job_health import Health
 from tickwork.model.overlap import Overlap
 from tickwork.model.quantities import format_duration
 from tickwork.model.schedule import PreviewTime
@@ -89,6 +98,8 @@ _FIELDS: Columns[JobView] = {
     "overlap": lambda job: job.overlap,
     "depends on": lambda job: [_dependency_text(entry) for entry in job.depends_on],
     "tags": lambda job: job.tags,
+    "description": lambda job: job.description,
+    "owner": lambda job: job.owner,
     "version": lambda job: job.version,
     "created": lambda job: job.created_at,
     "updated": lambda job: job.updated_at,
@@ -155,32 +166,40 @@ def create(client: Client, wait: bool, wait_timeout: timedelta | None, output: s
 
 @command.command("list")
 @click.option("--status", type=click.Choice([status.value for status in JobStatus]))
-@click.option("--task")
+@click.option("--health", type=click.Choice(get_args(Health)))
+@click.option("--task", help="A task, or all under a prefix: 'reports.*'.")
 @click.option("--queue")
 @click.option("--priority", type=click.Choice(PRIORITIES))
-@click.option("--tag")
+@click.option("--tag", multiple=True, help="A tag; repeated, a job must have all of them.")
+@click.option("--owner")
 @click.option("--key", help="Only the job with this key.")
-@click.option("-q", "--search", "q", help="Part of the name, key or task.")
-@click.option("--due-before", type=instant, metavar="TIME")
-@click.option("--due-after", type=instant, metavar="TIME")
+@click.option("-q", "--search", "q", help="Words of the name, key, task, tags and description.")
+@click.option("--created-after", type=instant, metavar="TIME")
+@click.option("--created-before", type=instant, metavar="TIME")
+@click.option("--due-after", type=instant, metavar="TIME", help="The next run is after this time.")
+@click.option("--due-before", type=instant, metavar="TIME", help="The next run is before this time.")
 @click.option(
     "--sort",
     type=click.Choice(get_args(Sort)),
-    help="Newest or oldest first, or recurring jobs by their next run.",
+    help="Newest or oldest first, by the next run, or those that need attention first.",
 )
-@click.option("--recurring", is_flag=True, help="Only recurring jobs, sorted by their next run.")
+@click.option("--recurring/--one-time", default=None, help="Only recurring jobs, or only those due one time.")
+@click.option("--count", type=click.Choice(get_args(JobCountKind)), help="Also count those that match.")
 @page_options
 @watch_option
 @output_option
 @with_client
-def list_(
-    client: Client, recurring: bool, sort: Sort | None, output: str, watch: float | None, **filters: Any
-) -> None:
-    """List jobs, newest first."""
-    if recurring and sort not in (None, "next_run_at"):
-        raise click.UsageError("--recurring sorts by the next run; remove --sort")
-    order: Sort | None = "next_run_at" if recurring else sort
-    show_list(lambda: client.list_jobs(**filters, sort=order), _COLUMNS, output, watch)
+def list_(client: Client, sort: Sort | None, output: str, watch: float | None, **filters: Any) -> None:
+    """List jobs, newest first; recurring ones by their next run."""
+    order: Sort | None = sort or ("next_run_at" if filters["recurring"] else None)
+
+    def fetch() -> JobPage:
+        page = client.list_jobs(**filters, sort=order)
+        if page.count:
+            say(f"{page.count.value:,} in total ({page.count.kind})")
+        return page
+
+    show_list(fetch, _COLUMNS, output, watch)
 
 
 @command.command()
@@ -206,23 +225,30 @@ def edit(client: Client, job_id: str, if_match: int | None, output: str, **optio
 
 
 @command.command()
-@_JOB
-@prints_item(_FIELDS)
-def pause(client: Client, job_id: str) -> JobView:
-    """Pause a job: nothing of it starts until you resume it."""
-    return client.pause_job(job_id)
+@job_choice_options
+@output_option
+@with_client
+def pause(client: Client, output: str, **options: Any) -> None:
+    """Pause jobs: nothing of them starts until you resume them.
+
+    \b
+    tickwork job pause key:weekly
+    tickwork job pause --tag billing      counts the jobs and asks first
+    """
+    _change(client, "pause", client.pause_job, output, options)
 
 
 @command.command()
-@_JOB
-@prints_item(_FIELDS)
-def resume(client: Client, job_id: str) -> JobView:
-    """Resume a paused job."""
-    return client.resume_job(job_id)
+@job_choice_options
+@output_option
+@with_client
+def resume(client: Client, output: str, **options: Any) -> None:
+    """Resume paused jobs."""
+    _change(client, "resume", client.resume_job, output, options)
 
 
 @command.command()
-@_JOB
+@job_choice_options
 @click.option(
     "--overlap",
     type=click.Choice(get_args(Overlap)),
@@ -234,20 +260,26 @@ def resume(client: Client, job_id: str) -> JobView:
 @with_client
 def run(
     client: Client,
-    job_id: str,
     overlap: Overlap | None,
     wait: bool,
     wait_timeout: timedelta | None,
     output: str,
+    **options: Any,
 ) -> None:
-    """Run a job now, whatever its schedule."""
-    execution = client.run_job(job_id, overlap=overlap)
+    """Run jobs now, whatever their schedule."""
+    choice = job_choice("run", options)
+    if choice.only_job is None:
+        if wait or overlap:
+            raise click.UsageError("--wait and --overlap go with one JOB")
+        return change_jobs(client, "run", choice)
+    execution = client.run_job(choice.only_job, overlap=overlap)
     if wait:
         with progress_while_waiting(client, fetch_execution(client, execution.id)):
             ended = client.wait_for_execution(execution.id, seconds(wait_timeout))
         print_outcome_and_exit(ended, output)
     else:
         show_item(execution, EXECUTION_FIELDS, output)
+    return None
 
 
 @command.command()
@@ -259,11 +291,12 @@ def retry(client: Client, job_id: str) -> ExecutionView:
 
 
 @command.command()
-@_JOB
-@prints_item(_FIELDS)
-def cancel(client: Client, job_id: str) -> JobView:
-    """Cancel a job: it has no further executions."""
-    return client.cancel_job(job_id)
+@job_choice_options
+@output_option
+@with_client
+def cancel(client: Client, output: str, **options: Any) -> None:
+    """Cancel jobs: they have no further executions."""
+    _change(client, "cancel", client.cancel_job, output, options)
 
 
 @command.command("next")
@@ -281,6 +314,16 @@ def next_(client: Client, job_id: str, count: int) -> Page[PreviewTime]:
 def missed(client: Client, job_id: str) -> Page[MissedView]:
     """List due times that a job missed and did not run later."""
     return client.list_missed(job_id)
+
+
+def _change(
+    client: Client, action: JobAction, change: Callable[[str], JobView], output: str, options: dict[str, Any]
+) -> None:
+    choice = job_choice(action, options)
+    if choice.only_job:
+        show_item(change(choice.only_job), _FIELDS, output)
+    else:
+        change_jobs(client, action, choice)
 
 
 def _show_with_next_runs(client: Client, job: JobView, output: str) -> None:

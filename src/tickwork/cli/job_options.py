@@ -137,6 +137,8 @@ _OPTIONS = (
         help="Run after this job has completed, or with :any after it has ended.",
     ),
     click.option("--tag", "tags", multiple=True, help="A tag; can be repeated."),
+    click.option("--description", help="What the job is for."),
+    click.option("--owner", help="Who looks after the job: a team or a person."),
 )
 
 

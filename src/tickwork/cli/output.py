@@ -94,6 +94,9 @@ def say(message: str) -> None:
 def show_page(page: Page[Item], columns: Columns[Item], output: str) -> None:
     if output != "table":
         return print_json(page.items if output == "jsonl" else [page], output)
+    if page.next_cursor and not page.items:
+        say(f"nothing found so far: go on with --cursor {page.next_cursor}")
+        return None
     print_table(page.items, columns)
     if page.next_cursor:
         say(f"there are more: add --cursor {page.next_cursor}")

@@ -1,22 +1,19 @@
-"""Runs a worker in this process until it is stopped, and creates the jobs that its tasks declare."""
+"""Runs a worker in this process until it is stopped."""
 
 import asyncio
 import sys
 from collections.abc import Sequence
-from itertools import chain, repeat
 
 import structlog
 
+from tickwork.cli.create_declared_jobs import create_declared_jobs
 from tickwork.cli.run_until_stopped import StopRequest
-from tickwork.client.async_client import AsyncClient
 from tickwork.client.find_server import Address
 from tickwork.execute.worker import Worker
-from tickwork.model.errors import Invalid, Unavailable
 from tickwork.model.job import JobRequest
 
 _DRAIN_TIMEOUT = 300.0  # seconds for the running attempts of a worker that needs a restart
 _REPORT_TIMEOUT = 10.0  # seconds to report aborted attempts
-_RETRY_PAUSES = (0.1, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # seconds between attempts to create declared jobs
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 
 
@@ -26,7 +23,7 @@ async def run_worker(
     """Returns whether the worker should continue in a new process."""
     stop = StopRequest()
     stop.listen()
-    creating_jobs = asyncio.create_task(_create_declared_jobs(declared, address))
+    creating_jobs = asyncio.create_task(create_declared_jobs(declared, address))
     creating_jobs.add_done_callback(lambda done: worker.stop_now() if _failed(done) else None)
     background = [
         creating_jobs,
@@ -74,37 +71,6 @@ async def _stop_on_request(stop: StopRequest, worker: Worker) -> None:
     worker.drain()
     await stop.immediate.wait()
     worker.stop_now()
-
-
-async def _create_declared_jobs(jobs: Sequence[JobRequest], address: Address) -> None:
-    if not jobs:
-        return
-    async with AsyncClient(*address) as client:
-        for pause in chain(_RETRY_PAUSES, repeat(_RETRY_PAUSES[-1])):
-            if await _try_to_create_job(client, jobs):
-                return
-            await asyncio.sleep(pause)
-
-
-async def _try_to_create_job(client: AsyncClient, jobs: Sequence[JobRequest]) -> bool:
-    """False if it is too early: a server accepts jobs only for tasks that a worker has offered."""
-    try:
-        offered = {task.name for task in (await client.list_tasks()).items}
-        if not {job.task for job in jobs} <= offered:
-            return False
-        for job in jobs:
-            await _create_job(client, job)
-    except Unavailable as error:
-        _log.warning("declared jobs are not stored yet", error=str(error))
-        return False
-    return True
-
-
-async def _create_job(client: AsyncClient, job: JobRequest) -> None:
-    try:
-        await client.create_job(job)
-    except Invalid as error:
-        raise Invalid([field._replace(path=f"{job.task}: {field.path}") for field in error.errors]) from None
 
 
 def _failed(task: asyncio.Task[None]) -> bool:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import click
 
+from tickwork.api import dashboard_pages
 from tickwork.api.asgi_app import build_app
 from tickwork.api.http_server_with_limits import MAX_CONNECTIONS, HttpServer
 from tickwork.cli.data_folder import create_data_folder, save_admin_key
@@ -44,6 +45,13 @@ def url_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def _network_address(listener: socket.socket) -> str:
+    """Host and port as other machines may know them."""
+    host, port = listener.getsockname()[:2]
+    host = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104 (recognised, not bound)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 @asynccontextmanager
 async def running_node(settings: Settings, stop: StopRequest) -> AsyncIterator[Node]:
     async def start() -> Node:
@@ -58,10 +66,16 @@ async def running_node(settings: Settings, stop: StopRequest) -> AsyncIterator[N
         await node.stop()
 
 
+def say_if_dashboard_is_missing() -> None:
+    if not dashboard_pages.is_built():
+        say(dashboard_pages.HOW_TO_BUILD)
+
+
 @asynccontextmanager
 async def serving_http(
     node: Node, listener: socket.socket, max_connections: int = MAX_CONNECTIONS
 ) -> AsyncIterator[None]:
+    node.cluster.address = _network_address(listener)
     server = HttpServer(build_app(node), max_connections)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     await server.ready.wait()
@@ -99,6 +113,7 @@ async def _serve(settings: Settings) -> None:
                 _save_or_print_admin_key(node.first_key, settings)
             async with serving_http(node, listener, settings.max_connections):
                 say(f"Tickwork answers on {url_of(listener)}")
+                say_if_dashboard_is_missing()
                 await stop.received.wait()
 
 

@@ -13,6 +13,8 @@ from tickwork.cli.queue_command import QUEUE_COLUMNS
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.circuit_breaker import BreakerState, BreakerView
+from tickwork.model.cluster import NodeView
+from tickwork.model.errors import NotAllowed
 from tickwork.model.execution import ExecutionStatus, ExecutionView
 from tickwork.model.field_types import Instant
 from tickwork.model.job import HTTP_TASK, JobView
@@ -32,6 +34,7 @@ _RATE_WINDOW = 10.0  # seconds
 class SystemStatus(msgspec.Struct, frozen=True, kw_only=True):
     at: Instant
     answered_in: float  # seconds for the first request
+    nodes: list[NodeView]  # empty if the key is not an admin key of the tenant default
     workers: list[WorkerView]  # online or draining, without the built-in ones
     slots: int
     slots_used: int
@@ -65,10 +68,12 @@ def fetch_status(client: Client, now: datetime) -> SystemStatus:
     workers = [worker for worker in connected if worker not in built_in]
     queues = client.list_queues(limit=_PAGE).items
     letters = client.list_dead_letters(since=now - DEAD_LETTERS_WITHIN, limit=_MOST_DEAD_LETTERS)
+    nodes = _nodes(client)
     breakers = [breaker for breaker in client.list_breakers().items if breaker.state != BreakerState.CLOSED]
     return SystemStatus(
         at=now,
         answered_in=answered_in,
+        nodes=nodes,
         workers=workers,
         slots=sum(worker.slots for worker in workers),
         slots_used=sum(worker.holding for worker in workers),
@@ -83,8 +88,15 @@ def fetch_status(client: Client, now: datetime) -> SystemStatus:
         dead_letters_is_exact=letters.next_cursor is None,
         breakers=breakers,
         next_runs=client.list_jobs(sort="next_run_at", limit=5).items,
-        problems=[*_problems(workers, queues, breakers)],
+        problems=[*_node_problems(nodes), *_problems(workers, queues, breakers)],
     )
+
+
+def _nodes(client: Client) -> list[NodeView]:
+    try:
+        return client.get_cluster().nodes
+    except NotAllowed:
+        return []
 
 
 def fetch_activity(client: Client, now: datetime) -> Activity:
@@ -97,6 +109,14 @@ def fetch_activity(client: Client, now: datetime) -> Activity:
     failed = sum(execution.status is ExecutionStatus.FAILED for execution in ended)
     running = client.list_executions(status=ExecutionStatus.RUNNING, limit=_MOST_RUNNING).items
     return Activity(running, len(ended) / window, failed)
+
+
+def _node_problems(nodes: list[NodeView]) -> Iterator[str]:
+    for node in nodes:
+        if node.status == "silent":
+            yield f"node {node.host} ({node.pid}) was last seen {relative(node.seen_at, datetime.now(UTC))}"
+        elif node.status == "unwell":
+            yield f"node {node.host} ({node.pid}): {'; '.join(node.problems)}"
 
 
 def _problems(
@@ -120,8 +140,8 @@ _MOST_QUEUES_SHOWN = 15  # queues
 def command(client: Client, output: str) -> None:
     """Show the state of the system on one screen.
 
-    Exits with 1 if there is a problem: the server does not answer, an execution has waited for more than a minute, or a
-    destination of HTTP jobs keeps failing.
+    Exits with 1 if there is a problem: the server does not answer, a node is silent or unwell, an execution has waited
+    for more than a minute, or a destination of HTTP jobs keeps failing. Only an admin key sees the nodes.
     """
     status = fetch_status(client, datetime.now(UTC))
     if output != "table":
@@ -147,6 +167,7 @@ def status_fields(status: SystemStatus) -> Mapping[str, object]:
     draining = sum(worker.status == "draining" for worker in status.workers)
     return {
         "server": f"answers in {status.answered_in * 1000:.0f} ms, and so does its database",
+        "nodes": [f"{node.host}:{node.pid} {node.status}" for node in status.nodes],
         "workers": f"{len(status.workers) - draining} online"
         + (f", {draining} draining" if draining else "")
         + f"; {status.slots_used} of {status.slots} slots in use",

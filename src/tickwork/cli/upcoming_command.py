@@ -1,6 +1,7 @@
 """Show what is due next, over all jobs."""
 
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 import click
 
@@ -17,6 +18,7 @@ from tickwork.cli.output import (
 )
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
+from tickwork.model.statistics import GroupBy
 from tickwork.model.upcoming import DueTime, DueTimeCount, DueTimeCounts
 
 _BAR = 40  # characters of the highest count
@@ -55,6 +57,10 @@ def _future(text: str) -> datetime:
 @click.option(
     "--step", type=duration, metavar="DURATION", help="Count the due times of each step, such as 1h."
 )
+@click.option("--by", type=click.Choice(get_args(GroupBy)), help="With --step: count each task or queue.")
+@click.option(
+    "--tz", "timezone", metavar="ZONE", help="With --step: days begin at midnight of this time zone."
+)
 @page_options
 @output_option
 @with_client
@@ -63,6 +69,8 @@ def command(
     begin: datetime | None,
     until: datetime | None,
     step: timedelta | None,
+    by: GroupBy | None,
+    timezone: str | None,
     limit: int | None,
     cursor: str | None,
     output: str,
@@ -74,7 +82,10 @@ def command(
     tickwork upcoming --until 7d --step 6h
     """
     if step is not None:
-        return _show_counts(client.count_upcoming(step, begin=begin, until=until), output)
+        counts = client.count_upcoming(step, begin=begin, until=until, by=by, timezone=timezone)
+        return _show_counts(counts, output)
+    if by or timezone:
+        raise click.UsageError("--by and --tz go with --step")
     page = client.list_upcoming(begin=begin, until=until, limit=limit, cursor=cursor)
     show_page(page, _COLUMNS, output)
     return _say_how_far(page.searched_until)
@@ -86,6 +97,8 @@ def _show_counts(counts: DueTimeCounts, output: str) -> None:
     most = max((each.count for each in counts.items), default=0) or 1
     columns: Columns[DueTimeCount] = {
         "from": lambda each: absolute(each.at),
+        "task": lambda each: each.task,
+        "queue": lambda each: each.queue,
         "due": lambda each: f"{each.count:,}",
         "": lambda each: "█" * -(-each.count * _BAR // most),
     }

@@ -181,6 +181,7 @@ def run(
             labels=dict(labels),
             resources=dict(resources),
             app=app,
+            count_attempts=metrics_at is not None,
         )
         async with _serving_metrics(metrics_at):
             needs_restart = await run_worker(worker, declared, address, until_stdin_ends=until_stdin_ends)

@@ -6,13 +6,16 @@ from datetime import datetime, timedelta
 from tickwork.client.build_requests import Call, get, given, post
 from tickwork.client.types import DeadLetterFields
 from tickwork.model.circuit_breaker import BreakerView
+from tickwork.model.cluster import ClusterView
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
 from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.field_types import Page
 from tickwork.model.job_health import JobHealthView
+from tickwork.model.overview import OverviewView
 from tickwork.model.statistics import GroupBy, StatisticsSeries, Step
 from tickwork.model.stream_event import StreamEvent
 from tickwork.model.upcoming import DueTimeCounts, DueTimePage
+from tickwork.model.workflow import WorkflowView
 
 
 def get_job_health(job_id: str) -> Call[JobHealthView]:
@@ -33,10 +36,22 @@ def list_upcoming(
 
 
 def count_upcoming(
-    step: timedelta, *, begin: datetime | None = None, until: datetime | None = None
+    step: timedelta,
+    *,
+    begin: datetime | None = None,
+    until: datetime | None = None,
+    by: GroupBy | None = None,
+    timezone: str | None = None,
 ) -> Call[DueTimeCounts]:
-    """How many due times there are in each step from `begin` (now) and before `until` (a day later)."""
-    return get("upcoming", answer=DueTimeCounts, query={"from": begin, "until": until, "step": step})
+    """How many due times there are in each step from `begin` (now) and before `until` (a day later), of all jobs or of
+    each task or queue. Days begin at midnight in the time zone."""
+    query = {"from": begin, "until": until, "step": step, "by": by, "timezone": timezone}
+    return get("upcoming", answer=DueTimeCounts, query=query)
+
+
+def get_overview() -> Call[OverviewView]:
+    """How things stand: what ran in the last 24 hours, what fails, what waits, and what comes next."""
+    return get("overview", answer=OverviewView)
 
 
 def list_events(
@@ -119,11 +134,22 @@ def get_stats(
     task: str | None = None,
     queue: str | None = None,
     job: str | None = None,
+    timezone: str | None = None,
 ) -> Call[StatisticsSeries]:
     """What happened to executions in each step between `from_` and `until`, by default in the last hour by minute. With
-    `job`, of its own executions, each in the step in which it was due."""
+    `job`, of its own executions, each in the step in which it was due. Days begin at midnight in the time zone."""
     query = locals()
     return get("stats", answer=StatisticsSeries, query={"from": query.pop("from_")} | query)
+
+
+def list_workflows(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[WorkflowView]]:
+    """One page of workflows, newest first, with the state of the latest round of each."""
+    return get("workflows", answer=Page[WorkflowView], query={"limit": limit, "cursor": cursor})
+
+
+def get_cluster() -> Call[ClusterView]:
+    """The server nodes and the state of their database. Needs an admin key of the tenant default."""
+    return get("cluster", answer=ClusterView)
 
 
 def list_breakers() -> Call[Page[BreakerView]]:

@@ -1,4 +1,4 @@
-"""Builds every request of the REST API as a plain value, for the sync and the async client alike."""
+"""Builds the requests of the REST API as plain values, for the sync and the async client alike."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -6,8 +6,7 @@ from typing import Any, Generic, Literal, TypeVar, Unpack
 
 import msgspec
 
-from tickwork.client.types import JobFields, NewKey
-from tickwork.model.access import KeyView, Scope, ScopeName, SigningSecret
+from tickwork.client.types import JobFields
 from tickwork.model.attempt_log import LogEntry
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView, Order, Policy
 from tickwork.model.execution import (
@@ -30,8 +29,9 @@ from tickwork.model.job import (
     JobStatusName,
     JobView,
     Priority,
-    Sort,
 )
+from tickwork.model.job_filter import JobCountKind, JobPage, Sort
+from tickwork.model.job_health import Health
 from tickwork.model.overlap import Overlap
 from tickwork.model.queue import QueueSettings, QueueView
 from tickwork.model.schedule import Preview
@@ -47,7 +47,7 @@ class Call(msgspec.Struct, Generic[Answer], frozen=True, kw_only=True):
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: tuple[str, ...]  # below /v1, not quoted
     answer: type[Answer]
-    query: dict[str, str] = {}
+    query: dict[str, str | list[str]] = {}
     headers: dict[str, str] = {}
     body: bytes | None = None
     repeatable: bool = True  # safe to send again after a lost answer
@@ -78,20 +78,29 @@ def get_job(job_id: str) -> Call[JobView]:
 def list_jobs(
     *,
     status: JobStatus | JobStatusName | None = None,
+    health: Health | None = None,
     task: str | None = None,
     queue: str | None = None,
     priority: Priority | None = None,
-    tag: str | None = None,
+    tag: str | Sequence[str] | None = None,
+    owner: str | None = None,
+    recurring: bool | None = None,
     q: str | None = None,
     key: str | None = None,
-    due_before: datetime | None = None,
+    created_after: datetime | None = None,
+    created_before: datetime | None = None,
     due_after: datetime | None = None,
+    due_before: datetime | None = None,
     sort: Sort | None = None,
+    count: JobCountKind | None = None,
+    recent: int | None = None,
     limit: int | None = None,
     cursor: str | None = None,
-) -> Call[Page[JobView]]:
-    """The jobs that match all filters, newest first. `q` matches a part of the name, key or task."""
-    return get("jobs", answer=Page[JobView], query=locals())
+) -> Call[JobPage]:
+    """The jobs that match all filters, newest first. `task` may be a prefix, such as reports.*; of several tags, a job
+    has all; `q` is words of the name, key, task, tags and description. With `recent`, each has so many of its latest
+    runs as `recent_runs`."""
+    return get("jobs", answer=JobPage, query=locals())
 
 
 def edit_job(job_id: str, patch: Fields, *, if_match: int | None = None) -> Call[JobView]:
@@ -185,9 +194,9 @@ def preview(
     return post("schedules", "preview", answer=Preview, body=given(locals()))
 
 
-def get_graph(job_id: str) -> Call[JobGraph]:
-    """The jobs that this one depends on and that depend on it, with their status."""
-    return get("jobs", job_id, "graph", answer=JobGraph)
+def get_graph(job_id: str, *, limit: int | None = None) -> Call[JobGraph]:
+    """The jobs that this one depends on and that depend on it, with their status: up to 1,000, or up to `limit`."""
+    return get("jobs", job_id, "graph", answer=JobGraph, query={"limit": limit})
 
 
 def list_missed(job_id: str) -> Call[Page[MissedView]]:
@@ -310,32 +319,6 @@ def list_tasks() -> Call[Page[TaskView]]:
     return get("tasks", answer=Page[TaskView])
 
 
-def create_key(
-    name: str,
-    *,
-    scopes: Sequence[Scope | ScopeName],
-    tenant: str | None = None,
-    expires_at: datetime | None = None,
-) -> Call[NewKey]:
-    """Create an API key. Only this answer contains its secret."""
-    return post("keys", answer=NewKey, body=given(locals()), repeatable=False)
-
-
-def list_keys() -> Call[Page[KeyView]]:
-    """The API keys, without their secrets."""
-    return get("keys", answer=Page[KeyView])
-
-
-def revoke_key(key_id: str) -> Call[KeyView]:
-    """Revoke an API key."""
-    return Call(method="DELETE", path=("keys", key_id), answer=KeyView)
-
-
-def get_signing_secret() -> Call[SigningSecret]:
-    """The secret that signs the HTTP calls of your tenant's jobs."""
-    return get("signing-secret", answer=SigningSecret)
-
-
 def _waiting(seconds: float | None, call: Call[Answer]) -> Call[Answer]:
     if not seconds:
         return call
@@ -343,7 +326,7 @@ def _waiting(seconds: float | None, call: Call[Answer]) -> Call[Answer]:
 
 
 def get(*path: str, answer: type[Answer], query: Fields | None = None) -> Call[Answer]:
-    texts = {name: _query_text(value) for name, value in given(query or {}).items()}
+    texts = {name: _query_value(value) for name, value in given(query or {}).items()}
     return Call(method="GET", path=path, answer=answer, query=texts)
 
 
@@ -356,8 +339,17 @@ def given(fields: Fields) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def _query_value(value: object) -> str | list[str]:
+    """Several values are sent as several parameters."""
+    if isinstance(value, list | tuple):
+        return [_query_text(each) for each in value]
+    return _query_text(value)
+
+
 def _query_text(value: object) -> str:
     match value:
+        case bool():
+            return "true" if value else "false"
         case datetime():
             return value.isoformat()
         case timedelta():

@@ -1,4 +1,4 @@
-"""Creates many jobs or redrives many dead letters, in as few requests as the server's limits allow."""
+"""Creates, changes or redrives many at once, in as few requests as the server's limits allow."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -9,6 +9,13 @@ from tickwork.client import build_monitoring_requests
 from tickwork.client import build_requests as call
 from tickwork.client.request_retry_answer import Steps
 from tickwork.client.types import DeadLetterFields, JobFields
+from tickwork.model.bulk_action import (
+    BulkCount,
+    BulkExecutionsResult,
+    BulkJobsResult,
+    ExecutionAction,
+    JobAction,
+)
 from tickwork.model.dead_letter import CHUNK, Redriven
 from tickwork.model.job import CreatedJob, JobRequest
 from tickwork.model.quantities import parse_rate
@@ -88,3 +95,52 @@ def _together(done: Redriven | None, part: Redriven) -> Redriven:
 
 def _next_start(last_at: datetime | None, rate: str | None) -> datetime | None:
     return last_at + parse_rate(rate).interval if last_at and rate else None
+
+
+def plan_bulk_jobs(
+    action: JobAction,
+    *,
+    ids: Sequence[str] | None = None,
+    filter: call.Fields | None = None,  # noqa: A002 (its name in the API)
+    tags: Sequence[str] | None = None,
+) -> call.Call[BulkCount]:
+    """How many jobs an action would act on: those with these ids, or all that match the filters of list_jobs."""
+    return call.post("jobs", "bulk", answer=BulkCount, body=call.given(locals()) | {"dry_run": True})
+
+
+def bulk_jobs(
+    action: JobAction,
+    *,
+    ids: Sequence[str] | None = None,
+    filter: call.Fields | None = None,  # noqa: A002 (its name in the API)
+    tags: Sequence[str] | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> call.Call[BulkJobsResult]:
+    """Run, pause, resume, cancel, tag or untag jobs: those with these ids, or those that match the filters of
+    list_jobs, up to `limit` of them. Call it again with next_cursor until that is None."""
+    return call.post("jobs", "bulk", answer=BulkJobsResult, body=call.given(locals()))
+
+
+def plan_bulk_executions(
+    action: ExecutionAction,
+    *,
+    ids: Sequence[str] | None = None,
+    filter: call.Fields | None = None,  # noqa: A002 (its name in the API)
+) -> call.Call[BulkCount]:
+    """How many executions an action would act on: those with these ids, or all that match the filters of
+    list_executions."""
+    return call.post("executions", "bulk", answer=BulkCount, body=call.given(locals()) | {"dry_run": True})
+
+
+def bulk_executions(
+    action: ExecutionAction,
+    *,
+    ids: Sequence[str] | None = None,
+    filter: call.Fields | None = None,  # noqa: A002 (its name in the API)
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> call.Call[BulkExecutionsResult]:
+    """Retry or cancel executions: those with these ids, or those that match the filters of list_executions,
+    up to `limit` of them. Call it again with next_cursor until that is None."""
+    return call.post("executions", "bulk", answer=BulkExecutionsResult, body=call.given(locals()))

@@ -16,7 +16,6 @@ import msgspec
 from tickwork.client.build_requests import Answer, Call
 from tickwork.client.find_server import CONNECT_TIMEOUT, TIMEOUT_DEFAULT
 from tickwork.client.types import Problem
-from tickwork.model.current_trace import current_traceparent
 from tickwork.model.errors import (
     Conflict,
     Invalid,
@@ -29,6 +28,7 @@ from tickwork.model.errors import (
     TickworkError,
     Unavailable,
 )
+from tickwork.model.trace_context import current_traceparent
 
 Result = TypeVar("Result")
 Reply = httpx2.Response | httpx2.TransportError
@@ -58,7 +58,7 @@ class HttpRequest(NamedTuple):
 
     method: str
     url: str
-    params: dict[str, str]
+    params: dict[str, str | list[str]]
     headers: dict[str, str]
     content: bytes | None
     timeout: Any = httpx2.USE_CLIENT_DEFAULT

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 import httpx2
 
 from tickwork.client import (
+    build_access_requests,
     build_monitoring_requests,
     build_requests,
     bulk_requests,
@@ -81,6 +82,8 @@ class Client:
     retry_job = _sends(build_requests.retry_job)
     pause_job = _sends(build_requests.pause_job)
     resume_job = _sends(build_requests.resume_job)
+    plan_bulk_jobs = _sends(bulk_requests.plan_bulk_jobs)
+    bulk_jobs = _sends(bulk_requests.bulk_jobs)
     wait_for_job = _runs_steps(wait_for_execution.wait_for_job)
     preview = _sends(build_requests.preview)
     list_upcoming = _sends(build_monitoring_requests.list_upcoming)
@@ -102,6 +105,8 @@ class Client:
     list_events = _sends(build_monitoring_requests.list_events)
     cancel_execution = _sends(build_requests.cancel_execution)
     retry_execution = _sends(build_requests.retry_execution)
+    plan_bulk_executions = _sends(bulk_requests.plan_bulk_executions)
+    bulk_executions = _sends(bulk_requests.bulk_executions)
     execution_logs = _sends(build_requests.execution_logs)
     wait_for_execution = _runs_steps(wait_for_execution.wait_for_execution)
 
@@ -113,6 +118,9 @@ class Client:
     redrive_dead_letters = _runs_steps(bulk_requests.redrive_dead_letters)
     discard_dead_letters = _sends(build_monitoring_requests.discard_dead_letters)
 
+    list_workflows = _sends(build_monitoring_requests.list_workflows)
+    get_cluster = _sends(build_monitoring_requests.get_cluster)
+    get_overview = _sends(build_monitoring_requests.get_overview)
     get_stats = _sends(build_monitoring_requests.get_stats)
 
     list_breakers = _sends(build_monitoring_requests.list_breakers)
@@ -137,10 +145,13 @@ class Client:
     complete_execution = _sends(rest_worker_requests.complete_execution)
     fail_execution = _sends(rest_worker_requests.fail_execution)
 
-    create_key = _sends(build_requests.create_key)
-    list_keys = _sends(build_requests.list_keys)
-    revoke_key = _sends(build_requests.revoke_key)
-    get_signing_secret = _sends(build_requests.get_signing_secret)
+    create_key = _sends(build_access_requests.create_key)
+    list_keys = _sends(build_access_requests.list_keys)
+    revoke_key = _sends(build_access_requests.revoke_key)
+    get_signing_secret = _sends(build_access_requests.get_signing_secret)
+    get_me = _sends(build_access_requests.get_me)
+    create_sign_in_link = _sends(build_access_requests.create_sign_in_link)
+    end_sessions = _sends(build_access_requests.end_sessions)
 
     def iter_jobs(self, **filters: Unpack[JobFilters]) -> Iterator[JobView]:
         """Every job that matches the filters of list_jobs, fetched page by page."""

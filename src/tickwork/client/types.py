@@ -1,5 +1,6 @@
 """Types of the clients' keyword arguments, and of responses that only the clients use."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -17,8 +18,9 @@ from tickwork.model.job import (
     OnWorkerLost,
     Priority,
     RetryRequest,
-    Sort,
 )
+from tickwork.model.job_filter import Sort
+from tickwork.model.job_health import Health
 from tickwork.model.overlap import Overlap
 from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires
 
@@ -67,6 +69,8 @@ class JobFields(TypedDict, total=False):
     depends_on: list[str] | list[Dependency] | list[str | Dependency] | list[dict[str, Any]]
     ref: str
     tags: list[str]
+    description: str
+    owner: str
 
 
 class EventFilters(TypedDict, total=False):
@@ -84,14 +88,19 @@ class JobFilters(TypedDict, total=False):
     """The filters of list_jobs, without the cursor."""
 
     status: JobStatus | JobStatusName | None
+    health: Health | None
     task: str | None
     queue: str | None
     priority: Priority | None
-    tag: str | None
+    tag: str | Sequence[str] | None
+    owner: str | None
+    recurring: bool | None
     q: str | None
     key: str | None
-    due_before: datetime | None
+    created_after: datetime | None
+    created_before: datetime | None
     due_after: datetime | None
+    due_before: datetime | None
     sort: Sort | None
     limit: int | None
 

@@ -29,6 +29,15 @@ class JobHealth:
             for number, job in zip(numbers, jobs, strict=True)
         ]
 
+    async def with_recent_runs(self, tenant_id: int, jobs: Sequence[JobView], count: int) -> list[JobView]:
+        """The jobs with their latest executions."""
+        numbers = [parse_job_id(job.id) for job in jobs]
+        runs = await self._store.recent_runs_of(tenant_id, numbers, count) if numbers else {}
+        return [
+            msgspec.structs.replace(job, recent_runs=runs[number])
+            for number, job in zip(numbers, jobs, strict=True)
+        ]
+
     async def get(self, tenant_id: int, number: int) -> JobHealthView:
         """NotFound when the job is not this tenant's."""
         (job,) = await self.with_state(tenant_id, await self._read.jobs_by_id(tenant_id, [number]))

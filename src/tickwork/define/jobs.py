@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tickwork.define.compile_job import Compiler
+from tickwork.define.compile_job import Compiler, payload_errors, unknown_task
 from tickwork.define.dependencies import Dependencies, named_jobs, named_keys
 from tickwork.define.group_commit import GroupCommit
 from tickwork.define.job_health import JobHealth
-from tickwork.define.payload_check import payload_errors, unknown_task
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.event_after_commit import JobChanged, Publish, WorkArrived
 from tickwork.model.explain_type_errors import MOST_ERRORS
-from tickwork.model.field_types import Page
 from tickwork.model.http_secrets import with_stored_secrets
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.ids import KEY_PREFIX, execution_id, is_job_key, job_id
@@ -25,7 +23,6 @@ from tickwork.model.job import (
     BUILT_IN,
     HTTP_TASK,
     CreatedJob,
-    JobFilter,
     JobGraph,
     JobRequest,
     JobSpec,
@@ -33,15 +30,15 @@ from tickwork.model.job import (
     JobView,
     job_view,
 )
+from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.schedule import KINDS, Once, Recurring, describe_once
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults
-from tickwork.model.trace_origin import origin_of
+from tickwork.model.trace_context import origin_of
 from tickwork.store.port.define import JobStore, KnownTask, Made
-from tickwork.store.port.read import ReadStore
+from tickwork.store.port.read import JobSearch, ReadStore
 
 _MAX_TRIES = 50  # of a change that conflicts with other changes
-_MAX_GRAPH_JOBS = 1000
 _YIELD_AFTER = 0.02  # seconds that compiling a long request may block the event loop
 
 
@@ -50,12 +47,14 @@ class Jobs:
         self,
         store: JobStore,
         read: ReadStore,
+        search: JobSearch,
         health: JobHealth,
         publish: Publish,
         until_stopped: Callable[[int, int], Awaitable[None]],
     ) -> None:
         self._store = store
         self._read = read
+        self._search = search
         self._health = health
         self._publish = publish
         self._until_stopped = until_stopped
@@ -122,15 +121,24 @@ class Jobs:
             raise NotFound("job", f"{KEY_PREFIX}{key}")
         return found[key]
 
-    async def graph(self, tenant_id: int, job: int) -> JobGraph:
+    async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
         """The jobs that are connected with this one by dependencies."""
-        return await self._read.graph(tenant_id, job, _MAX_GRAPH_JOBS)
+        return await self._read.graph(tenant_id, job, limit)
 
     async def list(
-        self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None = None
-    ) -> Page[JobView]:
-        page = await self._read.jobs(tenant_id, wanted, limit, cursor)
-        return msgspec.structs.replace(page, items=await self._health.with_state(tenant_id, page.items))
+        self,
+        tenant_id: int,
+        wanted: JobFilter,
+        limit: int,
+        cursor: str | None = None,
+        count: JobCountKind | None = None,
+    ) -> JobPage:
+        page = await self._search.page(tenant_id, wanted, limit, cursor)
+        return msgspec.structs.replace(
+            page,
+            items=await self._health.with_state(tenant_id, page.items),
+            count=await self._search.count(tenant_id, wanted, count) if count else None,
+        )
 
     async def patch(
         self,

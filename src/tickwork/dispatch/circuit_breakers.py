@@ -16,6 +16,7 @@ from typing import NamedTuple
 import structlog
 from prometheus_client import Counter, Gauge
 
+from tickwork.loop import Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.circuit_breaker import (
     Breaker,
@@ -37,7 +38,6 @@ from tickwork.model.http_target import HttpTarget, destination_of, target_errors
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import Run
 from tickwork.store.port.dispatch import BreakerChange, CircuitBreakerStore, Decide
-from tickwork.wake_loops import Wake
 
 _BATCH_DELAY = 0.05  # seconds: failures of a destination come many at a time
 _MOST_RELEASED = 50  # breakers whose held executions are released in one transaction

@@ -10,10 +10,10 @@ from tickwork.dispatch.claim_order import ClaimOrder
 from tickwork.dispatch.connected_workers import ConnectedWorkers, LateBacklog
 from tickwork.dispatch.limits import LockedLimits, lock_limits
 from tickwork.dispatch.send_to_worker import Assignment
+from tickwork.loop import Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.model.event_after_commit import AttemptsEnded
 from tickwork.store.port.dispatch import Backlog, Claiming, DispatchStore, ExecutionColumns, Handover
-from tickwork.wake_loops import Wake
 
 _CLAIMED = Counter("tickwork_executions_claimed_total", "Waiting executions that were handed to workers.")
 _LATE = 0.5  # seconds of waiting, after which newly fired executions must leave slots for the backlog

@@ -1,6 +1,7 @@
 """A worker that is connected to this node: the executions leased to it, and its free slots and resources."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from time import time_ns
 from typing import Protocol
@@ -141,39 +142,45 @@ class ConnectedWorker:
 
     def _remove_stale(self, keys: Iterable[Key]) -> None:
         """Remove earlier attempts that were taken away from the worker before it reported an outcome."""
-        for key in self._leased.keys() & set(keys):
-            self._remove(key)
+        stale = [self._leased.pop(key) for key in self._leased.keys() & set(keys)]
+        self._count_removed([lease for _, lease, _, _ in stale], [lane for _, _, lane, _ in stale])
 
-    def end_attempts(self, outcomes: Iterable[Outcome]) -> tuple[list[Outcome], list[int], list[int]]:
+    def end_attempts(self, outcomes: Iterable[Outcome]) -> tuple[list[Outcome], Sequence[int], list[int]]:
         """Remove the attempts that ended. Returns the outcomes of attempts that the worker had, their lanes, and the
         leases of which no execution is left."""
-        accepted, lanes, ended_leases, delays = [], [], [], []
-        find_leased = self._leased.get
+        accepted, removed = [], []
+        leased = self._leased
         for outcome in outcomes:
             key = (outcome.tenant, outcome.at, outcome.job)
-            leased = find_leased(key)
-            if leased and leased[0] == outcome.attempt:
+            found = leased.get(key)
+            if found and found[0] == outcome.attempt:
+                del leased[key]
                 accepted.append(outcome)
-                lanes.append(leased[2])
-                if outcome.kind not in NOT_STARTED:
-                    delays.append(outcome.started - leased[3])
-                ended_lease = self._remove(key)
-                if ended_lease is not None:
-                    ended_leases.append(ended_lease)
-        START_DELAY.add(delays)
-        return accepted, lanes, ended_leases
+                removed.append(found)
+        if not accepted:
+            return [], [], []
+        _, leases, lanes, ready = zip(*removed, strict=True)
+        START_DELAY.add(
+            [
+                outcome.started - at
+                for outcome, at in zip(accepted, ready, strict=True)
+                if outcome.kind not in NOT_STARTED
+            ]
+        )
+        return accepted, lanes, self._count_removed(leases, lanes)
 
-    def _remove(self, key: Key) -> int | None:
-        """Returns the lease if this was its last execution."""
-        _, lease_id, lane, _ = self._leased.pop(key)
+    def _count_removed(self, leases: Sequence[int], lanes: Sequence[int]) -> list[int]:
+        """Free what executions of these lanes used. Returns the leases of which no execution is left."""
         if self._resources:
-            self._use_lane(lane, -1)
-        unended = self._unended[lease_id] - 1
-        if unended:
-            self._unended[lease_id] = unended
-            return None
-        del self._unended[lease_id]
-        return lease_id
+            for lane in lanes:
+                self._use_lane(lane, -1)
+        ended = []
+        for lease, count in Counter(leases).items():
+            self._unended[lease] -= count
+            if not self._unended[lease]:
+                del self._unended[lease]
+                ended.append(lease)
+        return ended
 
     def send_executions(self, executions: ExecutionColumns, began: int | None = None) -> None:
         """`began`: when the hand-over began, in nanoseconds; now, if they are only sent again."""

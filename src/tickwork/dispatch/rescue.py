@@ -12,7 +12,7 @@ from tickwork.execution_metrics import count_after_attempt
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.bad_row_isolation import error_text, is_row_error
 from tickwork.model.dead_letter import WORKER_LOST
-from tickwork.model.error_fingerprint import error_fingerprint
+from tickwork.model.error_group import error_fingerprint
 from tickwork.model.event_after_commit import Publish, WorkerLost
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.ids import execution_id, job_id, worker_id

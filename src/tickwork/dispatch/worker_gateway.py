@@ -13,16 +13,16 @@ import structlog
 from tickwork.dispatch.claim import ClaimAgain
 from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.connected_workers import ConnectedWorkers
-from tickwork.dispatch.reconcile_leases import send_missing
-from tickwork.dispatch.renew_leases import Renewer
+from tickwork.dispatch.leases import Renewer, send_missing
 from tickwork.dispatch.worker_message_channel import BrokenProtocol, Socket, WorkerSession
 from tickwork.log_rate_limit import LogRateLimit
+from tickwork.loop import Wake
 from tickwork.model.access import Caller
 from tickwork.model.errors import Unavailable
 from tickwork.model.ids import from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.json_limits import json_error
-from tickwork.model.outcome_limits import LATEST_TIME, is_valid_note, recordable_outcome, truncate_note
+from tickwork.model.outcome_limits import LATEST_TIME, is_valid_note, recordable_outcomes, truncate_note
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import (
     LEASE_RAN_OUT,
@@ -44,7 +44,6 @@ from tickwork.model.worker_protocol import (
 )  # fmt: skip
 from tickwork.store.port.dispatch import NOTHING_LEASED, DispatchStore, WorkerConnection
 from tickwork.store.port.record import Claimed
-from tickwork.wake_loops import Wake
 
 _log = structlog.get_logger("tickwork.gateway")
 _HELLO_TIMEOUT = 10.0
@@ -238,7 +237,6 @@ class WorkerGateway:
         """Record the outcomes of attempts that this worker has. Others are stale: they are only acknowledged, so that
         the worker does not repeat them."""
         accepted, lanes, ended_leases = worker.end_attempts(message.items)
-        now = self._now()
         if len(accepted) < len(message.items) and self._stale_limit.admits(worker.id):
             _log.info(
                 _STALE,
@@ -247,7 +245,7 @@ class WorkerGateway:
             )
         self._recorder.submit(
             worker.id,
-            [recordable_outcome(outcome, now) for outcome in accepted],
+            recordable_outcomes(accepted, self._now()),
             lanes,
             ended_leases,
             recorded=lambda: worker.send(Ack(message.number)),

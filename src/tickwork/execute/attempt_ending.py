@@ -9,9 +9,9 @@ import msgspec
 
 from tickwork.model.errors import TIMEOUT
 from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
-from tickwork.model.json_codec import encode
+from tickwork.model.payload_codec import encode
 from tickwork.model.retry_policy import error_name
-from tickwork.model.task_context import Cancel, NoRetry, Snooze
+from tickwork.model.task_exceptions import Cancel, NoRetry, Snooze
 from tickwork.model.worker_protocol import Failure
 
 

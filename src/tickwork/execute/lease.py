@@ -30,3 +30,7 @@ class Lease:
 
     def ran_out(self, now: float) -> bool:
         return self.token is not None and now > self.deadline
+
+    def seconds_left(self, now: float, at_most: float) -> float:
+        """Until the lease ends. `at_most` if there is none."""
+        return at_most if self.token is None or self.ran_out(now) else min(at_most, self.deadline - now)

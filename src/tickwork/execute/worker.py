@@ -22,15 +22,14 @@ from tickwork.execute.failed_attempt_worker_log import FailedAttemptWorkerLog
 from tickwork.execute.lease import Lease, LeaseLost
 from tickwork.execute.log.outbox import COLLECT_INTERVAL
 from tickwork.execute.runner_set import RunnerSet
-from tickwork.execute.server_link_interface import Connection, Link
 from tickwork.execute.worker_attempts import WorkerAttempts
-from tickwork.execute.worker_metrics import count_blocked, report_worker
+from tickwork.execute.worker_metrics import count_blocked, count_ended, report_worker
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model import worker_protocol as protocol
 from tickwork.model.ids import worker_id
 from tickwork.model.task import TaskDefinition
 from tickwork.model.worker import BEAT
-from tickwork.model.worker_protocol import Beat, Claim, Drain, Hello, Micros, TaskOffer, Welcome
+from tickwork.model.worker_protocol import Claim, Connection, Link, Micros
 
 SLOTS_DEFAULT = 100
 
@@ -61,11 +60,13 @@ class Worker:
         app: str | None = None,
         log_failures: bool = True,
         tracer: Tracer | None = None,
+        count_attempts: bool = True,
         measure: Elapsed = elapsed,
     ) -> None:
         """`queues`: the queues to serve; all if empty. `weights`: each queue's share of the slots relative to the
         others, 1 by default. `app`: where child processes import the tasks from, as "module:app". `tracer`: for the
-        spans of traced attempts; that of the process by default."""
+        spans of traced attempts; that of the process by default. `count_attempts`: for the metrics of this process;
+        False if nobody can read them."""
         tasks = list(tasks)
         self._link = link
         self._name = name or f"{socket.gethostname()}-{os.getpid()}"
@@ -75,7 +76,7 @@ class Worker:
         self._labels = dict(labels or {})
         self._resources = dict(resources or {})
         self._offers = [
-            TaskOffer(task.name, task.parameters, task.description, task.defaults) for task in tasks
+            protocol.TaskOffer(task.name, task.parameters, task.description, task.defaults) for task in tasks
         ]
         self._clock = DatabaseClock(measure)
         self._lease = Lease()
@@ -97,6 +98,7 @@ class Worker:
             needs_restart=self.needs_restart.set,
             failed=self._failures.log if log_failures else None,
             tracer=tracer,
+            count_ended=count_ended if count_attempts else None,
         )
         self._last_received = 0.0
         self._sent_credit = 0
@@ -198,7 +200,7 @@ class Worker:
             silent = self._clock.elapsed() - self._last_received
             if silent > _SILENCE_LIMIT:
                 raise ConnectionError(f"the server has been silent for {silent:.0f} seconds")
-            await self._wait_for_check(self._seconds_until_lease_ends(_SILENCE_LIMIT - silent))
+            await self._wait_for_check(_SILENCE_LIMIT - silent)
 
     async def _connect_and_serve(self) -> None:
         connection = await self._link.connect()
@@ -219,16 +221,16 @@ class Worker:
         sent = self._clock.elapsed()
         await connection.send(self._hello())
         match await connection.receive():
-            case Welcome() as welcome:
+            case protocol.Welcome() as welcome:
                 self._accept_welcome(welcome, sent)
             case protocol.Refused(reason):
                 self._lose_lease(reason)
             case answer:
                 raise ConnectionError(f"the server answers a Hello with {type(answer).__name__}")
 
-    def _hello(self) -> Hello:
+    def _hello(self) -> protocol.Hello:
         self._sent_credit = self._credit()
-        return Hello(
+        return protocol.Hello(
             name=self._name,
             host=socket.gethostname(),
             version=__version__,
@@ -243,7 +245,7 @@ class Worker:
             holding=self._attempts.claims(),
         )
 
-    def _accept_welcome(self, welcome: Welcome, sent: float) -> None:
+    def _accept_welcome(self, welcome: protocol.Welcome, sent: float) -> None:
         self._lease.grant(welcome.token, sent=sent, seconds=welcome.lease)
         self._clock.learn(sent=sent, database=welcome.now)
         self._attempts.forget(welcome.forget)
@@ -259,7 +261,7 @@ class Worker:
     async def _wait_before_reconnect(self) -> None:
         longest = min(_FIRST_PAUSE * 2**self._connect_tries, _LONGEST_PAUSE)
         self._connect_tries = min(self._connect_tries + 1, 10)
-        await self._wait_for_check(self._seconds_until_lease_ends(uniform(longest / 2, longest)))  # noqa: S311 (spread)
+        await self._wait_for_check(uniform(longest / 2, longest))  # noqa: S311 (spread)
         self._check_lease()
 
     # Duties while connected
@@ -324,14 +326,16 @@ class Worker:
 
     async def _send_beat(self, connection: Connection, running: list[tuple[Claim, Micros]]) -> None:
         self._sent_credit = self._credit()
-        await connection.send(Beat(sent=self._clock.elapsed(), credit=self._sent_credit, running=running))
+        await connection.send(
+            protocol.Beat(sent=self._clock.elapsed(), credit=self._sent_credit, running=running)
+        )
 
     async def _send_reports(self, connection: Connection) -> None:
         while True:
             await self._report_due.wait()
             self._report_due.clear()
             if self._draining and not self._drain_sent:
-                await connection.send(Drain())
+                await connection.send(protocol.Drain())
                 self._drain_sent = True
             await self._send_pending(connection)
             if not self._sent_credit / 2 <= self._credit() <= self._sent_credit * 2:
@@ -374,15 +378,10 @@ class Worker:
         self._attempts.forget_all()
         raise LeaseLost(reason)
 
-    def _seconds_until_lease_ends(self, at_most: float) -> float:
-        now = self._clock.elapsed()
-        if self._lease.token is None or self._lease.ran_out(now):
-            return at_most
-        return min(at_most, self._lease.deadline - now)
-
     async def _wait_for_check(self, at_most: float) -> None:
+        """Until the lease ends, or this many seconds, or something asks for the check."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(at_most):
+            async with asyncio.timeout(self._lease.seconds_left(self._clock.elapsed(), at_most)):
                 await self._check_now.wait()
         self._check_now.clear()
 

@@ -14,7 +14,7 @@ from tickwork.execute.log.outbox import LogOutbox
 from tickwork.execute.run_in_slots import Slots, Throughput
 from tickwork.execute.traced_attempt import traced
 from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key_of
-from tickwork.execute.worker_metrics import count_ended
+from tickwork.execute.worker_metrics import CountEnded
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Claim, Micros, Notes, Outcomes, Run
 from tickwork.tracing.opentelemetry_setup import SCOPE
@@ -39,7 +39,9 @@ class WorkerAttempts:
         needs_restart: Callable[[], None],
         failed: Callable[[Attempt, Ending], None] | None = None,
         tracer: Tracer | None = None,
+        count_ended: CountEnded | None = None,
     ) -> None:
+        self._count_ended = count_ended
         self._log_failure = failed
         self._tracer = tracer or get_tracer(SCOPE, __version__)
         self._outcomes = UnacknowledgedOutcomes(outcome_ready)
@@ -109,7 +111,9 @@ class WorkerAttempts:
 
     def acknowledge_outcomes(self, number: int) -> None:
         outcomes = self._outcomes.acknowledge(number)
-        count_ended(outcomes, [self._attempts.pop(key_of(outcome), None) for outcome in outcomes])
+        attempts = [self._attempts.pop(key_of(outcome), None) for outcome in outcomes]
+        if self._count_ended:
+            self._count_ended(outcomes, attempts)
 
     def forget(self, claims: Iterable[Claim]) -> None:
         """Stop these and send no outcome: they belong to other workers now."""

@@ -1,12 +1,12 @@
 """Metrics of the worker in this process: a worker process serves them itself, a node those of its built-in worker."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from prometheus_client import Counter, Gauge
 
-from tickwork.batch_histogram import BatchHistogram
 from tickwork.execute.attempt_state import Attempt
-from tickwork.execution_metrics import NOT_STARTED
+from tickwork.execution_metrics import NOT_STARTED, BatchHistogram
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Outcome
 
@@ -45,6 +45,9 @@ def report_worker(
 
 def count_blocked(seconds: float) -> None:
     _BLOCKED.inc(seconds)
+
+
+CountEnded: TypeAlias = Callable[[Sequence[Outcome], Sequence[Attempt | None]], None]
 
 
 def count_ended(outcomes: Sequence[Outcome], attempts: Sequence[Attempt | None]) -> None:

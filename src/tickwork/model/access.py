@@ -29,6 +29,30 @@ class Caller(NamedTuple):
     tenant: str
     key_id: int
     scopes: frozenset[Scope]
+    session: bytes | None = None  # the digest of the session, if the request came with its cookie
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Who you are to the server: the tenant, and the API key that you use or signed in with."""
+
+    tenant: str
+    key: str
+    key_name: str
+    scopes: list[Scope]
+    expires_at: Instant | None  # of the session, or of the key; null: never
+
+
+class SignInLink(msgspec.Struct, frozen=True, kw_only=True):
+    """A token that signs a browser in once, at the page /sign-in#TOKEN."""
+
+    token: str
+    expires_at: Instant
+
+
+class EndedSessions(msgspec.Struct, frozen=True):
+    """How many sessions ended."""
+
+    ended: int
 
 
 class SigningSecret(msgspec.Struct, frozen=True):

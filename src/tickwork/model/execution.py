@@ -152,7 +152,7 @@ class ExecutionFilter(NamedTuple):
     error: str | None = None  # the type of an error that one of its attempts failed with
     timed_out: bool = False  # one of its attempts did
     retrying: bool = False  # an attempt failed or was lost, and it has not ended
-    blocked: bool = False  # it waits for an execution that failed
+    blocked: bool = False  # it waits for an execution that failed or was cancelled
     tag: str | None = None  # of its job
     longer_than: timedelta | None = None  # it ran, or has been running, for longer
     later_than: timedelta | None = (

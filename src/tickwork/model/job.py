@@ -14,7 +14,7 @@ from tickwork.model.field_types import Duration, Instant, Name, QueueName
 from tickwork.model.http_secrets import redacted
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.ids import execution_id, job_id
-from tickwork.model.job_health import Health, LastRun
+from tickwork.model.job_health import Health, LastRun, RunSummary
 from tickwork.model.json_limits import raw_json
 from tickwork.model.overlap import Overlap
 from tickwork.model.quantities import parse_duration
@@ -33,9 +33,6 @@ Priority = Literal["critical", "high", "normal", "low"]
 PRIORITIES: tuple[Priority, ...] = ("critical", "high", "normal", "low")  # stored as the position in here
 IfExists = Literal["error", "keep", "replace"]
 OnWorkerLost = Literal["retry", "fail"]
-Sort = Literal[
-    "-created_at", "created_at", "next_run_at"
-]  # next_run_at: only recurring jobs with a due time ahead
 JobStatusName = Literal["active", "paused", "completed", "failed", "cancelled"]
 
 
@@ -151,6 +148,8 @@ class JobRequest(Partial, frozen=True, kw_only=True, omit_defaults=True, forbid_
     depends_on: DependsOn = []
     ref: Ref | None = None
     tags: Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=50)] = []
+    description: Annotated[str, Meta(min_length=1, max_length=2000)] | None = None
+    owner: Annotated[Name, Meta(description="who looks after the job: a team or a person")] | None = None
 
 
 BUILT_IN = {"priority": "normal", "queue": DEFAULT_QUEUE, "timeout": "5m"}
@@ -252,11 +251,14 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     fair_share: FairShare | None = None
     depends_on: DependsOn = []
     tags: list[str]
+    description: str | None = None
+    owner: str | None = None
     last_run: LastRun | None = None
     running: int = 0
     failures_in_a_row: int = 0
     failing_since: Instant | None = None
     health: Health = "unknown"
+    recent_runs: list[RunSummary] | None = None  # the latest first, if a list was asked for them
     version: int
     created_at: Instant
     updated_at: Instant
@@ -302,6 +304,8 @@ def job_view(
         fair_share=request.fair_share,
         depends_on=request.depends_on,
         tags=request.tags,
+        description=request.description,
+        owner=request.owner,
         version=version,
         created_at=created_at,
         updated_at=updated_at,
@@ -315,19 +319,6 @@ class CreatedJob(msgspec.Struct, frozen=True):
     key: str | None
     next_run_at: Instant | None
     execution_id: str | None = None  # of a one-time job
-
-
-class JobFilter(NamedTuple):
-    status: JobStatus | None = None
-    task: str | None = None
-    queue: str | None = None
-    priority: Priority | None = None
-    tag: str | None = None
-    q: str | None = None  # part of the name, key or task
-    due_before: datetime | None = None
-    due_after: datetime | None = None
-    sort: Sort = "-created_at"
-    key: str | None = None
 
 
 class GraphJob(msgspec.Struct, frozen=True, kw_only=True):

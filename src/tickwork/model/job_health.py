@@ -24,6 +24,15 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     duration: float | None  # seconds
 
 
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the latest executions of a job."""
+
+    id: str
+    status: ExecutionStatus
+    scheduled_for: Instant
+    duration: float | None  # seconds; null if it has not run to an end
+
+
 class JobState(NamedTuple):
     """How a job is doing, as lists show it."""
 

@@ -4,6 +4,8 @@ Outcomes are written in batches, so one that PostgreSQL refuses would block all 
 as a failure of its attempt instead, with an error that says what was wrong.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
@@ -24,8 +26,23 @@ _LONGEST_LINE = 16 * 1024
 _LONGEST_LEVEL = 20
 
 
-def recordable_outcome(outcome: Outcome, now: Micros) -> Outcome:
-    """The outcome with texts cut to their limits, or a failure in its place when it is invalid."""
+def recordable_outcomes(outcomes: Iterable[Outcome], now: Micros) -> list[Outcome]:
+    """The outcomes with texts cut to their limits, and a failure in place of each that is invalid. Most have only times
+    to check, and a call for each would cost more than the checks."""
+    return [
+        outcome
+        if 0 < outcome.started < LATEST_TIME
+        and 0 < outcome.finished < LATEST_TIME
+        and outcome.result is None
+        and outcome.failure is None
+        and outcome.reason is None
+        and not outcome.snooze
+        else _recordable(outcome, now)
+        for outcome in outcomes
+    ]
+
+
+def _recordable(outcome: Outcome, now: Micros) -> Outcome:
     kind, message = _outcome_error(outcome)
     if kind:
         return as_failed_outcome(outcome, Failure(kind, message, retry=False), now)

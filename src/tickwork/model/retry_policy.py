@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+import tickwork
+
 Backoff = Literal["exponential", "linear", "fixed"]
 _LONGEST_SHOWN = 200
 
@@ -49,8 +51,12 @@ class RetryPolicy(msgspec.Struct, frozen=True):
 
 
 def error_name(kind: type) -> str:
-    """The name of an error in records, only_on and never_on: with its module, unless it is built in."""
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    """The name of an error in records, only_on and never_on: with its module, unless it is built in. Tickwork's own
+    errors have the names by which users import them, wherever they are defined."""
+    if kind.__module__ == "builtins":
+        return kind.__qualname__
+    is_public = kind.__module__.startswith("tickwork.") and kind.__name__ in tickwork.__all__
+    return f"{'tickwork' if is_public else kind.__module__}.{kind.__qualname__}"
 
 
 def _names_one_of(name: str, kinds: Sequence[str]) -> bool:

@@ -9,8 +9,8 @@
 
 A new execution may also be running at once, when it is fired straight to a worker, or skipped.
 
-Only the functions of this module decide what follows an attempt that did not complete: `attempt_ending.settle` writes
-their decisions about executions that `attempt_ending.lock_running` found running and locked. Every other transition is
+Only the functions of this module decide what follows an attempt that did not complete: `outcome.settle` writes
+their decisions about executions that `outcome.lock_running` found running and locked. Every other transition is
 a statement of its own, which changes only executions in the status that it expects:
 
     (new) → pending, running, skipped        trigger.insert_executions
@@ -22,15 +22,15 @@ a statement of its own, which changes only executions in the status that it expe
     (new) → pending                          make_round()
     (new) → skipped                          executions_of_changed_job.skip_due_time
     pending → running                        dispatch.claim
-    running → completed                      complete_and_cancel.complete
-    running → pending, failed, cancelled     attempt_ending.settle
+    running → completed                      outcome.complete
+    running → pending, failed, cancelled     outcome.settle
     running → pending                        executions_of_changed_job.take_back
     pending → pending, skipped               count_ended()
-    pending → skipped                        retention.give_up_rounds
+    pending → skipped                        partitions_and_retention.give_up_rounds
     pending → cancelled                      executions_of_changed_job.cancel_waiting
     pending → cancelled                      backfill.cancel_backfilled
     pending, running → failed                dispatch.fail_execution
-    pending, running → cancelled             complete_and_cancel.cancel_execution
+    pending, running → cancelled             outcome.cancel_execution
     pending, running → cancelled             overlap_blockers.cancel_blockers
     pending, running → skipped, cancelled    executions_of_changed_job.stop_ahead
     skipped → pending, skipped               trigger.insert_executions_carefully

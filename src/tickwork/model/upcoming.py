@@ -26,6 +26,8 @@ class DueTimeCount(msgspec.Struct, frozen=True):
 
     at: Instant
     count: int
+    task: str | None = None  # if wanted by task
+    queue: str | None = None  # if wanted by queue
 
 
 class DueTimeCounts(msgspec.Struct, frozen=True):

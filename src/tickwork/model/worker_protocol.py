@@ -22,7 +22,7 @@ lines are numbered within their attempt.
 Workers are not trusted: these types limit what they send while it is decoded, and `model.outcome_limits` checks it.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -39,6 +39,7 @@ LARGEST_MESSAGE = (
 )  # bytes from a worker; messages from a server are limited only by their jobs
 MOST_TOGETHER = 10_000  # outcomes, notes or lines in one message
 _MOST_HELD = 1_000_000
+
 
 Micros = int
 Key = tuple[int, Micros, int]  # tenant, scheduled for, job: an execution as the messages name it
@@ -215,3 +216,19 @@ class Drained(msgspec.Struct, tag=True, frozen=True):
 
 FromWorker = Hello | Outcomes | Notes | Beat | Drain
 FromServer = Welcome | Refused | Runs | Ack | Noted | Renewed | Revoke | Drain | Drained
+
+
+class Connection(Protocol):
+    """Sends and receives messages in order. Raises OSError when the connection is lost."""
+
+    async def send(self, message: FromWorker, /) -> None: ...
+
+    async def receive(self) -> FromServer: ...
+
+    async def close(self) -> None: ...
+
+
+class Link(Protocol):
+    """Opens connections. Each call may connect to a different server."""
+
+    async def connect(self) -> Connection: ...

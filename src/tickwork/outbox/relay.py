@@ -133,8 +133,8 @@ class Relay:
 
     async def _was_cancelled(self, job: _Job) -> bool:
         """Cancelling a job frees its key, so sending it again would create another."""
-        found = await self._client.list_jobs(q=job.given_key, status="cancelled", limit=1)
-        return bool(found.items)
+        found = await self._client.list_jobs(q=job.given_key, status="cancelled", limit=100)
+        return any(each.key == job.given_key for each in found.items)
 
 
 @asynccontextmanager

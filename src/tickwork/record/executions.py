@@ -1,11 +1,26 @@
-"""Executions as users see them, past and future, and how they are cancelled."""
+"""Executions as users see them, past and future: how they are listed, cancelled and waited for.
 
+Any number of callers wait for the end of executions, no matter which node records it:
+
+    outcomes recorded by this node ───────────────────────────────────┐
+    every half second: one query for all awaited executions that ended ┴─▶ wakes their callers
+
+A caller reads its execution when it starts to wait, when it is woken and when its time is over, and not in between.
+Reads that come at the same moment share one query.
+"""
+
+import asyncio
 import builtins
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from itertools import islice
+from time import monotonic
 
 import msgspec
 
-from tickwork.execution_metrics import ENDED
+from tickwork.loop import Wake
+from tickwork.model.event_after_commit import AttemptsEnded
 from tickwork.model.execution import (
     AttemptView,
     CountKind,
@@ -15,9 +30,13 @@ from tickwork.model.execution import (
     ExecutionView,
     MissedView,
 )
+from tickwork.model.ids import from_micros, parse_execution_id, to_micros
+from tickwork.model.worker_protocol import Key
 from tickwork.store.port.read import ExecutionSearch, ReadStore
 from tickwork.store.port.record import OutcomeStore
-from tickwork.wake_loops import Wake
+
+_MOST_CALLERS = 10_000  # on one node; any more are answered at once
+_MOST_PER_QUERY = 1000  # executions; if more are awaited, each query asks for others
 
 
 class ExecutionHistory:
@@ -53,6 +72,108 @@ class ExecutionHistory:
     async def cancel(self, tenant_id: int, job: int, scheduled_for: datetime) -> ExecutionView:
         """End it now. The attempt of a worker that has it is revoked, and its outcome is refused."""
         await self._store.cancel(ExecutionKey(tenant_id, scheduled_for, job), "cancelled by request")
-        ENDED.labels("cancelled").inc()
         self._wake.revoke()
         return await self._read.execution(tenant_id, job, scheduled_for)
+
+
+class ExecutionWaits:
+    def __init__(self, read: ReadStore) -> None:
+        self._read = read
+        self._awaited: dict[Key, list[asyncio.Event]] = {}
+        self._reads: dict[Key, asyncio.Future[ExecutionView | None]] = {}
+        self._reader: asyncio.Task[None] | None = None
+        self._count = 0
+        self._is_closed = False
+
+    async def until_ended(
+        self, tenant_id: int, job: int, scheduled_for: datetime, seconds: float
+    ) -> ExecutionView | None:
+        """The execution once it has ended, or as it is after these seconds; None at once if it does not exist."""
+        deadline = monotonic() + seconds
+        key = tenant_id, to_micros(scheduled_for), job
+        while True:
+            with self._registered(key) as woken:
+                execution = await self._read_shared(key)
+                left = deadline - monotonic()
+                if woken is None or execution is None or execution.status.ended or left <= 0:
+                    return execution
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(left):
+                        await woken.wait()
+
+    def after_end(self, ended: AttemptsEnded) -> None:
+        """Wake the callers of these executions. Some may have another attempt, so each caller reads its execution."""
+        if not self._awaited:
+            return
+        for outcomes in ended.outcomes:
+            for outcome in outcomes:
+                self._wake((outcome.tenant, outcome.at, outcome.job))
+
+    async def wake_ended(self) -> bool:
+        """Wake the callers of executions that ended through another node, or otherwise than by an outcome."""
+        keys = list(islice(self._awaited, _MOST_PER_QUERY))
+        if keys:
+            for key in await self._read.ended([_execution_key(key) for key in keys]):
+                self._wake((key.tenant_id, to_micros(key.scheduled_for), key.job_id))
+            self._move_to_end(keys)
+        return False
+
+    def close(self) -> None:
+        """The node stops: callers are answered now, and may wait on another node."""
+        self._is_closed = True
+        for key in list(self._awaited):
+            self._wake(key)
+
+    @contextmanager
+    def _registered(self, key: Key) -> Iterator[asyncio.Event | None]:
+        """An event that is set when the execution may have ended; None if no more callers can wait here."""
+        if self._is_closed or self._count >= _MOST_CALLERS:
+            yield None
+            return
+        event = asyncio.Event()
+        self._awaited.setdefault(key, []).append(event)
+        self._count += 1
+        try:
+            yield event
+        finally:
+            self._count -= 1
+            self._awaited[key].remove(event)
+            if not self._awaited[key]:
+                del self._awaited[key]
+
+    async def _read_shared(self, key: Key) -> ExecutionView | None:
+        """The execution as it is at some moment after this call, read together with others."""
+        read = self._reads.setdefault(key, asyncio.get_running_loop().create_future())
+        if self._reader is None:
+            self._reader = asyncio.create_task(self._read_all())
+        return await asyncio.shield(read)
+
+    async def _read_all(self) -> None:
+        while self._reads:
+            batch = {key: self._reads.pop(key) for key in list(islice(self._reads, _MOST_PER_QUERY))}
+            try:
+                found = await self._read.executions_by_key([_execution_key(key) for key in batch])
+            except Exception as error:  # noqa: BLE001 (it is passed to the callers)
+                for read in batch.values():
+                    read.set_exception(error)
+                    read.exception()  # marks it as retrieved: the caller may have left
+            else:
+                by_id = {parse_execution_id(each.id): each for each in found}
+                for (_, at, job), read in batch.items():
+                    read.set_result(by_id.get((job, from_micros(at))))
+        self._reader = None
+
+    def _wake(self, key: Key) -> None:
+        for event in self._awaited.get(key, ()):
+            event.set()
+
+    def _move_to_end(self, keys: Sequence[Key]) -> None:
+        if len(self._awaited) > len(keys):
+            for key in keys:
+                if key in self._awaited:
+                    self._awaited[key] = self._awaited.pop(key)
+
+
+def _execution_key(key: Key) -> ExecutionKey:
+    tenant_id, at, job = key
+    return ExecutionKey(tenant_id, from_micros(at), job)

@@ -10,13 +10,13 @@ from itertools import groupby
 
 from prometheus_client import Counter
 
+from tickwork.loop import Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.event_after_commit import LogWritten, Publish
 from tickwork.model.execution import ExecutionKey, Progress
 from tickwork.model.ids import from_micros
 from tickwork.model.worker_protocol import LogLine, Note, execution_key
 from tickwork.store.port.record import Claimed, Logged, LogStore, ProgressNote
-from tickwork.wake_loops import Wake
 
 _MOST = 200  # messages written together
 _MOST_BYTES = 32 * 1024 * 1024  # in memory

@@ -12,9 +12,10 @@ import msgspec
 from prometheus_client import Counter
 
 from tickwork.execution_metrics import ENDED, NOT_STARTED, RUN_TIME, count_after_attempt
+from tickwork.loop import Wake
 from tickwork.model import transition_after_attempt as lifecycle
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
-from tickwork.model.error_fingerprint import error_fingerprint
+from tickwork.model.error_group import error_fingerprint
 from tickwork.model.event_after_commit import AttemptsEnded, Publish
 from tickwork.model.execution import AttemptError, AttemptOutcome
 from tickwork.model.http_target import destination_of
@@ -25,20 +26,44 @@ from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
 from tickwork.record.failed_attempt_server_log import FailedAttemptServerLog
-from tickwork.record.failing_jobs_cache import FailingJobs
 from tickwork.record.statistics_counter import StatisticsCounter
-from tickwork.store.port.record import AttemptNote, Claimed, OutcomeStore, Reported
-from tickwork.wake_loops import Wake
+from tickwork.store.port.record import (
+    AttemptNote,
+    Claimed,
+    CompletedColumns,
+    EventStore,
+    OutcomeStore,
+    Reported,
+)
 
+_MOST_FAILING = 100_000  # jobs that a node keeps in mind
 _MOST = 200  # messages written together; each contains a batch of one worker
 _ATTEMPTS = Counter("tickwork_attempts_total", "Attempts that ended, by how.", ["outcome"])
 _STALE = Counter(
     "tickwork_stale_outcomes_total", "Outcomes refused because the worker no longer has the execution."
 )
-for _outcome in AttemptOutcome:
-    _ATTEMPTS.labels(_outcome)  # from 0 on, or Prometheus would not see the first failure as growth
 _COMPLETED = AttemptOutcome.COMPLETED  # once: finding a member of an enumeration is slow in Python 3.11
 _NO_REASON = Failure("Unknown", "the worker gave no reason")
+
+
+class FailingJobs:
+    """The jobs that are failing, as this node knows them, so that completing asks the database about no others."""
+
+    def __init__(self, store: EventStore) -> None:
+        self._store = store
+        self.jobs: frozenset[int] = frozenset()
+
+    async def read(self) -> bool:
+        """Read which jobs are failing. A job that completed before this node knew of its failure has recovered, too."""
+        known, self.jobs = self.jobs, await self._store.failing_jobs(_MOST_FAILING)
+        new = [job for job in self.jobs if job not in known]
+        if new:
+            await self._store.mark_completed_since(new)
+        return False
+
+
+for _outcome in AttemptOutcome:
+    _ATTEMPTS.labels(_outcome)  # from 0 on, or Prometheus would not see the first failure as growth
 
 
 class _Submission:
@@ -127,7 +152,13 @@ class OutcomeRecorder:
                 self._started.pop(claimed, None)
 
     async def _write(self, batch: Sequence[_Submission]) -> None:
-        await self._write_all(_reported(batch), [lease for each in batch for lease in each.leases])
+        leases = [lease for each in batch for lease in each.leases]
+        outcomes = [outcome for each in batch for outcome in each.outcomes]
+        others = [outcome for outcome in outcomes if outcome.kind is not _COMPLETED]
+        if others or not outcomes:
+            await self._write_all(_reported(batch), leases)
+        else:  # as nearly always
+            await self._complete(_columns(batch, outcomes), leases)
 
     async def _write_without_bad_rows(self, batch: Sequence[_Submission]) -> None:
         """After a row error: record an outcome that causes one as a failed attempt, and all others as they are."""
@@ -148,12 +179,15 @@ class OutcomeRecorder:
         if others or not completed:
             await self._end_attempts(others, leases if not completed else [])
         if completed:
-            recorded = await self._store.complete(completed, leases, self._failing.jobs)
-            self._statistics.count_completed(completed, recorded)
-            _STALE.inc(len(completed) - recorded)
-            _ATTEMPTS.labels("completed").inc(len(completed))
-            ENDED.labels("completed").inc(recorded)
-            RUN_TIME.add([outcome.finished - outcome.started for _, outcome, _ in completed])
+            await self._complete(CompletedColumns.of(completed), leases)
+
+    async def _complete(self, completed: CompletedColumns, leases: Sequence[int]) -> None:
+        recorded = await self._store.complete(completed, leases, self._failing.jobs)
+        self._statistics.count_completed(completed, recorded)
+        _STALE.inc(len(completed.outcomes) - recorded)
+        _ATTEMPTS.labels("completed").inc(len(completed.outcomes))
+        ENDED.labels("completed").inc(recorded)
+        RUN_TIME.add([*completed.run_times])
 
     async def _end_attempts(self, reported: Sequence[Reported], leases: Sequence[int]) -> None:
         outcomes = [(worker_id, outcome) for worker_id, outcome, _ in reported]
@@ -184,6 +218,13 @@ def _reported(batch: Sequence[_Submission]) -> list[Reported]:
         for each in batch
         for outcome, lane in zip(each.outcomes, each.lanes, strict=True)
     ]
+
+
+def _columns(batch: Sequence[_Submission], outcomes: Sequence[Outcome]) -> CompletedColumns:
+    """`outcomes`: of the whole batch."""
+    workers = [worker for each in batch for worker in [each.worker_id] * len(each.outcomes)]
+    lanes = [lane for each in batch for lane in each.lanes]
+    return CompletedColumns.make(workers, outcomes, lanes)
 
 
 def _started_and_cancelled(outcomes: Sequence[tuple[int, Outcome]]) -> list[tuple[Claimed, datetime]]:

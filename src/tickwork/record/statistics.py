@@ -1,6 +1,7 @@
 """Statistics for users: series of what happened, in steps."""
 
-from datetime import UTC, datetime, timedelta
+from bisect import bisect_right
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import groupby
 
 from tickwork.model.errors import Invalid
@@ -8,6 +9,7 @@ from tickwork.model.field_types import to_utc
 from tickwork.model.statistics import (
     STEPS,
     Counted,
+    Counts,
     GroupBy,
     SeriesFilter,
     StatisticsSeries,
@@ -38,12 +40,16 @@ class Statistics:
         task: str | None = None,
         queue: str | None = None,
         job: int | None = None,
+        zone: tzinfo = UTC,
     ) -> StatisticsSeries:
         """The steps from `begin` to `end`, by default those of the last hour. With `job`, from its own executions by
-        the time at which they were due."""
+        the time at which they were due. Steps of a day are days of the zone."""
         end = to_utc(end or await self._store.now())
         begin = to_utc(begin) if begin else max(end, _MIDNIGHT) - _DEFAULT_RANGE
         wanted = _filter(begin, end, STEPS[step], by, task, queue)
+        if zone is not UTC and step == "1d":
+            days = _days(begin, end, zone)
+            wanted = wanted._replace(begin=days[0], starts=days)
         if job is not None:
             counted = await self._of_job(tenant_id, job, wanted)
         else:
@@ -53,6 +59,17 @@ class Statistics:
                 "step", f"gives more than {_MOST_ITEMS:,} items", "a longer step, a shorter range, or a task"
             )
         return StatisticsSeries([point_of(each, wanted.step) for each in counted])
+
+    async def now(self) -> datetime:
+        return await self._store.now()
+
+    async def total(self, tenant_id: int, begin: datetime, end: datetime) -> Counts:
+        """The sum of a range, to the hour where it is merged and to the minute after that."""
+        hour = STEPS["1h"]
+        counted = await self._store.series(
+            tenant_id, SeriesFilter(_floor(begin, hour), end, hour), _MOST_STEPS
+        )
+        return sum_of([each.counts for each in counted]) if counted else Counts()
 
     async def _of_job(self, tenant_id: int, job: int, wanted: SeriesFilter) -> list[Counted]:
         if wanted.by is not None:
@@ -64,25 +81,11 @@ class Statistics:
                 f"the job has more than {_MOST_EXECUTIONS:,} executions in this range",
                 "a shorter range, or its task instead",
             )
-        in_steps = [each._replace(at=_floor(each.at, wanted.step)) for each in reversed(found)]
+        in_steps = [each._replace(at=_start_of_step(each.at, wanted)) for each in reversed(found)]
         return [
             Counted(at, None, None, sum_of([each.counts for each in group]))
             for at, group in groupby(in_steps, lambda each: each.at)
         ]
-
-
-class StatisticsUpkeep:
-    """What one node at a time does for all."""
-
-    def __init__(self, store: StatisticsStore) -> None:
-        self._store = store
-
-    async def keep_up(self) -> bool:
-        """Count what was fired, count again what a killed node has not written, and merge what has passed. Returns
-        whether there may be more to do."""
-        await self._store.find_silent_nodes()
-        steps = (self._store.count_fired, self._store.recount, self._store.merge)
-        return any([await step() for step in steps])
 
 
 def _filter(
@@ -97,6 +100,23 @@ def _filter(
             "a longer step, or a shorter range",
         )
     return SeriesFilter(_floor(begin, step), end, step, by, task, queue)
+
+
+def _days(begin: datetime, end: datetime, zone: tzinfo) -> list[datetime]:
+    """When the days of a range begin in a zone."""
+    midnight = begin.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    try:
+        number = (end - midnight.astimezone(UTC)).days + 2
+        days = [(midnight + timedelta(days=day)).astimezone(UTC) for day in range(number)]
+    except OverflowError:
+        raise Invalid.field("timezone", "leads beyond the calendar in this range") from None
+    return [day for day in days if day < end]
+
+
+def _start_of_step(at: datetime, wanted: SeriesFilter) -> datetime:
+    if wanted.starts is None:
+        return _floor(at, wanted.step)
+    return wanted.starts[max(bisect_right(wanted.starts, at) - 1, 0)]
 
 
 def _floor(at: datetime, step: timedelta) -> datetime:

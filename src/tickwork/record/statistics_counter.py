@@ -5,14 +5,15 @@ buckets only when they are written. What a killed node has not written is counte
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from operator import sub
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from operator import rshift
 
-from tickwork.model.duration_histogram import UNIT_BITS, in_buckets
 from tickwork.model.ids import from_micros
-from tickwork.model.statistics import MINUTE, ORDINARY_MICROS
-from tickwork.model.worker_protocol import Outcome
+from tickwork.model.statistics import MINUTE, ORDINARY_MICROS, UNIT_BITS, in_buckets
+from tickwork.model.worker_protocol import Micros
 from tickwork.store.port.record import (
+    CompletedColumns,
     MinuteCounts,
     Reported,
     StatisticsStore,
@@ -25,9 +26,10 @@ from tickwork.store.port.record import (
 class _Minute:
     """What happened in a lane in a minute. Durations are counted by their length in units of the histogram."""
 
-    __slots__ = ("completed", "delays", "runs", "started")
+    __slots__ = ("completed", "delays", "fired", "runs", "started")
 
     def __init__(self) -> None:
+        self.fired = 0
         self.started = 0
         self.completed = 0
         self.delays: Counter[int] = Counter()
@@ -43,24 +45,36 @@ class StatisticsCounter:
         self._writer: Writer | None = None
         self._unwritten: StatisticsWrite | None = None  # a write that may have to be repeated
 
-    def count_completed(self, completed: Sequence[Reported], recorded: int) -> None:
+    def count_fired(self, lanes: Sequence[int], times: Sequence[Micros]) -> None:
+        """Count executions that rules created: the lane and the due time of each."""
+        for (lane, at), number in Counter(zip(lanes, times, strict=True)).items():
+            self._minutes[lane, at // MINUTE].fired += number
+
+    def recount_fired(self, times: Iterable[Micros]) -> None:
+        """Executions with these due times may have been created: the answer to the commit was lost."""
+        self._uncertain.update(at // MINUTE for at in times)
+
+    def count_completed(self, completed: CompletedColumns, recorded: int) -> None:
         """Count executions that completed, of which so many were recorded. Those that are overdue were counted by the
         store."""
-        if recorded < len(
-            completed
-        ):  # some were repeated, or are not the worker's any more: which, is not known
-            self._uncertain.update(_minutes_of(completed))
+        if recorded < len(completed.outcomes):
+            # Some were repeated, or are not the worker's any more: which, is not known.
+            self._uncertain.update({micros // MINUTE for micros in (*completed.started, *completed.finished)})
+        elif _is_alike(completed):
+            self._count(completed)
         else:
-            for lane, batch in _batches(completed):
-                self._count(lane, batch)
+            for batch in _groups(completed):
+                self._count(batch)
 
-    def _count(self, lane: int, batch: "_Batch") -> None:
+    def _count(self, batch: CompletedColumns) -> None:
+        """`batch`: of one lane, all started in one minute, and all finished in one."""
+        lane = batch.lanes[0]
         begin = self._minutes[lane, batch.started[0] // MINUTE]
         begin.started += len(batch.started)
-        begin.delays.update(batch.start_delays())
+        begin.delays.update(map(rshift, _first_delays(batch), repeat(UNIT_BITS)))
         end = self._minutes[lane, batch.finished[0] // MINUTE]
         end.completed += len(batch.finished)
-        end.runs.update(batch.run_times())
+        end.runs.update(map(rshift, batch.run_times, repeat(UNIT_BITS)))
 
     async def write(self) -> bool:
         """Append what was counted. Also tells the other nodes that this one is alive."""
@@ -93,57 +107,38 @@ class StatisticsCounter:
         return StatisticsWrite(counted, uncertain)
 
 
-class _Batch:
-    """The times of executions of one lane, as columns."""
-
-    __slots__ = ("attempts", "due", "finished", "started")
-
-    def __init__(self, outcomes: Sequence[Outcome]) -> None:
-        self.due = [outcome.at for outcome in outcomes]
-        self.started = [outcome.started for outcome in outcomes]
-        self.finished = [outcome.finished for outcome in outcomes]
-        self.attempts = [outcome.attempt for outcome in outcomes]
-
-    def is_ordinary(self) -> bool:
-        """Whether none can be overdue, and all started and finished in the same minute."""
-        last = max(self.finished)
-        return last - min(self.due) <= ORDINARY_MICROS and min(self.started) // MINUTE == last // MINUTE
-
-    def start_delays(self) -> list[int]:
-        """Of first attempts, in units of the histogram."""
-        delays = [micros >> UNIT_BITS for micros in map(sub, self.started, self.due)]
-        if self.attempts.count(1) == len(delays):
-            return delays
-        return [delay for delay, attempt in zip(delays, self.attempts, strict=True) if attempt == 1]
-
-    def run_times(self) -> list[int]:
-        return [micros >> UNIT_BITS for micros in map(sub, self.finished, self.started)]
+def _is_alike(completed: CompletedColumns) -> bool:
+    """Whether these are of one lane, none can be overdue, and all started and finished in the same minute."""
+    lanes, last = completed.lanes, max(completed.finished)
+    return (
+        lanes.count(lanes[0]) == len(lanes)
+        and last - min(completed.due) <= ORDINARY_MICROS
+        and min(completed.started) // MINUTE == last // MINUTE
+    )
 
 
-def _batches(completed: Sequence[Reported]) -> Iterator[tuple[int, _Batch]]:
-    """Those that are not overdue, by lane and minutes. Most often they are one batch, and are not taken apart."""
-    lanes = {each[2] for each in completed}
-    if len(lanes) == 1:
-        batch = _Batch([each[1] for each in completed])
-        if batch.is_ordinary():
-            yield lanes.pop(), batch
-            return
-    groups: defaultdict[tuple[int, int, int], list[Outcome]] = defaultdict(list)
-    for _, outcome, lane in completed:
+def _groups(completed: CompletedColumns) -> Iterator[CompletedColumns]:
+    """Those that are not overdue, by lane and minutes."""
+    groups: defaultdict[tuple[int, int, int], list[Reported]] = defaultdict(list)
+    for each in zip(completed.workers, completed.outcomes, completed.lanes, strict=True):
+        _, outcome, lane = each
         if outcome.finished - outcome.at <= ORDINARY_MICROS:
-            groups[lane, outcome.started // MINUTE, outcome.finished // MINUTE].append(outcome)
-    for (lane, _, _), outcomes in groups.items():
-        yield lane, _Batch(outcomes)
+            groups[lane, outcome.started // MINUTE, outcome.finished // MINUTE].append(each)
+    return map(CompletedColumns.of, groups.values())
 
 
-def _minutes_of(reported: Sequence[Reported]) -> set[int]:
-    return {micros // MINUTE for _, outcome, _ in reported for micros in (outcome.started, outcome.finished)}
+def _first_delays(batch: CompletedColumns) -> Sequence[int]:
+    """The start delays of first attempts."""
+    if batch.attempts.count(1) == len(batch.attempts):
+        return batch.start_delays
+    return [delay for delay, attempt in zip(batch.start_delays, batch.attempts, strict=True) if attempt == 1]
 
 
 def _counts(lane: int, minute: int, counts: _Minute) -> MinuteCounts:
     return MinuteCounts(
         from_micros(minute * MINUTE),
         lane,
+        counts.fired,
         counts.started,
         counts.completed,
         in_buckets(counts.delays),

@@ -37,6 +37,8 @@ class TaskOptions(TypedDict, total=False):
     limits: list[Limit] | None
     fair_share: FairShare | None
     tags: list[str] | None
+    description: str | None
+    owner: str | None
 
 
 def check_option_names(options: TaskOptions) -> None:

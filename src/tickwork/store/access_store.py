@@ -1,24 +1,15 @@
-"""Tenants, API keys, and the stored answers to requests with an Idempotency-Key."""
+"""Tenants and API keys."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
-from typing import NamedTuple
+from collections.abc import Sequence
+from datetime import datetime
 
 import asyncpg
-import msgspec
 
 from tickwork.model.access import DEFAULT_TENANT, Caller, KeyView, Scope
-from tickwork.model.errors import Conflict, KeyReused, NotFound
+from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.ids import key_id
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
-
-
-class StoredAnswer(NamedTuple):
-    status: int
-    headers: dict[str, str]
-    body: bytes
 
 
 class PostgresAccessStore:
@@ -103,41 +94,6 @@ class PostgresAccessStore:
         row = await connection.fetchrow(self._sql["keys"], None, key)
         assert row is not None  # noqa: S101 (this transaction wrote it)
         return _key_view(row)
-
-    @asynccontextmanager
-    async def begin(self, tenant_id: int, key: str, fingerprint: bytes) -> AsyncIterator["Answering"]:
-        """One transaction for the request and its stored answer."""
-        async with self._database.transaction() as connection:
-            if not await connection.fetchval(self._sql["lock_idempotency_key"], str(tenant_id), key):
-                raise Conflict(
-                    "a request with this Idempotency-Key is being worked on: try again in a moment"
-                )
-            row = await connection.fetchrow(self._sql["find_answer"], tenant_id, key)
-            if row is not None and row["fingerprint"] != fingerprint:
-                raise KeyReused
-            replay = (
-                StoredAnswer(row["status"], msgspec.json.decode(row["headers"]), row["body"]) if row else None
-            )
-            yield Answering(connection, (tenant_id, key, fingerprint), replay)
-
-    async def forget_answers(self, age: timedelta) -> None:
-        async with self._database.transaction() as connection:
-            await connection.execute(self._sql["forget_answers"], age)
-
-
-class Answering:
-    def __init__(
-        self, connection: Connection, identity: tuple[int, str, bytes], replay: StoredAnswer | None
-    ) -> None:
-        self._connection = connection
-        self._identity = identity
-        self.replay = replay
-
-    async def save(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        encoded = msgspec.json.encode(headers).decode()
-        await self._connection.execute(
-            queries("access")["keep_answer"], *self._identity, status, encoded, body
-        )
 
 
 def _key_view(row: asyncpg.Record) -> KeyView:

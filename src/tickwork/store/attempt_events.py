@@ -1,7 +1,6 @@
 """The events of attempts that did not complete, and of executions that completed late, slowly or after failures."""
 
 from collections.abc import Collection, Iterator, Sequence
-from operator import sub
 from typing import NamedTuple
 
 import msgspec
@@ -13,7 +12,7 @@ from tickwork.model.stream_event import LATE_AFTER, SLOW_AFTER, EventKind
 from tickwork.model.transition_after_attempt import Transition
 from tickwork.model.worker_protocol import Outcome
 from tickwork.store.pool import Connection
-from tickwork.store.port.record import AttemptNote
+from tickwork.store.port.record import AttemptNote, CompletedColumns
 from tickwork.store.query_files import queries
 
 _LATE = int(LATE_AFTER * 1e6)  # microseconds
@@ -79,26 +78,23 @@ async def write_failure(connection: Connection, key: ExecutionKey) -> None:
 
 
 async def mark_failing(connection: Connection, failed: Sequence[ExecutionKey]) -> None:
-    """The last execution of their jobs failed for good, and what waits for them waits in vain."""
-    sql = queries("event")
-    tenants, times, jobs = ([*column] for column in zip(*failed, strict=True))
-    await connection.execute(sql["mark_failing"], tenants, jobs)
-    await connection.execute(sql["write_blocked"], times, jobs)
+    """The last execution of their jobs failed for good."""
+    tenants, jobs = [key.tenant_id for key in failed], [key.job_id for key in failed]
+    await connection.execute(queries("event")["mark_failing"], tenants, jobs)
 
 
 async def write_completion_events(
-    connection: Connection, outcomes: Sequence[Outcome], failing: Collection[int]
+    connection: Connection, completed: CompletedColumns, failing: Collection[int]
 ) -> None:
-    """Only what is out of the ordinary: of a batch in which nothing is, this reads three columns."""
-    times = [outcome.at for outcome in outcomes]
-    started = [outcome.started for outcome in outcomes]
-    finished = [outcome.finished for outcome in outcomes]
-    if max(map(sub, started, times)) > _LATE:
-        await _write_late(connection, outcomes)
-    if max(map(sub, finished, started)) > _SLOW:
-        await _write_slow(connection, outcomes)
+    """Only what is out of the ordinary: of a batch in which nothing is, this reads two columns."""
+    if max(completed.start_delays) > _LATE:
+        await _write_late(connection, completed.outcomes)
+    if max(completed.run_times) > _SLOW:
+        await _write_slow(connection, completed.outcomes)
     if failing:
-        await _mark_recovered(connection, [outcome for outcome in outcomes if outcome.job in failing])
+        await _mark_recovered(
+            connection, [outcome for outcome in completed.outcomes if outcome.job in failing]
+        )
 
 
 async def _write_late(connection: Connection, outcomes: Sequence[Outcome]) -> None:
@@ -114,7 +110,7 @@ async def _write_slow(connection: Connection, outcomes: Sequence[Outcome]) -> No
 async def _write(connection: Connection, kind: EventKind, outcomes: Sequence[Outcome]) -> None:
     if outcomes:
         await connection.execute(
-            queries("event")["write_completed"], kind, *_keys(outcomes), [each.attempt for each in outcomes]
+            queries("overdue")["write_completed"], kind, *_keys(outcomes), [each.attempt for each in outcomes]
         )
 
 

@@ -24,11 +24,14 @@ class DatabaseClock:
         self._database = database
         self._offsets: deque[int] = deque(maxlen=_KEPT)
         self._off = False
+        self.skew = 0.0  # seconds by which this machine's clock is ahead of the database's
+        self.latency = 0.0  # seconds for the latest reading
 
     async def read(self) -> bool:
         asked = _local()
         now = await self._database.now()
         answered = _local()
+        self.latency = (answered - asked) / 1_000_000
         offset = to_micros(now) - answered
         if self._offsets and max(self._offsets) > offset + (answered - asked):
             self._offsets.clear()  # the database's clock was set back, so the earlier answers are wrong
@@ -38,7 +41,8 @@ class DatabaseClock:
 
     def _compare(self, database: float, here: float) -> None:
         """Warn when this machine's clock is off. It decides nothing, but logs and people use it."""
-        _SKEW.set(here - database)
+        self.skew = here - database
+        _SKEW.set(self.skew)
         off = abs(here - database) > _TOLERATED
         if off and not self._off:
             _log.warning("this machine's clock is off", seconds=round(here - database, 1))

@@ -11,7 +11,7 @@ from tickwork.model.errors import Conflict, Invalid
 from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec
 from tickwork.model.schedule import Recurring
-from tickwork.store.lock_rules import ConcurrentChange
+from tickwork.store.lock_rules_of_jobs import ConcurrentChange
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries, rows_written
 

@@ -12,10 +12,10 @@ from tickwork.model.access import Caller
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.task import valid_defaults
 from tickwork.model.worker_protocol import Hello
-from tickwork.store.attempt_ending import PostgresAttemptEnding
 from tickwork.store.attempt_events import write_failure
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.hand_over_to_worker import PostgresHandover, lanes_of
+from tickwork.store.outcome_store import PostgresAttemptEnding
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import (
     FIRST_CONNECTION,

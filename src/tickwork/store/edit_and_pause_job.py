@@ -18,7 +18,7 @@ from tickwork.store.executions_of_changed_job import UnstartedExecutions
 from tickwork.store.job_columns import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name
 from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs
-from tickwork.store.lock_rules import ConcurrentChange, LockedRule, LockedRules, RuleMembership
+from tickwork.store.lock_rules_of_jobs import ConcurrentChange, LockedRule, LockedRules, RuleMembership
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
 

@@ -1,5 +1,6 @@
 """Events: the SQL behind the stream that users follow."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -45,20 +46,21 @@ class PostgresEventStore:
         async with self._database.transaction() as connection:
             await write_events(connection, events)
 
-    async def number(self, limit: int) -> int:
+    async def number(self, limit: int) -> Counter[str]:
         (row,) = await self._database.fetch(self._sql["is_any_new_event"])
         if not row["is_any"]:
-            return 0
+            return Counter()
         async with self._database.transaction() as connection:
             last = await connection.fetchval(self._sql["lock_last_event"])
             if last is None:
-                return 0
+                return Counter()
             count = rows_written(await connection.execute(self._sql["number_events"], last, limit))
             if count:
                 await connection.execute(self._sql["set_last_event"], last + count)
                 await count_failures(connection, last, last + count)
                 await count_events(connection, last, last + count)
-        return count
+            kinds = await connection.fetch(self._sql["kinds_of_events"], last, last + count)
+        return Counter({row["kind"]: row["number"] for row in kinds})
 
     async def last_number(self) -> int:
         row = await self._database.fetchrow(self._sql["last_event"])

@@ -11,6 +11,7 @@ from tickwork.model.overlap import Blocker, Overlap, Queue, Replace, Skip, decid
 from tickwork.store.overlap_blockers import find_blocker
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
+from tickwork.store.statistics_store import count_fired_later
 
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -35,6 +36,7 @@ class UnstartedExecutions:
                 break
             at += _MICROSECOND
         await self._connection.execute(self._sql["note_off_schedule"], job, at)
+        await count_fired_later(self._connection, [(tenant_id, at)])
         return at
 
     async def add_late(
@@ -118,12 +120,13 @@ class UnstartedExecutions:
             self._sql["skip_due_time"], tenant_id, at, job, lane, priority, skip.blocked_by, skip.reason
         )
         await self._connection.execute(self._sql["note_off_schedule"], job, at)
+        await count_fired_later(self._connection, [(tenant_id, at)])
 
     async def _revoke(self, rows: Sequence[asyncpg.Record], reason: str) -> None:
         tenant_id, job = self._job
         for row in rows:
             if row["worker_id"] is not None:
                 await self._connection.execute(
-                    queries("complete_and_cancel")["revoke"],
+                    queries("outcome")["revoke"],
                     tenant_id, row["scheduled_for"], job, row["attempt"], row["worker_id"], reason,
                 )  # fmt: skip

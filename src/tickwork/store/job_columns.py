@@ -59,6 +59,8 @@ _DEFINED = (
     _Column("name", "spec.request.name", "text"),
     _Column("key", "spec.request.key", "text"),
     _Column("tags", "tags", "text", "text[]"),
+    _Column("description", "spec.request.description", "text"),
+    _Column("owner", "spec.request.owner", "text"),
     _Column("definition", "spec.definition", "bytea"),
     _Column("trace_origin", "spec.trace_origin", "text"),
 )

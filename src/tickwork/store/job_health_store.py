@@ -7,7 +7,7 @@ import asyncpg
 
 from tickwork.model.execution import ExecutionStatus
 from tickwork.model.ids import execution_id
-from tickwork.model.job_health import HISTORY, JobState, LastRun, health_of
+from tickwork.model.job_health import HISTORY, JobState, LastRun, RunSummary, health_of
 from tickwork.model.stream_event import LATE_AFTER
 from tickwork.store.pool import Database
 from tickwork.store.port.read import RecentRun
@@ -29,6 +29,21 @@ class PostgresJobHealthStore:
     async def recent_runs(self, tenant_id: int, job: int) -> list[RecentRun]:
         rows = await self._database.fetch(self._sql["recent_runs"], tenant_id, job, HISTORY)
         return [RecentRun(ExecutionStatus(row["status"]), row["duration"]) for row in rows]
+
+    async def recent_runs_of(
+        self, tenant_id: int, jobs: Sequence[int], count: int
+    ) -> dict[int, list[RunSummary]]:
+        rows = await self._database.fetch(self._sql["recent_runs_of_jobs"], tenant_id, list(jobs), count)
+        runs: dict[int, list[RunSummary]] = {job: [] for job in jobs}
+        for row in rows:
+            run = RunSummary(
+                id=execution_id(row["id"], row["scheduled_for"]),
+                status=ExecutionStatus(row["status"]),
+                scheduled_for=row["scheduled_for"],
+                duration=row["duration"],
+            )
+            runs[row["id"]].append(run)
+        return runs
 
 
 def _state(row: asyncpg.Record) -> JobState:

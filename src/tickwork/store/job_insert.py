@@ -8,7 +8,7 @@ from tickwork.model.job import JobSpec
 from tickwork.store.batch_columns import columns
 from tickwork.store.job_columns import INSERT_JOBS, JobLane, JobRow, values_of_new
 from tickwork.store.job_timing import job_timing, last_due_times
-from tickwork.store.lock_rules import LockedRules
+from tickwork.store.lock_rules_of_jobs import LockedRules
 from tickwork.store.pool import Connection
 from tickwork.store.port.define import Made
 from tickwork.store.query_files import queries

@@ -1,8 +1,17 @@
 """Reads what the metrics say about the whole system."""
 
+from typing import NamedTuple
+
 from tickwork.store.pool import Database
-from tickwork.store.port.metric import SystemState
 from tickwork.store.query_files import queries
+
+
+class SystemState(NamedTuple):
+    fire_lag: float  # seconds; 0 if no rule is late
+    event_lag: float  # seconds; 0 if every event has its number
+    dead_letters: int
+    workers: int
+    key_expires_in: float | None  # seconds, of the API key in use that expires next
 
 
 class PostgresMetricStore:
@@ -11,6 +20,7 @@ class PostgresMetricStore:
         self._sql = queries("metric")
 
     async def system_state(self, most_dead_letters: int) -> SystemState:
+        """Of all tenants. Dead letters are counted up to `most_dead_letters`."""
         (row,) = await self._database.fetch(self._sql["system_state"], most_dead_letters)
         return SystemState(
             row["fire_lag"] or 0.0,

@@ -34,6 +34,17 @@ class NextRunPlace(NamedTuple):
     job: _Id
 
 
+class WorkflowPlace(NamedTuple):
+    list: Literal["workflows"]
+    id: _Id
+
+
+class HealthPlace(NamedTuple):
+    list: Literal["jobs by health"]
+    rank: Annotated[int, Meta(ge=0, le=3)]  # of the health, what needs attention most first
+    id: _Id
+
+
 class ExecutionPlace(NamedTuple):
     list: Literal["executions"]
     time: _Time
@@ -85,6 +96,8 @@ class UpcomingPlace(NamedTuple):
 Place = (
     JobPlace
     | NextRunPlace
+    | HealthPlace
+    | WorkflowPlace
     | ExecutionPlace
     | WorkerPlace
     | BackfillPlace

@@ -1,8 +1,7 @@
 """Questions of users: the SQL behind every list and look."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 
 import asyncpg
 import msgspec
@@ -16,11 +15,9 @@ from tickwork.model.execution import (
     MissedView,
     WaitingFor,
 )  # fmt: skip
-from tickwork.model.field_types import Page, to_utc
-from tickwork.model.ids import execution_id, from_micros, job_id, parse_worker_id, to_micros, worker_id
+from tickwork.model.field_types import Page
+from tickwork.model.ids import execution_id, job_id, parse_worker_id, worker_id
 from tickwork.model.job import (
-    PRIORITIES,
-    JobFilter,
     JobGraph,
     JobView,
 )
@@ -28,9 +25,6 @@ from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView
 from tickwork.store.log_store import entries_of
 from tickwork.store.page_cursor import (
-    JobPlace,
-    NextRunPlace,
-    Place,
     WorkerPlace,
     decode_cursor,
     encode_cursor,
@@ -50,10 +44,8 @@ from tickwork.store.row_views import (
     worker_of,
 )
 
-_SEEN = 5000  # rows one page looks through at most, for those that fit a filter
-_LARGEST = 2**63 - 1
+_SEEN = 5000  # executions that are looked through at most for what one waits for
 _LARGEST_WORKER = 2**31 - 1
-_NEXT_RUNS_BEGIN = NextRunPlace("jobs by next run", 0, 0, -1, 0)
 
 
 class PostgresReadStore:
@@ -71,48 +63,6 @@ class PostgresReadStore:
             if job not in views:
                 raise NotFound("job", job_id(job))
         return [views[job] for job in jobs]
-
-    async def jobs(self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None) -> Page[JobView]:
-        if wanted.sort == "next_run_at":
-            return await self._jobs_by_next_run(tenant_id, wanted, limit, cursor)
-        newest_first = wanted.sort == "-created_at"
-        first = _LARGEST if newest_first else 0
-        begin = decode_cursor(cursor, JobPlace).id if cursor else first
-        most = limit if wanted == JobFilter(sort=wanted.sort) else _SEEN
-        if wanted.key is not None:  # at most one job has it, so it is all that is to be looked through
-            row = await self._database.fetchrow(self._sql["job_with_key"], tenant_id, wanted.key)
-            if row is None:
-                return Page([])
-            begin, most = row["id"] + (1 if newest_first else -1), 1
-        rows = await self._database.fetch(
-            self._sql["jobs_newest_first" if newest_first else "jobs_oldest_first"],
-            tenant_id, begin, most, limit, *_conditions(wanted),
-        )  # fmt: skip
-        items = [row for row in rows if row["id"] is not None]
-        end = _page_end(
-            rows,
-            items,
-            limit,
-            most,
-            lambda row: JobPlace("jobs", row["id"]),
-            lambda row: JobPlace("jobs", row["seen_last"]),
-        )
-        return Page([job_of(row) for row in items], None if wanted.key else encode_cursor(end))
-
-    async def _jobs_by_next_run(
-        self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None
-    ) -> Page[JobView]:
-        begin = decode_cursor(cursor, NextRunPlace) if cursor else _NEXT_RUNS_BEGIN
-        most = limit if wanted == JobFilter(sort=wanted.sort) else _SEEN
-        rows = await self._database.fetch(
-            self._sql["jobs_by_next_run"],
-            tenant_id, begin.job, most, limit, *_conditions(wanted),
-            from_micros(begin.time), begin.rule, begin.priority,
-        )  # fmt: skip
-        items = [row for row in rows if row["id"] is not None]
-        end = _page_end(rows, items, limit, most, partial(_next_run_place, "place_at", "rule_id", "priority", "id"),
-                        partial(_next_run_place, "seen_at", "seen_rule", "seen_priority", "seen_last"))  # fmt: skip
-        return Page([job_of(row) for row in items], encode_cursor(end))
 
     async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
         rows = await self._database.fetch(
@@ -184,33 +134,3 @@ class PostgresReadStore:
 
     async def tasks(self, tenant_id: int) -> list[TaskView]:
         return [task_of(row) for row in await self._database.fetch(self._sql["tasks"], tenant_id)]
-
-
-def _page_end(
-    rows: Sequence[asyncpg.Record],
-    items: Sequence[asyncpg.Record],
-    limit: int,
-    most: int,
-    place: Callable[[asyncpg.Record], Place],
-    seen: Callable[[asyncpg.Record], Place],
-) -> Place | None:
-    """Where the next page begins: after the last item, or after the last row looked at when there may be more."""
-    if len(items) == limit:
-        return place(items[-1])
-    return seen(rows[0]) if rows and rows[0]["seen_count"] == most else None
-
-
-def _next_run_place(at: str, rule: str, priority: str, job: str, row: asyncpg.Record) -> NextRunPlace:
-    return NextRunPlace("jobs by next run", to_micros(row[at]), row[rule], row[priority], row[job])
-
-
-def _conditions(wanted: JobFilter) -> tuple[object, ...]:
-    return (
-        wanted.status, wanted.task, wanted.queue,
-        PRIORITIES.index(wanted.priority) if wanted.priority else None,
-        wanted.tag, wanted.q, _utc(wanted.due_before), _utc(wanted.due_after),
-    )  # fmt: skip
-
-
-def _utc(at: datetime | None) -> datetime | None:
-    return None if at is None else to_utc(at)

@@ -39,7 +39,7 @@ class PostgresRestWorkerReportStore:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["forget_revocation"], *key, attempt, key_id)
             if state.leases:
-                await connection.execute(queries("attempt_ending")["close_leases"], state.leases)
+                await connection.execute(queries("outcome")["close_leases"], state.leases)
 
 
 def _state(row: asyncpg.Record, attempt: int) -> AttemptState:

@@ -14,7 +14,7 @@ from tickwork.model.ids import execution_id, job_id
 from tickwork.model.job import JobStatus
 from tickwork.model.overlap import QUEUE_LIMIT, Blocker, Overlap, Queue, Replace, Skip, decide
 from tickwork.store.executions_of_changed_job import UnstartedExecutions
-from tickwork.store.lock_rules import LockedRule, RuleMembership, retry_on_conflict
+from tickwork.store.lock_rules_of_jobs import LockedRule, RuleMembership, retry_on_conflict
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 from tickwork.store.queue_store import refuse_if_full

@@ -98,6 +98,20 @@ BEGIN
     ) e ON true
     WHERE e.status IS DISTINCT FROM 'completed' AND (e.finished_at IS NULL OR NOT edge.on_any)
     ON CONFLICT DO NOTHING;
+    PERFORM tickwork.write_blocked(parent.id, parent.scheduled_for, parent.status, children)
+    FROM (
+        SELECT DISTINCT p.id, p.scheduled_for,
+            coalesce(e.status::text, CASE p.status WHEN 'cancelled' THEN 'cancelled' END) AS status
+        FROM tickwork.dependency d JOIN tickwork.job p ON p.id = d.parent_id
+        LEFT JOIN LATERAL (
+            SELECT e.status FROM tickwork.execution e
+            WHERE e.tenant_id = p.tenant_id AND e.scheduled_for = p.scheduled_for AND e.job_id = p.id
+            OFFSET 0
+        ) e ON true
+        WHERE d.child_id = ANY(children) AND NOT d.met AND p.scheduled_for IS NOT NULL
+        OFFSET 0
+    ) parent
+    WHERE parent.status IN ('failed', 'cancelled');
 END $$;
 
 CREATE FUNCTION tickwork.awaited_by(child bigint, at timestamp with time zone) RETURNS TABLE(tenant_id integer, parent_id bigint, parent_at timestamp with time zone, is_parent boolean)
@@ -113,6 +127,22 @@ CREATE FUNCTION tickwork.awaited_by(child bigint, at timestamp with time zone) R
     )
     SELECT * FROM way
 $$;
+
+CREATE FUNCTION tickwork.awaits_failed(child bigint, at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM tickwork.awaited a JOIN tickwork.job p ON p.id = a.parent_id
+        LEFT JOIN LATERAL (
+            SELECT status FROM tickwork.execution
+            WHERE tenant_id = a.tenant_id AND scheduled_for = a.parent_at AND job_id = a.parent_id
+            OFFSET 0
+        ) e ON true
+        WHERE a.child_id = child AND a.child_at = at AND NOT a.on_any
+            AND (e.status IN ('failed', 'cancelled')
+                 OR e.status IS NULL AND p.status = 'cancelled' AND p.scheduled_for = a.parent_at));
+END $$;
 
 CREATE FUNCTION tickwork.awaits_parents(job bigint, at timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql
@@ -312,6 +342,15 @@ BEGIN
     RETURN NULL;
 END $$;
 
+CREATE FUNCTION tickwork.note_job_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO tickwork.job_change (tenant_id, job_id, lane_id, name, key, tags, owner, description)
+    VALUES (OLD.tenant_id, OLD.id, OLD.lane_id, OLD.name, OLD.key, OLD.tags, OLD.owner, OLD.description);
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION tickwork.outcomes_of_parents(child bigint, round_at timestamp with time zone) RETURNS bytea
     LANGUAGE plpgsql STABLE
     AS $$
@@ -426,6 +465,44 @@ CREATE FUNCTION tickwork.skip_reason(tenant integer, parent bigint, at timestamp
     WHERE p.id = parent
 $$;
 
+CREATE TABLE tickwork.execution (
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    ready_at timestamp with time zone,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    tenant_id integer NOT NULL,
+    lane_id integer NOT NULL,
+    worker_id integer,
+    status tickwork.execution_status NOT NULL,
+    trigger tickwork.execution_trigger NOT NULL,
+    priority smallint NOT NULL,
+    attempt integer DEFAULT 1 NOT NULL,
+    failures smallint DEFAULT 0 NOT NULL,
+    losses smallint DEFAULT 0 NOT NULL,
+    blocked_by timestamp with time zone,
+    result bytea,
+    reason text,
+    progress bytea,
+    followed boolean DEFAULT false NOT NULL,
+    CONSTRAINT ended_is_dated CHECK (((status = ANY (ARRAY['pending'::tickwork.execution_status, 'running'::tickwork.execution_status])) = (finished_at IS NULL))),
+    CONSTRAINT running_has_worker CHECK (((status <> 'running'::tickwork.execution_status) OR (worker_id IS NOT NULL))),
+    CONSTRAINT waiting_is_pending CHECK (((status = 'pending'::tickwork.execution_status) = (ready_at IS NOT NULL)))
+)
+PARTITION BY RANGE (scheduled_for);
+
+CREATE FUNCTION tickwork.unended_execution(tenant integer, job bigint, at timestamp with time zone) RETURNS SETOF tickwork.execution
+    LANGUAGE plpgsql STABLE ROWS 1
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT e.* FROM tickwork.find_unended(tenant, job, at) AS unended (at) CROSS JOIN LATERAL (
+        SELECT * FROM tickwork.execution x
+        WHERE x.tenant_id = tenant AND x.scheduled_for = unended.at AND x.job_id = job
+        OFFSET 0
+    ) e;
+END $$;
+
 CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer) RETURNS SETOF timestamp with time zone
     LANGUAGE sql STABLE
     AS $$
@@ -452,6 +529,34 @@ CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer)
     ) e
     WHERE e.ready_at IS NOT NULL
 $$;
+
+CREATE FUNCTION tickwork.write_blocked(parent bigint, at timestamp with time zone, outcome text, children bigint[] DEFAULT NULL::bigint[]) RETURNS void
+    LANGUAGE sql
+    AS $$
+    INSERT INTO tickwork.new_event (tenant_id, kind, job_id, scheduled_for, lane_id, detail)
+    SELECT a.tenant_id, 'execution.blocked', a.child_id, a.child_at, c.lane_id,
+        json_build_object('reason', format('parent %s %s', tickwork.job_name(parent),
+                                           CASE outcome WHEN 'failed' THEN 'failed' ELSE 'was cancelled' END))::text
+    FROM tickwork.awaited a JOIN tickwork.job c ON c.id = a.child_id
+    WHERE a.parent_id = parent AND a.parent_at = at AND NOT a.on_any
+        AND (children IS NULL OR a.child_id = ANY(children))
+$$;
+
+CREATE FUNCTION tickwork.write_blocked_events() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM tickwork.write_blocked(NEW.job_id, NEW.scheduled_for, NEW.status::text);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.write_blocked_events_of_job() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM tickwork.write_blocked(NEW.id, NEW.scheduled_for, 'cancelled');
+    RETURN NULL;
+END $$;
 
 CREATE FUNCTION tickwork.write_breaker_event() RETURNS trigger
     LANGUAGE plpgsql
@@ -680,32 +785,6 @@ CREATE TABLE tickwork.event (
     detail text
 );
 
-CREATE TABLE tickwork.execution (
-    scheduled_for timestamp with time zone NOT NULL,
-    job_id bigint NOT NULL,
-    ready_at timestamp with time zone,
-    started_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    tenant_id integer NOT NULL,
-    lane_id integer NOT NULL,
-    worker_id integer,
-    status tickwork.execution_status NOT NULL,
-    trigger tickwork.execution_trigger NOT NULL,
-    priority smallint NOT NULL,
-    attempt integer DEFAULT 1 NOT NULL,
-    failures smallint DEFAULT 0 NOT NULL,
-    losses smallint DEFAULT 0 NOT NULL,
-    blocked_by timestamp with time zone,
-    result bytea,
-    reason text,
-    progress bytea,
-    followed boolean DEFAULT false NOT NULL,
-    CONSTRAINT ended_is_dated CHECK (((status = ANY (ARRAY['pending'::tickwork.execution_status, 'running'::tickwork.execution_status])) = (finished_at IS NULL))),
-    CONSTRAINT running_has_worker CHECK (((status <> 'running'::tickwork.execution_status) OR (worker_id IS NOT NULL))),
-    CONSTRAINT waiting_is_pending CHECK (((status = 'pending'::tickwork.execution_status) = (ready_at IS NOT NULL)))
-)
-PARTITION BY RANGE (scheduled_for);
-
 CREATE SEQUENCE tickwork.job_id
     START WITH 1
     INCREMENT BY 1
@@ -740,6 +819,8 @@ CREATE TABLE tickwork.job (
     followed boolean DEFAULT false NOT NULL,
     depends boolean DEFAULT false NOT NULL,
     trace_origin text,
+    description text,
+    owner text,
     CONSTRAINT deferred_is_one_time CHECK (((NOT deferred) OR (scheduled_for IS NOT NULL))),
     CONSTRAINT job_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
     CONSTRAINT recurring_or_one_time CHECK (((rule_id IS NULL) <> (scheduled_for IS NULL)))
@@ -814,6 +895,11 @@ CREATE TABLE tickwork.failing_job (
     last_failed_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE tickwork.fired_to_count (
+    at timestamp with time zone NOT NULL,
+    tenant_id integer NOT NULL
+);
+
 CREATE TABLE tickwork.held_by_breaker (
     tenant_id integer NOT NULL,
     destination text NOT NULL,
@@ -831,6 +917,62 @@ CREATE TABLE tickwork.idempotency (
     body bytea NOT NULL,
     created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL
 );
+
+CREATE TABLE tickwork.job_change (
+    id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    job_id bigint NOT NULL,
+    lane_id integer NOT NULL,
+    name text,
+    key text,
+    tags text[] NOT NULL,
+    owner text,
+    description text
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+
+ALTER TABLE tickwork.job_change ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.job_change_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.job_index (
+    indexed_to bigint DEFAULT 0 NOT NULL,
+    indexed_at timestamp with time zone DEFAULT '0001-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+    marked_id bigint,
+    marked_at timestamp with time zone,
+    marked_real_at timestamp with time zone,
+    settled_time timestamp with time zone DEFAULT '0001-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+    settled_job bigint DEFAULT 0 NOT NULL,
+    one boolean DEFAULT true NOT NULL,
+    CONSTRAINT job_index_one_check CHECK (one),
+    CONSTRAINT mark_is_whole CHECK ((((marked_id IS NULL) = (marked_at IS NULL)) AND ((marked_id IS NULL) = (marked_real_at IS NULL))))
+);
+
+CREATE TABLE tickwork.job_segment (
+    tenant_id integer NOT NULL,
+    segment integer NOT NULL,
+    created bytea NOT NULL
+);
+
+CREATE TABLE tickwork.job_term (
+    tenant_id integer NOT NULL,
+    segment integer NOT NULL,
+    slot bigint NOT NULL,
+    jobs bytea NOT NULL
+)
+WITH (fillfactor='80');
+
+CREATE TABLE tickwork.job_unended (
+    tenant_id integer NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 
 CREATE TABLE tickwork.rule (
     id bigint NOT NULL,
@@ -879,7 +1021,9 @@ CREATE VIEW tickwork.job_view AS
             WHEN (j.depends AND (e.ready_at = 'infinity'::timestamp with time zone)) THEN NULL::timestamp with time zone
             WHEN ((e.finished_at IS NULL) AND (e.started_at IS NULL)) THEN j.scheduled_for
             ELSE NULL::timestamp with time zone
-        END AS next_run_at
+        END AS next_run_at,
+    j.description,
+    j.owner
    FROM ((((tickwork.job j
      JOIN tickwork.lane l ON ((l.id = j.lane_id)))
      LEFT JOIN tickwork.rule r ON ((r.id = j.rule_id)))
@@ -988,10 +1132,29 @@ ALTER TABLE tickwork.new_event ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY 
     CACHE 1
 );
 
+CREATE TABLE tickwork.node (
+    id text NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    version text NOT NULL,
+    address text,
+    started_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    clock_skew double precision NOT NULL,
+    database_latency double precision NOT NULL,
+    problems text[] NOT NULL
+);
+
 CREATE TABLE tickwork.off_schedule_execution (
     job_id bigint NOT NULL,
     scheduled_for timestamp with time zone NOT NULL,
     backfill_id bigint
+);
+
+CREATE TABLE tickwork.overdue_watch (
+    one boolean DEFAULT true NOT NULL,
+    watched_until timestamp with time zone NOT NULL,
+    CONSTRAINT overdue_watch_one_check CHECK (one)
 );
 
 CREATE TABLE tickwork.past_rule (
@@ -1049,6 +1212,21 @@ ALTER TABLE tickwork.rule ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE tickwork.session (
+    digest bytea NOT NULL,
+    key_id integer NOT NULL,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT session_digest_check CHECK ((length(digest) = 32))
+);
+
+CREATE TABLE tickwork.sign_in_link (
+    digest bytea NOT NULL,
+    key_id integer NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT sign_in_link_digest_check CHECK ((length(digest) = 32))
+);
+
 CREATE TABLE tickwork.slot (
     limiter_id integer NOT NULL,
     lease_id bigint NOT NULL,
@@ -1100,7 +1278,8 @@ ALTER TABLE tickwork.statistic_recount ALTER COLUMN id ADD GENERATED ALWAYS AS I
 );
 
 CREATE TABLE tickwork.statistic_recounted (
-    at timestamp with time zone NOT NULL
+    at timestamp with time zone NOT NULL,
+    is_counted boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE tickwork.statistic_remerge (
@@ -1123,6 +1302,8 @@ CREATE TABLE tickwork.statistic_upkeep (
     hours_until timestamp with time zone,
     days_until timestamp with time zone,
     one boolean DEFAULT true NOT NULL,
+    claim bigint DEFAULT 0 NOT NULL,
+    claimed_until timestamp with time zone,
     CONSTRAINT statistic_upkeep_one_check CHECK (one)
 );
 
@@ -1249,8 +1430,23 @@ ALTER TABLE ONLY tickwork.held_by_breaker
 ALTER TABLE ONLY tickwork.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant_id, key);
 
+ALTER TABLE ONLY tickwork.job_change
+    ADD CONSTRAINT job_change_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.job_index
+    ADD CONSTRAINT job_index_pkey PRIMARY KEY (one);
+
 ALTER TABLE ONLY tickwork.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.job_segment
+    ADD CONSTRAINT job_segment_pkey PRIMARY KEY (tenant_id, segment);
+
+ALTER TABLE ONLY tickwork.job_term
+    ADD CONSTRAINT job_term_pkey PRIMARY KEY (tenant_id, segment, slot);
+
+ALTER TABLE ONLY tickwork.job_unended
+    ADD CONSTRAINT job_unended_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
 
 ALTER TABLE ONLY tickwork.lane
     ADD CONSTRAINT lane_pkey PRIMARY KEY (id);
@@ -1279,8 +1475,14 @@ ALTER TABLE ONLY tickwork.migration
 ALTER TABLE ONLY tickwork.new_event
     ADD CONSTRAINT new_event_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY tickwork.node
+    ADD CONSTRAINT node_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY tickwork.off_schedule_execution
     ADD CONSTRAINT off_schedule_execution_pkey PRIMARY KEY (job_id, scheduled_for);
+
+ALTER TABLE ONLY tickwork.overdue_watch
+    ADD CONSTRAINT overdue_watch_pkey PRIMARY KEY (one);
 
 ALTER TABLE ONLY tickwork.past_rule
     ADD CONSTRAINT past_rule_pkey PRIMARY KEY (job_id, until);
@@ -1302,6 +1504,12 @@ ALTER TABLE ONLY tickwork.rule
 
 ALTER TABLE ONLY tickwork.rule
     ADD CONSTRAINT rule_tenant_id_timing_catch_up_key UNIQUE (tenant_id, timing, catch_up);
+
+ALTER TABLE ONLY tickwork.session
+    ADD CONSTRAINT session_pkey PRIMARY KEY (digest);
+
+ALTER TABLE ONLY tickwork.sign_in_link
+    ADD CONSTRAINT sign_in_link_pkey PRIMARY KEY (digest);
 
 ALTER TABLE ONLY tickwork.slot
     ADD CONSTRAINT slot_pkey PRIMARY KEY (limiter_id, lease_id, first);
@@ -1372,7 +1580,11 @@ CREATE INDEX execution_ready ON ONLY tickwork.execution USING btree (lane_id, pr
 
 CREATE INDEX failing_job_of_tenant ON tickwork.failing_job USING btree (tenant_id, job_id);
 
+CREATE INDEX fired_to_count_minute ON tickwork.fired_to_count USING btree (at, tenant_id);
+
 CREATE INDEX idempotency_age ON tickwork.idempotency USING btree (created_at);
+
+CREATE INDEX job_change_of_tenant ON tickwork.job_change USING btree (tenant_id, job_id);
 
 CREATE INDEX job_deferred ON tickwork.job USING btree (scheduled_for) WHERE deferred;
 
@@ -1384,6 +1596,8 @@ CREATE INDEX job_of_tenant ON tickwork.job USING btree (tenant_id, id);
 
 CREATE INDEX job_once ON tickwork.job USING btree (scheduled_for, id) WHERE (rule_id IS NULL);
 
+CREATE INDEX job_with_last_run ON tickwork.job USING btree (tenant_id, active_until) WHERE (active_until IS NOT NULL);
+
 CREATE INDEX lease_of_worker ON tickwork.lease USING btree (worker_id);
 
 CREATE INDEX off_schedule_execution_manual ON tickwork.off_schedule_execution USING btree (job_id, scheduled_for) WHERE (backfill_id IS NULL);
@@ -1392,9 +1606,19 @@ CREATE INDEX revocation_of_worker ON tickwork.revocation USING btree (worker_id)
 
 CREATE INDEX rule_due ON tickwork.rule USING btree (next_at) WHERE (next_at IS NOT NULL);
 
+CREATE INDEX rule_ended ON tickwork.rule USING btree (tenant_id, id) WHERE (next_at IS NULL);
+
+CREATE INDEX session_expiry ON tickwork.session USING btree (expires_at);
+
+CREATE INDEX session_of_key ON tickwork.session USING btree (key_id, created_at);
+
+CREATE INDEX sign_in_link_of_key ON tickwork.sign_in_link USING btree (key_id, expires_at);
+
 CREATE INDEX statistic_of_tenant ON tickwork.statistic USING btree (tenant_id, span, at);
 
 CREATE INDEX statistic_recount_age ON tickwork.statistic_recount USING btree (at);
+
+CREATE INDEX statistic_recounted_open ON tickwork.statistic_recounted USING btree (at) WHERE (NOT is_counted);
 
 CREATE INDEX worker_alive ON tickwork.worker USING btree (id) WHERE (ended_at IS NULL);
 
@@ -1410,9 +1634,15 @@ CREATE TRIGGER move_awaited AFTER UPDATE OF scheduled_for ON tickwork.job FOR EA
 
 CREATE TRIGGER note_end AFTER UPDATE OF finished_at ON tickwork.execution FOR EACH ROW WHEN ((new.followed AND (old.finished_at IS NULL) AND (new.finished_at IS NOT NULL) AND (NOT ((new.status = 'cancelled'::tickwork.execution_status) AND (NOT (new.reason IS DISTINCT FROM 'rescheduled'::text)))))) EXECUTE FUNCTION tickwork.note_end();
 
+CREATE TRIGGER note_job_change AFTER UPDATE OF version ON tickwork.job FOR EACH ROW WHEN ((old.version <> new.version)) EXECUTE FUNCTION tickwork.note_job_change();
+
 CREATE TRIGGER request_recount AFTER INSERT ON tickwork.execution FOR EACH ROW WHEN (((new.scheduled_for < (tickwork.clock() - '00:00:30'::interval)) AND (new.trigger <> 'backfill'::tickwork.execution_trigger))) EXECUTE FUNCTION tickwork.request_recount();
 
 CREATE TRIGGER request_remerge AFTER INSERT ON tickwork.statistic FOR EACH ROW WHEN (((new.span = 'minute'::tickwork.statistic_span) AND (NOT new.is_sum) AND (new.at < (tickwork.clock() - '01:00:00'::interval)))) EXECUTE FUNCTION tickwork.request_remerge();
+
+CREATE TRIGGER write_blocked_events AFTER UPDATE OF finished_at ON tickwork.execution FOR EACH ROW WHEN ((new.followed AND (old.finished_at IS NULL) AND (new.status = ANY (ARRAY['failed'::tickwork.execution_status, 'cancelled'::tickwork.execution_status])) AND (NOT ((new.status = 'cancelled'::tickwork.execution_status) AND (NOT (new.reason IS DISTINCT FROM 'rescheduled'::text)))))) EXECUTE FUNCTION tickwork.write_blocked_events();
+
+CREATE TRIGGER write_blocked_events AFTER UPDATE OF status ON tickwork.job FOR EACH ROW WHEN ((new.followed AND old.deferred AND (old.status <> 'cancelled'::tickwork.job_status) AND (new.status = 'cancelled'::tickwork.job_status))) EXECUTE FUNCTION tickwork.write_blocked_events_of_job();
 
 CREATE TRIGGER write_breaker_event AFTER UPDATE OF state ON tickwork.breaker FOR EACH ROW WHEN (((old.state = 'closed'::text) <> (new.state = 'closed'::text))) EXECUTE FUNCTION tickwork.write_breaker_event();
 
@@ -1436,3 +1666,9 @@ CREATE TRIGGER write_worker_event AFTER UPDATE OF ended_at ON tickwork.worker FO
 
 ALTER TABLE ONLY tickwork.api_key
     ADD CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tickwork.tenant(id);
+
+ALTER TABLE ONLY tickwork.session
+    ADD CONSTRAINT session_key_id_fkey FOREIGN KEY (key_id) REFERENCES tickwork.api_key(id);
+
+ALTER TABLE ONLY tickwork.sign_in_link
+    ADD CONSTRAINT sign_in_link_key_id_fkey FOREIGN KEY (key_id) REFERENCES tickwork.api_key(id);

@@ -1,12 +1,12 @@
 """Statistics: what nodes have counted, what is counted from executions, and the merging into hours and days."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
 
-from tickwork.model.duration_histogram import UNIT_BITS, Histogram, bucket_of
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
 from tickwork.model.ids import from_micros
 from tickwork.model.statistics import (
@@ -16,15 +16,27 @@ from tickwork.model.statistics import (
     OLDEST_ADDED,
     ORDINARY,
     ORDINARY_MICROS,
+    UNIT_BITS,
     Counted,
     Counts,
+    Histogram,
     SeriesFilter,
+    bucket_of,
 )
 from tickwork.model.stream_event import EventKind
 from tickwork.store.batch_columns import literal
 from tickwork.store.execution_search import PostgresExecutionSearch
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.record import MinuteCounts, Reported, StatisticsWrite, UnknownWriter, Writer
+from tickwork.store.port.record import (
+    CompletedColumns,
+    CountedSlice,
+    MinuteCounts,
+    MinuteToCount,
+    Place,
+    StatisticsWrite,
+    UnknownWriter,
+    Writer,
+)
 from tickwork.store.query_files import queries, rows_written
 
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -32,7 +44,8 @@ _SILENT = timedelta(seconds=30)  # without a write, before a node counts as kill
 _PASSED = timedelta(minutes=1)  # before a minute that has passed is counted: what is created by then is in it
 _MERGED_AFTER = timedelta(minutes=70)  # later than `request_remerge` begins to note what is added to an hour
 _REMERGED_AFTER = timedelta(minutes=5)
-_LONGEST_COUNT = 600.0  # seconds
+_CLAIMED = timedelta(minutes=1)  # for which a node counts without renewing its claim
+_CLOCKS_AHEAD = timedelta(seconds=5)  # of workers
 _DELETED_TOGETHER = 10_000
 _KEPT = {"minute": MINUTES_KEPT, "hour": HOURS_KEPT, "day": DAYS_KEPT}
 _SKIPPED = {  # by reason
@@ -53,21 +66,28 @@ _COUNTED_KINDS = [
 ]
 
 
-async def count_overdue(connection: Connection, completed: Sequence[Reported]) -> None:
+async def count_overdue(connection: Connection, completed: CompletedColumns) -> None:
     """In the transaction that completes them, and before it does: those that a recount would not find."""
-    overdue = [each for each in completed if each[1].finished - each[1].at > ORDINARY_MICROS]
+    reported = zip(completed.workers, completed.outcomes, strict=True)
+    overdue = [each for each in reported if each[1].finished - each[1].at > ORDINARY_MICROS]
     if overdue:
         await connection.execute(
             queries("statistics")["count_overdue"],
-            [outcome.tenant for _, outcome, _ in overdue],
-            [from_micros(outcome.at) for _, outcome, _ in overdue],
-            [outcome.job for _, outcome, _ in overdue],
-            [worker_id for worker_id, _, _ in overdue],
-            [outcome.attempt for _, outcome, _ in overdue],
-            [outcome.started for _, outcome, _ in overdue],
-            [outcome.finished for _, outcome, _ in overdue],
+            [outcome.tenant for _, outcome in overdue],
+            [from_micros(outcome.at) for _, outcome in overdue],
+            [outcome.job for _, outcome in overdue],
+            [worker_id for worker_id, _ in overdue],
+            [outcome.attempt for _, outcome in overdue],
+            [outcome.started for _, outcome in overdue],
+            [outcome.finished for _, outcome in overdue],
             OLDEST_ADDED,
         )
+
+
+async def count_fired_later(connection: Connection, due: Sequence[tuple[int, datetime]]) -> None:
+    """In the transaction that creates executions without a rule: their tenants and due times."""
+    tenants, times = [tenant_id for tenant_id, _ in due], [at for _, at in due]
+    await connection.execute(queries("statistics")["count_fired_later"], tenants, times)
 
 
 async def count_events(connection: Connection, after: int, until: int) -> None:
@@ -109,47 +129,76 @@ class PostgresStatisticsStore:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["remove_silent_writers"], _SILENT, ORDINARY)
 
-    async def count_fired(self) -> bool:
+    async def begin_count(self) -> MinuteToCount | None:
         async with self._database.transaction() as connection:
-            upkeep = await connection.fetchrow(self._sql["lock_upkeep"])
-            if upkeep is None:
-                return False
-            if upkeep["fired_until"] is None:
+            upkeep = await connection.fetchrow(self._sql["upkeep"])
+            if upkeep is None or upkeep["is_claimed"]:
+                return None
+            minute = upkeep["fired_until"]
+            if minute is None:
                 await connection.execute(self._sql["begin_upkeep"])
-                return False
-            until = upkeep["fired_until"] + _MINUTE
-            if upkeep["now"] < until + _PASSED:
-                return False
-            await self._count(connection, "count_fired", upkeep["fired_until"], until)
-            await connection.execute(self._sql["set_fired_until"], until)
-        return True
+                return None
+            if upkeep["now"] >= minute + _MINUTE + _PASSED:
+                return await self._begin_fired(connection, minute)
+            minute = await connection.fetchval(self._sql["minute_to_recount"])
+            return None if minute is None else await self._begin_recount(connection, minute)
 
-    async def recount(self) -> bool:
-        minute = await self._close_minute()
-        if minute is None:
-            return False
+    async def _begin_fired(self, connection: Connection, minute: datetime) -> MinuteToCount | None:
+        claim = await connection.fetchval(self._sql["claim_upkeep"], _CLAIMED)
+        if claim is None:
+            return None
+        tenants = await connection.fetch(self._sql["tenants_to_count"], minute)
+        return MinuteToCount(claim, minute, True, _ids(tenants), minute, minute + _MINUTE)
+
+    async def _begin_recount(self, connection: Connection, minute: datetime) -> MinuteToCount | None:
+        claim = await connection.fetchval(self._sql["claim_upkeep"], _CLAIMED)
+        if claim is None:
+            return None
+        await connection.execute(self._sql["close_minutes"])
+        await connection.execute(self._sql["begin_recount"], minute)
+        await connection.execute(self._sql["take_recount_requests"], minute)
+        tenants = await connection.fetch(self._sql["all_tenants"])
+        end = minute + _MINUTE + _CLOCKS_AHEAD
+        return MinuteToCount(claim, minute, False, _ids(tenants), minute - ORDINARY, end)
+
+    async def renew_count(self, count: MinuteToCount) -> bool:
         async with self._database.transaction() as connection:
-            if await connection.fetchrow(self._sql["lock_upkeep"]) is None:
-                return False
-            await connection.execute(self._sql["take_recount_requests"], minute)
-            await connection.execute(self._sql["remove_counted"], minute)
-            await self._count(connection, "recount", minute, ORDINARY)
-            await connection.execute(self._sql["request_remerge"], minute)
-        return True
+            renewed = await connection.fetchval(self._sql["renew_claim"], count.claim, _CLAIMED)
+        return renewed is not None
 
-    async def _count(self, connection: Connection, name: str, *arguments: object) -> None:
-        """A minute may have millions of executions."""
-        await connection.execute(self._sql["allow_long_count"])
-        await connection.execute(self._sql[name], *arguments, timeout=_LONGEST_COUNT)
+    async def count_slice(
+        self, count: MinuteToCount, tenant_id: int, after: Place, limit: int
+    ) -> CountedSlice:
+        rows = await self._database.fetch(
+            self._sql["count_slice"], tenant_id, *after, count.end, count.minute, ORDINARY, limit
+        )
+        by_kind: defaultdict[str, list[asyncpg.Record]] = defaultdict(list)
+        for row in rows:
+            by_kind[row["what"]].append(row)
+        last = by_kind["last"][0] if by_kind["last"] else None
+        return CountedSlice(
+            {row["lane_id"]: row["number"] for row in by_kind["fired"]},
+            [(row["lane_id"], row["bucket"], row["number"]) for row in by_kind["started"]],
+            [(row["lane_id"], row["bucket"], row["number"]) for row in by_kind["completed"]],
+            last["number"] if last else 0,
+            (last["scheduled_for"], last["job_id"]) if last else None,
+        )
 
-    async def _close_minute(self) -> datetime | None:
-        """A minute to count again, to which no node adds any more."""
+    async def end_count(self, count: MinuteToCount, counted: Sequence[MinuteCounts]) -> None:
         async with self._database.transaction() as connection:
-            minute: datetime | None = await connection.fetchval(self._sql["minute_to_recount"])
-            if minute is not None:
-                await connection.execute(self._sql["close_minutes"])
-                await connection.execute(self._sql["note_recounted"], minute)
-        return minute
+            fired_until = await connection.fetchval(self._sql["end_claim"], count.claim)
+            if fired_until is None:
+                return  # another node counts by now
+            if not count.fired_only:
+                await connection.execute(self._sql["remove_counted"], count.minute)
+                await connection.execute(self._sql["end_recount"], count.minute)
+                await connection.execute(self._sql["request_remerge"], count.minute)
+            elif fired_until == count.minute:
+                await connection.execute(self._sql["remove_fired"], count.minute, list(count.tenants))
+                await connection.execute(self._sql["set_fired_until"], count.minute + _MINUTE)
+            else:
+                return  # it was written, and only the answer was lost
+            await connection.execute(self._sql["write_counted_from_executions"], *_columns(counted))
 
     async def merge(self) -> bool:
         async with self._database.transaction() as connection:
@@ -198,8 +247,9 @@ class PostgresStatisticsStore:
 
     async def series(self, tenant_id: int, wanted: SeriesFilter, limit: int) -> list[Counted]:
         rows = await self._database.fetch(
-            self._sql["series"], tenant_id, wanted.begin, wanted.end, wanted.step, wanted.begin, wanted.by,
-            wanted.task, wanted.queue, limit,
+            self._sql["series"], tenant_id, wanted.begin, wanted.end,
+            _HOUR if wanted.starts else wanted.step,  # days of other zones are made of hours
+            wanted.begin, wanted.by, wanted.task, wanted.queue, limit, wanted.starts,
         )  # fmt: skip
         return [Counted(row["at"], row["task"], row["queue"], _counts(row)) for row in rows]
 
@@ -214,10 +264,15 @@ class PostgresStatisticsStore:
         return await self._database.now()
 
 
+def _ids(tenants: Sequence[asyncpg.Record]) -> list[int]:
+    return [row["tenant_id"] for row in tenants]
+
+
 def _columns(counted: Sequence[MinuteCounts]) -> tuple[list[Any], ...]:
     return (
         [each.at for each in counted],
         [each.lane_id for each in counted],
+        [each.fired for each in counted],
         [each.started for each in counted],
         [each.completed for each in counted],
         [literal([*each.start_delays.keys()]) for each in counted],

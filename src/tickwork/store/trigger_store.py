@@ -9,7 +9,7 @@ import asyncpg
 
 from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.ids import to_micros
+from tickwork.model.ids import from_micros, to_micros
 from tickwork.model.overlap import Blocker
 from tickwork.model.worker_protocol import Micros
 from tickwork.store.batch_columns import literal, shortened
@@ -28,6 +28,7 @@ from tickwork.store.port.trigger import (
     RuleStep,
 )
 from tickwork.store.query_files import queries, rows_written
+from tickwork.store.statistics_store import count_fired_later
 
 _JOBS_NAMED = 100  # jobs of a rule that get an event of their own when due times are missed
 _PICKED = 12  # columns of a picked job
@@ -168,6 +169,8 @@ class PostgresFiring(PostgresHandover):
             )
         except asyncpg.UniqueViolationError as error:
             raise Collision from error
+        if any(candidates.followed):  # executions of dependent jobs were created beside them
+            await self._count_fired_later(candidates)
 
     async def insert_carefully(
         self, candidates: Candidates, blocked_by: Mapping[int, datetime], reasons: Mapping[int, str]
@@ -177,6 +180,15 @@ class PostgresFiring(PostgresHandover):
             *_columns(candidates),
             *_blocked_and_skipped(candidates, blocked_by, reasons),
             shortened(candidates.followed),
+        )
+        await self._count_fired_later(candidates)
+
+    async def _count_fired_later(self, candidates: Candidates) -> None:
+        """How many executions there are after that, only the executions say."""
+        columns = candidates.executions
+        fired = {*zip(columns.tenants, columns.times, strict=True)}
+        await count_fired_later(
+            self._connection, [(tenant_id, from_micros(at)) for tenant_id, at in sorted(fired)]
         )
 
     async def advance(self, steps: Sequence[RuleStep], notes: Sequence[RoundNote]) -> None:

@@ -1,11 +1,12 @@
 """What is coming: rules, their jobs, and executions that are not due yet."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import asyncpg
 
 from tickwork.model.ids import from_micros, to_micros
+from tickwork.model.statistics import GroupBy
 from tickwork.store.page_cursor import UpcomingPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database
 from tickwork.store.port.trigger import DueCount, DueJob, DuePlace, JobsInSpan, UpcomingRule
@@ -29,14 +30,29 @@ class PostgresUpcomingStore:
     def cursor(self, place: DuePlace) -> str:
         return encode_cursor(UpcomingPlace("upcoming", to_micros(place.at), *place[1:])) or ""
 
-    async def rules_due_before(self, tenant_id: int, end: datetime, limit: int) -> list[UpcomingRule]:
-        rows = await self._database.fetch(self._sql["rules_due_before"], tenant_id, end, limit)
-        return [
-            UpcomingRule(
-                row["id"], row["timing"], row["next_at"], (row["cursor_priority"], row["cursor_job"])
-            )
-            for row in rows
+    async def count_rules_due_before(self, tenant_id: int, end: datetime) -> int:
+        (row,) = await self._database.fetch(self._sql["count_rules_due_before"], tenant_id, end)
+        return int(row["rules"])
+
+    async def rules_due_before(
+        self, tenant_id: int, end: datetime, one_in: int, limit: int
+    ) -> list[UpcomingRule]:
+        rows = await self._database.fetch(self._sql["rules_due_before"], tenant_id, end, one_in, limit)
+        return [_rule(row) for row in rows]
+
+    async def rules_due_after(
+        self, tenant_id: int, after: DuePlace, end: datetime, limit: int
+    ) -> list[tuple[datetime, UpcomingRule]]:
+        place = tenant_id, after.at, after.rule_id, end, limit
+        rows = [
+            *await self._database.fetch(self._sql["rules_next_due_after"], *place),
+            *await self._database.fetch(self._sql["intervals_due_after"], *place),
         ]
+        return [(row["due"], _rule(row)) for row in rows]
+
+    async def other_rules_due_before(self, tenant_id: int, at: datetime, limit: int) -> list[UpcomingRule]:
+        rows = await self._database.fetch(self._sql["other_rules_due_before"], tenant_id, at, limit)
+        return [_rule(row) for row in rows]
 
     async def jobs_due_in(self, rounds: Sequence[DuePlace], limit: int) -> list[DueJob]:
         columns = [list(column) for column in zip(*rounds, strict=True)]
@@ -67,8 +83,10 @@ class PostgresUpcomingStore:
         rows = await self._database.fetch(self._sql[query], tenant_id, after.at, job, end, limit)
         return [_one_time_job(row) for row in rows]
 
-    async def jobs_of_rules(self, rules: Sequence[int], since: datetime, limit: int) -> list[JobsInSpan]:
-        rows = await self._database.fetch(self._sql["jobs_of_rules"], list(rules), since, limit)
+    async def jobs_of_rules(
+        self, rules: Sequence[int], since: datetime, limit: int, by: GroupBy | None = None
+    ) -> list[JobsInSpan]:
+        rows = await self._database.fetch(self._sql["jobs_of_rules"], list(rules), since, limit, by)
         return [JobsInSpan(*row) for row in rows]
 
     async def estimated_jobs_of_rules(self, rules: Sequence[int]) -> dict[int, int]:
@@ -76,12 +94,22 @@ class PostgresUpcomingStore:
         return {row["rule_id"]: max(round(row["jobs"] or 0), 0) for row in rows}
 
     async def count_one_time(
-        self, tenant_id: int, begin: datetime, end: datetime, first: datetime, step: timedelta, limit: int
+        self,
+        tenant_id: int,
+        begin: datetime,
+        end: datetime,
+        starts: Sequence[datetime],
+        limit: int,
+        by: GroupBy | None = None,
     ) -> list[DueCount]:
         rows = await self._database.fetch(
-            self._sql["count_one_time_jobs"], tenant_id, begin, end, first, step.total_seconds(), limit
+            self._sql["count_one_time_jobs"], tenant_id, begin, end, list(starts), by, limit
         )
         return [DueCount(*row) for row in rows]
+
+
+def _rule(row: asyncpg.Record) -> UpcomingRule:
+    return UpcomingRule(row["id"], row["timing"], row["next_at"], (row["cursor_priority"], row["cursor_job"]))
 
 
 def _one_time_job(row: asyncpg.Record) -> DueJob:

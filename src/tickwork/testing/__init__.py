@@ -4,10 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tickwork.testing.async_manual_server import AsyncManualServer
     from tickwork.testing.clock import SettableClock
     from tickwork.testing.manual_node import StillBusy
-    from tickwork.testing.manual_server import ManualServer
+    from tickwork.testing.manual_server import AsyncManualServer, ManualServer
     from tickwork.testing.run_in_place import LoggedLine, TaskRun, run_task, run_task_async
     from tickwork.testing.scripted_worker import ScriptedWorker
     from tickwork.testing.temporary_postgres import TemporaryPostgres
@@ -26,7 +25,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AsyncManualServer": "async_manual_server",
+    "AsyncManualServer": "manual_server",
     "LoggedLine": "run_in_place",
     "ManualServer": "manual_server",
     "ScriptedWorker": "scripted_worker",

@@ -12,11 +12,16 @@ CREATE TABLE IF NOT EXISTS tickwork.settable_clock (at timestamptz NOT NULL);
 CREATE OR REPLACE FUNCTION tickwork.clock() RETURNS timestamptz LANGUAGE sql STABLE
 AS 'SELECT at FROM tickwork.settable_clock';
 """
+_OWN = """
+CREATE OR REPLACE FUNCTION tickwork.clock() RETURNS timestamptz LANGUAGE sql STABLE
+AS 'SELECT statement_timestamp()';
+DROP TABLE IF EXISTS tickwork.settable_clock;
+"""
 _UNIT = re.compile(r"\s*(week|day|hour|minute|second)s?\b")
 
 
 class SettableClock:
-    """Decides due, lease and lateness for every node on the database, until the database is dropped."""
+    """Decides due, lease and lateness for every node on the database, until it is removed."""
 
     def __init__(self, database_url: str) -> None:
         self._url = database_url
@@ -29,6 +34,15 @@ class SettableClock:
                 await connection.execute(_SETTABLE)
                 await connection.execute("DELETE FROM tickwork.settable_clock")
                 await connection.execute("INSERT INTO tickwork.settable_clock VALUES ($1)", at)
+        finally:
+            await connection.close()
+
+    async def remove(self) -> None:
+        """Give the database its own clock back."""
+        connection = await asyncpg.connect(self._url)
+        try:
+            async with connection.transaction():
+                await connection.execute(_OWN)
         finally:
             await connection.close()
 

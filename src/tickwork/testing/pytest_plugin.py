@@ -8,8 +8,7 @@ import pytest
 
 if TYPE_CHECKING:
     from tickwork.sdk.app import App
-    from tickwork.testing.async_manual_server import AsyncManualServer
-    from tickwork.testing.manual_server import ManualServer
+    from tickwork.testing.manual_server import AsyncManualServer, ManualServer
     from tickwork.testing.temporary_postgres import TemporaryPostgres
 
 _APP_MISSING = """no App is given to the fixtures of Tickwork. Name it in the configuration of pytest:
@@ -92,7 +91,7 @@ def async_tickwork(
     tickwork_database_url: str, tickwork_app: "App", tickwork_start_at: datetime | None
 ) -> "Iterator[AsyncManualServer]":
     """As `tickwork`, for async tests."""
-    from tickwork.testing.async_manual_server import AsyncManualServer  # noqa: PLC0415 (only when it is used)
+    from tickwork.testing.manual_server import AsyncManualServer  # noqa: PLC0415 (only when it is used)
 
     server = AsyncManualServer(tickwork_database_url, tickwork_app, start_at=tickwork_start_at)
     server.start()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tickwork.model import json_codec as codec
+from tickwork.model import payload_codec as codec
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionStatus, Progress
 from tickwork.model.ids import execution_id, job_id

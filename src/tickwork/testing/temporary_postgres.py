@@ -10,8 +10,8 @@ import asyncpg
 
 from tickwork.store.embedded.server import DATABASE, EmbeddedPostgres
 from tickwork.store.migrate import upgrade
+from tickwork.store.partitions_and_retention import Partitions
 from tickwork.store.pool import Database
-from tickwork.store.retention import Partitions
 
 _HISTORY_DAYS = 30
 # Waits until the process that started it has ended. If PostgreSQL's folder is still there then, it was killed.

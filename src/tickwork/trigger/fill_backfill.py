@@ -7,10 +7,10 @@ created twice by two nodes or by a repeated turn.
 
 from datetime import date, datetime
 
+from tickwork.loop import Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.store.port.define import BackfillStore, BackfillTurn
 from tickwork.store.port.trigger import MakeDays
-from tickwork.wake_loops import Wake
 
 _MAX_DAYS = 31  # per turn: each day may need a new partition
 

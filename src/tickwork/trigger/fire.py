@@ -6,7 +6,7 @@ before their jobs are read, and a change of a job's rule takes the same lock, so
 completely before or completely after the step.
 """
 
-from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 from time import time_ns
@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from prometheus_client import Counter
 
-from tickwork.execution_metrics import ENDED
+from tickwork.loop import Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.ids import to_micros
@@ -37,7 +37,6 @@ from tickwork.store.port.trigger import (
 from tickwork.trigger.catch_up import GRACE, STEPS, Plan, plan
 from tickwork.trigger.jitter import add_jitter
 from tickwork.trigger.queue_full import FullQueues
-from tickwork.wake_loops import Wake
 
 _FIRED = Counter("tickwork_executions_fired_total", "Executions that rules created, skipped ones included.")
 LEAD = timedelta(milliseconds=250)  # hand over this early: workers start at the due time by their own clock
@@ -77,6 +76,14 @@ class TraceFired(Protocol):
         """`origins`: of the jobs. `skipped`: the reasons, by index. `began`: nanoseconds."""
 
 
+class FiredCounter(Protocol):
+    def count_fired(self, lanes: Sequence[int], times: Sequence[Micros], /) -> None:
+        """Count executions that were created: the lane and the due time of each."""
+
+    def recount_fired(self, times: Iterable[Micros], /) -> None:
+        """Whether executions with these due times were created is not known."""
+
+
 class _Inserted(NamedTuple):
     assignment: Assignment | None
     skipped: Mapping[int, str]  # the reasons, by index
@@ -90,10 +97,12 @@ class Trigger:
         make_days_for: MakeDays,
         full_queues: FullQueues,
         wake: Wake,
+        counter: FiredCounter,
         trace_fired: TraceFired | None = None,
     ) -> None:
         self._store = store
         self._trace_fired = trace_fired
+        self._counter = counter
         self._full_queues = full_queues
         self._wake = wake
         self._make_days_for = make_days_for
@@ -138,7 +147,9 @@ class Trigger:
     async def _fire(self, assign_workers: AssignWorkers | None, only: int | None = None) -> bool:
         """Without `assign_workers`, executions that exist already are left alone, and none is handed over."""
         assignment: Assignment | None = None
+        candidates: Candidates | None = None
         skipped: Mapping[int, str] = {}
+        committing = False
         began = time_ns()  # for the trace: it decides nothing
         try:
             async with self._store.firing() as firing:
@@ -157,17 +168,21 @@ class Trigger:
                         firing, candidates, blocked, assign_workers, until
                     )
                 await firing.advance(*_progress(plans, candidates, chunk))
+                committing = True
         except BaseException:
             if assignment:
                 assignment.release()
+            if candidates and committing:
+                self._counter.recount_fired(candidates.executions.times)
             raise
         if candidates and self._trace_fired:
             self._trace_fired(candidates.executions, candidates.trace_origins, skipped, began)
         if assignment:
             assignment.deliver()
         fired = candidates.executions.size if candidates else 0
+        if candidates:
+            self._counter.count_fired(candidates.executions.lanes, candidates.executions.times)
         _FIRED.inc(fired)
-        ENDED.labels("skipped").inc(len(skipped))
         self._adapt_max_rules(len(plans), fired)
         return True
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from support.invariant import attempt, due, life, limit, steering
+from support.invariant import attempt, due, life, limit, news, steering
 from support.invariant.violation import Violation
 from support.observed_history import ObservedHistory
 
@@ -28,6 +28,7 @@ INVARIANTS: dict[str, Invariant] = {
     "I17": steering.overlap_is_kept,
     "I18": steering.stopped_means_stopped,
     "I19": limit.limits_hold,
+    "I20": news.bad_ends_are_told,
 }
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from support.sample_answers import COMPLETED, EXECUTION, JOB, NOON, changed, page
 from tickwork.model.execution import AttemptError, ExecutionStatus
+from tickwork.model.job_filter import JobCount, JobPage
 
 PREVIEW = {"canonical": {}, "words": "w", "times": [{"at": NOON, "local": "l", "note": None}], "warnings": []}
 FAILED = changed(
@@ -217,3 +218,42 @@ def test_a_server_that_does_not_answer_is_named(run, server):
     done = run("job", "list", env=env)
     assert done.exit_code == 1
     assert "no answer from http://127.0.0.1:1" in done.stderr
+
+
+def test_every_filter_of_the_list_is_asked_for(ask, server):
+    server.will_answer(JobPage([JOB], count=JobCount(12_345, "estimate")))
+    words = (
+        "--status paused --health failing --task reports.* --queue mail --priority low --tag eu --tag billing "
+        "--owner team-a -q invoice --created-after 2026-01-01T00:00Z --due-before 2026-02-01T00:00Z --one-time "
+        "--sort health --count estimate"
+    )
+    answer = ask("job", "list", *words.split())
+    assert answer.exit_code == 0, answer.stderr
+    assert "12,345 in total (estimate)" in answer.stderr
+    assert server.asked[0].query == {
+        "status": ["paused"],
+        "health": ["failing"],
+        "task": ["reports.*"],
+        "queue": ["mail"],
+        "priority": ["low"],
+        "tag": ["eu", "billing"],
+        "owner": ["team-a"],
+        "q": ["invoice"],
+        "created_after": ["2026-01-01T00:00:00+00:00"],
+        "due_before": ["2026-02-01T00:00:00+00:00"],
+        "recurring": ["false"],
+        "sort": ["health"],
+        "count": ["estimate"],
+    }
+
+
+def test_a_description_and_an_owner_are_sent_and_shown(ask, server):
+    server.will_answer(changed(JOB, description="Sends invoices", owner="team-a"), 201)
+    server.will_answer(PREVIEW)
+    answer = ask("job", "create", "--task", "hello", "--description", "Sends invoices", "--owner", "team-a")
+    assert (server.asked[0].json["description"], server.asked[0].json["owner"]) == (
+        "Sends invoices",
+        "team-a",
+    )
+    assert "Sends invoices" in answer.stdout
+    assert "team-a" in answer.stdout

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from support.sample_answers import COMPLETED, NOON, page
-from tickwork.cli.log_lines import format_entry
+from tickwork.cli.execution_command import format_entry
 from tickwork.model.attempt_log import LogEntry
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.sample_answers import EXECUTION, MAIL_QUEUE, NOON, WORKER, changed, page
+from support.sample_answers import CLUSTER, EXECUTION, MAIL_QUEUE, NOON, WORKER, changed, page
 from support.terminal import on_terminal
 from tickwork.model.execution import ExecutionStatus, Progress
 from tickwork.model.why_waiting import Why
@@ -21,6 +21,7 @@ def env(server, tmp_path):
 
 @pytest.fixture
 def busy(server):
+    server.will_always_answer("/v1/cluster", CLUSTER)
     server.will_always_answer("/v1/workers", page(WORKER))
     server.will_always_answer("/v1/queues", page(MAIL_QUEUE))
     server.will_always_answer("/v1/dead-letters", page())

@@ -12,6 +12,18 @@ from support.silent_port import silent_port
 from tickwork.cli.server_command import listen
 
 TASKS = {"name": "report", "parameters": {}, "description": None, "workers": ["w1"]}
+NODE = {
+    "id": "n1", "status": "ready", "host": "blue", "pid": 7, "version": "0.1.0", "address": None,
+    "started_at": NOON, "seen_at": NOON, "clock_skew": 0.0, "database_latency": 0.002, "problems": [], "answers": True,
+}  # fmt: skip
+DATABASE = {
+    "version": "18.0", "embedded": False, "size_bytes": 1, "connections_used": 1, "connections_allowed": 9,
+    "latency": 0.002, "is_replica": False, "replicas": 0,
+}  # fmt: skip
+CLUSTER = {
+    "nodes": [NODE], "database": DATABASE, "partitions_until": NOON, "zone_data": None, "schema_version": 1,
+    "disk": None,
+}  # fmt: skip
 
 
 def test_lists_workers(ask, server):
@@ -174,11 +186,15 @@ def test_doctor_tells_of_a_loop_that_fails(ask, server):
 def test_doctor_finds_nothing_wrong_with_a_good_server(ask, server):
     server.will_answer(page(TASKS))
     server.will_answer(page(KEY))
+    server.will_answer({"ready": True, "checks": {}})
+    server.will_answer(CLUSTER)
     done = ask("doctor", "-o", "jsonl")
     findings = {item["what"]: item for item in map(json.loads, done.stdout.splitlines())}
     assert done.exit_code == 0
     assert findings["server"]["status"] == "ok"
     assert "admin" in findings["server"]["found"]
+    assert findings["node"]["status"] == "ok"
+    assert "blue (pid 7, 0.1.0), 2 ms" in findings["node"]["found"]
 
 
 def test_doctor_fails_for_a_refused_key_and_names_the_fix(ask, server):
@@ -209,3 +225,15 @@ def test_doctor_fails_for_a_key_that_others_can_read(run, tmp_path):
     done = run("doctor")
     assert done.exit_code == 1
     assert "chmod 600" in done.stdout
+
+
+def test_login_prints_a_link_whose_secret_no_proxy_logs(ask, server):
+    server.will_answer({"token": "abc", "expires_at": NOON}, 201)
+    done = ask("login")
+    assert done.stdout == f"{server.url}/sign-in#abc\n"
+
+
+def test_logout_says_how_many_it_signed_out(ask, server):
+    server.will_answer({"ended": 2})
+    assert "2 signed out" in ask("logout").stderr
+    assert (server.asked[0].method, server.asked[0].path) == ("DELETE", "/v1/session")

@@ -4,7 +4,18 @@ import json
 
 import pytest
 
-from support.sample_answers import IDLE_QUEUE, JOB, MAIL_QUEUE, NOON, OPEN_BREAKER, WORKER, changed, page
+from support.sample_answers import (
+    CLUSTER,
+    IDLE_QUEUE,
+    JOB,
+    MAIL_QUEUE,
+    NODE,
+    NOON,
+    OPEN_BREAKER,
+    WORKER,
+    changed,
+    page,
+)
 from tickwork.model.circuit_breaker import BreakerState
 from tickwork.model.task import TaskView
 
@@ -14,7 +25,8 @@ BUILT_IN = changed(WORKER, id="w2", name="built-in", tasks=["http"], slots=1000,
 
 @pytest.fixture
 def stand(server):
-    def is_so(*, queues=(QUIET,), breakers=()):
+    def is_so(*, queues=(QUIET,), breakers=(), nodes=(NODE,)):
+        server.will_always_answer("/v1/cluster", changed(CLUSTER, nodes=list(nodes)))
         server.will_always_answer("/v1/workers", page(WORKER, BUILT_IN, changed(WORKER, status="offline")))
         server.will_always_answer("/v1/queues", page(*queues))
         server.will_always_answer("/v1/dead-letters", page())
@@ -28,13 +40,14 @@ def test_shows_how_things_stand(ask, stand, server):
     stand(queues=[QUIET, IDLE_QUEUE])
     done = ask("status")
     assert done.exit_code == 0
-    told = dict(line.split("  ", 1) for line in done.stdout.splitlines()[:6])
+    told = dict(line.split("  ", 1) for line in done.stdout.splitlines()[:7])
+    assert told["nodes"].strip() == "box-1:100 ready"
     assert told["workers"].strip() == "1 online; 2 of 10 slots in use"
     assert told["http jobs"].strip() == "3 of 1000 slots in use"
     assert told["dead letters"].strip() == "0 in the last 24 hours"
     assert "weekly" in done.stdout
     assert [line.split()[0] for line in done.stdout.splitlines()[-2:]] == ["mail", "idle"]
-    assert len(server.asked) == 5
+    assert len(server.asked) == 6
 
 
 def test_exits_with_1_when_work_waits_for_long(ask, stand):
@@ -42,6 +55,15 @@ def test_exits_with_1_when_work_waits_for_long(ask, stand):
     done = ask("status")
     assert done.exit_code == 1
     assert "problem: queue mail: the oldest has waited for 75 s" in done.stderr
+
+
+def test_exits_with_1_when_a_node_is_not_well(ask, stand):
+    unwell = changed(NODE, status="unwell", problems=["loop fire failed 9 times in a row"])
+    stand(nodes=[NODE, changed(NODE, pid=101, status="silent"), changed(unwell, pid=102)])
+    done = ask("status")
+    assert done.exit_code == 1
+    assert "problem: node box-1 (101) was last seen" in done.stderr
+    assert "problem: node box-1 (102): loop fire failed 9 times in a row" in done.stderr
 
 
 def test_a_paused_queue_waits_because_somebody_wants_it_to(ask, stand):
@@ -91,5 +113,4 @@ def test_lists_tasks_with_what_they_take(ask, server):
 def test_recurring_jobs_are_asked_for_by_their_next_run(ask, server):
     server.will_answer(page(JOB))
     assert ask("job", "list", "--recurring").exit_code == 0
-    assert server.asked[0].query["sort"] == ["next_run_at"]
-    assert ask("job", "list", "--recurring", "--sort", "created_at").exit_code == 2
+    assert server.asked[0].query == {"sort": ["next_run_at"], "recurring": ["true"]}

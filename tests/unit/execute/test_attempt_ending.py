@@ -1,5 +1,5 @@
 from tickwork.execute.attempt_ending import ending_of_error, ending_of_value
-from tickwork.model.task_context import NoRetry
+from tickwork.model.task_exceptions import NoRetry
 
 
 class Unprintable(Exception):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tickwork.model.schedule import Once, Schedule
-from tickwork.model.trace_origin import origin_of, read_origin
+from tickwork.model.trace_context import origin_of, read_origin
 from tickwork.schedule.parse import parse_schedule
 
 SPAN = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"

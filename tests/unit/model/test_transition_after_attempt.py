@@ -55,27 +55,25 @@ STATEMENTS = {
     ],
     # Handed over, and what came of the attempt.
     "dispatch.claim": [Writes("pending", "running", "e.status = 'pending'")],
-    "complete_and_cancel.complete": [
-        Writes("running", "completed", "e.attempt = o.attempt AND e.status = 'running'")
-    ],
-    "attempt_ending.settle": [
+    "outcome.complete": [Writes("running", "completed", "e.attempt = o.attempt AND e.status = 'running'")],
+    "outcome.settle": [
         Writes(
             "running",
             "pending failed cancelled",
             "e.status = 'running'",
-            guarded_in="attempt_ending.lock_running",
+            guarded_in="outcome.lock_running",
         )
     ],
     # Ended from outside.
     "dispatch.fail_execution": [Writes("pending running", "failed", UNENDED)],
-    "complete_and_cancel.cancel_execution": [Writes("pending running", "cancelled", UNENDED)],
+    "outcome.cancel_execution": [Writes("pending running", "cancelled", UNENDED)],
     "overlap_blockers.cancel_blockers": [Writes("pending running", "cancelled", UNENDED)],
     "executions_of_changed_job.stop_ahead": [Writes("pending running", "skipped cancelled", UNENDED)],
     "executions_of_changed_job.cancel_waiting": [
         Writes("pending", "cancelled", "isfinite(e.ready_at) IS NOT NULL")
     ],
     "backfill.cancel_backfilled": [Writes("pending", "cancelled", "e.status = 'pending'")],
-    "retention.give_up_rounds": [Writes("pending", "skipped", "e.status = 'pending'")],
+    "partitions_and_retention.give_up_rounds": [Writes("pending", "skipped", "e.status = 'pending'")],
     "count_ended()": [
         Writes("pending", "pending skipped", "e.ready_at IS NOT DISTINCT FROM 'infinity'"),
     ],

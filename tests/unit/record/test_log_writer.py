@@ -2,12 +2,11 @@
 
 import pytest
 
-from tickwork.loop import Loops
+from tickwork.loop import Loops, Wake
 from tickwork.model.errors import Unavailable
 from tickwork.model.worker_protocol import LogLine, Note
 from tickwork.record import log_writer
 from tickwork.record.log_writer import LogWriter
-from tickwork.wake_loops import Wake
 
 
 class FakeLogStore:

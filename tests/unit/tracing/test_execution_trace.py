@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from opentelemetry.sdk.trace.sampling import Decision, TraceIdRatioBased
 
-from tickwork.tracing.execution_trace import ExecutionTraces
+from tickwork.tracing.trace_ids_of_executions import ExecutionTraces
 
 SEED = 1_790_000_000_123_456
 NOON = 1_790_000_000_000_000

@@ -13,8 +13,8 @@ from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_clust
 from tickwork.bench.recurring_jobs import copy_job
 from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult
 from tickwork.model.ids import execution_id, job_id, parse_job_id
+from tickwork.store.partitions_and_retention import Partitions
 from tickwork.store.pool import Database
-from tickwork.store.retention import Partitions
 
 _GOAL = 3000
 _PAGE_GOAL = 50  # ms, 99 of 100

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Protocol, TextIO
 
-from tickwork.model.attempt_log import log_text
-from tickwork.model.task_context import Listener
+from tickwork.model.task_context import Listener, log_text
 
 OWN_LOGS = "tickwork"  # our own log lines are not a task's, and those of ctx.log reach the sink directly
 

@@ -6,28 +6,106 @@ Started as `python -m tickwork.execute.runners.child_main module:app LOG_FORMAT 
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from inspect import iscoroutinefunction
 from queue import SimpleQueue
-from threading import Event, Thread
+from threading import Event, Lock, RLock, Thread
 from typing import Any, BinaryIO
 
 import msgspec
 
 from tickwork.execute.attempt_ending import Ending, ending_of_call
 from tickwork.execute.attempt_state import arguments_of, context_of
+from tickwork.execute.clock import elapsed
 from tickwork.execute.load_app import load_app
+from tickwork.execute.log.buffer import LogBuffer
 from tickwork.execute.log.capture import Capture
-from tickwork.execute.runners.child_log import ChildLog
-from tickwork.execute.runners.child_protocol import CANCEL, LENGTH_BYTES
+from tickwork.execute.runners.child_protocol import CANCEL, LENGTH_BYTES, Ended, FromChild, Logged
 from tickwork.log_setup import LogFormat, configure_logs
 from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context
-from tickwork.model.worker_protocol import Run
+from tickwork.model.worker_protocol import Micros, Run
 from tickwork.tracing.opentelemetry_setup import open_global_pipeline
 from tickwork.tracing.remote_span import within_span
+
+_SEND_INTERVAL = 0.1  # seconds
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class ChildLog:
+    """Sends what the attempt logs to the worker while it runs. A thread sends it, so that neither a slow worker nor a
+    full pipe delays the task."""
+
+    def __init__(self, worker: BinaryIO) -> None:
+        self._worker = worker
+        self._send_lock = Lock()  # acquired before _buffer_lock, so that batches are sent in order
+        self._buffer_lock = RLock()  # reentrant: a destructor that the garbage collector calls here may print
+        self._buffer = LogBuffer()
+        self._running = False
+        self._unsent = Event()
+        Thread(target=self._send_loop, name="tickwork child log", daemon=True).start()
+
+    def begin(self) -> None:
+        self._buffer = LogBuffer()
+        self._running = True
+
+    def end(self, ending: Ending) -> None:
+        with self._send_lock:
+            with self._buffer_lock:
+                self._running = False
+                batch = self._buffer.take_rest(_now())
+            if batch:
+                self._send(Logged(_now(), batch))
+            self._send(Ended(ending))
+
+    def log(self, level: str, text: str) -> None:
+        with self._buffer_lock:
+            self._buffer.log(_now(), level, text)
+        self._send_soon()
+
+    def print(self, stream: str, text: str) -> None:
+        with self._buffer_lock:
+            self._buffer.print(_now(), stream, text)
+        self._send_soon()
+
+    def progress(self, fraction: float, message: str | None) -> None:
+        with self._buffer_lock:
+            self._buffer.progress(fraction, message)
+        self._send_soon()
+
+    def _send_soon(self) -> None:
+        if not self._unsent.is_set():
+            self._unsent.set()
+
+    def _send_loop(self) -> None:
+        while self._unsent.wait():
+            self._unsent.clear()
+            with self._send_lock:
+                self._send_batch()
+            time.sleep(_SEND_INTERVAL)
+
+    def _send_batch(self) -> None:
+        with self._buffer_lock:
+            batch = self._buffer.take_batch(elapsed()) if self._running else None
+            if self._running and self._buffer.has_more:
+                self._unsent.set()
+        if batch:
+            self._send(Logged(_now(), batch))
+
+    def _send(self, message: FromChild) -> None:
+        content = _encode(message)
+        self._worker.write(len(content).to_bytes(LENGTH_BYTES) + content)
+        self._worker.flush()
+
+
+def _now() -> Micros:
+    return int(elapsed() * 1_000_000)
+
 
 _decode = msgspec.msgpack.Decoder(Run).decode
 

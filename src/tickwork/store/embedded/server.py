@@ -127,7 +127,8 @@ class EmbeddedPostgres:
             self._launch()
 
     def _launch(self) -> None:
-        options = f"-k {shlex.quote(str(self._socket_folder()))} -c unix_socket_permissions=0700"
+        folder = shlex.quote(str(self._socket_folder()))
+        options = f"-k {folder} -p {_PORT} -c unix_socket_permissions=0700"  # PGPORT may say otherwise
         self._pg_ctl("start", "-l", str(self._cluster / "server.log"), "-o", options)
 
     def _take_folder(self) -> None:

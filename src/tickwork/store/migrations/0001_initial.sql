@@ -669,6 +669,20 @@ BEGIN
     ) e ON true
     WHERE e.status IS DISTINCT FROM 'completed' AND (e.finished_at IS NULL OR NOT edge.on_any)
     ON CONFLICT DO NOTHING;
+    PERFORM tickwork.write_blocked(parent.id, parent.scheduled_for, parent.status, children)
+    FROM (
+        SELECT DISTINCT p.id, p.scheduled_for,
+            coalesce(e.status::text, CASE p.status WHEN 'cancelled' THEN 'cancelled' END) AS status
+        FROM tickwork.dependency d JOIN tickwork.job p ON p.id = d.parent_id
+        LEFT JOIN LATERAL (
+            SELECT e.status FROM tickwork.execution e
+            WHERE e.tenant_id = p.tenant_id AND e.scheduled_for = p.scheduled_for AND e.job_id = p.id
+            OFFSET 0
+        ) e ON true
+        WHERE d.child_id = ANY(children) AND NOT d.met AND p.scheduled_for IS NOT NULL
+        OFFSET 0
+    ) parent
+    WHERE parent.status IN ('failed', 'cancelled');
 END $$;
 
 -- Creates the executions of a round for all jobs that depend on the one that was fired, to wait for it; or makes them

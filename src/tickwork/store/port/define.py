@@ -129,3 +129,16 @@ class BackfillStore(Protocol):
 
     async def give_up(self, backfill: int) -> None:
         """End a backfill that cannot go on."""
+
+
+class JobIndex(Protocol):
+    """The index that jobs are found by. Each step is a transaction, and one node at a time does it."""
+
+    async def index(self) -> int:
+        """Index some new and changed jobs. Returns how many there were; 0: nothing is to be done for now."""
+
+    async def settle(self) -> int:
+        """Note how some one-time jobs ended. Returns how many were looked at for the first time."""
+
+    async def clean(self, after: tuple[int, int]) -> tuple[int, int] | None:
+        """Remove jobs that are gone from the segment after this one. Returns that segment; None: there is none."""

@@ -16,8 +16,9 @@ from tickwork.model.execution import (
     MissedView,
 )
 from tickwork.model.field_types import Page
-from tickwork.model.job import JobFilter, JobGraph, JobView
-from tickwork.model.job_health import JobState
+from tickwork.model.job import JobGraph, JobView
+from tickwork.model.job_filter import JobCount, JobCountKind, JobFilter, JobPage
+from tickwork.model.job_health import JobState, RunSummary
 from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView
 
@@ -33,16 +34,17 @@ class JobHealthStore(Protocol):
     async def recent_runs(self, tenant_id: int, job: int) -> list[RecentRun]:
         """The latest executions of a job that ran and ended, latest first."""
 
+    async def recent_runs_of(
+        self, tenant_id: int, jobs: Sequence[int], count: int
+    ) -> dict[int, list[RunSummary]]:
+        """The latest executions of each of these jobs that are due, latest first."""
+
 
 class ReadStore(Protocol):
     async def now(self) -> datetime: ...
 
     async def jobs_by_id(self, tenant_id: int, jobs: Sequence[int]) -> list[JobView]:
         """In the given order. NotFound when one is not this tenant's."""
-
-    async def jobs(
-        self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None
-    ) -> Page[JobView]: ...
 
     async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
         """NotFound when the job is not this tenant's."""
@@ -72,4 +74,12 @@ class ExecutionSearch(Protocol):
     ) -> ExecutionPage: ...
 
     async def count(self, tenant_id: int, wanted: ExecutionFilter, kind: CountKind) -> ExecutionCount:
+        """An exact count may come out as "at least", when counting on would take too long."""
+
+
+class JobSearch(Protocol):
+    async def page(self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None) -> JobPage:
+        """Full, or the last one, unless it took too long."""
+
+    async def count(self, tenant_id: int, wanted: JobFilter, kind: JobCountKind) -> JobCount:
         """An exact count may come out as "at least", when counting on would take too long."""

@@ -1,20 +1,21 @@
 """What the record stage asks of the store: outcomes, logs, reports of REST workers, dead letters."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
+from operator import sub
 from typing import NamedTuple, Protocol, TypeAlias
 
 from tickwork.model.attempt_log import LogEntry, Position
 from tickwork.model.dead_letter import DeadLetterFilter, DeadLetterView, Refused
-from tickwork.model.duration_histogram import Histogram
 from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus, Progress
 from tickwork.model.field_types import Page
-from tickwork.model.statistics import Counted, SeriesFilter
+from tickwork.model.statistics import ORDINARY_MICROS, Counted, Histogram, SeriesFilter
 from tickwork.model.stream_event import EventKind, NumberedEvent
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
-from tickwork.model.worker_protocol import LogLine, Outcome
+from tickwork.model.worker_protocol import LogLine, Micros, Outcome
 
 
 class Claimed(NamedTuple):
@@ -57,9 +58,43 @@ Reported: TypeAlias = tuple[
 ]  # by a worker: its number, the outcome, and the lane of the execution
 
 
+class CompletedColumns(NamedTuple):
+    """Outcomes of executions that completed, as columns: each is read once, by all that write and count them."""
+
+    workers: Sequence[int]
+    outcomes: Sequence[Outcome]
+    lanes: Sequence[int]
+    due: Sequence[Micros]
+    attempts: Sequence[int]
+    started: Sequence[Micros]
+    finished: Sequence[Micros]
+    start_delays: Sequence[int]  # from the due time, in microseconds
+    run_times: Sequence[int]
+
+    @classmethod
+    def of(cls, reported: Sequence[Reported]) -> "CompletedColumns":
+        """There is at least one."""
+        return cls.make(*zip(*reported, strict=True))
+
+    @classmethod
+    def make(
+        cls, workers: Sequence[int], outcomes: Sequence[Outcome], lanes: Sequence[int]
+    ) -> "CompletedColumns":
+        due = [outcome.at for outcome in outcomes]
+        attempts = [outcome.attempt for outcome in outcomes]
+        started = [outcome.started for outcome in outcomes]
+        finished = [outcome.finished for outcome in outcomes]
+        delays, run_times = [*map(sub, started, due)], [*map(sub, finished, started)]
+        return cls(workers, outcomes, lanes, due, attempts, started, finished, delays, run_times)
+
+    @property
+    def may_be_overdue(self) -> bool:
+        return max(self.finished) - min(self.due) > ORDINARY_MICROS
+
+
 class OutcomeStore(Protocol):
     async def complete(
-        self, completed: Sequence[Reported], leases: Sequence[int], failing: Collection[int]
+        self, completed: CompletedColumns, leases: Sequence[int], failing: Collection[int]
     ) -> int:
         """Complete executions and close leases. Returns how many of the workers still had their execution. `failing`:
         jobs that are failing, as far as is known; they recover when an execution of theirs completes."""
@@ -87,8 +122,8 @@ class NewEvent(NamedTuple):
 
 
 class EventStore(Protocol):
-    async def number(self, limit: int) -> int:
-        """Number events that were committed. Returns how many; none while another node does so."""
+    async def number(self, limit: int) -> Counter[str]:
+        """Number events that were committed. Returns how many of each kind; none while another node does so."""
 
     async def last_number(self) -> int: ...
 
@@ -252,6 +287,7 @@ class MinuteCounts(NamedTuple):
 
     at: datetime
     lane_id: int
+    fired: int
     started: int
     completed: int
     start_delays: Histogram
@@ -261,6 +297,30 @@ class MinuteCounts(NamedTuple):
 class StatisticsWrite(NamedTuple):
     counted: Sequence[MinuteCounts]
     uncertain: Sequence[datetime]  # minutes to be counted again
+
+
+Place: TypeAlias = tuple[datetime, int]  # of an execution in the order of due times: its due time and its job
+
+
+class MinuteToCount(NamedTuple):
+    """A minute that this node counts from the executions, while it has the claim to do so."""
+
+    claim: int
+    minute: datetime
+    fired_only: bool  # else all that nodes count in memory
+    tenants: Sequence[int]
+    begin: datetime  # of the due times of the executions to look at
+    end: datetime
+
+
+class CountedSlice(NamedTuple):
+    fired: Mapping[int, int]  # by lane
+    started: Sequence[
+        tuple[int, int | None, int]
+    ]  # lane, bucket of the start delay of first attempts, number
+    completed: Sequence[tuple[int, int, int]]  # lane, bucket of the run time, number
+    size: int  # executions that were looked at
+    last: Place | None  # of the last one
 
 
 class StatisticsStore(Protocol):
@@ -275,12 +335,18 @@ class StatisticsStore(Protocol):
     async def find_silent_nodes(self) -> None:
         """Ask for the minutes to be counted again of which killed nodes may not have written everything."""
 
-    async def count_fired(self) -> bool:
-        """Count what was fired in minutes that have passed. Returns whether there may be more; none while another node
-        does so, as for all that follows."""
+    async def begin_count(self) -> MinuteToCount | None:
+        """The next minute to count from the executions; none while another node does so."""
 
-    async def recount(self) -> bool:
-        """Count some minutes again. Returns whether there may be more."""
+    async def renew_count(self, count: MinuteToCount) -> bool:
+        """Whether the count is still this node's."""
+
+    async def count_slice(
+        self, count: MinuteToCount, tenant_id: int, after: Place, limit: int
+    ) -> CountedSlice: ...
+
+    async def end_count(self, count: MinuteToCount, counted: Sequence[MinuteCounts]) -> None:
+        """Put what was counted in the place of what was there before, unless another node counts by now."""
 
     async def merge(self) -> bool:
         """Merge minutes into an hour, and hours into a day. Returns whether there may be more."""

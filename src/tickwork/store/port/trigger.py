@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.overlap import Blocker, Overlap
+from tickwork.model.statistics import GroupBy
 from tickwork.store.port.dispatch import ExecutionColumns, Handover
 
 Cursor = tuple[int, int]  # (priority, job): how far a round has been fired
@@ -191,6 +192,7 @@ class JobsInSpan(NamedTuple):
     begins: datetime | None
     ends: datetime | None
     jobs: int
+    group: str | None = None  # the task or the queue of these jobs, if they are wanted by it
 
 
 class DueCount(NamedTuple):
@@ -200,6 +202,7 @@ class DueCount(NamedTuple):
     jobs: int
     last_at: datetime
     is_deferred: bool
+    group: str | None = None
 
 
 class UpcomingStore(Protocol):
@@ -209,8 +212,21 @@ class UpcomingStore(Protocol):
 
     def cursor(self, place: DuePlace) -> str: ...
 
-    async def rules_due_before(self, tenant_id: int, end: datetime, limit: int) -> list[UpcomingRule]:
-        """The soonest."""
+    async def count_rules_due_before(self, tenant_id: int, end: datetime) -> int: ...
+
+    async def rules_due_before(
+        self, tenant_id: int, end: datetime, one_in: int, limit: int
+    ) -> list[UpcomingRule]:
+        """A share of them, chosen by chance."""
+
+    async def rules_due_after(
+        self, tenant_id: int, after: DuePlace, end: datetime, limit: int
+    ) -> list[tuple[datetime, UpcomingRule]]:
+        """The soonest rules, with their first due times after a place: those whose next round comes after it, and as
+        many that are due in equal intervals."""
+
+    async def other_rules_due_before(self, tenant_id: int, at: datetime, limit: int) -> list[UpcomingRule]:
+        """Rules whose next round comes before a time, and whose later due times must be computed."""
 
     async def jobs_due_in(self, rounds: Sequence[DuePlace], limit: int) -> list[DueJob]:
         """The next jobs of these rounds in their order, of each those after the given place."""
@@ -223,13 +239,21 @@ class UpcomingStore(Protocol):
         self, tenant_id: int, after: DuePlace, end: datetime, limit: int
     ) -> list[DueJob]: ...
 
-    async def jobs_of_rules(self, rules: Sequence[int], since: datetime, limit: int) -> list[JobsInSpan]:
+    async def jobs_of_rules(
+        self, rules: Sequence[int], since: datetime, limit: int, by: GroupBy | None = None
+    ) -> list[JobsInSpan]:
         """Counts active jobs up to the limit, which holds for each rule."""
 
     async def estimated_jobs_of_rules(self, rules: Sequence[int]) -> dict[int, int]:
         """From the statistics of the database. Empty before there are any."""
 
     async def count_one_time(
-        self, tenant_id: int, begin: datetime, end: datetime, first: datetime, step: timedelta, limit: int
+        self,
+        tenant_id: int,
+        begin: datetime,
+        end: datetime,
+        starts: Sequence[datetime],
+        limit: int,
+        by: GroupBy | None = None,
     ) -> list[DueCount]:
-        """By steps from `first` on. Counts up to the limit, which holds for deferred jobs and for the others."""
+        """By steps that begin at `starts`. Counts up to the limit, which holds for deferred jobs and for the others."""

@@ -141,6 +141,12 @@ WITH remembered AS (
         OFFSET 0
     ) e
     ON CONFLICT DO NOTHING
+), noted AS (
+    -- One-time jobs among theirs: they have another status now.
+    INSERT INTO tickwork.job_change (tenant_id, job_id, lane_id, name, key, tags, owner, description)
+    SELECT j.tenant_id, j.id, j.lane_id, j.name, j.key, j.tags, j.owner, j.description
+    FROM unnest($3::bigint[]) AS k (job_id) JOIN tickwork.job j ON j.id = k.job_id
+    WHERE j.rule_id IS NULL AND j.tenant_id = $1
 )
 UPDATE tickwork.execution e
 SET status = 'pending', attempt = e.attempt + 1, failures = 0, losses = 0, worker_id = NULL, started_at = NULL,

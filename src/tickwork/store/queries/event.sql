@@ -20,26 +20,6 @@ FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::text[], $
 JOIN tickwork.execution e
     ON e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id;
 
--- name: write_blocked
--- Writes which executions wait in vain, because they need these that failed.
-INSERT INTO tickwork.new_event (tenant_id, kind, job_id, scheduled_for, lane_id, detail)
-SELECT a.tenant_id, 'execution.blocked', a.child_id, a.child_at, j.lane_id,
-    json_build_object('reason', format('parent %s failed', tickwork.job_name(a.parent_id)))::text
-FROM unnest($1::timestamptz[], $2::bigint[]) AS failed (scheduled_for, job_id)
-JOIN tickwork.awaited a ON a.parent_id = failed.job_id AND a.parent_at = failed.scheduled_for AND NOT a.on_any
-JOIN tickwork.job j ON j.id = a.child_id;
-
--- name: write_completed
--- Writes that executions completed in a way that is out of the ordinary. A backfill runs what was due long ago.
-INSERT INTO tickwork.new_event (tenant_id, kind, job_id, scheduled_for, lane_id, attempt, detail)
-SELECT e.tenant_id, $1, e.job_id, e.scheduled_for, e.lane_id, e.attempt,
-    json_build_object('start_delay', date_part('epoch', e.started_at - e.scheduled_for),
-                      'run_time', date_part('epoch', e.finished_at - e.started_at))::text
-FROM unnest($2::int[], $3::timestamptz[], $4::bigint[], $5::int[]) AS o (tenant_id, scheduled_for, job_id, attempt)
-JOIN tickwork.execution e
-    ON e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
-    AND e.attempt = o.attempt AND e.status = 'completed' AND (e.trigger <> 'backfill' OR $1 <> 'execution.late');
-
 -- name: mark_failing
 -- Notes that the last execution of each of these recurring jobs failed for good. Of a one-time job, the execution says
 -- so.
@@ -115,6 +95,10 @@ INSERT INTO tickwork.event
 SELECT $1 + row_number() OVER (ORDER BY id), tenant_id, at, kind, job_id, scheduled_for, lane_id, attempt, error_type,
     fingerprint, detail
 FROM taken;
+
+-- name: kinds_of_events
+-- How many events of each kind there are from one number to another.
+SELECT kind, count(*) AS number FROM tickwork.event WHERE number > $1 AND number <= $2 GROUP BY kind;
 
 -- name: set_last_event
 -- Notes the number that was given last.

@@ -42,13 +42,7 @@
                              WHEN tickwork.is_json(a.error) THEN convert_from(a.error, 'UTF8')::json ->> 'type' END
                         = wanted.error_type
                 OFFSET 0))
-        AND (NOT $17::boolean OR e.status = 'pending' AND EXISTS (
-            SELECT FROM tickwork.awaited a CROSS JOIN LATERAL (
-                SELECT FROM tickwork.execution
-                WHERE tenant_id = $1 AND scheduled_for = a.parent_at AND job_id = a.parent_id AND status = 'failed'
-                OFFSET 0
-            ) parent
-            WHERE a.child_id = e.job_id AND a.child_at = e.scheduled_for AND NOT a.on_any OFFSET 0))
+        AND (NOT $17::boolean OR e.status = 'pending' AND tickwork.awaits_failed(e.job_id, e.scheduled_for))
         AND ($18::text IS NULL OR EXISTS (
             SELECT FROM tickwork.execution_view v
             WHERE v.tenant_id = $1 AND v.scheduled_for = e.scheduled_for AND v.job_id = e.job_id

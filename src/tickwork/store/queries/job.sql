@@ -43,6 +43,14 @@ SELECT nextval('tickwork.job_id') AS id FROM generate_series(1, $1);
 
 -- name: insert_first_executions
 -- Creates the executions of new jobs that are due at once or have only one due time.
+WITH noted AS (
+    -- The minutes in which they are due: what is fired then is counted from the executions.
+    INSERT INTO tickwork.fired_to_count (at, tenant_id)
+    SELECT minute.at, $1 FROM (
+        SELECT DISTINCT date_trunc('minute', due) AS at FROM unnest($2::timestamptz[]) AS due
+    ) minute
+    WHERE NOT EXISTS (SELECT FROM tickwork.fired_to_count f WHERE f.at = minute.at AND f.tenant_id = $1)
+)
 INSERT INTO tickwork.execution
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)
 SELECT $1, at, job_id, tickwork.each($4::int[], lane_id), tickwork.each($5::smallint[], priority),

@@ -36,24 +36,6 @@
     FROM part
     GROUP BY 1, 2, 3, 4, 5
 
--- snippet: insert_counted
--- Stores what was counted from executions: `part` with the counts that are ordinary.
-), total AS (
-    -- The sums of these counts.
-    SELECT span, at, tenant_id, lane_id, source, sum(fired) AS fired, sum(started) AS started,
-        sum(completed) AS completed
-    FROM part
-    GROUP BY 1, 2, 3, 4, 5
-)
-INSERT INTO tickwork.statistic
-    (span, at, tenant_id, lane_id, source, fired, started, completed, delay_buckets, delay_counts, run_buckets,
-     run_counts)
-SELECT span, at, tenant_id, lane_id, source, fired, started, completed, delay.buckets, delay.counts, run.buckets,
-    run.counts
-FROM total
-LEFT JOIN delay USING (span, at, tenant_id, lane_id, source)
-LEFT JOIN run USING (span, at, tenant_id, lane_id, source);
-
 -- snippet: insert_sums
 -- Stores `total` with its histograms.
 )
@@ -88,15 +70,41 @@ WHERE id = $1 AND writes = $2;
 SELECT writes FROM tickwork.statistic_writer WHERE id = $1;
 
 -- name: write_counted
--- Adds what a node has counted to the minutes that are not counted again.
+-- Adds what a node has counted to the minutes that are not counted again, without what is counted from the executions.
 INSERT INTO tickwork.statistic
-    (span, at, tenant_id, lane_id, source, started, completed, delay_buckets, delay_counts, run_buckets, run_counts)
-SELECT 'minute', c.at, l.tenant_id, c.lane_id, 'memory', c.started, c.completed, c.delay_buckets::smallint[],
-    c.delay_counts::bigint[], c.run_buckets::smallint[], c.run_counts::bigint[]
-FROM unnest($1::timestamptz[], $2::int[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[])
-    AS c (at, lane_id, started, completed, delay_buckets, delay_counts, run_buckets, run_counts)
+    (span, at, tenant_id, lane_id, source, fired, started, completed, delay_buckets, delay_counts, run_buckets,
+     run_counts)
+SELECT 'minute', c.at, l.tenant_id, c.lane_id, 'memory',
+    CASE WHEN EXISTS (SELECT FROM tickwork.fired_to_count f WHERE f.at = c.at AND f.tenant_id = l.tenant_id)
+         THEN 0 ELSE c.fired END,
+    c.started, c.completed, c.delay_buckets::smallint[], c.delay_counts::bigint[], c.run_buckets::smallint[],
+    c.run_counts::bigint[]
+FROM unnest($1::timestamptz[], $2::int[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[],
+            $9::text[])
+    AS c (at, lane_id, fired, started, completed, delay_buckets, delay_counts, run_buckets, run_counts)
 JOIN tickwork.lane l ON l.id = c.lane_id
 WHERE NOT EXISTS (SELECT FROM tickwork.statistic_recounted r WHERE r.at = c.at);
+
+-- name: write_counted_from_executions
+-- Adds what was counted from the executions.
+INSERT INTO tickwork.statistic
+    (span, at, tenant_id, lane_id, source, fired, started, completed, delay_buckets, delay_counts, run_buckets,
+     run_counts)
+SELECT 'minute', c.at, l.tenant_id, c.lane_id, 'execution', c.fired, c.started, c.completed,
+    c.delay_buckets::smallint[], c.delay_counts::bigint[], c.run_buckets::smallint[], c.run_counts::bigint[]
+FROM unnest($1::timestamptz[], $2::int[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[],
+            $9::text[])
+    AS c (at, lane_id, fired, started, completed, delay_buckets, delay_counts, run_buckets, run_counts)
+JOIN tickwork.lane l ON l.id = c.lane_id;
+
+-- name: count_fired_later
+-- Notes minutes of tenants in which executions are due that no rule created.
+INSERT INTO tickwork.fired_to_count (at, tenant_id)
+SELECT minute.at, minute.tenant_id FROM (
+    SELECT DISTINCT date_trunc('minute', due.at) AS at, due.tenant_id
+    FROM unnest($1::int[], $2::timestamptz[]) AS due (tenant_id, at)
+) minute
+WHERE NOT EXISTS (SELECT FROM tickwork.fired_to_count f WHERE f.at = minute.at AND f.tenant_id = minute.tenant_id);
 
 -- name: request_recount_again
 -- Asks for another recount of those of these minutes that were counted again before.
@@ -146,7 +154,21 @@ WITH ended AS (
         ARRAY[tickwork.histogram_bucket(finished_at - started_at)], ARRAY[1]
     FROM ended WHERE finished_at > tickwork.clock() - $8::interval
 -- include: histograms
--- include: insert_counted
+), total AS (
+    -- The sums of these counts.
+    SELECT span, at, tenant_id, lane_id, source, sum(fired) AS fired, sum(started) AS started,
+        sum(completed) AS completed
+    FROM part
+    GROUP BY 1, 2, 3, 4, 5
+)
+INSERT INTO tickwork.statistic
+    (span, at, tenant_id, lane_id, source, fired, started, completed, delay_buckets, delay_counts, run_buckets,
+     run_counts)
+SELECT span, at, tenant_id, lane_id, source, fired, started, completed, delay.buckets, delay.counts, run.buckets,
+    run.counts
+FROM total
+LEFT JOIN delay USING (span, at, tenant_id, lane_id, source)
+LEFT JOIN run USING (span, at, tenant_id, lane_id, source);
 
 -- name: count_events
 -- Counts what the events from one number to another say.
@@ -195,21 +217,71 @@ UPDATE tickwork.statistic_upkeep
 SET fired_until = date_trunc('minute', tickwork.clock()), hours_until = date_trunc('hour', tickwork.clock(), 'UTC'),
     days_until = date_trunc('day', tickwork.clock(), 'UTC');
 
--- name: allow_long_count
--- Lets this transaction count for longer than others may take.
-SELECT set_config('statement_timeout', '600s', true);
+-- name: upkeep
+-- How far upkeep has come, and whether a node counts from the executions now.
+SELECT fired_until, tickwork.clock() AS now, coalesce(claimed_until > tickwork.clock(), false) AS is_claimed
+FROM tickwork.statistic_upkeep;
 
--- name: count_fired
--- Counts the executions that were due in a minute. One that was stopped before its due time was not fired.
-INSERT INTO tickwork.statistic (span, at, tenant_id, lane_id, source, fired)
-SELECT 'minute', e.at, t.id, e.lane_id, 'execution', e.fired
-FROM tickwork.tenant t
-CROSS JOIN LATERAL (
-    SELECT date_trunc('minute', scheduled_for) AS at, lane_id, count(*) AS fired FROM tickwork.execution
-    WHERE tenant_id = t.id AND scheduled_for >= $1 AND scheduled_for < $2 AND trigger <> 'backfill'
-        AND (finished_at IS NULL OR finished_at > scheduled_for - interval '1 second')
-    GROUP BY 1, 2
-) e;
+-- name: claim_upkeep
+-- Lets only this node count from the executions, for a while. Nothing if another node does.
+UPDATE tickwork.statistic_upkeep SET claim = claim + 1, claimed_until = tickwork.clock() + $1::interval
+WHERE claimed_until IS NULL OR claimed_until <= tickwork.clock()
+RETURNING claim;
+
+-- name: renew_claim
+-- Lets this node count for longer. Nothing if another node does by now.
+UPDATE tickwork.statistic_upkeep SET claimed_until = tickwork.clock() + $2::interval WHERE claim = $1
+RETURNING claim;
+
+-- name: end_claim
+-- Lets another node count. Nothing if one does by now.
+UPDATE tickwork.statistic_upkeep SET claimed_until = NULL WHERE claim = $1
+RETURNING fired_until;
+
+-- name: tenants_to_count
+-- The tenants whose fired executions of a minute are to be counted.
+SELECT DISTINCT tenant_id FROM tickwork.fired_to_count WHERE at = $1 ORDER BY 1;
+
+-- name: all_tenants
+-- All tenants.
+SELECT id AS tenant_id FROM tickwork.tenant ORDER BY 1;
+
+-- name: count_slice
+-- Counts some of a tenant's executions that are due up to $4, after the one due at $2 of the job $3: which were fired,
+-- started and completed in the minute $5. What completes more than $6 after its due time is counted when it does. One
+-- that was stopped before its due time was not fired. The last row says up to where they go.
+WITH slice AS MATERIALIZED (
+    -- The executions.
+    SELECT scheduled_for, job_id, lane_id, attempt, started_at, finished_at,
+        trigger <> 'backfill' AND scheduled_for >= $5 AND scheduled_for < $5::timestamptz + interval '1 minute'
+            AND (finished_at IS NULL OR finished_at > scheduled_for - interval '1 second') AS was_fired,
+        status = 'completed' AND finished_at <= scheduled_for + $6::interval AS is_counted
+    FROM tickwork.execution
+    WHERE tenant_id = $1 AND scheduled_for >= $2 AND scheduled_for < $4 AND (scheduled_for, job_id) > ($2, $3)
+    ORDER BY tenant_id, scheduled_for, job_id
+    LIMIT $7
+)
+SELECT 'fired' AS what, lane_id, NULL::smallint AS bucket, count(*) AS number, NULL::timestamptz AS scheduled_for,
+    NULL::bigint AS job_id
+FROM slice WHERE was_fired
+GROUP BY 2
+UNION ALL
+SELECT 'started', lane_id, CASE WHEN attempt = 1 THEN tickwork.histogram_bucket(started_at - scheduled_for) END,
+    count(*), NULL, NULL
+FROM slice WHERE is_counted AND started_at >= $5 AND started_at < $5::timestamptz + interval '1 minute'
+GROUP BY 2, 3
+UNION ALL
+SELECT 'completed', lane_id, tickwork.histogram_bucket(finished_at - started_at), count(*), NULL, NULL
+FROM slice WHERE is_counted AND finished_at >= $5 AND finished_at < $5::timestamptz + interval '1 minute'
+GROUP BY 2, 3
+UNION ALL
+(SELECT 'last', NULL, NULL, (SELECT count(*) FROM slice), scheduled_for, job_id
+ FROM slice ORDER BY scheduled_for DESC, job_id DESC LIMIT 1);
+
+-- name: remove_fired
+-- Removes what nodes have counted as fired in a minute, of tenants of which it was counted from the executions.
+UPDATE tickwork.statistic SET fired = 0
+WHERE tenant_id = ANY($2::int[]) AND span = 'minute' AND at = $1 AND source = 'memory' AND fired > 0;
 
 -- name: set_fired_until
 -- Notes up to which minute fired executions were counted.
@@ -220,14 +292,22 @@ UPDATE tickwork.statistic_upkeep SET fired_until = $1;
 SELECT pg_advisory_xact_lock(hashtext('tickwork.statistic_recounted'));
 
 -- name: minute_to_recount
--- The oldest minute that is to be counted again and has passed a while ago.
-SELECT at FROM tickwork.statistic_recount
+-- The oldest minute that is to be counted again and has passed a while ago, or at which a node was killed.
+SELECT at FROM (
+    SELECT at FROM tickwork.statistic_recount
+    UNION ALL
+    SELECT at FROM tickwork.statistic_recounted WHERE NOT is_counted
+) wanted
 WHERE at < (SELECT fired_until FROM tickwork.statistic_upkeep)
 ORDER BY at LIMIT 1;
 
--- name: note_recounted
--- Notes that nodes are to add nothing to a minute.
-INSERT INTO tickwork.statistic_recounted (at) VALUES ($1) ON CONFLICT DO NOTHING;
+-- name: begin_recount
+-- Notes that nodes are to add nothing to a minute, which is counted now.
+INSERT INTO tickwork.statistic_recounted (at) VALUES ($1) ON CONFLICT (at) DO UPDATE SET is_counted = false;
+
+-- name: end_recount
+-- Notes that a minute was counted again.
+UPDATE tickwork.statistic_recounted SET is_counted = true WHERE at = $1;
 
 -- name: take_recount_requests
 -- Takes the requests to count a minute again.
@@ -238,50 +318,6 @@ DELETE FROM tickwork.statistic_recount WHERE at = $1;
 DELETE FROM tickwork.statistic
 WHERE tenant_id = ANY(ARRAY(SELECT id FROM tickwork.tenant)) AND span = 'minute' AND at = $1
     AND source IN ('memory', 'execution');
-
--- name: recount
--- Counts the executions of a minute that nodes have counted in memory, or should have, and those that were fired. What
--- completes more than $2 after its due time is counted when it does. A worker's clock may be a little ahead.
-WITH counted AS (
-    -- The executions, in groups of those that are alike in all that is counted.
-    SELECT t.id AS tenant_id, e.*
-    FROM tickwork.tenant t
-    CROSS JOIN LATERAL (
-        SELECT x.lane_id, CASE WHEN x.was_fired THEN date_trunc('minute', x.scheduled_for) END AS due,
-            CASE WHEN x.is_counted THEN date_trunc('minute', x.started_at) END AS started,
-            CASE WHEN x.is_counted THEN date_trunc('minute', x.finished_at) END AS finished,
-            CASE WHEN x.is_counted AND x.attempt = 1
-                 THEN tickwork.histogram_bucket(x.started_at - x.scheduled_for) END AS delay,
-            CASE WHEN x.is_counted THEN tickwork.histogram_bucket(x.finished_at - x.started_at) END AS run,
-            count(*) AS number
-        FROM (
-            SELECT *, trigger <> 'backfill'
-                    AND (finished_at IS NULL OR finished_at > scheduled_for - interval '1 second') AS was_fired,
-                status = 'completed' AND finished_at <= scheduled_for + $2::interval AS is_counted
-            FROM tickwork.execution
-            WHERE tenant_id = t.id AND scheduled_for >= $1::timestamptz - $2::interval
-                AND scheduled_for < $1::timestamptz + interval '65 seconds'
-        ) x
-        WHERE x.was_fired OR x.is_counted
-        GROUP BY 1, 2, 3, 4, 5, 6
-    ) e
-), part AS (
-    -- What they add to the minute if they were due, started or finished in it.
-    SELECT 'minute'::tickwork.statistic_span AS span, due AS at, tenant_id, lane_id,
-        'execution'::tickwork.statistic_source AS source, number AS fired, 0 AS started, 0 AS completed,
-        NULL::smallint[] AS delay_buckets, NULL::bigint[] AS delay_counts, NULL::smallint[] AS run_buckets,
-        NULL::bigint[] AS run_counts
-    FROM counted WHERE due = $1
-    UNION ALL
-    SELECT 'minute', started, tenant_id, lane_id, 'execution', 0, number, 0,
-        CASE WHEN delay IS NOT NULL THEN ARRAY[delay] END, CASE WHEN delay IS NOT NULL THEN ARRAY[number] END,
-        NULL, NULL
-    FROM counted WHERE started = $1
-    UNION ALL
-    SELECT 'minute', finished, tenant_id, lane_id, 'execution', 0, 0, number, NULL, NULL, ARRAY[run], ARRAY[number]
-    FROM counted WHERE finished = $1
--- include: histograms
--- include: insert_counted
 
 -- name: request_remerge
 -- Asks for the hour of a minute to be merged again, if it was merged.
@@ -351,11 +387,15 @@ DELETE FROM tickwork.statistic WHERE ctid = ANY(ARRAY(
 WITH forgotten AS (
     -- Requests for them.
     DELETE FROM tickwork.statistic_recount WHERE at < $1
+), counted AS (
+    -- Minutes of which what was fired was counted from the executions.
+    DELETE FROM tickwork.fired_to_count WHERE at < $1
 )
 DELETE FROM tickwork.statistic_recounted WHERE at < $1;
 
 -- name: series
 -- A tenant's statistics by step, and by queue or task if wanted: from days, hours and minutes, each as far as merged.
+-- Steps have the same length, or begin when $10 says.
 WITH lanes AS (
     -- The lanes that are wanted. One of each group stands for all of it.
     SELECT id, min(id) OVER (PARTITION BY CASE $6::text WHEN 'task' THEN task WHEN 'queue' THEN queue END) AS group_id
@@ -368,7 +408,9 @@ WITH lanes AS (
     FROM tickwork.statistic_upkeep
 ), part AS (
     -- The rows of that time, in steps.
-    SELECT NULL::tickwork.statistic_span AS span, date_bin($4::interval, s.at, $5::timestamptz) AS at, s.tenant_id,
+    SELECT NULL::tickwork.statistic_span AS span,
+        CASE WHEN $10::timestamptz[] IS NULL THEN date_bin($4::interval, s.at, $5::timestamptz)
+            ELSE ($10::timestamptz[])[width_bucket(s.at, $10::timestamptz[])] END AS at, s.tenant_id,
         l.group_id AS lane_id, NULL::tickwork.statistic_source AS source, s.fired, s.started, s.completed, s.failed,
         s.retried, s.snoozed, s.lost, s.cancelled, s.missed, s.skipped_overlap, s.skipped_paused,
         s.skipped_rescheduled, s.skipped_queue_full, s.skipped_parent, s.delay_buckets, s.delay_counts, s.run_buckets,

@@ -191,6 +191,14 @@ WITH promoted AS (
     -- The jobs, which have an execution from now on.
     UPDATE tickwork.job SET deferred = false WHERE id = ANY($1::bigint[])
     RETURNING *
+), noted AS (
+    -- The minutes in which they are due: what is fired then is counted from the executions.
+    INSERT INTO tickwork.fired_to_count (at, tenant_id)
+    SELECT minute.at, minute.tenant_id FROM (
+        SELECT DISTINCT date_trunc('minute', scheduled_for) AS at, tenant_id FROM promoted
+    ) minute
+    WHERE NOT EXISTS (
+        SELECT FROM tickwork.fired_to_count f WHERE f.at = minute.at AND f.tenant_id = minute.tenant_id)
 )
 INSERT INTO tickwork.execution
     (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at, followed)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from time import monotonic
 
 from tickwork.execute.attempt_ending import AttemptFailed, AttemptHeld
-from tickwork.execute.runners.http.request import read_call
+from tickwork.execute.runners.http.build_request import read_call
 from tickwork.model.circuit_breaker import UNKNOWN, WORKS, CallResult, CallVerdict, call_result_from
 from tickwork.model.http_target import destination_of
 from tickwork.model.worker_protocol import Run

@@ -29,9 +29,9 @@ from aiohttp import (
 )
 
 from tickwork.execute.attempt_ending import AttemptFailed, AttemptPostponed
+from tickwork.execute.runners.http.build_request import Call, content_of, headers_of, read_call
 from tickwork.execute.runners.http.call_metrics import measured_call
 from tickwork.execute.runners.http.destination_limit import DestinationFull, DestinationLimits
-from tickwork.execute.runners.http.request import Call, content_of, headers_of, read_call
 from tickwork.execute.runners.http.response import (
     ProvisionalLimitResponse,
     failure_of,

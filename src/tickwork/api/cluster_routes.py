@@ -1,0 +1,21 @@
+"""/cluster: the nodes and their database, for operators."""
+
+from tickwork.api.reply import Reply, json_reply
+from tickwork.api.route import Call, NoQuery, Route
+from tickwork.model.access import DEFAULT_TENANT, Scope
+from tickwork.model.cluster import ClusterView
+from tickwork.model.errors import NotAllowed
+
+
+async def get_cluster(call: Call[NoQuery, None]) -> Reply:
+    """Show the server nodes and the state of their database.
+
+    Nodes report themselves every 5 seconds. A node that was not seen for 20 seconds is `silent`, and after an hour it
+    is no longer listed. The cluster serves every tenant, so the key must be an admin key of the tenant `default`.
+    """
+    if call.caller.tenant != DEFAULT_TENANT:
+        raise NotAllowed(f"the cluster serves every tenant; use a key of the tenant {DEFAULT_TENANT}")
+    return json_reply(await call.node.cluster.view())
+
+
+ROUTES = (Route("GET", "/v1/cluster", get_cluster, Scope.ADMIN, ClusterView),)

@@ -1,0 +1,57 @@
+"""The cluster as operators see it: its nodes and its database."""
+
+from typing import Literal
+
+import msgspec
+
+from tickwork.model.field_types import Instant
+
+NodeStatus = Literal["ready", "unwell", "silent"]
+
+
+class NodeView(msgspec.Struct, frozen=True, kw_only=True):
+    """A server node, as it described itself when it was last seen."""
+
+    id: str
+    status: NodeStatus  # unwell: it has problems; silent: it was not seen for 20 seconds
+    host: str
+    pid: int
+    version: str
+    address: str | None  # host and port where it answers
+    started_at: Instant
+    seen_at: Instant
+    clock_skew: float  # seconds by which its clock is ahead of the database's
+    database_latency: float  # seconds for a small query
+    problems: list[str]  # what its /readyz says
+    answers: bool  # it is the node that answered this request
+
+
+class DatabaseView(msgspec.Struct, frozen=True, kw_only=True):
+    """The PostgreSQL that all nodes share."""
+
+    version: str
+    embedded: bool
+    size_bytes: int
+    connections_used: int
+    connections_allowed: int
+    latency: float  # seconds for a small query, from the node that answered
+    is_replica: bool
+    replicas: int
+
+
+class DiskView(msgspec.Struct, frozen=True, kw_only=True):
+    """The disk of the data folder."""
+
+    free_bytes: int
+    size_bytes: int
+
+
+class ClusterView(msgspec.Struct, frozen=True, kw_only=True):
+    """All nodes, and what they share."""
+
+    nodes: list[NodeView]
+    database: DatabaseView
+    partitions_until: Instant  # executions that are due before have a partition
+    zone_data: str | None  # the release of the time zone data that timers were computed with
+    schema_version: int
+    disk: DiskView | None  # with an embedded database only

@@ -1,0 +1,93 @@
+"""Metrics of a node, read when they are scraped: its workers, its database, its disk, and the whole system."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from math import inf
+from pathlib import Path
+from shutil import disk_usage
+from time import monotonic
+
+from prometheus_client import Gauge
+
+from tickwork.dispatch.connected_workers import ConnectedWorkers
+from tickwork.model.errors import Unavailable
+from tickwork.model.ids import to_micros
+from tickwork.store.metric_store import PostgresMetricStore
+from tickwork.store.port.dispatch import QueueStore
+
+_CONNECTED = Gauge("tickwork_workers_connected", "Workers connected to this node.")
+_SLOTS = Gauge("tickwork_slots", "Slots of the workers connected to this node.")
+_SLOTS_USED = Gauge("tickwork_slots_used", "Slots of the workers connected to this node that are taken.")
+_USABLE = Gauge("tickwork_database_usable", "1 if the database can be reached and takes writes, otherwise 0.")
+_AHEAD = Gauge("tickwork_partitions_ahead_seconds", "For how long from now there are partitions.")
+_DISK_FREE = Gauge("tickwork_disk_free_bytes", "Free space on the disk of the data folder.", ["disk"])
+_DISK_SIZE = Gauge("tickwork_disk_size_bytes", "Size of the disk of the data folder.", ["disk"])
+
+_INTERVAL = 10.0  # seconds, however often metrics are read
+_MOST_TIME = 2.0  # seconds: a database that hangs must not keep the other metrics from Prometheus
+_MOST_QUEUES = 200  # with a label of their own, because users choose the names
+_MOST_DEAD_LETTERS = 10_000  # counted
+
+_FIRE_LAG = Gauge("tickwork_fire_lag_seconds", "How late the oldest rule is that is due and not fired.")
+_EVENT_LAG = Gauge("tickwork_event_lag_seconds", "For how long the oldest event has not reached the stream.")
+_DEAD_LETTERS = Gauge("tickwork_dead_letters_kept", "Dead letters that nobody has redriven or discarded.")
+_WORKERS = Gauge("tickwork_workers_alive", "Workers with a lease, on all nodes.")
+_KEY_EXPIRY = Gauge("tickwork_key_expiry_seconds", "Until the next API key in use expires.")
+_DEPTH = Gauge("tickwork_queue_depth", "Executions that are due and wait in a queue.", ["queue"])
+_OLDEST = Gauge(
+    "tickwork_queue_oldest_age_seconds", "How long the oldest execution in a queue has waited.", ["queue"]
+)
+
+
+def show_workers(workers: ConnectedWorkers) -> None:
+    _CONNECTED.set_function(lambda: len(workers))
+    _SLOTS.set_function(lambda: workers.slots()[0])
+    _SLOTS_USED.set_function(lambda: workers.slots()[1])
+
+
+def show_database(
+    usable: Callable[[], bool], horizon: Callable[[], datetime], now: Callable[[], int]
+) -> None:
+    """`horizon`: until when there are partitions; `now`: in microseconds."""
+    _USABLE.set_function(usable)
+    _AHEAD.set_function(lambda: to_micros(horizon()) / 1e6 - now() / 1e6)
+
+
+def show_disk(folder: Path) -> None:
+    _DISK_FREE.labels("data").set_function(lambda: disk_usage(folder).free)
+    _DISK_SIZE.labels("data").set_function(lambda: disk_usage(folder).total)
+
+
+class SystemMetrics:
+    def __init__(self, metrics: PostgresMetricStore, queues: QueueStore) -> None:
+        self._metrics = metrics
+        self._queues = queues
+        self._measure_from = 0.0
+
+    async def measure(self) -> None:
+        """Update the metrics, unless they are recent enough or the database is away or too slow."""
+        if monotonic() < self._measure_from:
+            return
+        self._measure_from = monotonic() + _INTERVAL
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(_MOST_TIME):
+                await self._measure_system()
+                await self._measure_queues()
+
+    async def _measure_system(self) -> None:
+        state = await self._metrics.system_state(_MOST_DEAD_LETTERS)
+        _FIRE_LAG.set(state.fire_lag)
+        _EVENT_LAG.set(state.event_lag)
+        _DEAD_LETTERS.set(state.dead_letters)
+        _WORKERS.set(state.workers)
+        _KEY_EXPIRY.set(inf if state.key_expires_in is None else state.key_expires_in)
+
+    async def _measure_queues(self) -> None:
+        loads = await self._queues.loads(_MOST_QUEUES)
+        _DEPTH.clear()
+        _OLDEST.clear()
+        for load in loads:
+            _DEPTH.labels(load.name).set(load.depth)
+            _OLDEST.labels(load.name).set(load.oldest_age)

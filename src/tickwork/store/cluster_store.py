@@ -1,0 +1,91 @@
+"""The rows of server nodes, and the state of the database."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import asyncpg
+
+from tickwork.model.cluster import DatabaseView, NodeStatus, NodeView
+from tickwork.store.pool import Database
+from tickwork.store.query_files import queries
+
+_MOST_NODES = 1000
+_SILENT_AFTER = 20.0  # seconds
+
+
+class NodeReport(NamedTuple):
+    """What a node says about itself."""
+
+    id: str
+    host: str
+    pid: int
+    version: str
+    address: str | None
+    clock_skew: float
+    database_latency: float
+    problems: Sequence[str]
+
+
+class DatabaseState(NamedTuple):
+    view: DatabaseView
+    zone_data: str | None
+    schema_version: int
+
+
+class PostgresClusterStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = queries("cluster")
+
+    async def report(self, node: NodeReport, forget_after: timedelta) -> None:
+        """Write the row of a node, and delete those of nodes that were not seen for so long."""
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["report_node"], *node[:-1], list(node.problems))
+            await connection.execute(self._sql["delete_silent_nodes"], forget_after)
+
+    async def leave(self, node: str) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["delete_node"], node)
+
+    async def nodes(self, answering: str) -> list[NodeView]:
+        rows = await self._database.fetch(self._sql["nodes"], _MOST_NODES)
+        return [_node_of(row, answering) for row in rows]
+
+    async def database_state(self, latency: float, embedded: bool) -> DatabaseState:
+        (row,) = await self._database.fetch(self._sql["database_state"])
+        view = DatabaseView(
+            version=row["version"].split()[0],
+            embedded=embedded,
+            size_bytes=row["size"],
+            connections_used=row["connections_used"],
+            connections_allowed=row["connections_allowed"],
+            latency=latency,
+            is_replica=row["is_replica"],
+            replicas=row["replicas"],
+        )
+        return DatabaseState(view, row["zone_data"], row["schema_version"])
+
+
+def _node_of(row: asyncpg.Record, answering: str) -> NodeView:
+    started_at: datetime = row["started_at"]
+    return NodeView(
+        id=row["id"],
+        status=_status(row["silent_for"], row["problems"]),
+        host=row["host"],
+        pid=row["pid"],
+        version=row["version"],
+        address=row["address"],
+        started_at=started_at,
+        seen_at=row["seen_at"],
+        clock_skew=row["clock_skew"],
+        database_latency=row["database_latency"],
+        problems=row["problems"],
+        answers=row["id"] == answering,
+    )
+
+
+def _status(silent_for: float, problems: Sequence[str]) -> NodeStatus:
+    if silent_for > _SILENT_AFTER:
+        return "silent"
+    return "unwell" if problems else "ready"

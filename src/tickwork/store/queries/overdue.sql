@@ -1,0 +1,91 @@
+-- How to read these queries: README.md
+
+-- name: lock_watched_until
+-- Locks up to when executions have been looked at, unless another node is looking.
+SELECT watched_until, tickwork.clock() AS now FROM tickwork.overdue_watch FOR UPDATE SKIP LOCKED;
+
+-- name: set_watched_until
+-- Notes up to when executions have been looked at.
+UPDATE tickwork.overdue_watch SET watched_until = $1;
+
+-- snippet: untold
+-- Unless this event of an execution e was written before: it is in the stream, or waits for its number.
+    NOT EXISTS (SELECT FROM tickwork.event v WHERE v.tenant_id = e.tenant_id AND v.kind = $1
+                AND v.scheduled_for = e.scheduled_for AND v.job_id = e.job_id OFFSET 0)
+    AND (e.scheduled_for, e.job_id) NOT IN (
+        SELECT v.scheduled_for, v.job_id FROM tickwork.new_event v WHERE v.kind = $1 AND v.scheduled_for IS NOT NULL)
+
+-- name: write_late
+-- Writes which executions became late between two times, $2 and $3, and still wait to be started for the first time. A
+-- backfill runs what was due long ago. The locks keep them from starting until this is committed.
+WITH overdue AS (
+    -- Of each lane and priority those that could have started for $4 by then.
+    SELECT e.tenant_id, e.job_id, e.scheduled_for, e.lane_id, e.attempt
+    FROM tickwork.lane l
+    CROSS JOIN (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
+    CROSS JOIN LATERAL (
+        SELECT tenant_id, job_id, scheduled_for, lane_id, attempt FROM tickwork.execution
+        WHERE lane_id = l.id AND priority = level.priority
+            AND ready_at > $2::timestamptz - $4::interval AND ready_at <= $3::timestamptz - $4::interval
+            AND scheduled_for > $2::timestamptz - $4::interval - interval '1 day'
+            AND scheduled_for <= $3::timestamptz - $4::interval
+            AND attempt = 1 AND trigger <> 'backfill'
+        ORDER BY ready_at LIMIT $5
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) e
+    LIMIT $5
+)
+INSERT INTO tickwork.new_event (tenant_id, kind, job_id, scheduled_for, lane_id, attempt, detail)
+SELECT e.tenant_id, $1, e.job_id, e.scheduled_for, e.lane_id, e.attempt,
+    json_build_object('start_delay', date_part('epoch', $3 - e.scheduled_for), 'so_far', true)::text
+FROM overdue e
+WHERE
+-- include: untold
+;
+
+-- name: write_slow
+-- Writes which executions became slow between two times, $2 and $3, and still run. The locks keep them from ending
+-- until this is committed.
+WITH candidate AS MATERIALIZED (
+    -- Running executions that have run for $4 since then. What was due later than that cannot be slow.
+    SELECT r.tenant_id, r.scheduled_for, r.job_id, r.attempt
+    FROM tickwork.lease s CROSS JOIN LATERAL tickwork.running_of_lease(s) AS r
+    WHERE (SELECT min(at) FROM unnest(s.scheduled_fors) AS at) <= $3::timestamptz - $4::interval
+        AND r.started_at > $2::timestamptz - $4::interval AND r.started_at <= $3::timestamptz - $4::interval
+    LIMIT $5
+), slow AS (
+    -- Those that have not ended meanwhile.
+    SELECT e.tenant_id, e.job_id, e.scheduled_for, e.lane_id, e.attempt, e.started_at
+    FROM candidate c
+    CROSS JOIN LATERAL (
+        SELECT tenant_id, job_id, scheduled_for, lane_id, attempt, started_at FROM tickwork.execution
+        WHERE tenant_id = ANY(ARRAY[c.tenant_id]) AND scheduled_for = c.scheduled_for AND job_id = c.job_id
+            AND attempt = c.attempt AND status = 'running'
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) e
+)
+INSERT INTO tickwork.new_event (tenant_id, kind, job_id, scheduled_for, lane_id, attempt, detail)
+SELECT e.tenant_id, $1, e.job_id, e.scheduled_for, e.lane_id, e.attempt,
+    json_build_object('run_time', date_part('epoch', $3 - e.started_at), 'so_far', true)::text
+FROM slow e
+WHERE
+-- include: untold
+;
+
+-- name: write_completed
+-- Writes that executions completed late or slowly, unless that was told while they waited or ran. A backfill runs what
+-- was due long ago.
+INSERT INTO tickwork.new_event (tenant_id, kind, job_id, scheduled_for, lane_id, attempt, detail)
+SELECT e.tenant_id, $1, e.job_id, e.scheduled_for, e.lane_id, e.attempt,
+    json_build_object('start_delay', date_part('epoch', e.started_at - e.scheduled_for),
+                      'run_time', date_part('epoch', e.finished_at - e.started_at))::text
+FROM unnest($2::int[], $3::timestamptz[], $4::bigint[], $5::int[]) AS o (tenant_id, scheduled_for, job_id, attempt)
+CROSS JOIN LATERAL (
+    SELECT * FROM tickwork.execution
+    WHERE tenant_id = o.tenant_id AND scheduled_for = o.scheduled_for AND job_id = o.job_id
+    OFFSET 0
+) e
+WHERE e.attempt = o.attempt AND e.status = 'completed' AND (e.trigger <> 'backfill' OR $1 <> 'execution.late')
+    AND
+-- include: untold
+;

@@ -1,0 +1,60 @@
+"""Every page in both themes for those who cannot see it as drawn, and at the width of a phone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.every_page import LISTS, open_page
+from tickwork import Client
+
+_AXE = Path(__file__).parents[2] / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
+_SERIOUS = """async () => {
+    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+    return violations.filter(({ impact }) => impact === "serious" || impact === "critical")
+        .map(({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html }) => html.slice(0, 200)).join(" | "));
+}"""
+
+
+@pytest.fixture(scope="module")
+def paths(client: Client) -> Iterator[list[str]]:
+    """Every page, with something to show on each."""
+    job = client.create_job(
+        name="look at me", task="work", schedule="every 10m", tags=["seen"], owner="team-a"
+    ).id
+    client.run_job(job, wait=60)
+    failed = client.create_job(name="broken", task="fail", wait=60).id
+    first, *_ = client.create_jobs(
+        [
+            {"ref": "a", "name": "first", "task": "work"},
+            {"name": "then", "task": "work", "depends_on": ["@a"]},
+        ]
+    )
+    execution = client.list_executions(job=failed).items[0].id
+    tabs = [f"/jobs/{job}?tab={tab}" for tab in ("edit", "executions", "upcoming", "changes")]
+    yield [*LISTS, f"/jobs/{job}", *tabs, f"/executions/{execution}", f"/workflows/{first.id}"]
+    client.cancel_job(job)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(page: Page, paths: list[str], theme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=theme)
+    found = {}
+    for path in paths:
+        open_page(page, path)
+        page.evaluate(_AXE.read_text())
+        if serious := page.evaluate(_SERIOUS):
+            found[path] = serious
+    assert found == {}
+
+
+def test_no_page_scrolls_sideways_on_a_phone(page: Page, paths: list[str]) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    wide = {}
+    for path in paths:
+        open_page(page, path)
+        if (width := page.evaluate("document.documentElement.scrollWidth")) > 360:
+            wide[path] = width
+    assert wide == {}

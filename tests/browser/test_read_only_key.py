@@ -1,0 +1,69 @@
+"""What a key of the scope read sees, and what it cannot do even by hand."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.conftest import SignedIn
+from browser.every_page import LISTS, open_page
+from tickwork import Client
+
+EFFECTS = re.compile(
+    r"^(Run now|Pause|Resume|Cancel|Retry|Delete|Redrive|Discard|Drain|Reset|Edit|New job|New key|Revoke|Create|Save)\b"
+)
+PAUSES_ONLY_THE_VIEW = ("/events", "Pause")
+
+
+@pytest.fixture
+def reader(signed_in: SignedIn, client: Client) -> Page:
+    return signed_in(client.create_key("reader", scopes=["read"]).secret)
+
+
+@pytest.fixture(scope="module")
+def failed(client: Client) -> str:
+    return client.create_job(name="fails for readers", task="fail", wait=60).id
+
+
+def test_a_reader_is_offered_no_effect_on_any_page(reader: Page, client: Client, failed: str) -> None:
+    execution = client.list_executions(job=failed).items[0].id
+    details = (
+        f"/jobs/{failed}",
+        f"/jobs/{failed}?tab=edit",
+        f"/executions/{execution}",
+        f"/workflows/{failed}",
+    )
+    for path in (*(path for path in LISTS if path != "/jobs/new"), *details):
+        open_page(reader, path)
+        for role in ("button", "link"):
+            offered = reader.get_by_role("main").get_by_role(role, name=EFFECTS).all_inner_texts()
+            assert [word for word in offered if (path, word) != PAUSES_ONLY_THE_VIEW] == [], path
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/v1/jobs", {"task": "work"}),
+        ("PATCH", "/v1/jobs/{job}", {"name": "changed"}),
+        ("POST", "/v1/jobs/{job}/run", {}),
+        ("POST", "/v1/jobs/{job}/pause", {}),
+        ("DELETE", "/v1/jobs/{job}", {}),
+        ("POST", "/v1/jobs/bulk", {"action": "pause", "ids": ["{job}"]}),
+        ("POST", "/v1/queues/default/pause", {}),
+        ("POST", "/v1/keys", {"name": "mine", "scopes": ["admin"]}),
+    ],
+)
+def test_a_reader_gets_no_effect_by_hand(
+    reader: Page, client: Client, method: str, path: str, body: object, errors: list[str]
+) -> None:
+    job = client.create_job(name="untouched", task="work", schedule="0 3 1 1 *").id
+    before = client.get_job(job)
+    reader.goto("/jobs")
+    status = reader.evaluate(
+        """async ([method, path, body]) => (await fetch(path, { method, body: JSON.stringify(body),
+            headers: { "content-type": "application/json", "tickwork-csrf": "1" } })).status""",
+        [method, path.format(job=job), body],
+    )
+    assert status == 403
+    assert client.get_job(job) == before
+    errors[:] = [error for error in errors if "403" not in error]

@@ -1,0 +1,109 @@
+"""`make pictures`: takes pictures of every page of the dashboard into build/pictures, in both themes and on a phone."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from support.dashboard_server import DashboardServer, dashboard_server
+from tickwork import Client
+
+FOLDER = Path(__file__).parents[2] / "build" / "pictures"
+DESKTOP = (1440, 900)
+PHONE = (390, 844)
+_LOOKS = {"light": ("light", DESKTOP), "dark": ("dark", DESKTOP), "phone": ("light", PHONE)}
+_PATIENCE = 60_000  # milliseconds for the figures to come
+_QUIET = 1_000  # milliseconds for charts and graphs to be drawn
+_CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+
+def pages_of_the_demo(client: Client) -> dict[str, str]:
+    """The name and the path of every page, with the demo's most interesting job, executions and workflow."""
+    job = client.list_jobs(q="settlement").items or client.list_jobs(recurring=True).items
+    running = client.list_executions(status="running").items
+    failed = client.list_executions(status="failed", task="reports.daily_sales").items
+    workflow = client.list_workflows().items
+    return {
+        "overview": "/",
+        "jobs": "/jobs",
+        "job": f"/jobs/{job[0].id}",
+        "job-edit": f"/jobs/{job[0].id}?tab=edit",
+        "new-job": "/jobs/new",
+        "executions": "/executions",
+        "execution": f"/executions/{(running or failed)[0].id}",
+        "execution-failed": f"/executions/{failed[0].id}",
+        "calendar": "/calendar",
+        "workflows": "/workflows",
+        "workflow": f"/workflows/{workflow[0].job_id}",
+        "dead-letters": "/dead-letters",
+        "queues": "/queues",
+        "workers": "/workers",
+        "breakers": "/breakers",
+        "cluster": "/cluster",
+        "events": "/events",
+        "settings": "/settings",
+    }
+
+
+def take_pictures(server: DashboardServer, browser: Browser, only: Sequence[str] = ()) -> Iterator[Path]:
+    """Of the named pages, or of all."""
+    with Client(server.url, server.key) as client:
+        pages = pages_of_the_demo(client)
+    for look, (theme, (width, height)) in _LOOKS.items():
+        context = browser.new_context(
+            base_url=server.url,
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if theme == "dark" else "light",
+            reduced_motion="reduce",
+            locale="en-GB",
+            timezone_id="Europe/Paris",
+        )
+        page = context.new_page()
+        page.goto("/sign-in")
+        page.wait_for_load_state("networkidle")
+        page.screenshot(path=FOLDER / f"sign-in-{look}.png")
+        context.request.post("/v1/session", data={"key": server.key}, headers={"tickwork-csrf": "1"})
+        for name, path in pages.items():
+            if not only or name in only:
+                yield _picture(page, path, FOLDER / f"{name}-{look}.png")
+        context.close()
+
+
+def _picture(page: Page, path: str, file: Path) -> Path:
+    page.goto(path)
+    page.get_by_role("heading", level=1).wait_for()
+    if path == "/jobs/new":
+        _fill_in_a_job(page)
+    expect(page.locator(".mantine-Skeleton-root")).to_have_count(0, timeout=_PATIENCE)
+    page.wait_for_timeout(_QUIET)
+    page.screenshot(path=file)
+    return file
+
+
+def _fill_in_a_job(page: Page) -> None:
+    page.get_by_label("Name", exact=True).fill("Tell the team about new orders")
+    task = page.get_by_role("combobox", name="Task")
+    task.click()
+    page.get_by_role("option").first.click()
+    page.get_by_label("In words, cron or as a time").fill("every weekday at 02:30")
+
+
+def main(only: Sequence[str]) -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    with (
+        tempfile.TemporaryDirectory(prefix="tickwork-pictures-", ignore_cleanup_errors=True) as folder,
+        dashboard_server(Path(folder), "--demo") as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=chromium, args=_CHROMIUM_OPTIONS)
+        for file in take_pictures(server, browser, only):
+            sys.stdout.write(f"{file.relative_to(FOLDER.parents[1])}\n")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
