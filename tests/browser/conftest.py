@@ -1,4 +1,4 @@
-"""One server with a worker per run, one Chromium per file; each test has a page of its own, signed in.
+"""One server with a worker and one Chromium per file; each test has a page of its own, signed in.
 
 A test fails if the page logs an error: an exception, a violation of the content security policy, a missing file."""
 
@@ -28,8 +28,9 @@ _PATIENCE = 20_000  # milliseconds: a machine that runs other tests is slow
 SignedIn = Callable[[str], Page]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server() -> Iterator[DashboardServer]:
+    """Not shared with other files: pages show what all jobs of an installation do."""
     with (
         tempfile.TemporaryDirectory(prefix="tickwork-test-", ignore_cleanup_errors=True) as folder,
         dashboard_server(Path(folder)) as running,
@@ -37,7 +38,7 @@ def server() -> Iterator[DashboardServer]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def client(server: DashboardServer) -> Iterator[Client]:
     with Client(server.url, server.key) as client:
         yield client

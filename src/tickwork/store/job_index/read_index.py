@@ -104,9 +104,10 @@ class IndexReader:
             others = {} if wanted.status is JobStatus.PAUSED else await self._unsettled(wanted.status, state)
             if others is not None:
                 all_of.append(_Wanted((term_hash("status", wanted.status.value),), others))
-        narrows = bool(
-            all_of or none_of or wanted.created_after or wanted.created_before or among is not None
-        )
+        created = await self._created(_range(wanted.created_after, wanted.created_before))
+        if created is not None:
+            among = created if among is None else _common(among, created)
+        narrows = bool(all_of or none_of or among is not None)
         return Candidates(
             all_of=all_of or [_Wanted((term_hash(ALL),), {})],
             none_of=none_of,
