@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import structlog
 
+from tickwork.model.current_span_and_job_origin import add_span_ids
 from tickwork.model.errors import printable
-from tickwork.model.trace_context import add_span_ids
 
 LogFormat = Literal["auto", "json", "console"]
 

@@ -6,12 +6,12 @@ from functools import partial
 from tickwork.loop import Loops
 from tickwork.record.event_stream import PULSE_INTERVAL, EventFeed, EventHistory, EventNumbering, PulseWriter
 from tickwork.record.outcomes import FailingJobs
+from tickwork.record.recount_and_merge_statistics import StatisticsUpkeep
 from tickwork.record.statistics import Statistics
 from tickwork.record.statistics_counter import StatisticsCounter
-from tickwork.record.statistics_upkeep import StatisticsUpkeep
 from tickwork.store.error_group_store import PostgresErrorGroupStore
 from tickwork.store.event_store import PostgresEventStore
-from tickwork.store.overdue_store import PostgresOverdueStore
+from tickwork.store.late_and_slow_events import PostgresOverdueStore
 from tickwork.store.pool import Database
 from tickwork.store.statistics_store import PostgresStatisticsStore
 

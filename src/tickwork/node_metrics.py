@@ -13,7 +13,7 @@ from prometheus_client import Gauge
 
 from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.model.errors import Unavailable
-from tickwork.model.ids import to_micros
+from tickwork.model.public_ids import to_micros
 from tickwork.store.metric_store import PostgresMetricStore
 from tickwork.store.port.dispatch import QueueStore
 

@@ -18,7 +18,7 @@ from tickwork.model.queue import QueueView
 from tickwork.model.statistics import Counts, percentiles
 from tickwork.model.worker import BEAT, WorkerView
 from tickwork.record.statistics import Statistics
-from tickwork.store.overview_store import PostgresOverviewStore
+from tickwork.store.failing_jobs_and_dead_letters import PostgresOverviewStore
 
 _WINDOW = timedelta(hours=24)
 _MOST_COUNTED = 10_000

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import to_micros, worker_id
+from tickwork.model.public_ids import to_micros, worker_id
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.store import execution_search

@@ -10,7 +10,7 @@ import pytest
 from api.conftest import MakeTenant
 from tickwork.model.access import KeyView, Scope
 from tickwork.model.errors import Conflict
-from tickwork.model.ids import parse_key_id
+from tickwork.model.public_ids import parse_key_id
 from tickwork.node import Node
 
 LATER = (datetime.now(UTC) + timedelta(days=90)).isoformat()

@@ -17,8 +17,8 @@ from tickwork.config import Settings
 from tickwork.model.access import Scope
 from tickwork.model.attempt_log import BEGINNING, AttemptProgress, LogEntry
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
-from tickwork.model.ids import execution_id, from_micros, parse_key_id
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import execution_id, from_micros, parse_key_id
 from tickwork.model.worker_protocol import Noted, Run, Runs
 from tickwork.node import Node
 from tickwork.record import log_reader

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tickwork.model.access import Scope
-from tickwork.model.ids import worker_id
+from tickwork.model.public_ids import worker_id
 from tickwork.model.worker_protocol import Failure
 from tickwork.testing.scripted_worker import ScriptedWorker
 

@@ -13,7 +13,7 @@ from api.conftest import Connect, MakeTenant
 from support.rest_worker import RestWorker
 from support.waiting import eventually
 from tickwork.config import Settings
-from tickwork.model.ids import parse_worker_id, worker_id
+from tickwork.model.public_ids import parse_worker_id, worker_id
 from tickwork.node import Node
 from tickwork.testing.scripted_worker import ScriptedWorker
 

@@ -13,7 +13,7 @@ from tickwork.api.asgi_app import ROUTES
 from tickwork.api.route import Route
 from tickwork.model.access import Scope
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import worker_id
+from tickwork.model.public_ids import worker_id
 from tickwork.model.worker_protocol import Claim, Failure, Outcome, Outcomes
 from tickwork.node import Node
 from tickwork.testing.scripted_worker import ScriptedWorker

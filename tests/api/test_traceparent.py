@@ -11,7 +11,7 @@ import pytest
 from support.otlp_receiver import OtlpReceiver, receiving_spans
 from support.rest_worker import RestWorker
 from tickwork.config import Settings
-from tickwork.model.trace_context import trace_id_in
+from tickwork.model.current_span_and_job_origin import trace_id_in
 from tickwork.testing.scripted_worker import ScriptedWorker
 
 JOB = {"task": "work"}

@@ -3,7 +3,7 @@
 import httpx2
 
 from api.conftest import MakeTenant
-from tickwork.model.ids import execution_id
+from tickwork.model.public_ids import execution_id
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker

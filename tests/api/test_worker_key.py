@@ -7,7 +7,7 @@ import pytest
 
 from api.conftest import Connect
 from support.rest_worker import RestWorker
-from tickwork.model.ids import worker_id
+from tickwork.model.public_ids import worker_id
 from tickwork.node import Node
 from tickwork.testing.scripted_worker import ScriptedWorker
 

@@ -11,7 +11,7 @@ from api.conftest import Connect
 from support.waiting import eventually
 from tickwork.api.asgi_app import ROUTES
 from tickwork.api.openapi import document
-from tickwork.model.ids import worker_id
+from tickwork.model.public_ids import worker_id
 from tickwork.model.worker_protocol import Drain
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

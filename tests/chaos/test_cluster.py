@@ -10,7 +10,7 @@ from support.cluster import Cluster
 from support.execution_history import History, all_ended, begun_twice, early
 from support.job_load import Load
 from support.waiting import eventually
-from tickwork.model.ids import parse_job_id
+from tickwork.model.public_ids import parse_job_id
 
 _LEAD = 3  # seconds for creating the jobs before the first is due
 _A_FEW_MOMENTS = [timedelta(seconds=0.75), timedelta(seconds=1), timedelta(seconds=1.05)]

@@ -21,8 +21,8 @@ from tickwork.loop import LoopName
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import Unavailable
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import parse_execution_id, parse_worker_id
 from tickwork.model.job import JobRequest, RetryRequest
+from tickwork.model.public_ids import parse_execution_id, parse_worker_id
 from tickwork.model.rest_worker import (
     ClaimRequest,
     CompleteReport,

@@ -16,7 +16,7 @@ from support.execution_history import History, begun_twice, early, unfinished
 from support.job_load import Due, Load
 from support.stoppable_postgres import StoppablePostgres
 from support.waiting import eventually
-from tickwork.model.ids import execution_id, from_micros, parse_execution_id, parse_job_id
+from tickwork.model.public_ids import execution_id, from_micros, parse_execution_id, parse_job_id
 from tickwork.model.worker import BEAT, LEASE, MARGIN
 
 _LEAD = 3  # seconds for creating the jobs before the first is due

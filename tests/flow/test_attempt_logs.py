@@ -9,8 +9,8 @@ import pytest
 from tickwork.config import Settings
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionView, Progress
-from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest, RetryRequest
+from tickwork.model.public_ids import from_micros
 from tickwork.model.worker_protocol import Claim, Failure, LogLine, Noted, Run
 from tickwork.node import Node
 from tickwork.store import log_store as log

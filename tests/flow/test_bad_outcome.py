@@ -6,8 +6,8 @@ import asyncpg
 import msgspec
 
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter
-from tickwork.model.ids import parse_execution_id
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import parse_execution_id
 from tickwork.model.worker_protocol import (
     Beat,
     Claim,

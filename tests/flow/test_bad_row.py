@@ -11,9 +11,9 @@ from tickwork.api.reply import json_reply
 from tickwork.model.access import Caller, Scope
 from tickwork.model.dead_letter import DeadLetterFilter
 from tickwork.model.execution import ExecutionFilter, ExecutionView
-from tickwork.model.ids import parse_execution_id, parse_worker_id
 from tickwork.model.job import JobRequest, RetryRequest
 from tickwork.model.job_filter import JobFilter
+from tickwork.model.public_ids import parse_execution_id, parse_worker_id
 from tickwork.model.rest_worker import ClaimRequest, WorkerRequest
 from tickwork.model.task_context import read_outcomes
 from tickwork.model.worker_protocol import Failure

@@ -18,8 +18,8 @@ from tickwork.model.circuit_breaker import FAILURES_IN_A_ROW, LONGEST_PAUSE, PAC
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
 from tickwork.model.http_target import HttpTarget
-from tickwork.model.ids import parse_execution_id, parse_job_id
 from tickwork.model.job import HTTP_TASK, JobRequest, RetryRequest
+from tickwork.model.public_ids import parse_execution_id, parse_job_id
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node

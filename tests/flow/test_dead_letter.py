@@ -14,8 +14,8 @@ from tickwork.model.backfill import BackfillRequest
 from tickwork.model.dead_letter import DeadLetterChoice, DeadLetterFilter, DeadLetterView, RedrivePace
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionView
-from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
 from tickwork.model.job import JobRequest, OnWorkerLost, RetryRequest
+from tickwork.model.public_ids import from_micros, parse_execution_id, parse_job_id
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.store.partitions_and_retention import Partitions

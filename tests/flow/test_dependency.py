@@ -7,8 +7,8 @@ import pytest
 
 from support.node_steps import later, run_due
 from tickwork.model.execution import AttemptOutcome, Blocking, ExecutionFilter, ExecutionStatus, ExecutionView
-from tickwork.model.ids import job_id, parse_execution_id, parse_job_id
 from tickwork.model.job import Dependency, JobRequest
+from tickwork.model.public_ids import job_id, parse_execution_id, parse_job_id
 from tickwork.model.task_context import read_outcomes
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node

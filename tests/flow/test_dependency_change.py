@@ -13,8 +13,8 @@ from support.waiting import eventually
 from tickwork.config import Settings
 from tickwork.model.errors import Conflict, Invalid, TickworkError
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import job_id, parse_job_id
 from tickwork.model.job import Dependency, JobRequest
+from tickwork.model.public_ids import job_id, parse_job_id
 from tickwork.model.worker_protocol import Outcome, Run
 from tickwork.node import Node
 from tickwork.store.outcome_store import PostgresOutcomeStore

@@ -10,8 +10,8 @@ import pytest
 from tickwork.config import Settings
 from tickwork.model.errors import Unavailable
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import from_micros, job_id, parse_job_id
 from tickwork.model.job import Dependency, JobRequest
+from tickwork.model.public_ids import from_micros, job_id, parse_job_id
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

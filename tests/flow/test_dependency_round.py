@@ -10,8 +10,8 @@ from support.node_steps import later, run_due
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.errors import Conflict, Invalid
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
-from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
 from tickwork.model.job import CatchUp, JobRequest
+from tickwork.model.public_ids import from_micros, parse_execution_id, parse_job_id
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

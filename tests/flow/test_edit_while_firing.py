@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from support.node_steps import later, run_due
-from tickwork.model.ids import parse_job_id
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import parse_job_id
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker

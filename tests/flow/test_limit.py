@@ -8,8 +8,8 @@ import pytest
 
 from support.node_steps import later, run_due
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import from_micros
 from tickwork.model.requires_limits_fair_share import Limit
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

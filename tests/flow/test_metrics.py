@@ -10,8 +10,8 @@ from support.metric_samples import Gained, sample
 from support.node_steps import later, run_due
 from tickwork.model.access import Scope
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import from_micros, parse_job_id
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import from_micros, parse_job_id
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

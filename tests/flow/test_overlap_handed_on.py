@@ -7,9 +7,9 @@ import pytest
 
 from support.node_steps import later, run_due
 from tickwork.model.backfill import BackfillRequest
-from tickwork.model.ids import parse_execution_id, parse_job_id
 from tickwork.model.job import JobRequest
 from tickwork.model.overlap import Overlap
+from tickwork.model.public_ids import parse_execution_id, parse_job_id
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker

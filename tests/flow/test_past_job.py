@@ -8,8 +8,8 @@ import pytest
 
 from support.node_steps import later, run_due
 from tickwork.model.errors import NotFound
-from tickwork.model.ids import job_id, parse_job_id
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import job_id, parse_job_id
 from tickwork.node import Node
 from tickwork.store import partitions_and_retention as past_job
 from tickwork.testing.clock import SettableClock

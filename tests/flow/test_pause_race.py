@@ -11,8 +11,8 @@ import pytest
 from support.node_steps import later, run_due
 from support.waiting import eventually
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter
-from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest, JobView
+from tickwork.model.public_ids import from_micros
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter
-from tickwork.model.ids import parse_job_id
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import parse_job_id
 from tickwork.model.worker_protocol import Run, Runs
 from tickwork.node import Node
 from tickwork.testing.scripted_worker import ScriptedWorker

@@ -11,8 +11,8 @@ from support.node_steps import later, run_due
 from tickwork.config import Settings
 from tickwork.model.errors import QueueFull
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus, ExecutionView
-from tickwork.model.ids import job_id
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import job_id
 from tickwork.model.queue import QueueSettings
 from tickwork.model.worker_protocol import Run
 from tickwork.node import Node

@@ -14,8 +14,8 @@ import asyncpg
 import pytest
 
 from tickwork.config import Settings
-from tickwork.model.ids import parse_job_id
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import parse_job_id
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker

@@ -6,8 +6,8 @@ import pytest
 
 from support.node_steps import run_due
 from tickwork.model.execution import AttemptOutcome, AttemptView, ExecutionView
-from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import from_micros
 from tickwork.model.worker_protocol import Outcome, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

@@ -10,12 +10,12 @@ import pytest
 from support.node_steps import later, run_due
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import parse_job_id
 from tickwork.model.job import CatchUp, JobRequest, RetryRequest
+from tickwork.model.public_ids import parse_job_id
 from tickwork.model.statistics import StatisticsPoint, Step
 from tickwork.model.worker_protocol import Failure, Outcome, Run
 from tickwork.node import Node
-from tickwork.record import statistics_upkeep
+from tickwork.record import recount_and_merge_statistics
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
@@ -380,7 +380,7 @@ async def test_a_recount_reads_a_slice_at_a_time_and_equals_the_history(
     connection: asyncpg.Connection,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(statistics_upkeep, "_SLICE", 4)
+    monkeypatch.setattr(recount_and_merge_statistics, "_SLICE", 4)
     for number in range(7):
         await create(begun, schedule="every 20s", queue=f"q{number % 2}")
     for _ in range(4):
@@ -410,7 +410,7 @@ async def test_a_recount_whose_node_was_killed_is_done_by_another(
     connection: asyncpg.Connection,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(statistics_upkeep, "_SLICE", 2)
+    monkeypatch.setattr(recount_and_merge_statistics, "_SLICE", 2)
     await nodes[0].step("keep up statistics")
     worker = await ScriptedWorker.connect(nodes[1], ["work"], credit=20)
     for _ in range(5):

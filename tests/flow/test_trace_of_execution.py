@@ -10,10 +10,10 @@ import pytest
 from support.node_steps import later, run_due
 from support.otlp_receiver import OtlpReceiver, receiving_spans
 from tickwork.config import Settings
+from tickwork.model.current_span_and_job_origin import trace_id_in
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import execution_id, from_micros
 from tickwork.model.job import JobRequest, RetryRequest
-from tickwork.model.trace_context import trace_id_in
+from tickwork.model.public_ids import execution_id, from_micros
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock

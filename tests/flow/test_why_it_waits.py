@@ -11,8 +11,8 @@ from tickwork.model.circuit_breaker import BreakerKey, CallResult, CallVerdict, 
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionView
 from tickwork.model.http_target import HttpTarget, destination_of
-from tickwork.model.ids import parse_execution_id
 from tickwork.model.job import HTTP_TASK, JobRequest, RetryRequest
+from tickwork.model.public_ids import parse_execution_id
 from tickwork.model.queue import QueueSettings
 from tickwork.model.requires_limits_fair_share import Limit, Requires
 from tickwork.model.why_waiting import Cause, Why

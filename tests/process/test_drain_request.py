@@ -10,7 +10,7 @@ from support.waiting import eventually
 from tickwork.client.async_client import AsyncClient
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import Invalid, StaleAttempt
-from tickwork.model.ids import worker_id
+from tickwork.model.public_ids import worker_id
 from tickwork.model.rest_worker import LogText, TaskRequest
 from tickwork.model.worker import WorkerView
 from tickwork.model.worker_protocol import Drain

@@ -15,7 +15,7 @@ from support.cluster import KEY, Cluster, Program
 from support.waiting import eventually
 from tickwork.client.async_client import AsyncClient
 from tickwork.model.execution import ExecutionStatus, ExecutionView
-from tickwork.model.ids import parse_worker_id
+from tickwork.model.public_ids import parse_worker_id
 from tickwork.model.worker import WorkerView
 
 WORKER = Path(__file__).parents[2] / "examples" / "shell-worker" / "worker.sh"

@@ -8,7 +8,7 @@ import pytest
 
 import tickwork
 from tickwork import App, AsyncClient, Client, Context, Invalid, Limit, TickworkError, outbox, testing
-from tickwork.client.types import DeadLetterFields, JobFields, JobFilters
+from tickwork.client.argument_types import DeadLetterFields, JobFields, JobFilters
 from tickwork.model import errors
 from tickwork.model.dead_letter import DeadLetterFilter
 from tickwork.model.job import JobRequest, JobStatus, JobStatusName

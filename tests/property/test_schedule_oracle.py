@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Recurring, Timing
-from tickwork.schedule.due.day_and_time_sets import to_seconds
+from tickwork.schedule.due.calendar_bit_masks import to_seconds
 from tickwork.schedule.due.time_zone import zone_named
 from tickwork.schedule.parse import parse_schedule
 

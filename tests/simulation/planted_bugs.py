@@ -12,9 +12,9 @@ import pytest
 from tickwork.define.run_now_and_backfills import Runs
 from tickwork.dispatch import connected_worker as member
 from tickwork.dispatch.limits import LockedLimits
-from tickwork.execute.lease import Lease
+from tickwork.execute.lease_expiry import Lease
 from tickwork.model import transition_after_attempt as lifecycle
-from tickwork.model.ids import execution_id
+from tickwork.model.public_ids import execution_id
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.worker_protocol import Run
 from tickwork.store.query_files import queries
@@ -193,7 +193,7 @@ BUGS = [
     Bug(
         "the overlap policy is ignored",
         "I17",
-        _in_query("overlap_blockers", "blockers", ") found", ") found WHERE false"),
+        _in_query("find_overlap_blockers", "blockers", ") found", ") found WHERE false"),
     ),
     Bug(
         "queued executions are released at once",
@@ -214,7 +214,7 @@ BUGS = [
         "running executions are not counted under a limit",
         "I19",
         _in_query(
-            "hand_over_to_worker", "running_by_limiter", "WHERE s.limiter_id", "WHERE false AND s.limiter_id"
+            "lease_under_limits", "running_by_limiter", "WHERE s.limiter_id", "WHERE false AND s.limiter_id"
         ),
     ),
     Bug("work of a lane whose limits were not read is handed over", "I19", _no_gate_is_an_open_gate),

@@ -16,8 +16,8 @@ from tickwork.api.route import Call
 from tickwork.model.access import Caller, Scope
 from tickwork.model.backfill import BackfillRequest
 from tickwork.model.errors import Conflict, Invalid, NotFound, Stale, Unavailable
-from tickwork.model.ids import parse_execution_id, parse_job_id
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import parse_execution_id, parse_job_id
 
 HORIZON = BEGIN + timedelta(seconds=38)  # nothing recurs after this, and no due time of any step falls on it
 _POISONED = 0.1  # of one-time jobs

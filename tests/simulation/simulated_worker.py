@@ -10,11 +10,11 @@ import msgspec
 from simulation.simulated_network import Link
 from support.observed_history import Key, SeenAttempt
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.lease import Lease
+from tickwork.execute.lease_expiry import Lease
 from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key_of
 from tickwork.model import worker_protocol as protocol
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import from_micros, to_micros
+from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.model.worker import LEASE, MARGIN
 from tickwork.model.worker_protocol import Beat, Claim, Drain, Failure, Hello, Outcome, Run, TaskOffer
 

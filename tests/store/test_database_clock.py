@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
-from tickwork.model.ids import to_micros
+from tickwork.model.public_ids import to_micros
 from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.pool import Database
 from tickwork.testing.clock import SettableClock

@@ -9,10 +9,10 @@ import pytest
 
 from tickwork.model.dead_letter import DeadLetterFilter
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import parse_execution_id, parse_job_id
 from tickwork.model.job import JobRequest, JobStatus, JobView, RetryRequest
 from tickwork.model.job_filter import JobCount, JobFilter
-from tickwork.model.words import has_words, words_of
+from tickwork.model.public_ids import parse_execution_id, parse_job_id
+from tickwork.model.search_words import has_words, words_of
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
 from tickwork.store.job_index.write_index import PostgresJobIndex

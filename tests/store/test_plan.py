@@ -29,8 +29,8 @@ _COLUMNS = {  # that have to be known to go by an index of a partition
     "tenant_id_job_id_idx": ("tenant_id", "job_id"),
 }
 _HOT = {
-    ("overlap_blockers", "blockers"),
-    ("overlap_blockers", "blockers_one_by_one"),
+    ("find_overlap_blockers", "blockers"),
+    ("find_overlap_blockers", "blockers_one_by_one"),
     ("dispatch", "pick_ready"),
     ("dispatch", "claim"),
     ("dispatch", "running_on_worker"),
@@ -39,7 +39,7 @@ _HOT = {
     ("outcome", "settle"),
     ("outcome", "note_started"),
 }
-_SINCE_17 = {("overlap_blockers", "blockers")}  # before, `blockers_one_by_one` is used
+_SINCE_17 = {("find_overlap_blockers", "blockers")}  # before, `blockers_one_by_one` is used
 _OF_ONE_LANE = {
     ("executions_of_changed_job", "note_unended"),
     ("executions_of_changed_job", "pause_waiting"),
@@ -170,7 +170,7 @@ async def test_what_waits_is_found_by_its_line(filled: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "name"), [("execution_search", "search_history_of_job"), ("read", "missed_of_job")]
+    ("file", "name"), [("execution_search", "search_history_of_job"), ("read_by_id", "missed_of_job")]
 )
 async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, file: str, name: str) -> None:
     plan = await explain(filled, file, name)
@@ -184,20 +184,20 @@ async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, file
     ("file", "name", "index", "columns"),
     [
         (
-            "job",
+            "create_and_change_job",
             "find_lanes",
             "lane_tenant_id_queue_task_placement_key",
             ("tenant_id", "queue", "task", "placement"),
         ),
         (
-            "lock_rules_of_jobs",
+            "lock_schedule_rules",
             "lock_rules",
             "rule_tenant_id_timing_catch_up_key",
             ("tenant_id", "timing", "catch_up"),
         ),
-        ("lock_rules_of_jobs", "lock_rules", "rule_pkey", ("id",)),
-        ("job", "jobs_by_key", "job_key", ("tenant_id", "key")),
-        ("job", "lock_jobs_by_key", "job_key", ("tenant_id", "key")),
+        ("lock_schedule_rules", "lock_rules", "rule_pkey", ("id",)),
+        ("create_and_change_job", "jobs_by_key", "job_key", ("tenant_id", "key")),
+        ("create_and_change_job", "lock_jobs_by_key", "job_key", ("tenant_id", "key")),
     ],
 )
 async def test_what_new_jobs_share_is_found_by_name(
@@ -213,7 +213,7 @@ async def test_what_new_jobs_share_is_found_by_name(
 @pytest.mark.parametrize(
     ("file", "name"),
     [
-        ("read", "jobs_by_id"),
+        ("read_by_id", "jobs_by_id"),
         ("job_search", "matching_jobs"),
         ("job_search", "new_jobs_newest_first"),
         ("job_search", "new_jobs_oldest_first"),

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import msgspec
 
 from tickwork import Snooze
-from tickwork.model.ids import parse_execution_id, to_micros
+from tickwork.model.public_ids import parse_execution_id, to_micros
 
 LEDGER_VARIABLE = "LEDGER"
 _SET_WRONG = 100_000  # microseconds: a wall clock that is off by more was set by a test

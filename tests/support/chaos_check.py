@@ -16,7 +16,7 @@ from support.client_traffic import Asked, Traffic
 from support.invariant import violations
 from support.job_load import due_between
 from support.observed_history import Key, ObservedHistory, Operation, SeenAttempt, read_events
-from tickwork.model.ids import from_micros, parse_execution_id, parse_job_id
+from tickwork.model.public_ids import from_micros, parse_execution_id, parse_job_id
 
 _MOST_MEMORY = 400 * 1024 * 1024
 _UNTOLD = ("http", "dying")  # who calls them may know that they failed when they themselves do not

@@ -13,7 +13,7 @@ import msgspec
 from support.attempt_ledger import Ledger, Run
 from support.chaos_check import ChaosCheck
 from support.fault_injector import Injected
-from tickwork.model.ids import to_micros
+from tickwork.model.public_ids import to_micros
 
 _FOLDER = Path(__file__).parents[2] / "build" / "chaos"
 

@@ -7,7 +7,7 @@ import asyncpg
 
 from support.attempt_ledger import Attempt, Run
 from support.job_load import Due
-from tickwork.model.ids import execution_id, from_micros
+from tickwork.model.public_ids import execution_id, from_micros
 
 _EXECUTIONS = """
     SELECT e.job_id, e.scheduled_for, e.status::text, e.attempt, e.worker_id, w.name AS worker

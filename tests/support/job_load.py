@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, cast
 
-from tickwork.client.types import JobFields
-from tickwork.model.ids import parse_job_id
+from tickwork.client.argument_types import JobFields
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import parse_job_id
 
 _SECOND = timedelta(seconds=1)
 _STEPS = (2, 3, 5)  # seconds between the due times of recurring jobs

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import asyncpg
 
 from support.change_log import Change, Row, document, instant
-from tickwork.model.ids import execution_id
+from tickwork.model.public_ids import execution_id
 
 _EVENTS = """
     SELECT kind, job_id, scheduled_for FROM (

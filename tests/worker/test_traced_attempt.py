@@ -15,10 +15,10 @@ from support.worker_server import run_of, working
 from tickwork import App, Context, Snooze
 from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
+from tickwork.model.current_span_and_job_origin import current_traceparent, trace_id_in
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.task import direct_task
-from tickwork.model.trace_context import current_traceparent, trace_id_in
 from tickwork.model.worker_protocol import Claim, Outcome, Revoke, Run
 
 HANDOVER = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"

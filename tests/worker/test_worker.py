@@ -15,7 +15,7 @@ from tickwork.execute import worker as worker_module
 from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.worker import Worker
 from tickwork.model.errors import Invalid, NotAllowed
-from tickwork.model.ids import execution_id, from_micros, job_id
+from tickwork.model.public_ids import execution_id, from_micros, job_id
 from tickwork.model.task import direct_task
 from tickwork.model.worker_protocol import Failure, Outcomes, Run
 

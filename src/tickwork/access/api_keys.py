@@ -16,7 +16,7 @@ import structlog
 from tickwork.model.access import DEFAULT_TENANT, Caller, KeyView, Scope
 from tickwork.model.errors import Conflict, Invalid, NotAllowed, Unavailable
 from tickwork.model.field_types import to_utc
-from tickwork.model.ids import key_id
+from tickwork.model.public_ids import key_id
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 _PREFIX = "tw_"

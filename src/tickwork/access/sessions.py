@@ -16,7 +16,7 @@ from tickwork.access.api_keys import ApiKeys
 from tickwork.access.sign_in_limit import SignInLimit
 from tickwork.model.access import Caller, Identity, Scope, SignInLink
 from tickwork.model.errors import NotAllowed
-from tickwork.model.ids import key_id
+from tickwork.model.public_ids import key_id
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 LIFETIME = timedelta(days=7)  # since its last use

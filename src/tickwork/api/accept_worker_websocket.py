@@ -11,7 +11,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketDiscon
 from tickwork.api.auth import authenticate, require
 from tickwork.api.handle_request import origin_of
 from tickwork.api.problem import Refusal, refusal_for
-from tickwork.api.request_headers import check_headers, request_id_of
+from tickwork.api.repeated_headers_and_request_id import check_headers, request_id_of
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.access import Caller, Scope
 from tickwork.model.errors import TickworkError, Unavailable

@@ -10,7 +10,7 @@ from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.model.access import KeyView, Scope, SigningSecret
 from tickwork.model.field_types import Instant, Page
-from tickwork.model.ids import parse_key_id
+from tickwork.model.public_ids import parse_key_id
 
 
 class KeyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -29,13 +29,13 @@ from tickwork.api import (
     log_routes,
     overview_routes,
     queue_routes,
-    rest_worker_report_routes,
+    rest_worker_routes,
     schedule_routes,
     session_routes,
     stats_routes,
     upcoming_routes,
     worker_and_task_routes,
-    workflow_routes,
+    workflow_list_route,
 )
 from tickwork.api.handle_request import Endpoint
 from tickwork.api.openapi import with_document
@@ -48,7 +48,7 @@ ROUTES = with_document(
         *job_batch_routes.ROUTES,
         *bulk_routes.ROUTES,
         *execution_routes.ROUTES,
-        *rest_worker_report_routes.ROUTES,
+        *rest_worker_routes.ROUTES,
         *log_routes.ROUTES,
         *dead_letter_routes.ROUTES,
         *error_routes.ROUTES,
@@ -63,7 +63,7 @@ ROUTES = with_document(
         *worker_and_task_routes.ROUTES,
         *api_key_routes.ROUTES,
         *session_routes.ROUTES,
-        *workflow_routes.ROUTES,
+        *workflow_list_route.ROUTES,
         *cluster_routes.ROUTES,
         *health_routes.ROUTES,
     )

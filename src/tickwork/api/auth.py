@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from tickwork.access.trusted_proxies import RequestOrigin
 from tickwork.api.problem import CROSS_SITE, NOT_ALLOWED, UNAUTHENTICATED, Refusal
-from tickwork.api.request_headers import RawHeaders
+from tickwork.api.repeated_headers_and_request_id import RawHeaders
 from tickwork.model.access import Caller, Scope
 from tickwork.node import Node
 

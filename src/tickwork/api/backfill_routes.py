@@ -7,7 +7,7 @@ from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.model.access import Scope
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView
 from tickwork.model.field_types import Page
-from tickwork.model.ids import parse_backfill_id
+from tickwork.model.public_ids import parse_backfill_id
 
 _EXAMPLE = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-31T23:59:59Z", "max_active": 5}
 

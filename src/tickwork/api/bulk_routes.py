@@ -9,8 +9,8 @@ from tickwork.api.execution_routes import ExecutionQuery
 from tickwork.api.idempotency_key import KEY_HEADER, read_key
 from tickwork.api.job_routes import JobQuery
 from tickwork.api.problem import refusal_for
+from tickwork.api.repeated_headers_and_request_id import request_id_of
 from tickwork.api.reply import Reply, json_reply
-from tickwork.api.request_headers import request_id_of
 from tickwork.api.request_query import Cursor, Limit, Text
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.define.bulk_jobs import BulkJobChange

@@ -23,7 +23,7 @@ from tickwork.model.error_group import parse_fingerprint
 from tickwork.model.errors import BadId, FieldError, Invalid
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.field_types import Instant, Page, QueueName
-from tickwork.model.ids import parse_execution_id
+from tickwork.model.public_ids import parse_execution_id
 from tickwork.model.quantities import parse_rate
 
 _LATEST_START = timedelta(days=366)

@@ -6,11 +6,11 @@ from typing import Any
 
 from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
 
-from tickwork.api.request_headers import RawHeaders
+from tickwork.api.repeated_headers_and_request_id import RawHeaders
 from tickwork.api.route import Call
+from tickwork.model.current_span_and_job_origin import traceparent_of
 from tickwork.model.errors import TickworkError, Unavailable
-from tickwork.model.trace_context import traceparent_of
-from tickwork.tracing.remote_span import remote_context
+from tickwork.tracing.span_from_traceparent import remote_context
 
 Attributes = Mapping[str, str | int]
 

@@ -15,7 +15,7 @@ from tickwork.api.server_sent_events import EVENT_STREAM, KEEP_ALIVE, Event, Eve
 from tickwork.model.access import Scope
 from tickwork.model.errors import FieldError, Invalid, Unavailable
 from tickwork.model.field_types import Page
-from tickwork.model.ids import job_id
+from tickwork.model.public_ids import job_id
 from tickwork.model.stream_event import EventFilter, EventKind, NumberedEvent, StreamEvent
 
 _KEY_CHECK_INTERVAL = 15.0  # seconds before the key of a stream is checked again

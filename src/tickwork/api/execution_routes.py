@@ -8,7 +8,7 @@ from tickwork.api.problem import CONFLICT
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.request_query import DurationText, JobId, PageQuery, Text, WorkerId, parsed_duration
 from tickwork.api.route import Call, NoQuery, Route
-from tickwork.api.wait_parameter import WaitQuery, wait_until_ended
+from tickwork.api.wait_for_execution import WaitQuery, wait_until_ended
 from tickwork.model.access import Scope
 from tickwork.model.execution import (
     AttemptView,
@@ -21,7 +21,7 @@ from tickwork.model.execution import (
     WaitingFor,
 )
 from tickwork.model.field_types import Instant, Page, QueueName
-from tickwork.model.ids import parse_execution_id, parse_worker_id
+from tickwork.model.public_ids import parse_execution_id, parse_worker_id
 from tickwork.model.why_waiting import Why
 
 _MAX_MISSED = 500

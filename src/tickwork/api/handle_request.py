@@ -30,6 +30,7 @@ from tickwork.api.problem import (
     Refusal,
     refusal_for,
 )
+from tickwork.api.repeated_headers_and_request_id import RawHeaders, check_headers, request_id_of
 from tickwork.api.reply import Reply, send_reply
 from tickwork.api.request_body import (
     MAX_BODY_BYTES,
@@ -41,11 +42,10 @@ from tickwork.api.request_body import (
     media_of,
     read_body,
 )
-from tickwork.api.request_headers import RawHeaders, check_headers, request_id_of
 from tickwork.api.request_query import parse_query
 from tickwork.api.route import Call, Route
 from tickwork.api.server_sent_events import send_stream
-from tickwork.api.wait_parameter import cancelled_on_disconnect
+from tickwork.api.wait_for_execution import cancelled_on_disconnect
 from tickwork.model.access import Caller
 from tickwork.node import Node
 

@@ -11,12 +11,11 @@ from tickwork.api.problem import CONFLICT, QUEUE_FULL, STALE
 from tickwork.api.reply import JSON, Headers, Reply, json_reply
 from tickwork.api.request_query import PageQuery, Text
 from tickwork.api.route import Call, NoQuery, Route, json_content
-from tickwork.api.wait_parameter import WaitQuery, check_wait, with_ended_execution, with_execution
+from tickwork.api.wait_for_execution import WaitQuery, check_wait, with_ended_execution, with_execution
 from tickwork.model.access import Scope
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionView
 from tickwork.model.field_types import Instant, QueueName
-from tickwork.model.ids import job_id
 from tickwork.model.job import (
     HTTP_TASK,
     JobGraph,
@@ -28,6 +27,7 @@ from tickwork.model.job import (
 )
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage, Sort, filter_errors
 from tickwork.model.job_health import Health, JobHealthView
+from tickwork.model.public_ids import job_id
 
 JobPatch = patch_of(JobRequest, "JobPatch")
 MERGE_PATCH = "application/merge-patch+json"

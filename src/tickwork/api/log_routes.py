@@ -17,7 +17,7 @@ from tickwork.model.attempt_log import BEGINNING, AttemptProgress, LogEntry, Log
 from tickwork.model.errors import Invalid, Unavailable
 from tickwork.model.execution import ExecutionStatus
 from tickwork.model.field_types import Page
-from tickwork.model.ids import parse_execution_id
+from tickwork.model.public_ids import parse_execution_id
 
 _KEY_CHECK_INTERVAL = 15.0  # seconds before the key of a stream is checked again
 _LARGEST = 2**31 - 1

@@ -14,7 +14,7 @@ import msgspec
 from starlette.types import Receive
 
 from tickwork.api.problem import BROKEN_BODY, TOO_LARGE, WRONG_MEDIA, Refusal
-from tickwork.api.request_headers import RawHeaders
+from tickwork.api.repeated_headers_and_request_id import RawHeaders
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.explain_type_errors import raise_if_any, type_errors
 from tickwork.model.json_limits import (

@@ -12,7 +12,7 @@ from msgspec import Meta, inspect, structs
 
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.explain_type_errors import raise_if_any, type_errors
-from tickwork.model.ids import KEY_PREFIX, LONGEST_KEY
+from tickwork.model.public_ids import KEY_PREFIX, LONGEST_KEY
 from tickwork.model.quantities import parse_duration
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.zone_name import read_zone_name

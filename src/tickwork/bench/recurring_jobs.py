@@ -11,12 +11,12 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from tickwork.bench.bench_cluster import BenchCluster
-from tickwork.bench.measurement import LostAndDoubled, Window, count_lost_and_doubled, measure
+from tickwork.bench.measure_rate_cost_losses import LostAndDoubled, Window, count_lost_and_doubled, measure
 from tickwork.bench.scenario_types import Plan, ProgressLine
 from tickwork.bench.tasks import SPREAD
 from tickwork.model.errors import TickworkError
-from tickwork.model.ids import parse_job_id
 from tickwork.model.job import CatchUp, JobRequest
+from tickwork.model.public_ids import parse_job_id
 
 _COPY = """
 INSERT INTO tickwork.job

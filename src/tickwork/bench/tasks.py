@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from tickwork.bench.run_ledger import LEDGER_FOLDER, Ledger
-from tickwork.model.ids import parse_job_id, to_micros
+from tickwork.model.public_ids import parse_job_id, to_micros
 from tickwork.model.task_context import Context
 from tickwork.sdk.app import App
 from tickwork.trigger.jitter import share_of

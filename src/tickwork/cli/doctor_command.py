@@ -16,9 +16,9 @@ from tickwork.cli.database_access import readable_postgres_errors
 from tickwork.cli.exit_codes import FAILED
 from tickwork.cli.output import Columns, absolute, output_option, show_page
 from tickwork.cli.settings_and_client import find_address, read_settings
+from tickwork.client.argument_types import Problem
 from tickwork.client.find_server import KEY_FILE, Address
 from tickwork.client.sync_client import Client
-from tickwork.client.types import Problem
 from tickwork.config import Settings, did_you_mean, unknown_variables, variable
 from tickwork.log_setup import configure_logs
 from tickwork.model.cluster import NodeView

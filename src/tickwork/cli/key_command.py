@@ -15,17 +15,17 @@ from tickwork.cli.option_types import duration
 from tickwork.cli.output import Columns, output_option, say, show_item
 from tickwork.cli.print_answer import prints_item, prints_page
 from tickwork.cli.settings_and_client import open_client, read_settings, server_option, with_client
+from tickwork.client.argument_types import NewKey
 from tickwork.client.sync_client import Client
-from tickwork.client.types import NewKey
 from tickwork.config import Settings
 from tickwork.log_setup import configure_logs
 from tickwork.model.access import KeyView, Scope
 from tickwork.model.errors import WrongSchema
 from tickwork.model.field_types import Page
-from tickwork.store.access_store import PostgresAccessStore
 from tickwork.store.embedded.server import reached
 from tickwork.store.migrate import status
 from tickwork.store.pool import Database
+from tickwork.store.tenant_and_key_store import PostgresAccessStore
 
 
 def create_key_offline(

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from tickwork.model.ids import KEY_PREFIX
+from tickwork.model.public_ids import KEY_PREFIX
 from tickwork.model.quantities import parse_duration
 from tickwork.model.rest_worker import LEAST_WEIGHT, MOST_WEIGHT, resource_amounts
 

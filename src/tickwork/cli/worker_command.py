@@ -11,7 +11,7 @@ from tickwork.cli.option_types import label, listen_address, resource, weighted_
 from tickwork.cli.output import Columns, page_options
 from tickwork.cli.print_answer import prints_item, prints_list
 from tickwork.cli.run_until_stopped import exit_soon, replace_process, run_loop
-from tickwork.cli.run_worker import run_worker
+from tickwork.cli.run_worker_until_stopped import run_worker
 from tickwork.cli.settings_and_client import find_address, read_settings
 from tickwork.client.sync_client import Client
 from tickwork.client.worker_websocket import WebSocketLink, own_order

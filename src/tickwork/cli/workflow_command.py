@@ -9,7 +9,7 @@ from tickwork.cli.output import Columns, output_option, page_options
 from tickwork.cli.print_answer import show_list, watch_option
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
-from tickwork.model.workflow import WorkflowView
+from tickwork.model.workflow_list import WorkflowView
 
 
 def _states(workflow: WorkflowView) -> str:

@@ -9,13 +9,14 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 import httpx2
 
 from tickwork.client import (
+    batch_and_bulk_requests,
     build_access_requests,
-    build_monitoring_requests,
+    build_monitoring_and_dead_letter_requests,
     build_requests,
-    bulk_requests,
     rest_worker_requests,
     wait_for_execution,
 )
+from tickwork.client.argument_types import EventFilters, JobFilters
 from tickwork.client.build_requests import Answer, Call
 from tickwork.client.find_server import (
     TIMEOUT_DEFAULT,
@@ -26,7 +27,6 @@ from tickwork.client.find_server import (
 )
 from tickwork.client.follow_stream import EventFollower, Item, LogFollower, StreamFollower
 from tickwork.client.request_retry_answer import RETRIES_DEFAULT, HttpRequest, Pause, Reply, Steps, exchange
-from tickwork.client.types import EventFilters, JobFilters
 from tickwork.model.attempt_log import AttemptProgress, LogEntry
 from tickwork.model.errors import TickworkError
 from tickwork.model.job import JobView
@@ -73,10 +73,10 @@ class AsyncClient:
         return f"<{type(self).__name__} of {shown_url(self._http.base_url)}>"
 
     create_job = _sends(build_requests.create_job)
-    create_jobs = _runs_steps(bulk_requests.create_jobs)
+    create_jobs = _runs_steps(batch_and_bulk_requests.create_jobs)
     create_job_batch = _sends(build_requests.create_job_batch)
     get_job = _sends(build_requests.get_job)
-    get_job_health = _sends(build_monitoring_requests.get_job_health)
+    get_job_health = _sends(build_monitoring_and_dead_letter_requests.get_job_health)
     list_jobs = _sends(build_requests.list_jobs)
     edit_job = _sends(build_requests.edit_job)
     cancel_job = _sends(build_requests.cancel_job)
@@ -84,12 +84,12 @@ class AsyncClient:
     retry_job = _sends(build_requests.retry_job)
     pause_job = _sends(build_requests.pause_job)
     resume_job = _sends(build_requests.resume_job)
-    plan_bulk_jobs = _sends(bulk_requests.plan_bulk_jobs)
-    bulk_jobs = _sends(bulk_requests.bulk_jobs)
+    plan_bulk_jobs = _sends(batch_and_bulk_requests.plan_bulk_jobs)
+    bulk_jobs = _sends(batch_and_bulk_requests.bulk_jobs)
     wait_for_job = _runs_steps(wait_for_execution.wait_for_job)
     preview = _sends(build_requests.preview)
-    list_upcoming = _sends(build_monitoring_requests.list_upcoming)
-    count_upcoming = _sends(build_monitoring_requests.count_upcoming)
+    list_upcoming = _sends(build_monitoring_and_dead_letter_requests.list_upcoming)
+    count_upcoming = _sends(build_monitoring_and_dead_letter_requests.count_upcoming)
 
     backfill_job = _sends(build_requests.backfill_job)
     plan_backfill = _sends(build_requests.plan_backfill)
@@ -104,29 +104,29 @@ class AsyncClient:
     get_execution = _sends(build_requests.get_execution)
     list_attempts = _sends(build_requests.list_attempts)
     explain_execution = _sends(build_requests.explain_execution)
-    list_events = _sends(build_monitoring_requests.list_events)
+    list_events = _sends(build_monitoring_and_dead_letter_requests.list_events)
     cancel_execution = _sends(build_requests.cancel_execution)
     retry_execution = _sends(build_requests.retry_execution)
-    plan_bulk_executions = _sends(bulk_requests.plan_bulk_executions)
-    bulk_executions = _sends(bulk_requests.bulk_executions)
+    plan_bulk_executions = _sends(batch_and_bulk_requests.plan_bulk_executions)
+    bulk_executions = _sends(batch_and_bulk_requests.bulk_executions)
     execution_logs = _sends(build_requests.execution_logs)
     wait_for_execution = _runs_steps(wait_for_execution.wait_for_execution)
 
-    list_errors = _sends(build_monitoring_requests.list_errors)
-    get_error = _sends(build_monitoring_requests.get_error)
-    redrive_error = _sends(build_monitoring_requests.redrive_error)
-    discard_error = _sends(build_monitoring_requests.discard_error)
-    list_dead_letters = _sends(build_monitoring_requests.list_dead_letters)
-    redrive_dead_letters = _runs_steps(bulk_requests.redrive_dead_letters)
-    discard_dead_letters = _sends(build_monitoring_requests.discard_dead_letters)
+    list_errors = _sends(build_monitoring_and_dead_letter_requests.list_errors)
+    get_error = _sends(build_monitoring_and_dead_letter_requests.get_error)
+    redrive_error = _sends(build_monitoring_and_dead_letter_requests.redrive_error)
+    discard_error = _sends(build_monitoring_and_dead_letter_requests.discard_error)
+    list_dead_letters = _sends(build_monitoring_and_dead_letter_requests.list_dead_letters)
+    redrive_dead_letters = _runs_steps(batch_and_bulk_requests.redrive_dead_letters)
+    discard_dead_letters = _sends(build_monitoring_and_dead_letter_requests.discard_dead_letters)
 
-    list_workflows = _sends(build_monitoring_requests.list_workflows)
-    get_cluster = _sends(build_monitoring_requests.get_cluster)
-    get_overview = _sends(build_monitoring_requests.get_overview)
-    get_stats = _sends(build_monitoring_requests.get_stats)
+    list_workflows = _sends(build_monitoring_and_dead_letter_requests.list_workflows)
+    get_cluster = _sends(build_monitoring_and_dead_letter_requests.get_cluster)
+    get_overview = _sends(build_monitoring_and_dead_letter_requests.get_overview)
+    get_stats = _sends(build_monitoring_and_dead_letter_requests.get_stats)
 
-    list_breakers = _sends(build_monitoring_requests.list_breakers)
-    reset_breaker = _sends(build_monitoring_requests.reset_breaker)
+    list_breakers = _sends(build_monitoring_and_dead_letter_requests.list_breakers)
+    reset_breaker = _sends(build_monitoring_and_dead_letter_requests.reset_breaker)
 
     list_queues = _sends(build_requests.list_queues)
     get_queue = _sends(build_requests.get_queue)
@@ -177,7 +177,9 @@ class AsyncClient:
     def follow_events(self, **wanted: Unpack[EventFilters]) -> AsyncIterator[StreamEvent]:
         """Yield what happens from now on, or after the event with the id `after`. It does not end, and after a lost
         connection it continues where it was, at any server."""
-        return self._follow(EventFollower(build_monitoring_requests.follow_events(**wanted), self._retries))
+        return self._follow(
+            EventFollower(build_monitoring_and_dead_letter_requests.follow_events(**wanted), self._retries)
+        )
 
     async def _follow(self, follower: StreamFollower[Item]) -> AsyncIterator[Item]:
         while not follower.ended:

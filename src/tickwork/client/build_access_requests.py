@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from tickwork.client.argument_types import NewKey
 from tickwork.client.build_requests import Call, get, given, post
-from tickwork.client.types import NewKey
 from tickwork.model.access import (
     EndedSessions,
     Identity,

@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypeVar, Unpack
 
 import msgspec
 
-from tickwork.client.types import JobFields
+from tickwork.client.argument_types import JobFields
 from tickwork.model.attempt_log import LogEntry
 from tickwork.model.backfill import BackfillPlan, BackfillRequest, BackfillView, Order, Policy
 from tickwork.model.execution import (

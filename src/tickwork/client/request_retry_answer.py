@@ -13,9 +13,10 @@ from uuid import uuid4
 import httpx2
 import msgspec
 
+from tickwork.client.argument_types import Problem
 from tickwork.client.build_requests import Answer, Call
 from tickwork.client.find_server import CONNECT_TIMEOUT, TIMEOUT_DEFAULT
-from tickwork.client.types import Problem
+from tickwork.model.current_span_and_job_origin import current_traceparent
 from tickwork.model.errors import (
     Conflict,
     Invalid,
@@ -28,7 +29,6 @@ from tickwork.model.errors import (
     TickworkError,
     Unavailable,
 )
-from tickwork.model.trace_context import current_traceparent
 
 Result = TypeVar("Result")
 Reply = httpx2.Response | httpx2.TransportError

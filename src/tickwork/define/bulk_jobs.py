@@ -9,8 +9,8 @@ from tickwork.define.jobs import Jobs
 from tickwork.define.run_now_and_backfills import Runs
 from tickwork.model.bulk_action import BulkChunk, BulkCount, JobAction, act_on_each
 from tickwork.model.errors import Stale
-from tickwork.model.ids import job_id, job_key, parse_job_id
 from tickwork.model.job_filter import JobFilter
+from tickwork.model.public_ids import job_id, job_key, parse_job_id
 
 _MAX_TRIES = 10  # of a change of tags that conflicts with other changes
 

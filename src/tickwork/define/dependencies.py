@@ -8,8 +8,8 @@ from typing import NamedTuple
 import msgspec
 
 from tickwork.model.errors import BadId, FieldError, Invalid
-from tickwork.model.ids import is_job_key, job_id, job_key, parse_job_id
 from tickwork.model.job import CatchUp, Dependency, JobRequest, JobSpec, JobStatus, Parent
+from tickwork.model.public_ids import is_job_key, job_id, job_key, parse_job_id
 from tickwork.model.schedule import Recurring
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.define import ParentJob

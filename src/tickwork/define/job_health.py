@@ -6,9 +6,9 @@ from datetime import datetime
 import msgspec
 
 from tickwork.model.execution import ExecutionStatus
-from tickwork.model.ids import job_id, parse_job_id
 from tickwork.model.job import JobView
 from tickwork.model.job_health import JobHealthView, summarize
+from tickwork.model.public_ids import job_id, parse_job_id
 from tickwork.schedule.preview import preview
 from tickwork.store.port.read import JobHealthStore, ReadStore
 

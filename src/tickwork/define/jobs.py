@@ -13,12 +13,12 @@ from tickwork.define.compile_job import Compiler, payload_errors, unknown_task
 from tickwork.define.dependencies import Dependencies, named_jobs, named_keys
 from tickwork.define.group_commit import GroupCommit
 from tickwork.define.job_health import JobHealth
+from tickwork.model.current_span_and_job_origin import origin_of
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.event_after_commit import JobChanged, Publish, WorkArrived
 from tickwork.model.explain_type_errors import MOST_ERRORS
 from tickwork.model.http_secrets import with_stored_secrets
 from tickwork.model.http_target import HttpTarget
-from tickwork.model.ids import KEY_PREFIX, execution_id, is_job_key, job_id
 from tickwork.model.job import (
     BUILT_IN,
     HTTP_TASK,
@@ -31,10 +31,10 @@ from tickwork.model.job import (
     job_view,
 )
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage
+from tickwork.model.public_ids import KEY_PREFIX, execution_id, is_job_key, job_id
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.schedule import KINDS, Once, Recurring, describe_once
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults
-from tickwork.model.trace_context import origin_of
 from tickwork.store.port.define import JobStore, KnownTask, Made
 from tickwork.store.port.read import JobSearch, ReadStore
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from tickwork.model.ids import from_micros
 from tickwork.model.job import HTTP_TASK
+from tickwork.model.public_ids import from_micros
 from tickwork.model.worker_protocol import Failure, Run
 
 _OUTAGE = (

@@ -20,15 +20,15 @@ from tickwork.demo.shop_tasks import app
 from tickwork.loop import LoopName
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionStatus
-from tickwork.model.ids import parse_execution_id, parse_job_id, to_micros
 from tickwork.model.job import HTTP_TASK, JobRequest
+from tickwork.model.public_ids import parse_execution_id, parse_job_id, to_micros
 from tickwork.model.queue import QueueSettings
 from tickwork.model.worker_protocol import LogLine, Note, Outcome, Run
 from tickwork.node import Node
-from tickwork.store.demo_store import PostgresDemoStore
 from tickwork.store.embedded.server import EmbeddedPostgres
 from tickwork.store.migrate import upgrade
 from tickwork.store.pool import Database
+from tickwork.store.simulated_past import PostgresDemoStore
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 

@@ -8,8 +8,8 @@ from prometheus_client import Counter
 
 from tickwork.dispatch.claim_order import ClaimOrder
 from tickwork.dispatch.connected_workers import ConnectedWorkers, LateBacklog
+from tickwork.dispatch.lease_then_send import Assignment
 from tickwork.dispatch.limits import LockedLimits, lock_limits
-from tickwork.dispatch.send_to_worker import Assignment
 from tickwork.loop import Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.model.event_after_commit import AttemptsEnded

@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from tickwork.dispatch.connected_worker import ConnectedWorker, TraceHandover
+from tickwork.dispatch.lease_then_send import Assignment, Share
 from tickwork.dispatch.limits import LockedLimits
-from tickwork.dispatch.send_to_worker import Assignment, Share
 from tickwork.store.port.dispatch import ExecutionColumns, Lane
 
 

@@ -15,8 +15,8 @@ from tickwork.model.dead_letter import WORKER_LOST
 from tickwork.model.error_group import error_fingerprint
 from tickwork.model.event_after_commit import Publish, WorkerLost
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import execution_id, job_id, worker_id
 from tickwork.model.job import JobRequest
+from tickwork.model.public_ids import execution_id, job_id, worker_id
 from tickwork.model.transition_after_attempt import (
     LockedExecution,
     Transition,

@@ -20,9 +20,9 @@ from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.execution_metrics import START_DELAY
 from tickwork.model.access import Caller
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.ids import execution_id, from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.json_limits import raw_json
+from tickwork.model.public_ids import execution_id, from_micros, worker_id
 from tickwork.model.rest_worker import (
     ClaimedExecution,
     ClaimedWork,

@@ -13,16 +13,16 @@ import structlog
 from tickwork.dispatch.claim import ClaimAgain
 from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.connected_workers import ConnectedWorkers
-from tickwork.dispatch.leases import Renewer, send_missing
+from tickwork.dispatch.renew_and_revoke_leases import Renewer, send_missing
 from tickwork.dispatch.worker_message_channel import BrokenProtocol, Socket, WorkerSession
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.loop import Wake
 from tickwork.model.access import Caller
+from tickwork.model.check_outcomes import LATEST_TIME, is_valid_note, recordable_outcomes, truncate_note
 from tickwork.model.errors import Unavailable
-from tickwork.model.ids import from_micros, worker_id
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.json_limits import json_error
-from tickwork.model.outcome_limits import LATEST_TIME, is_valid_note, recordable_outcomes, truncate_note
+from tickwork.model.public_ids import from_micros, worker_id
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import (
     LEASE_RAN_OUT,

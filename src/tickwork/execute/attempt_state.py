@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tickwork.execute.attempt_ending import AttemptFailed, Ending
-from tickwork.model.ids import execution_id, from_micros, job_id
+from tickwork.model.public_ids import execution_id, from_micros, job_id
 from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context, Listener
 from tickwork.model.worker_protocol import Claim, Failure, Micros, Outcome, Run

@@ -5,10 +5,10 @@ import structlog
 from tickwork.execute.attempt_ending import Ending
 from tickwork.execute.attempt_state import Attempt
 from tickwork.log_rate_limit import LogRateLimit
+from tickwork.model.current_span_and_job_origin import trace_id_in
 from tickwork.model.errors import TIMEOUT, one_line
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.ids import job_id
-from tickwork.model.trace_context import trace_id_in
+from tickwork.model.public_ids import job_id
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.worker")
 

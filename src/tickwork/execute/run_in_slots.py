@@ -12,7 +12,7 @@ import structlog
 from tickwork.execute.attempt_ending import Ending, cancelled, ending_of_error, still_running, timed_out
 from tickwork.execute.attempt_state import Attempt, Slot
 from tickwork.execute.clock import DatabaseClock, Elapsed
-from tickwork.execute.lease import Lease
+from tickwork.execute.lease_expiry import Lease
 from tickwork.execute.log.capture import current_log_sink
 from tickwork.execute.ready_queue import ReadyQueue
 from tickwork.execute.runners.coroutine_runner import remaining_steps

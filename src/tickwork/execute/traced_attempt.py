@@ -11,7 +11,7 @@ from tickwork.model.errors import one_line
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.worker_protocol import Failure
-from tickwork.tracing.remote_span import remote_context
+from tickwork.tracing.span_from_traceparent import remote_context
 
 
 def traced(handler: Handler, tracer: Tracer) -> Handler:

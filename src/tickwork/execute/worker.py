@@ -19,14 +19,14 @@ from opentelemetry.trace import Tracer
 from tickwork import __version__
 from tickwork.execute.clock import DatabaseClock, Elapsed, elapsed
 from tickwork.execute.failed_attempt_worker_log import FailedAttemptWorkerLog
-from tickwork.execute.lease import Lease, LeaseLost
+from tickwork.execute.lease_expiry import Lease, LeaseLost
 from tickwork.execute.log.outbox import COLLECT_INTERVAL
 from tickwork.execute.runner_set import RunnerSet
 from tickwork.execute.worker_attempts import WorkerAttempts
 from tickwork.execute.worker_metrics import count_blocked, count_ended, report_worker
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model import worker_protocol as protocol
-from tickwork.model.ids import worker_id
+from tickwork.model.public_ids import worker_id
 from tickwork.model.task import TaskDefinition
 from tickwork.model.worker import BEAT
 from tickwork.model.worker_protocol import Claim, Connection, Link, Micros

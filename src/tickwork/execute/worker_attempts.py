@@ -9,7 +9,7 @@ from tickwork.execute.attempt_ending import Ending, cancelled, failed, unchanged
 from tickwork.execute.attempt_state import Attempt, Handler, Key
 from tickwork.execute.clock import DatabaseClock
 from tickwork.execute.due_timer import DueTimer
-from tickwork.execute.lease import Lease
+from tickwork.execute.lease_expiry import Lease
 from tickwork.execute.log.outbox import LogOutbox
 from tickwork.execute.run_in_slots import Slots, Throughput
 from tickwork.execute.traced_attempt import traced

@@ -13,10 +13,10 @@ from tickwork.model.execution import ExecutionStatus, ExecutionView, WaitingFor
 from tickwork.model.field_types import Duration, Instant, Name, QueueName
 from tickwork.model.http_secrets import redacted
 from tickwork.model.http_target import HttpTarget
-from tickwork.model.ids import execution_id, job_id
 from tickwork.model.job_health import Health, LastRun, RunSummary
 from tickwork.model.json_limits import raw_json
 from tickwork.model.overlap import Overlap
+from tickwork.model.public_ids import execution_id, job_id
 from tickwork.model.quantities import parse_duration
 from tickwork.model.requires_limits_fair_share import FairShare, Limits, Requires
 from tickwork.model.retry_policy import Backoff, RetryPolicy

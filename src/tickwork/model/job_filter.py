@@ -10,7 +10,7 @@ from tickwork.model.errors import FieldError
 from tickwork.model.field_types import Page
 from tickwork.model.job import JobStatus, JobView, Priority
 from tickwork.model.job_health import Health
-from tickwork.model.words import words_of
+from tickwork.model.search_words import words_of
 
 # Newest or oldest first; the soonest due first, only those that will run again; those that need attention first.
 Sort = Literal["-created_at", "created_at", "next_run_at", "health"]

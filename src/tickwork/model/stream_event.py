@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tickwork.model.field_types import Instant
-from tickwork.model.ids import execution_id, job_id
+from tickwork.model.public_ids import execution_id, job_id
 
 
 class EventKind(StrEnum):

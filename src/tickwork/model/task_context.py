@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import msgspec
 import structlog
 
+from tickwork.model.current_span_and_job_origin import SPAN_FIELDS, add_span_ids
 from tickwork.model.execution import ExecutionStatus, Progress
-from tickwork.model.trace_context import SPAN_FIELDS, add_span_ids
 
 TASK_LOGGER = "tickwork.task"
 

@@ -31,7 +31,7 @@ a statement of its own, which changes only executions in the status that it expe
     pending → cancelled                      backfill.cancel_backfilled
     pending, running → failed                dispatch.fail_execution
     pending, running → cancelled             outcome.cancel_execution
-    pending, running → cancelled             overlap_blockers.cancel_blockers
+    pending, running → cancelled             find_overlap_blockers.cancel_blockers
     pending, running → skipped, cancelled    executions_of_changed_job.stop_ahead
     skipped → pending, skipped               trigger.insert_executions_carefully
     skipped → pending                        make_round()

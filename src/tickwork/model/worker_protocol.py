@@ -29,7 +29,7 @@ from msgspec import Meta
 
 from tickwork.model.execution import AttemptOutcome, ExecutionKey
 from tickwork.model.field_types import Name, QueueName
-from tickwork.model.ids import from_micros
+from tickwork.model.public_ids import from_micros
 from tickwork.model.requires_limits_fair_share import Key as LabelName
 from tickwork.model.requires_limits_fair_share import Labels
 from tickwork.model.rest_worker import MOST_RESOURCE, TaskName, Weights

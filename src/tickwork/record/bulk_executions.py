@@ -5,9 +5,9 @@ from functools import partial
 
 from tickwork.model.bulk_action import BulkChunk, BulkCount, ExecutionAction, act_on_each
 from tickwork.model.execution import ExecutionFilter
-from tickwork.model.ids import parse_execution_id
+from tickwork.model.public_ids import parse_execution_id
 from tickwork.record.dead_letters import DeadLetters
-from tickwork.record.executions import ExecutionHistory
+from tickwork.record.execution_history_and_waits import ExecutionHistory
 
 
 class BulkExecutions:

@@ -8,8 +8,8 @@ import structlog
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.model.errors import TIMEOUT, one_line
 from tickwork.model.execution import AttemptOutcome, ExecutionStatus
-from tickwork.model.ids import execution_id, job_id, worker_id
 from tickwork.model.job import HTTP_TASK, JobRequest
+from tickwork.model.public_ids import execution_id, job_id, worker_id
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Outcome
 

@@ -14,7 +14,7 @@ from tickwork.loop import Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.event_after_commit import LogWritten, Publish
 from tickwork.model.execution import ExecutionKey, Progress
-from tickwork.model.ids import from_micros
+from tickwork.model.public_ids import from_micros
 from tickwork.model.worker_protocol import LogLine, Note, execution_key
 from tickwork.store.port.record import Claimed, Logged, LogStore, ProgressNote
 

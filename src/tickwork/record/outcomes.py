@@ -15,13 +15,13 @@ from tickwork.execution_metrics import ENDED, NOT_STARTED, RUN_TIME, count_after
 from tickwork.loop import Wake
 from tickwork.model import transition_after_attempt as lifecycle
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
+from tickwork.model.check_outcomes import as_failed_outcome
 from tickwork.model.error_group import error_fingerprint
 from tickwork.model.event_after_commit import AttemptsEnded, Publish
 from tickwork.model.execution import AttemptError, AttemptOutcome
 from tickwork.model.http_target import destination_of
-from tickwork.model.ids import from_micros
 from tickwork.model.job import JobRequest
-from tickwork.model.outcome_limits import as_failed_outcome
+from tickwork.model.public_ids import from_micros
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key

@@ -12,10 +12,10 @@ from datetime import datetime
 import msgspec
 
 from tickwork.model.access import Caller
+from tickwork.model.check_outcomes import result_error, truncate_failure
 from tickwork.model.errors import Invalid, StaleAttempt, Unavailable
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus
-from tickwork.model.ids import execution_id, to_micros
-from tickwork.model.outcome_limits import result_error, truncate_failure
+from tickwork.model.public_ids import execution_id, to_micros
 from tickwork.model.quantities import parse_duration
 from tickwork.model.rest_worker import (
     CompleteReport,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from operator import rshift
 
-from tickwork.model.ids import from_micros
+from tickwork.model.public_ids import from_micros
 from tickwork.model.statistics import MINUTE, ORDINARY_MICROS, UNIT_BITS, in_buckets
 from tickwork.model.worker_protocol import Micros
 from tickwork.store.port.record import (

@@ -7,7 +7,7 @@ import msgspec
 
 from tickwork.schedule.compile_timing import compile_source
 from tickwork.schedule.cron.read_expression import Cron, default_dst
-from tickwork.schedule.due.day_and_time_sets import from_seconds
+from tickwork.schedule.due.calendar_bit_masks import from_seconds
 from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH, Dst
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.errors import ScheduleError

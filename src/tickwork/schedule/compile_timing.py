@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tickwork.schedule.cron.read_expression import read_cron
-from tickwork.schedule.due.day_and_time_sets import END, Days, from_seconds, to_seconds
+from tickwork.schedule.due.calendar_bit_masks import END, Days, from_seconds, to_seconds
 from tickwork.schedule.due.next_due_time import (
     Bounded,
     DayFiltered,

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tickwork.schedule.cron.days import EVERY_MONTH
-from tickwork.schedule.due.day_and_time_sets import FIRST_DAY, Days, all_days_of, mask_of, weekdays_of
+from tickwork.schedule.due.calendar_bit_masks import FIRST_DAY, Days, all_days_of, mask_of, weekdays_of
 from tickwork.schedule.errors import ScheduleError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from tickwork.model.quantities import parse_duration
-from tickwork.schedule.due.day_and_time_sets import LAST_YEAR, from_seconds
+from tickwork.schedule.due.calendar_bit_masks import LAST_YEAR, from_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.parse_frequency import read_amounts, reject_ambiguous_month, seconds_of
 from tickwork.schedule.english.tokenizer import Cursor

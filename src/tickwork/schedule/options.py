@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from tickwork.model.schedule import MOST_RUNS
-from tickwork.schedule.due.day_and_time_sets import DAY, to_seconds
+from tickwork.schedule.due.calendar_bit_masks import DAY, to_seconds
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.errors import ScheduleError, ScheduleProblems
 from tickwork.schedule.excluded_days import check_country

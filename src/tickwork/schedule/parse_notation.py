@@ -12,7 +12,7 @@ from tickwork.schedule.cron.read_expression import read_cron, reject_crontab_lin
 from tickwork.schedule.dialects.aws import is_aws_expression, read_aws_expression
 from tickwork.schedule.dialects.iso_repeating import read_iso_repeating
 from tickwork.schedule.dialects.systemd import is_calendar_event, read_calendar_event
-from tickwork.schedule.due.day_and_time_sets import from_seconds
+from tickwork.schedule.due.calendar_bit_masks import from_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.parse_sentence import Sentence, read_sentence
 from tickwork.schedule.english.vocabulary import MONTHS, WEEKDAYS
@@ -25,7 +25,7 @@ from tickwork.schedule.instant_and_duration import (
     write_instant,
 )
 from tickwork.schedule.options import read_end, read_start
-from tickwork.schedule.rrule.ical_text import read_rrule
+from tickwork.schedule.rrule.read_ical_text import read_rrule
 from tickwork.schedule.rrule.read_rule import local_anchor, read_rule
 from tickwork.schedule.rrule.to_cron_or_period import simplify_rule
 from tickwork.schedule.zone_name import read_zone_name

@@ -9,7 +9,7 @@ import msgspec
 
 from tickwork.model.errors import Invalid
 from tickwork.model.schedule import Preview, PreviewTime, Recurring, Timing
-from tickwork.schedule.due.day_and_time_sets import DAY, to_seconds
+from tickwork.schedule.due.calendar_bit_masks import DAY, to_seconds
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.english.describe import clock_text
 from tickwork.schedule.errors import ScheduleProblems

@@ -11,7 +11,7 @@ from tickwork.model.schedule import Timing
 from tickwork.schedule.compile_timing import compile_source
 from tickwork.schedule.cron.days import EVERY_DATE, EVERY_WEEKDAY
 from tickwork.schedule.cron.read_expression import Cron, read_cron
-from tickwork.schedule.due.day_and_time_sets import DAY, from_seconds, month_length, numbers_in, to_seconds
+from tickwork.schedule.due.calendar_bit_masks import DAY, from_seconds, month_length, numbers_in, to_seconds
 from tickwork.schedule.due.next_due_time import WallClock
 from tickwork.schedule.due.time_zone import OffsetPeriod, zone_named
 from tickwork.schedule.english.describe import (

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from tickwork.schedule.due.day_and_time_sets import END
+from tickwork.schedule.due.calendar_bit_masks import END
 from tickwork.schedule.due.time_zone import Zone, zone_named, zone_names
 from tickwork.schedule.errors import ScheduleError
 

@@ -7,7 +7,7 @@ import msgspec
 
 from tickwork.model.dead_letter import WORKER_LOST
 from tickwork.model.execution import AttemptError, AttemptOutcome, ExecutionKey, ExecutionStatus
-from tickwork.model.ids import from_micros
+from tickwork.model.public_ids import from_micros
 from tickwork.model.stream_event import LATE_AFTER, SLOW_AFTER, EventKind
 from tickwork.model.transition_after_attempt import Transition
 from tickwork.model.worker_protocol import Outcome
@@ -110,7 +110,10 @@ async def _write_slow(connection: Connection, outcomes: Sequence[Outcome]) -> No
 async def _write(connection: Connection, kind: EventKind, outcomes: Sequence[Outcome]) -> None:
     if outcomes:
         await connection.execute(
-            queries("overdue")["write_completed"], kind, *_keys(outcomes), [each.attempt for each in outcomes]
+            queries("late_and_slow_events")["write_completed"],
+            kind,
+            *_keys(outcomes),
+            [each.attempt for each in outcomes],
         )
 
 

@@ -8,8 +8,8 @@ import asyncpg
 from tickwork.model.backfill import BackfillRequest, BackfillStatus, BackfillView, Policy
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.field_types import Page
-from tickwork.model.ids import backfill_id, job_id
 from tickwork.model.job import JobStatus
+from tickwork.model.public_ids import backfill_id, job_id
 from tickwork.store.page_cursor import BackfillPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.define import BackfillTurn, Filled, JobDueTimes

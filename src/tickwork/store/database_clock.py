@@ -10,7 +10,7 @@ from time import monotonic, time
 import structlog
 from prometheus_client import Gauge
 
-from tickwork.model.ids import to_micros
+from tickwork.model.public_ids import to_micros
 from tickwork.store.pool import Database
 
 _KEPT = 60  # answers: the best of them counts, and old ones go because clocks drift

@@ -13,10 +13,10 @@ from tickwork.model.dead_letter import CHUNK, DeadLetterFilter, DeadLetterView, 
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import AttemptError, ExecutionKey, ExecutionStatus, Trigger
 from tickwork.model.field_types import Page, to_utc
-from tickwork.model.ids import execution_id, from_micros, job_id, to_micros
 from tickwork.model.job import JobStatus
+from tickwork.model.public_ids import execution_id, from_micros, job_id, to_micros
 from tickwork.store.batch_columns import stored
-from tickwork.store.lock_rules_of_jobs import ConcurrentChange, retry_on_conflict
+from tickwork.store.lock_schedule_rules import ConcurrentChange, retry_on_conflict
 from tickwork.store.page_cursor import DeadLetterPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.record import OldestDeadLetters, Revived

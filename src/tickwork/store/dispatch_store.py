@@ -14,7 +14,7 @@ from tickwork.model.task import valid_defaults
 from tickwork.model.worker_protocol import Hello
 from tickwork.store.attempt_events import write_failure
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.hand_over_to_worker import PostgresHandover, lanes_of
+from tickwork.store.lease_under_limits import PostgresHandover, lanes_of
 from tickwork.store.outcome_store import PostgresAttemptEnding
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import (
@@ -45,12 +45,12 @@ class PostgresDispatchStore:
 
     async def lanes(self, lanes: Collection[int]) -> list[Lane]:
         return lanes_of(
-            await self._vital.fetch(queries("hand_over_to_worker")["find_lanes_by_id"], list(lanes))
+            await self._vital.fetch(queries("lease_under_limits")["find_lanes_by_id"], list(lanes))
         )
 
     async def forget_slots(self) -> None:
         async with self._database.transaction() as connection:
-            await connection.execute(queries("hand_over_to_worker")["forget_slots"])
+            await connection.execute(queries("lease_under_limits")["forget_slots"])
 
     @asynccontextmanager
     async def claiming(self) -> AsyncIterator["PostgresClaiming"]:

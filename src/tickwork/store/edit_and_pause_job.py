@@ -9,18 +9,18 @@ import msgspec
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import Trigger
 from tickwork.model.http_secrets import mark_errors, with_stored_secrets
-from tickwork.model.ids import job_id
 from tickwork.model.job import JobRequest, JobSpec, JobStatus
+from tickwork.model.public_ids import job_id
 from tickwork.model.schedule import Once, count_between, nth_due_time
 from tickwork.schedule.compile_timing import timing_from_text
-from tickwork.store.dependency_store import JobDependencies
 from tickwork.store.executions_of_changed_job import UnstartedExecutions
-from tickwork.store.job_columns import CHANGE_JOB, JobLane, JobRow, values_of_changed
+from tickwork.store.insert_and_update_job import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name
 from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs
-from tickwork.store.lock_rules_of_jobs import ConcurrentChange, LockedRule, LockedRules, RuleMembership
+from tickwork.store.lock_schedule_rules import ConcurrentChange, LockedRule, LockedRules, RuleMembership
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
+from tickwork.store.write_dependencies import JobDependencies
 
 
 class JobUpdate:
@@ -34,7 +34,7 @@ class JobUpdate:
         self._rules = rules
         self._now = now
         self._horizon = horizon
-        self._sql = queries("job")
+        self._sql = queries("create_and_change_job")
 
     async def edit(self, row: asyncpg.Record, spec: JobSpec) -> None:
         await self._apply(row, spec, another_time=_asks_for_another_time(row, spec), ids=())
@@ -202,7 +202,7 @@ class JobStatusChange:
         self._rule = rule
         self._now = now
         self._unstarted = UnstartedExecutions(connection, tenant_id, row["id"])
-        self._sql = queries("job")
+        self._sql = queries("create_and_change_job")
 
     async def become(self, status: JobStatus) -> None:
         await self._connection.execute(

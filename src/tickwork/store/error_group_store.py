@@ -6,7 +6,7 @@ import asyncpg
 
 from tickwork.model.error_group import COUNTED, ErrorGroupView
 from tickwork.model.field_types import Page
-from tickwork.model.ids import execution_id, from_micros, to_micros
+from tickwork.model.public_ids import execution_id, from_micros, to_micros
 from tickwork.model.stream_event import fingerprint_text
 from tickwork.store.page_cursor import ErrorGroupPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database

@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from tickwork.model.ids import from_micros, job_id
+from tickwork.model.public_ids import from_micros, job_id
 from tickwork.model.stream_event import EventKind, NumberedEvent, StreamEvent, fingerprint_text, ids
 from tickwork.model.worker_protocol import Outcome
 from tickwork.store.batch_columns import stored

@@ -25,7 +25,7 @@ from tickwork.model.execution import (
     WaitingFor,
 )
 from tickwork.model.field_types import to_utc
-from tickwork.model.ids import from_micros, to_micros
+from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.model.stream_event import LATE_AFTER, SLOW_AFTER, EventKind
 from tickwork.store.page_cursor import ExecutionPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database

@@ -8,7 +8,7 @@ import asyncpg
 
 from tickwork.model.execution import Trigger
 from tickwork.model.overlap import Blocker, Overlap, Queue, Replace, Skip, decide
-from tickwork.store.overlap_blockers import find_blocker
+from tickwork.store.find_overlap_blockers import find_blocker
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
 from tickwork.store.statistics_store import count_fired_later
@@ -61,7 +61,7 @@ class UnstartedExecutions:
 
     async def cancel_replaced(self, decision: Replace) -> None:
         tenant_id, job = self._job
-        sql = queries("overlap_blockers")["cancel_blockers"]
+        sql = queries("find_overlap_blockers")["cancel_blockers"]
         await self._connection.execute(sql, [tenant_id], [decision.replaced], [job])
 
     async def queue(self, at: datetime, decision: Queue) -> None:

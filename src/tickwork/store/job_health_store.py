@@ -6,8 +6,8 @@ from datetime import timedelta
 import asyncpg
 
 from tickwork.model.execution import ExecutionStatus
-from tickwork.model.ids import execution_id
 from tickwork.model.job_health import HISTORY, JobState, LastRun, RunSummary, health_of
+from tickwork.model.public_ids import execution_id
 from tickwork.model.stream_event import LATE_AFTER
 from tickwork.store.pool import Database
 from tickwork.store.port.read import RecentRun

@@ -6,9 +6,9 @@ from typing import Any
 
 from tickwork.model.job import JobSpec
 from tickwork.store.batch_columns import columns
-from tickwork.store.job_columns import INSERT_JOBS, JobLane, JobRow, values_of_new
+from tickwork.store.insert_and_update_job import INSERT_JOBS, JobLane, JobRow, values_of_new
 from tickwork.store.job_timing import job_timing, last_due_times
-from tickwork.store.lock_rules_of_jobs import LockedRules
+from tickwork.store.lock_schedule_rules import LockedRules
 from tickwork.store.pool import Connection
 from tickwork.store.port.define import Made
 from tickwork.store.query_files import queries
@@ -24,7 +24,7 @@ def lane_name(spec: JobSpec) -> LaneName:
 async def ensure_lanes(
     connection: Connection, tenant_id: int, specs: Sequence[JobSpec]
 ) -> dict[LaneName, JobLane]:
-    sql = queries("job")
+    sql = queries("create_and_change_job")
     wanted = sorted({lane_name(spec) for spec in specs})
     columns = [[*column] for column in zip(*wanted, strict=True)] or [[], [], []]
     rows = await connection.fetch(sql["find_lanes"], tenant_id, *columns)
@@ -67,7 +67,9 @@ async def insert_jobs(
     await connection.execute(INSERT_JOBS, tenant_id, now, *columns(map(values_of_new, new)))
     if due := [job for job in new if job.timing.due]:
         await connection.execute(
-            queries("job")["insert_first_executions"], tenant_id, *columns(map(_execution_row, due))
+            queries("create_and_change_job")["insert_first_executions"],
+            tenant_id,
+            *columns(map(_execution_row, due)),
         )
     return [_made(job, now) for job in new]
 

@@ -12,17 +12,17 @@ import msgspec
 
 from tickwork.model.errors import Conflict, Invalid, NotFound, Stale
 from tickwork.model.http_secrets import mark_errors
-from tickwork.model.ids import job_id
 from tickwork.model.job import JobSpec, JobStatus, with_resolved_dependencies
+from tickwork.model.public_ids import job_id
 from tickwork.model.task import defaults_from_text
-from tickwork.store.dependency_store import JobDependencies, existing_parents, parents_of, parents_within
 from tickwork.store.edit_and_pause_job import JobStatusChange, JobUpdate
 from tickwork.store.event_store import created_events, write_events
 from tickwork.store.job_insert import insert_jobs
-from tickwork.store.lock_rules_of_jobs import RuleMembership, retry_on_conflict
+from tickwork.store.lock_schedule_rules import RuleMembership, retry_on_conflict
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.define import Definition, KnownTask, Made, ParentJob
 from tickwork.store.query_files import queries
+from tickwork.store.write_dependencies import JobDependencies, existing_parents, parents_of, parents_within
 
 
 class PostgresJobStore:
@@ -34,7 +34,7 @@ class PostgresJobStore:
         """`horizon`: until when there are partitions for executions."""
         self._database = database
         self._horizon = horizon
-        self._sql = queries("job")
+        self._sql = queries("create_and_change_job")
 
     async def find_tasks(self, tenant_id: int, names: set[str]) -> dict[str, KnownTask]:
         rows = await self._database.fetch(self._sql["find_tasks"], tenant_id, list(names)) if names else []

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tickwork.model.job import JobSpec
 from tickwork.model.schedule import MOST_RUNS, Once, Recurring, nth_due_time
-from tickwork.store.lock_rules_of_jobs import LockedRules
+from tickwork.store.lock_schedule_rules import LockedRules
 
 
 class JobTiming(NamedTuple):

@@ -12,7 +12,7 @@ import msgspec
 from tickwork.model.attempt_log import BEGINNING, LogEntry, Position, position_after
 from tickwork.model.execution import ExecutionKey, ExecutionStatus, Progress
 from tickwork.model.field_types import Page
-from tickwork.model.ids import from_micros
+from tickwork.model.public_ids import from_micros
 from tickwork.model.worker_protocol import LogLine
 from tickwork.store.batch_columns import stored
 from tickwork.store.page_cursor import LogPlace, decode_cursor, encode_cursor

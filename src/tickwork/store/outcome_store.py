@@ -12,7 +12,7 @@ from prometheus_client import Counter
 from tickwork.model.circuit_breaker import PACE
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
-from tickwork.model.ids import execution_id
+from tickwork.model.public_ids import execution_id
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.store.attempt_events import (
     error_of,

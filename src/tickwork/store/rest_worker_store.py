@@ -10,7 +10,7 @@ import msgspec
 from tickwork.model.access import Caller
 from tickwork.model.errors import Conflict, LeaseGone, NotAllowed, NotFound
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus
-from tickwork.model.ids import execution_id, worker_id
+from tickwork.model.public_ids import execution_id, worker_id
 from tickwork.model.worker_protocol import Hello, TaskOffer
 from tickwork.store.dispatch_store import execution_columns
 from tickwork.store.pool import Connection, Database

@@ -10,11 +10,11 @@ import asyncpg
 
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import Trigger
-from tickwork.model.ids import execution_id, job_id
 from tickwork.model.job import JobStatus
 from tickwork.model.overlap import QUEUE_LIMIT, Blocker, Overlap, Queue, Replace, Skip, decide
+from tickwork.model.public_ids import execution_id, job_id
 from tickwork.store.executions_of_changed_job import UnstartedExecutions
-from tickwork.store.lock_rules_of_jobs import LockedRule, RuleMembership, retry_on_conflict
+from tickwork.store.lock_schedule_rules import LockedRule, RuleMembership, retry_on_conflict
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 from tickwork.store.queue_store import refuse_if_full
@@ -48,7 +48,7 @@ class PostgresRunNowStore:
         return at
 
     async def _lock_job(self, connection: Connection, tenant_id: int, job: int) -> asyncpg.Record:
-        row = await connection.fetchrow(queries("job")["lock_job"], tenant_id, job)
+        row = await connection.fetchrow(queries("create_and_change_job")["lock_job"], tenant_id, job)
         if row is None:
             raise NotFound("job", job_id(job))
         if row["status"] == JobStatus.CANCELLED:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import asyncpg
 
 from tickwork.model.access import Caller, Identity, Scope
-from tickwork.model.ids import key_id
+from tickwork.model.public_ids import key_id
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 

@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 
 from tickwork.model.execution import ExecutionFilter, ExecutionStatus
-from tickwork.model.ids import from_micros
+from tickwork.model.public_ids import from_micros
 from tickwork.model.statistics import (
     DAYS_KEPT,
     HOURS_KEPT,

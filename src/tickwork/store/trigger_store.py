@@ -9,12 +9,12 @@ import asyncpg
 
 from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.ids import from_micros, to_micros
 from tickwork.model.overlap import Blocker
+from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.model.worker_protocol import Micros
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.hand_over_to_worker import PostgresHandover
-from tickwork.store.overlap_blockers import FiredLast, find_blockers
+from tickwork.store.find_overlap_blockers import FiredLast, find_blockers
+from tickwork.store.lease_under_limits import PostgresHandover
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.dispatch import ExecutionColumns
 from tickwork.store.port.trigger import (
@@ -148,7 +148,7 @@ class PostgresFiring(PostgresHandover):
 
     async def cancel(self, blocking: Sequence[ExecutionKey]) -> None:
         await self._connection.execute(
-            queries("overlap_blockers")["cancel_blockers"], *map(list, zip(*blocking, strict=True))
+            queries("find_overlap_blockers")["cancel_blockers"], *map(list, zip(*blocking, strict=True))
         )
 
     async def insert(

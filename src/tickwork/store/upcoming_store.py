@@ -5,7 +5,7 @@ from datetime import datetime
 
 import asyncpg
 
-from tickwork.model.ids import from_micros, to_micros
+from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.model.statistics import GroupBy
 from tickwork.store.page_cursor import UpcomingPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database

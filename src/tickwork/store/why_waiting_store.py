@@ -10,7 +10,7 @@ import msgspec
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.http_target import HttpTarget, destination_of
-from tickwork.model.ids import execution_id, job_id, worker_id
+from tickwork.model.public_ids import execution_id, job_id, worker_id
 from tickwork.model.quantities import parse_rate
 from tickwork.model.requires_limits_fair_share import Limit, Placement, placement_from_text
 from tickwork.model.why_waiting import (
@@ -74,7 +74,7 @@ class PostgresWhyWaitingStore:
 
     async def _limit(self, limiter: asyncpg.Record, limit: Limit) -> LimitInForce:
         rows = await self._database.fetch(
-            queries("hand_over_to_worker")["running_by_limiter"], [limiter["id"]]
+            queries("lease_under_limits")["running_by_limiter"], [limiter["id"]]
         )
         holders = await self._database.fetch(self._sql["running_under_limiter"], limiter["id"], MOST_NAMED)
         return LimitInForce(

@@ -8,7 +8,7 @@ from tickwork.dispatch.worker_gateway import WorkerGateway
 from tickwork.execute.worker import SLOTS_DEFAULT, Worker
 from tickwork.inprocess_connection import InProcessConnection
 from tickwork.model.access import Caller
-from tickwork.model.ids import from_micros
+from tickwork.model.public_ids import from_micros
 from tickwork.model.worker_protocol import Beat, FromServer, Renewed
 from tickwork.sdk.app import App
 

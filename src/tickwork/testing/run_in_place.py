@@ -11,7 +11,7 @@ import msgspec
 from tickwork.model import payload_codec as codec
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionStatus, Progress
-from tickwork.model.ids import execution_id, job_id
+from tickwork.model.public_ids import execution_id, job_id
 from tickwork.model.task_context import Context, ParentOutcome
 from tickwork.sdk.task import Task
 

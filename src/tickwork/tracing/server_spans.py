@@ -15,11 +15,11 @@ from opentelemetry.trace import Link, SpanContext, SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from tickwork import __version__
-from tickwork.model.ids import execution_id, from_micros, job_id
-from tickwork.model.trace_context import read_origin, traceparent_of
+from tickwork.model.current_span_and_job_origin import read_origin, traceparent_of
+from tickwork.model.public_ids import execution_id, from_micros, job_id
 from tickwork.store.port.dispatch import ExecutionColumns, Lane
 from tickwork.tracing.opentelemetry_setup import SCOPE, SpanPipeline
-from tickwork.tracing.remote_span import remote_span
+from tickwork.tracing.span_from_traceparent import remote_span
 from tickwork.tracing.trace_ids_of_executions import SAMPLED, ExecutionTraces
 
 _SCOPE = InstrumentationScope(SCOPE, __version__)

@@ -17,8 +17,8 @@ from prometheus_client import Counter
 from tickwork.loop import Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
 from tickwork.model.execution import ExecutionKey
-from tickwork.model.ids import to_micros
 from tickwork.model.overlap import Queue, Replace, Skip, decide
+from tickwork.model.public_ids import to_micros
 from tickwork.model.worker_protocol import Micros
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.dispatch import ExecutionColumns, Handover

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import to_utc
-from tickwork.model.ids import job_id
+from tickwork.model.public_ids import job_id
 from tickwork.model.statistics import GroupBy
 from tickwork.model.upcoming import DueTime, DueTimeCount, DueTimeCounts, DueTimePage
 from tickwork.schedule.compile_timing import timing_from_text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tickwork.bench import run_ledger as ledger
-from tickwork.bench.measurement import compare_counts
+from tickwork.bench.measure_rate_cost_losses import compare_counts
 from tickwork.bench.run_ledger import Ledger, Ledgers
 
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from support.sample_answers import page
-from tickwork.model.workflow import WorkflowStates, WorkflowView
+from tickwork.model.workflow_list import WorkflowStates, WorkflowView
 
 WORKFLOW = WorkflowView(
     job_id="j1",

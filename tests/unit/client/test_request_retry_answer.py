@@ -204,7 +204,7 @@ def test_goes_through_all_pages(server, client):
 
 
 def test_sends_many_jobs_in_batches(server, client, monkeypatch):
-    monkeypatch.setattr("tickwork.client.bulk_requests.LARGEST_BATCH", 2)
+    monkeypatch.setattr("tickwork.client.batch_and_bulk_requests.LARGEST_BATCH", 2)
     server.will_answer(page({"id": "j1", "key": None, "next_run_at": None}), 201)
     created = client.create_jobs({"task": "report", "payload": number} for number in range(5))
     assert [len(msgspec.json.decode(asked.body)) for asked in server.asked] == [2, 2, 1]
@@ -212,14 +212,14 @@ def test_sends_many_jobs_in_batches(server, client, monkeypatch):
 
 
 def test_a_batch_holds_no_more_values_than_a_server_takes(server, client, monkeypatch):
-    monkeypatch.setattr("tickwork.client.bulk_requests._MOST_VALUES", 25)
+    monkeypatch.setattr("tickwork.client.batch_and_bulk_requests._MOST_VALUES", 25)
     server.will_answer(page(), 201)
     client.create_jobs({"task": "x", "payload": list(range(10))} for _ in range(3))
     assert [len(msgspec.json.decode(asked.body)) for asked in server.asked] == [1, 1, 1]
 
 
 def test_a_batch_stays_within_what_a_server_reads(server, client, monkeypatch):
-    monkeypatch.setattr("tickwork.client.bulk_requests._LARGEST_BODY", 100)
+    monkeypatch.setattr("tickwork.client.batch_and_bulk_requests._LARGEST_BODY", 100)
     server.will_answer(page(), 201)
     client.create_jobs([{"task": "x" * 60}, {"task": "y" * 60}, {"task": "z" * 200}])
     assert [len(msgspec.json.decode(asked.body)) for asked in server.asked] == [1, 1, 1]

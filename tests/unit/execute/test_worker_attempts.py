@@ -8,7 +8,7 @@ import pytest
 from tickwork.execute.attempt_ending import Ending, unchanged
 from tickwork.execute.attempt_state import Attempt, Handler
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.lease import Lease
+from tickwork.execute.lease_expiry import Lease
 from tickwork.execute.worker_attempts import WorkerAttempts
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.worker_protocol import Outcomes, Run

@@ -5,7 +5,7 @@ import sys
 
 from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, SpanContext, TraceFlags, use_span
 
-from tickwork.model.trace_context import add_span_ids, current_traceparent, trace_id_in
+from tickwork.model.current_span_and_job_origin import add_span_ids, current_traceparent, trace_id_in
 
 SPAN = NonRecordingSpan(
     SpanContext(0xABC, 0xDEF, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))

@@ -67,7 +67,7 @@ STATEMENTS = {
     # Ended from outside.
     "dispatch.fail_execution": [Writes("pending running", "failed", UNENDED)],
     "outcome.cancel_execution": [Writes("pending running", "cancelled", UNENDED)],
-    "overlap_blockers.cancel_blockers": [Writes("pending running", "cancelled", UNENDED)],
+    "find_overlap_blockers.cancel_blockers": [Writes("pending running", "cancelled", UNENDED)],
     "executions_of_changed_job.stop_ahead": [Writes("pending running", "skipped cancelled", UNENDED)],
     "executions_of_changed_job.cancel_waiting": [
         Writes("pending", "cancelled", "isfinite(e.ready_at) IS NOT NULL")

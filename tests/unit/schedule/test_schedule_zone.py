@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from tickwork.schedule.due.day_and_time_sets import BEGIN, DAY, END, from_seconds
+from tickwork.schedule.due.calendar_bit_masks import BEGIN, DAY, END, from_seconds
 from tickwork.schedule.due.time_zone import Zone, zone_data_version, zone_named, zone_names
 from tickwork.schedule.errors import ScheduleError
 

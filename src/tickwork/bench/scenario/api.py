@@ -12,7 +12,7 @@ from tickwork.bench.api_load import Answers, ApiRequest, post, send_from_process
 from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
 from tickwork.bench.recurring_jobs import copy_job
 from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult
-from tickwork.model.ids import execution_id, job_id, parse_job_id
+from tickwork.model.public_ids import execution_id, job_id, parse_job_id
 from tickwork.store.partitions_and_retention import Partitions
 from tickwork.store.pool import Database
 

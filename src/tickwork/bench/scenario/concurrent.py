@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from tickwork.bench import scenario_types as base
 from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
-from tickwork.bench.measurement import count_lost_and_doubled, transactions
+from tickwork.bench.measure_rate_cost_losses import count_lost_and_doubled, transactions
 from tickwork.bench.recurring_jobs import end_load, start_burst, wait_until_due
 from tickwork.bench.scenario_types import Curve, Many, ProgressLine, ScenarioResult, Seconds
 

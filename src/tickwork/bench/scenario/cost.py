@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from tickwork.bench import scenario_types as base
 from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
-from tickwork.bench.measurement import Window, count_lost_and_doubled, measure
+from tickwork.bench.measure_rate_cost_losses import Window, count_lost_and_doubled, measure
 from tickwork.bench.recurring_jobs import PERIOD, end_load, start_steady_load, wait_until_due
 from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult, Series
 

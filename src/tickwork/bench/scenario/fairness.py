@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from tickwork.bench import scenario_types as base
 from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
-from tickwork.bench.measurement import count_lost_and_doubled
+from tickwork.bench.measure_rate_cost_losses import count_lost_and_doubled
 from tickwork.bench.recurring_jobs import PERIOD, end_load, start_burst, start_steady_load, wait_until_due
 from tickwork.bench.run_ledger import Lateness
 from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult, curve

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from tickwork.bench import scenario_types as base
 from tickwork.bench.bench_cluster import ADDRESS_PHRASE, HELD_EQUAL, read_address, running_cluster
-from tickwork.bench.measurement import count_lost_and_doubled, measure
+from tickwork.bench.measure_rate_cost_losses import count_lost_and_doubled, measure
 from tickwork.bench.recurring_jobs import PERIOD, end_load, start_steady_load, wait_until_due
 from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult
 from tickwork.model.http_target import HttpTarget

@@ -20,7 +20,7 @@ from tickwork.bench.search_data import (
     index_all,
     make_data,
 )
-from tickwork.model.ids import job_id, worker_id
+from tickwork.model.public_ids import job_id, worker_id
 
 _GOAL = 50.0  # ms
 _PAGE = 50

@@ -9,7 +9,7 @@ from msgspec import Meta
 from tickwork.bench import scenario_types as base
 from tickwork.bench.api_load import Answers, post, send_from_process
 from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
-from tickwork.bench.measurement import LostAndDoubled, count_lost_and_doubled
+from tickwork.bench.measure_rate_cost_losses import LostAndDoubled, count_lost_and_doubled
 from tickwork.bench.scenario_types import Curve, Many, ProgressLine, ScenarioResult
 from tickwork.model.errors import TickworkError
 

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from tickwork.bench import scenario_types as base
 from tickwork.bench.bench_cluster import HELD_EQUAL, running_cluster
-from tickwork.bench.measurement import LostAndDoubled, Window, count_lost_and_doubled, measure
+from tickwork.bench.measure_rate_cost_losses import LostAndDoubled, Window, count_lost_and_doubled, measure
 from tickwork.bench.recurring_jobs import (
     PERIOD,
     add_idle_jobs,

@@ -29,7 +29,7 @@ from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context
 from tickwork.model.worker_protocol import Micros, Run
 from tickwork.tracing.opentelemetry_setup import open_global_pipeline
-from tickwork.tracing.remote_span import within_span
+from tickwork.tracing.span_from_traceparent import within_span
 
 _SEND_INTERVAL = 0.1  # seconds
 

@@ -14,9 +14,9 @@ from tickwork.execute.attempt_ending import Ending, failed, unchanged
 from tickwork.execute.attempt_state import Attempt, Handler
 from tickwork.execute.runners.child_protocol import CANCEL, LENGTH_BYTES, Ended, FromChild, Logged
 from tickwork.log_setup import logs_in_use
+from tickwork.model.current_span_and_job_origin import current_traceparent
 from tickwork.model.errors import Invalid
 from tickwork.model.task import TaskDefinition
-from tickwork.model.trace_context import current_traceparent
 from tickwork.model.worker_protocol import Run
 from tickwork.tracing.opentelemetry_setup import uses_own_pipeline
 

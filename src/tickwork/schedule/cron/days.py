@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from tickwork.schedule.cron.field import DATE, NTH, WEEKDAY, YEAR, Spread, write_list, write_starred
-from tickwork.schedule.due.day_and_time_sets import mask_of, month_length, numbers_in, weekdays_of
+from tickwork.schedule.due.calendar_bit_masks import mask_of, month_length, numbers_in, weekdays_of
 from tickwork.schedule.errors import ScheduleError
 
 _EVERY_DATE = mask_of(range(1, 32))

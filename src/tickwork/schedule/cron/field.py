@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from tickwork.schedule.due.day_and_time_sets import mask_of, numbers_in
+from tickwork.schedule.due.calendar_bit_masks import mask_of, numbers_in
 from tickwork.schedule.errors import ScheduleError
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tickwork.schedule.cron.days import EVERY_YEAR, CronDays, read_days
 from tickwork.schedule.cron.field import HOUR, MINUTE, MONTH, SECOND, WEEKDAY, YEAR, write, write_list
-from tickwork.schedule.due.day_and_time_sets import Times
+from tickwork.schedule.due.calendar_bit_masks import Times
 from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH, Dst
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.zone_name import is_zone_name

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tickwork.schedule.cron.field import WEEKDAY, Field, write_list
 from tickwork.schedule.cron.read_expression import Cron, read_cron
-from tickwork.schedule.due.day_and_time_sets import mask_of, numbers_in
+from tickwork.schedule.due.calendar_bit_masks import mask_of, numbers_in
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant_and_duration import Moment, read_duration, read_instant

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from tickwork.schedule.canonical_form import ParsedSchedule
 from tickwork.schedule.cron.read_expression import Cron
-from tickwork.schedule.due.day_and_time_sets import END, to_seconds
+from tickwork.schedule.due.calendar_bit_masks import END, to_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant_and_duration import read_every, read_instant
-from tickwork.schedule.rrule.ical_text import MOST_COUNTED
+from tickwork.schedule.rrule.read_ical_text import MOST_COUNTED
 from tickwork.schedule.rrule.read_rule import RecurrenceRule, local_anchor, read_rule
 from tickwork.schedule.rrule.to_cron_or_period import simplify_rule
 

@@ -14,7 +14,7 @@ from tickwork.schedule.cron.days import (
 )
 from tickwork.schedule.cron.field import DATE, HOUR, MINUTE, MONTH, SECOND, YEAR, Field
 from tickwork.schedule.cron.read_expression import Cron
-from tickwork.schedule.due.day_and_time_sets import Times, mask_of, numbers_in
+from tickwork.schedule.due.calendar_bit_masks import Times, mask_of, numbers_in
 from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.vocabulary import WEEKDAYS, weekdays_from

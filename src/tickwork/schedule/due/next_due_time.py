@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import Literal, NamedTuple, Protocol
 
-from tickwork.schedule.due.day_and_time_sets import BEGIN, DAY, END, EVERY_HOUR, Days, Times, first_day_from
+from tickwork.schedule.due.calendar_bit_masks import BEGIN, DAY, END, EVERY_HOUR, Days, Times, first_day_from
 from tickwork.schedule.due.time_zone import Zone
 
 Gap = Literal["next", "skip"]

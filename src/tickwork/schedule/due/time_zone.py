@@ -12,7 +12,7 @@ from struct import unpack_from
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from tickwork.schedule.due.day_and_time_sets import DAY, END, Times, from_seconds, to_seconds
+from tickwork.schedule.due.calendar_bit_masks import DAY, END, Times, from_seconds, to_seconds
 from tickwork.schedule.errors import ScheduleError
 
 _DATA = "tzdata"

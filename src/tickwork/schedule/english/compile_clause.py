@@ -13,7 +13,7 @@ from tickwork.schedule.cron.days import (
 )
 from tickwork.schedule.cron.field import YEAR
 from tickwork.schedule.cron.read_expression import Cron
-from tickwork.schedule.due.day_and_time_sets import DAY, EVERY_HOUR, EVERY_MINUTE, Times, mask_of
+from tickwork.schedule.due.calendar_bit_masks import DAY, EVERY_HOUR, EVERY_MINUTE, Times, mask_of
 from tickwork.schedule.due.next_due_time import AS_SHOWN, ONCE_EACH
 from tickwork.schedule.english.describe import clock_text, period_words
 from tickwork.schedule.english.parse_time_and_zone import PARTS_OF_DAY, Clock

@@ -16,7 +16,7 @@ from tickwork.schedule.cron.days import (
 )
 from tickwork.schedule.cron.field import YEAR
 from tickwork.schedule.cron.read_expression import read_cron
-from tickwork.schedule.due.day_and_time_sets import (
+from tickwork.schedule.due.calendar_bit_masks import (
     DAY,
     END,
     EVERY_HOUR,

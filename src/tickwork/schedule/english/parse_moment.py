@@ -4,7 +4,7 @@ import re
 from datetime import date, datetime, time, timedelta
 
 from tickwork.model.quantities import LONGEST
-from tickwork.schedule.due.day_and_time_sets import from_seconds
+from tickwork.schedule.due.calendar_bit_masks import from_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.describe import WEEKDAYS as WEEKDAY_NAMES
 from tickwork.schedule.english.describe import clock_text

@@ -5,7 +5,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from tickwork.schedule.due.day_and_time_sets import (
+from tickwork.schedule.due.calendar_bit_masks import (
     FIRST_DAY,
     LAST_YEAR,
     all_days_of,

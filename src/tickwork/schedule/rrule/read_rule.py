@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import NamedTuple, get_args
 
-from tickwork.schedule.due.day_and_time_sets import (
+from tickwork.schedule.due.calendar_bit_masks import (
     EVERY_HOUR,
     EVERY_MINUTE,
     EVERY_SECOND,

@@ -2,7 +2,7 @@
 
 from tickwork.schedule.cron.days import EVERY_DATE, EVERY_MONTH, EVERY_WEEKDAY, CronDays, Dates, Weekdays
 from tickwork.schedule.cron.read_expression import Cron
-from tickwork.schedule.due.day_and_time_sets import mask_of
+from tickwork.schedule.due.calendar_bit_masks import mask_of
 from tickwork.schedule.rrule.days import RecurrenceDays
 from tickwork.schedule.rrule.read_rule import RecurrenceRule
 

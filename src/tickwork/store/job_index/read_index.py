@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import asyncpg
 
-from tickwork.model.ids import to_micros
 from tickwork.model.job import PRIORITIES, JobStatus
 from tickwork.model.job_filter import JobFilter
-from tickwork.model.words import words_of
+from tickwork.model.public_ids import to_micros
+from tickwork.model.search_words import words_of
 from tickwork.store.job_index.bit_sets import (
     CreationTimes,
     bits_of,

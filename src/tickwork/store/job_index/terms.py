@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
-from tickwork.model.words import SHORTEST_BEGINNING, is_beginning, words_of
+from tickwork.model.search_words import SHORTEST_BEGINNING, is_beginning, words_of
 
 ALL = "all"
 RECURRING, ONCE = "recurring", "once"

@@ -25,8 +25,9 @@ from tickwork.store.job_index.bit_sets import (
     places_of,
     split,
 )
-from tickwork.store.job_index.job_traits import JobTraits, hashes_of_kind
-from tickwork.store.job_index.stored_sets import (
+from tickwork.store.job_index.group_jobs_by_term import JobTraits, hashes_of_kind
+from tickwork.store.job_index.terms import ALL, ONCE, RECURRING, STATUSES, JobText, term_hash
+from tickwork.store.job_index.write_sets import (
     NewSets,
     Row,
     Segment,
@@ -34,7 +35,6 @@ from tickwork.store.job_index.stored_sets import (
     write_changes,
     write_rows,
 )
-from tickwork.store.job_index.terms import ALL, ONCE, RECURRING, STATUSES, JobText, term_hash
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 

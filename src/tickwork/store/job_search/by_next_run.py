@@ -12,12 +12,12 @@ from typing import NamedTuple
 import asyncpg
 
 from tickwork.model.field_types import EARLIEST, to_utc
-from tickwork.model.ids import from_micros, to_micros
 from tickwork.model.job_filter import JobFilter
+from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.store.job_index.bit_sets import SEGMENT, encoded, places_of, split
 from tickwork.store.job_index.read_index import Bits, Candidates, IndexReader, IndexState, bits_by_segment
+from tickwork.store.job_search.check_found_jobs import JobMatcher
 from tickwork.store.job_search.health_candidates import HealthCandidates
-from tickwork.store.job_search.match_filter import JobMatcher
 from tickwork.store.page_cursor import NextRunPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries

@@ -15,8 +15,8 @@ from tickwork.model.job_health import Health
 from tickwork.store.job_index.bit_sets import SEGMENT, places_of, split, up_to
 from tickwork.store.job_index.read_index import Bits, Candidates, IndexReader, IndexState
 from tickwork.store.job_search.by_next_run import NextRunSearch, jobs_in_range
+from tickwork.store.job_search.check_found_jobs import JobMatcher
 from tickwork.store.job_search.health_candidates import HEALTH_ORDER, HealthCandidates
-from tickwork.store.job_search.match_filter import JobMatcher
 from tickwork.store.page_cursor import HealthPlace, JobPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
@@ -56,7 +56,7 @@ class PostgresJobSearch:
 
     async def _with_key(self, tenant_id: int, wanted: JobFilter) -> list[asyncpg.Record]:
         """At most one job has it."""
-        row = await self._database.fetchrow(queries("read")["job_with_key"], tenant_id, wanted.key)
+        row = await self._database.fetchrow(queries("read_by_id")["job_with_key"], tenant_id, wanted.key)
         return await JobMatcher(self._database, tenant_id, wanted).among([row["id"]]) if row else []
 
     async def _by_health(self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None) -> JobPage:

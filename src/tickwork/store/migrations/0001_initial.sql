@@ -19,7 +19,7 @@ AS 'SELECT CASE cardinality(sent) WHEN 1 THEN sent[1] ELSE element END';
 CREATE FUNCTION tickwork.micros(at timestamptz) RETURNS bigint LANGUAGE sql STABLE
 AS $$ SELECT (date_part('epoch', at) * 1e6::float8)::bigint $$;
 
--- The public id of a job, as model/ids.py writes it.
+-- The public id of a job, as model/public_ids.py writes it.
 CREATE FUNCTION tickwork.job_name(id bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT 'j' || string_agg(
         substr('0123456789abcdefghjkmnpqrstvwxyz', (id >> 5 * n & 31)::int + 1, 1), '' ORDER BY n DESC)

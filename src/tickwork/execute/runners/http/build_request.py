@@ -16,10 +16,10 @@ import msgspec
 from yarl import URL
 
 from tickwork.execute.attempt_ending import AttemptFailed
+from tickwork.model.current_span_and_job_origin import current_traceparent
 from tickwork.model.http_secrets import secret_texts
 from tickwork.model.http_target import HttpTarget, destination_of, target_errors
-from tickwork.model.ids import execution_id, from_micros, job_id
-from tickwork.model.trace_context import current_traceparent
+from tickwork.model.public_ids import execution_id, from_micros, job_id
 from tickwork.model.worker_protocol import Failure, Run
 
 _PREFIX = "whsec_"

@@ -43,7 +43,7 @@ from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressGuard
 from tickwork.execute.traced_attempt import describe_in_span
 from tickwork.model.errors import TIMEOUT
 from tickwork.model.http_secrets import mask_secrets
-from tickwork.model.ids import job_id
+from tickwork.model.public_ids import job_id
 from tickwork.model.worker_protocol import Failure, Run
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")

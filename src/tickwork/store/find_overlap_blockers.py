@@ -27,7 +27,7 @@ async def find_blockers(
 ) -> dict[int, Blocker]:
     """The blocker of each job: the execution by its rule before off-schedule ones, later before earlier ones."""
     looks_up_lists = connection.get_server_version().major >= _LOOKS_UP_LISTS
-    sql = queries("overlap_blockers")["blockers" if looks_up_lists else "blockers_one_by_one"]
+    sql = queries("find_overlap_blockers")["blockers" if looks_up_lists else "blockers_one_by_one"]
     rows = await connection.fetch(
         sql,
         [each.tenant_id for each in fired],

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import asyncpg
 
-from tickwork.model.words import words_of
+from tickwork.model.search_words import words_of
 from tickwork.store.job_index.terms import (
     ALL,
     ONCE,

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tickwork.schedule.canonical_form import ParsedSchedule
-from tickwork.schedule.due.day_and_time_sets import DAY, from_seconds, to_seconds
+from tickwork.schedule.due.calendar_bit_masks import DAY, from_seconds, to_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant_and_duration import check_year, write_instant

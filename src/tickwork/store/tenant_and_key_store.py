@@ -7,7 +7,7 @@ import asyncpg
 
 from tickwork.model.access import DEFAULT_TENANT, Caller, KeyView, Scope
 from tickwork.model.errors import Conflict, NotFound
-from tickwork.model.ids import key_id
+from tickwork.model.public_ids import key_id
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 
@@ -15,7 +15,7 @@ from tickwork.store.query_files import queries
 class PostgresAccessStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("access")
+        self._sql = queries("tenant_and_key")
 
     async def now(self) -> datetime:
         return await self._database.now()

@@ -16,7 +16,7 @@ from tickwork.store.query_files import queries
 class PostgresHandover:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._handover = queries("hand_over_to_worker")
+        self._handover = queries("lease_under_limits")
 
     async def lock_workers(self, connections: Sequence[WorkerConnection]) -> set[int]:
         rows = await self._connection.fetch(

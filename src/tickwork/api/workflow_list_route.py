@@ -5,7 +5,7 @@ from tickwork.api.request_query import PageQuery
 from tickwork.api.route import Call, Route
 from tickwork.model.access import Scope
 from tickwork.model.field_types import Page
-from tickwork.model.workflow import WorkflowView
+from tickwork.model.workflow_list import WorkflowView
 
 
 async def list_workflows(call: Call[PageQuery, None]) -> Reply:

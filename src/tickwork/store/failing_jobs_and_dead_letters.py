@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from tickwork.model.ids import job_id
 from tickwork.model.overview import FailingJob
+from tickwork.model.public_ids import job_id
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 
@@ -16,7 +16,7 @@ class Exceptions(NamedTuple):
 class PostgresOverviewStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("overview")
+        self._sql = queries("failing_jobs_and_dead_letters")
 
     async def count_exceptions(self, tenant_id: int, at_most: int) -> Exceptions:
         (row,) = await self._database.fetch(self._sql["count_exceptions"], tenant_id, at_most)

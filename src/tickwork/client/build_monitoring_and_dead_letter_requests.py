@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from tickwork.client.argument_types import DeadLetterFields
 from tickwork.client.build_requests import Call, get, given, post
-from tickwork.client.types import DeadLetterFields
 from tickwork.model.circuit_breaker import BreakerView
 from tickwork.model.cluster import ClusterView
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven
@@ -15,7 +15,7 @@ from tickwork.model.overview import OverviewView
 from tickwork.model.statistics import GroupBy, StatisticsSeries, Step
 from tickwork.model.stream_event import StreamEvent
 from tickwork.model.upcoming import DueTimeCounts, DueTimePage
-from tickwork.model.workflow import WorkflowView
+from tickwork.model.workflow_list import WorkflowView
 
 
 def get_job_health(job_id: str) -> Call[JobHealthView]:

@@ -1,4 +1,4 @@
-"""Questions of users: the SQL behind every list and look."""
+"""Reads jobs, executions and attempts by their ids, and lists workers and tasks. Searches have files of their own."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,11 +16,11 @@ from tickwork.model.execution import (
     WaitingFor,
 )  # fmt: skip
 from tickwork.model.field_types import Page
-from tickwork.model.ids import execution_id, job_id, parse_worker_id, worker_id
 from tickwork.model.job import (
     JobGraph,
     JobView,
 )
+from tickwork.model.public_ids import execution_id, job_id, parse_worker_id, worker_id
 from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView
 from tickwork.store.log_store import entries_of
@@ -51,7 +51,7 @@ _LARGEST_WORKER = 2**31 - 1
 class PostgresReadStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("read")
+        self._sql = queries("read_by_id")
 
     async def now(self) -> datetime:
         return await self._database.now()

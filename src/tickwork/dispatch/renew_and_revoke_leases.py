@@ -9,7 +9,7 @@ from prometheus_client import Counter
 from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.model.bad_row_isolation import BadRowIsolation
-from tickwork.model.ids import to_micros
+from tickwork.model.public_ids import to_micros
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import LEASE_RAN_OUT, Claim, Drain, Key, Micros, Renewed, Revoke
 from tickwork.store.port.dispatch import DispatchStore, LeasedExecutions, Renewal, Revocation

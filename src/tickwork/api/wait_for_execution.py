@@ -16,7 +16,7 @@ from tickwork.api.route import Call
 from tickwork.api.server_sent_events import wait_for_disconnect
 from tickwork.model.errors import Invalid, Unavailable
 from tickwork.model.execution import ExecutionView
-from tickwork.model.ids import parse_execution_id
+from tickwork.model.public_ids import parse_execution_id
 from tickwork.model.quantities import parse_duration
 
 

@@ -9,7 +9,7 @@ from tickwork.model.field_types import to_utc
 from tickwork.model.job import PRIORITIES
 from tickwork.model.job_filter import JobFilter
 from tickwork.model.job_health import Health
-from tickwork.model.words import has_words, words_of
+from tickwork.model.search_words import has_words, words_of
 from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_index.terms import JobText
 from tickwork.store.pool import Database

@@ -3,8 +3,8 @@
 import asyncpg
 
 from tickwork.model.field_types import Page
-from tickwork.model.ids import job_id
-from tickwork.model.workflow import WorkflowStates, WorkflowView
+from tickwork.model.public_ids import job_id
+from tickwork.model.workflow_list import WorkflowStates, WorkflowView
 from tickwork.store.page_cursor import WorkflowPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
@@ -17,7 +17,7 @@ _NEWEST = 2**63 - 1
 class PostgresWorkflowStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("workflow")
+        self._sql = queries("workflow_list")
 
     async def page(self, tenant_id: int, limit: int, cursor: str | None) -> Page[WorkflowView]:
         begin = decode_cursor(cursor, WorkflowPlace).id if cursor else _NEWEST

@@ -30,7 +30,7 @@ from tickwork.model.execution import (
     ExecutionView,
     MissedView,
 )
-from tickwork.model.ids import from_micros, parse_execution_id, to_micros
+from tickwork.model.public_ids import from_micros, parse_execution_id, to_micros
 from tickwork.model.worker_protocol import Key
 from tickwork.store.port.read import ExecutionSearch, ReadStore
 from tickwork.store.port.record import OutcomeStore

@@ -1,7 +1,7 @@
 """Executions that a transaction gives to workers, and how they are sent after the commit.
 
 Worker slots are reserved while the transaction runs. After the commit call `deliver`; after an error call `release`.
-A commit whose answer was lost may still have happened, so `release` marks the leases for `reconcile_leases.py`.
+A commit whose answer was lost may still have happened, so `release` marks the leases for `renew_and_revoke_leases.py`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

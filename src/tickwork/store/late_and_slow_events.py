@@ -14,7 +14,7 @@ _MOST_TOLD = 5000  # at once; the others get their events when they end
 class PostgresOverdueStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("overdue")
+        self._sql = queries("late_and_slow_events")
 
     async def tell_late_and_slow(self) -> bool:
         """Write the events of executions that became late or slow since the last look. One node does so at a time."""

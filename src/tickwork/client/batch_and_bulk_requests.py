@@ -5,10 +5,10 @@ from datetime import datetime
 
 import msgspec
 
-from tickwork.client import build_monitoring_requests
+from tickwork.client import build_monitoring_and_dead_letter_requests
 from tickwork.client import build_requests as call
+from tickwork.client.argument_types import DeadLetterFields, JobFields
 from tickwork.client.request_retry_answer import Steps
-from tickwork.client.types import DeadLetterFields, JobFields
 from tickwork.model.bulk_action import (
     BulkCount,
     BulkExecutionsResult,
@@ -72,7 +72,9 @@ def redrive_dead_letters(
     done: Redriven | None = None
     while True:
         asked = CHUNK if max is None else min(CHUNK, max - (done.redriven if done else 0))
-        part: Redriven = yield build_monitoring_requests.redrive_some(ids, filter, rate, asked, start_at)
+        part: Redriven = yield build_monitoring_and_dead_letter_requests.redrive_some(
+            ids, filter, rate, asked, start_at
+        )
         done = _together(done, part)
         if ids is not None or part.redriven < asked or done.redriven == max:
             return done
