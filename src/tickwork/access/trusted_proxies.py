@@ -46,6 +46,8 @@ class TrustedProxies:
         return client
 
     def _trusts(self, address: str) -> bool:
+        if not self._networks:  # as usual: then reading the address would only take time
+            return False
         try:
             parsed = ip_address(address)
         except ValueError:

@@ -77,7 +77,7 @@ def build_app(node: Node) -> Starlette:
     """The caller starts and stops the node."""
     app = Starlette(
         routes=[
-            *_endpoints(node, (*ROUTES, *docs_pages.PAGES, *dashboard_pages.PAGES)),
+            _Resources(_endpoints(node, (*ROUTES, *docs_pages.PAGES, *dashboard_pages.PAGES))),
             WebSocketRoute(accept_worker_websocket.PATH, accept_worker_websocket.WorkerSocketApp(node)),
         ]
     )
@@ -86,13 +86,39 @@ def build_app(node: Node) -> Starlette:
     return app
 
 
-def _endpoints(node: Node, routes: Iterable[Route]) -> list[BaseRoute]:
-    """One endpoint per path. Starlette uses the first match, so /jobs/batch must come before /jobs/{id}."""
+def _endpoints(node: Node, routes: Iterable[Route]) -> list["_Path"]:
+    """One endpoint per path. The first match is used, so /jobs/batch must come before /jobs/{id}."""
     by_path: dict[str, list[Route]] = {}
     for route in routes:
         by_path.setdefault(route.path, []).append(route)
     paths = sorted(by_path, key=lambda path: "{" in path)
     return [_Path(path, Endpoint(node, path, by_path[path])) for path in paths]
+
+
+class _Resources(BaseRoute):
+    """All paths, looked up by the name of the resource: trying a hundred in turn would cost more than many answers."""
+
+    def __init__(self, paths: Iterable["_Path"]) -> None:
+        self._by_resource: dict[str, list[_Path]] = {}
+        for path in paths:
+            self._by_resource.setdefault(_resource(path.path), []).append(path)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if scope["type"] == "http":
+            for path in self._by_resource.get(_resource(scope["path"]), ()):
+                match, found = path.matches(scope)
+                if match is not Match.NONE:
+                    return match, {**found, "tickwork.path": path}
+        return Match.NONE, {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await scope["tickwork.path"].handle(scope, receive, send)
+
+
+def _resource(path: str) -> str:
+    """The first name in a path, after the version: jobs of /v1/jobs/j1/run. No path has a parameter in its place."""
+    first, _, rest = path[1:].partition("/")
+    return f"v1/{rest.partition('/')[0]}" if first == "v1" else first
 
 
 class _Path(StarletteRoute):

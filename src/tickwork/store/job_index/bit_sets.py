@@ -43,17 +43,19 @@ def up_to(place: int) -> int:
 def places_of(bits: int, *, newest_first: bool) -> Iterator[int]:
     """The places in a set, in order."""
     data = encoded(bits)
-    for number in _bytes_that_are_set(data, newest_first, sparse=bits.bit_count() < _FEW):
+    for number in _bytes_that_are_set(data, bits, newest_first):
         byte, first = data[number], number << 3
         for bit in _DOWN if newest_first else _UP:
             if byte >> bit & 1:
                 yield first + bit
 
 
-def _bytes_that_are_set(data: bytes, newest_first: bool, sparse: bool) -> Iterable[int]:
-    """A set of few is searched for its bytes at once; of a large one, the first are wanted, and they come soon."""
-    if not sparse:
-        return range(_BYTES - 1, -1, -1) if newest_first else range(_BYTES)
+def _bytes_that_are_set(data: bytes, bits: int, newest_first: bool) -> Iterable[int]:
+    """A set of few is searched for its bytes at once; of a large one, the first are wanted, and they come soon: what
+    is empty before them is passed over."""
+    if bits.bit_count() >= _FEW:
+        last = bits.bit_length() - 1 >> 3
+        return range(last, -1, -1) if newest_first else range((bits & -bits).bit_length() - 1 >> 3, last + 1)
     numbers = [match.start() for match in _SET_BYTE.finditer(data)]
     return reversed(numbers) if newest_first else numbers
 
