@@ -6,6 +6,7 @@ from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
 _PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+_FORWARDED = frozenset({b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-forwarded-prefix"})
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]_-]{1,255}")
 
 
@@ -25,7 +26,7 @@ class TrustedProxies:
 
     def origin(self, peer: str, scheme: str, headers: Mapping[bytes, bytes]) -> RequestOrigin:
         host = _text(headers, b"host")
-        if not self._trusts(peer):
+        if _FORWARDED.isdisjoint(headers) or not self._trusts(peer):
             return RequestOrigin(peer, scheme, host, "")
         prefix = _text(headers, b"x-forwarded-prefix").rstrip("/")
         forwarded_host = _first(_text(headers, b"x-forwarded-host"))
@@ -46,8 +47,6 @@ class TrustedProxies:
         return client
 
     def _trusts(self, address: str) -> bool:
-        if not self._networks:  # as usual: then reading the address would only take time
-            return False
         try:
             parsed = ip_address(address)
         except ValueError:
