@@ -60,6 +60,7 @@ from tickwork.schedule.excluded_days import load_calendars
 from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
 from tickwork.store.cluster_store import PostgresClusterStore
+from tickwork.store.create_and_change_job import PostgresJobStore
 from tickwork.store.dead_letter_store import PostgresDeadLetterStore
 from tickwork.store.dispatch_store import PostgresDispatchStore
 from tickwork.store.execution_search import PostgresExecutionSearch
@@ -68,7 +69,6 @@ from tickwork.store.idempotency_store import PostgresIdempotencyStore
 from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_index.write_index import PostgresJobIndex
 from tickwork.store.job_search.search_jobs import PostgresJobSearch
-from tickwork.store.job_store import PostgresJobStore
 from tickwork.store.log_store import PostgresLogStore
 from tickwork.store.metric_store import PostgresMetricStore
 from tickwork.store.migrate import trace_seed

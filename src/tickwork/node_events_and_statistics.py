@@ -16,7 +16,7 @@ from tickwork.store.pool import Database
 from tickwork.store.statistics_store import PostgresStatisticsStore
 
 # Seconds between the steps of a loop
-_NUMBER_INTERVAL = 0.2
+_NUMBER_INTERVAL = 0.5
 _STATISTICS_INTERVAL = 5
 _OVERDUE_INTERVAL = 5
 _LONG_STEP = 120.0  # merging a day of very many tasks

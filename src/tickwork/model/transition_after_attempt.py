@@ -16,7 +16,7 @@ a statement of its own, which changes only executions in the status that it expe
     (new) → pending, running, skipped        trigger.insert_executions
     (new) → pending, skipped                 trigger.insert_executions_carefully
     (new) → pending                          trigger.promote_deferred_jobs
-    (new) → pending                          job.insert_first_executions
+    (new) → pending                          create_and_change_job.insert_first_executions
     (new) → pending                          executions_of_changed_job.insert_execution
     (new) → pending                          backfill.insert_backfilled
     (new) → pending                          make_round()

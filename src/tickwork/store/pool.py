@@ -182,7 +182,7 @@ class Database:
         return rows[0] if rows else None
 
     async def now(self) -> datetime:
-        (row,) = await self.fetch(queries("clock_and_trial_write")["clock"])
+        (row,) = await self.fetch(queries("pool")["clock"])
         now: datetime = row["now"]
         return now
 
@@ -191,7 +191,7 @@ class Database:
         if not self._condition.stores:
             with suppress(_RollBack):
                 async with self.transaction() as connection:
-                    await connection.execute(queries("clock_and_trial_write")["try_to_store"])
+                    await connection.execute(queries("pool")["try_to_store"])
                     raise _RollBack
             self._condition.can_store()
         return False

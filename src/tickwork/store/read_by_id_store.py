@@ -66,7 +66,7 @@ class PostgresReadStore:
 
     async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
         rows = await self._database.fetch(
-            queries("dependency")["dependency_graph"], tenant_id, job, limit + 1
+            queries("write_dependencies")["dependency_graph"], tenant_id, job, limit + 1
         )
         if not rows:
             raise NotFound("job", job_id(job))
@@ -79,7 +79,9 @@ class PostgresReadStore:
         execution = execution_of(row)
         if execution.waiting_for is not WaitingFor.DEPENDENCY:
             return execution
-        root = await self._database.fetchrow(queries("dependency")["root_of_wait"], job, scheduled_for, _SEEN)
+        root = await self._database.fetchrow(
+            queries("write_dependencies")["root_of_wait"], job, scheduled_for, _SEEN
+        )
         return msgspec.structs.replace(execution, blocked_by=blocking_of(root) if root else None)
 
     async def executions_by_key(self, keys: Sequence[ExecutionKey]) -> list[ExecutionView]:

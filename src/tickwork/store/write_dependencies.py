@@ -19,7 +19,7 @@ from tickwork.store.query_files import queries, rows_written
 class PostgresDependencyStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("dependency")
+        self._sql = queries("write_dependencies")
 
     async def skip_rounds_without_parents(self, limit: int) -> int:
         """Decide about parents that may not be due in the rounds of their children. Returns about how many."""
@@ -35,7 +35,7 @@ class JobDependencies:
     def __init__(self, connection: Connection, tenant_id: int) -> None:
         self._connection = connection
         self._tenant_id = tenant_id
-        self._sql = queries("dependency")
+        self._sql = queries("write_dependencies")
 
     async def rules_of_jobs(self, parents: Sequence[int]) -> list[int]:
         """The rules of these jobs."""

@@ -42,7 +42,7 @@ STATEMENTS = {
         Writes("skipped", "pending skipped", BEGUN_AGAIN),
     ],
     "trigger.promote_deferred_jobs": [Writes(NEW, "pending")],
-    "job.insert_first_executions": [Writes(NEW, "pending")],
+    "create_and_change_job.insert_first_executions": [Writes(NEW, "pending")],
     "executions_of_changed_job.insert_execution": [Writes(NEW, "pending")],
     "executions_of_changed_job.skip_due_time": [Writes(NEW, "skipped")],
     "backfill.insert_backfilled": [

@@ -50,7 +50,7 @@ class PostgresJobStore:
         return {row["key"]: row["id"] for row in rows}
 
     async def find_parents(self, tenant_id: int, jobs: set[int]) -> dict[int, ParentJob]:
-        sql = queries("dependency")["find_parents"]
+        sql = queries("write_dependencies")["find_parents"]
         rows = await self._database.fetch(sql, tenant_id, list(jobs)) if jobs else []
         return {row["id"]: _parent_job(row) for row in rows}
 
