@@ -10,7 +10,7 @@ from tickwork.node import Node
 from tickwork.schedule.zone_name import read_zone_name
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
-from tickwork.trigger import upcoming
+from tickwork.trigger import count_upcoming, upcoming
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -174,8 +174,8 @@ async def test_a_share_of_very_many_rules_is_counted_and_the_answer_is_an_estima
     until = (midnight + 3 * HOUR).isoformat()
     exact = await asked(client, until=until, step="1h")
     assert (sum(item["count"] for item in exact["items"]), exact["estimate"]) == (120, False)
-    monkeypatch.setattr(upcoming, "MOST_COUNTED", 39)
-    monkeypatch.setattr(upcoming, "SHARE_COUNTED", 20)
+    monkeypatch.setattr(count_upcoming, "MOST_COUNTED", 39)
+    monkeypatch.setattr(count_upcoming, "SHARE_COUNTED", 20)
     share = await asked(client, until=until, step="1h")
     assert (sum(item["count"] for item in share["items"]), share["estimate"]) == (120, True)
 
@@ -236,10 +236,10 @@ async def test_days_are_those_of_the_time_zone(client: httpx2.AsyncClient, midni
 async def test_days_with_a_clock_change_are_longer_or_shorter() -> None:
     zone = read_zone_name("Europe/Paris").info
     begin = datetime(2026, 3, 28, 12, tzinfo=UTC)
-    starts = upcoming.step_starts(begin, begin + timedelta(days=3), timedelta(days=1), zone)
+    starts = count_upcoming.step_starts(begin, begin + timedelta(days=3), timedelta(days=1), zone)
     assert [start.hour for start in starts] == [23, 23, 22, 22]
     last = datetime(9999, 12, 31, 12, tzinfo=UTC)
-    assert upcoming.step_starts(last, last + HOUR, timedelta(days=1), zone)
+    assert count_upcoming.step_starts(last, last + HOUR, timedelta(days=1), zone)
 
 
 @pytest.mark.parametrize("schedule", ["every 10m", "*/10 * * * *"])
@@ -249,8 +249,8 @@ async def test_frequent_rules_are_counted_by_their_rate(
     await create(client, schedule=schedule)
     query = {"from": (midnight + HOUR).isoformat(), "until": (midnight + 6 * HOUR).isoformat(), "step": "1h"}
     exact = await counted(client, **query)
-    monkeypatch.setattr(upcoming, "_MOST_TIMES", 10)
-    monkeypatch.setattr(upcoming, "_LEAST_TIMES", 10)
+    monkeypatch.setattr(count_upcoming, "_MOST_TIMES", 10)
+    monkeypatch.setattr(count_upcoming, "_LEAST_TIMES", 10)
     answer = await asked(client, **query)
     assert [item["count"] for item in answer["items"]] == exact == [6] * 5
     assert answer["estimate"] == (schedule != "every 10m")
@@ -261,7 +261,7 @@ async def test_the_jobs_of_a_large_rule_are_estimated(
 ) -> None:
     await client.post("/v1/jobs/batch", json=[{"task": "work", "schedule": "every 1h"}] * 300)
     await client.post("/v1/jobs/batch", json=[{"task": "work", "schedule": "every 2h"}] * 100)
-    monkeypatch.setattr(upcoming, "_MOST_JOBS", 50)
+    monkeypatch.setattr(count_upcoming, "_MOST_JOBS", 50)
     query = {"from": (midnight + HOUR).isoformat(), "until": (midnight + 3 * HOUR).isoformat(), "step": "1h"}
     unknown = await asked(client, **query)
     assert (unknown["estimate"], [item["count"] for item in unknown["items"]]) == (True, [51, 102])

@@ -1,4 +1,4 @@
-/** One or more runs of a lane: an execution, or those of one step of statistics. Times in milliseconds. */
+/** One or more runs of a row: an execution, or those of one step of statistics. Times in milliseconds. */
 export interface Run {
   /** Of the worst of them: a status of an execution, "retrying", or "due" for what is to come. */
   state: string;
@@ -13,7 +13,7 @@ export type Bar = Run & { count: number };
 
 const CLOSEST = 3; // pixels between two bars of the same state
 
-/** Runs of one lane as bars: neighbours of the same state that the eye could not tell apart become one bar with a count. */
+/** Runs of one row as bars: neighbours of the same state that the eye could not tell apart become one bar with a count. */
 export function mergeRuns(runs: readonly Run[], msPerPixel: number): Bar[] {
   const bars: Bar[] = [];
   const gap = CLOSEST * msPerPixel;

@@ -14,6 +14,7 @@ from tickwork.model.job_health import JobHealthView
 from tickwork.model.overview import OverviewView
 from tickwork.model.statistics import GroupBy, StatisticsSeries, Step
 from tickwork.model.stream_event import StreamEvent
+from tickwork.model.timeline import RowKind, TimelineView
 from tickwork.model.upcoming import DueTimeCounts, DueTimePage
 from tickwork.model.workflow_list import WorkflowView
 
@@ -52,6 +53,18 @@ def count_upcoming(
 def get_overview() -> Call[OverviewView]:
     """How things stand: what ran in the last 24 hours, what fails, what waits, and what comes next."""
     return get("overview", answer=OverviewView)
+
+
+def get_timeline(
+    *,
+    begin: datetime | None = None,
+    until: datetime | None = None,
+    by: RowKind | None = None,
+    rows: int | None = None,
+) -> Call[TimelineView]:
+    """What ran and what is due on one line of time, of the jobs or tasks that fail and of the busiest, beside the slots
+    that it takes."""
+    return get("timeline", answer=TimelineView, query={"from": begin, "until": until, "by": by, "rows": rows})
 
 
 def list_events(

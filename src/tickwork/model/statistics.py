@@ -83,6 +83,11 @@ def quantile(histogram: Histogram, share: float) -> float | None:
     return bounds(buckets[-1])[1] / 1e6
 
 
+def middle_of(bucket: int) -> float:
+    """About how long the durations in a bucket are, in seconds."""
+    return sum(bounds(bucket)) / 2e6
+
+
 GroupBy = Literal["task", "queue"]
 
 

@@ -1,20 +1,25 @@
 """Statistics for users: series of what happened, in steps."""
 
 from bisect import bisect_right
+from collections import defaultdict
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import groupby
 
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import to_utc
+from tickwork.model.job import HTTP_TASK
 from tickwork.model.statistics import (
     STEPS,
     Counted,
     Counts,
     GroupBy,
+    Histogram,
     SeriesFilter,
     StatisticsSeries,
     Step,
+    add_up,
     point_of,
+    quantile,
     sum_of,
 )
 from tickwork.store.port.record import StatisticsStore
@@ -71,6 +76,27 @@ class Statistics:
         )
         return sum_of([each.counts for each in counted]) if counted else Counts()
 
+    async def usual_run_times(self, tenant_id: int, begin: datetime, end: datetime) -> dict[str, float]:
+        """The seconds that half of the attempts of each task took at most."""
+        day = STEPS["1d"]
+        wanted = SeriesFilter(_floor(begin, STEPS["1h"]), end, day, by="task")
+        histograms: dict[str, list[Histogram]] = defaultdict(list)
+        for each in await self._store.series(tenant_id, wanted, _MOST_ITEMS):
+            histograms[each.task or ""].append(each.counts.run_times)
+        medians = {task: quantile(add_up(each), 0.5) for task, each in histograms.items()}
+        return {task: median for task, median in medians.items() if median is not None}
+
+    async def run_times_in_slots(
+        self, tenant_id: int, begin: datetime, end: datetime, step: Step
+    ) -> list[tuple[datetime, Histogram]]:
+        """How long the attempts took that ended in each step on a worker's slot. HTTP calls take none."""
+        length = STEPS[step]
+        wanted = SeriesFilter(_floor(begin, length), end, length)
+        of_all = await self._store.series(tenant_id, wanted, _MOST_STEPS)
+        of_http = await self._store.series(tenant_id, wanted._replace(task=HTTP_TASK), _MOST_STEPS)
+        without = {each.at: each.counts.run_times for each in of_http}
+        return [(each.at, _difference(each.counts.run_times, without.get(each.at, {}))) for each in of_all]
+
     async def _of_job(self, tenant_id: int, job: int, wanted: SeriesFilter) -> list[Counted]:
         if wanted.by is not None:
             raise Invalid.field("by", "cannot be used with job: a job has one task and one queue")
@@ -100,6 +126,10 @@ def _filter(
             "a longer step, or a shorter range",
         )
     return SeriesFilter(_floor(begin, step), end, step, by, task, queue)
+
+
+def _difference(all_of_them: Histogram, without: Histogram) -> Histogram:
+    return {bucket: number - without.get(bucket, 0) for bucket, number in all_of_them.items()}
 
 
 def _days(begin: datetime, end: datetime, zone: tzinfo) -> list[datetime]:
