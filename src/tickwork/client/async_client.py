@@ -101,6 +101,7 @@ class AsyncClient:
     list_executions = _sends(build_requests.list_executions)
     get_graph = _sends(build_requests.get_graph)
     list_missed = _sends(build_requests.list_missed)
+    list_job_changes = _sends(build_requests.list_job_changes)
     get_execution = _sends(build_requests.get_execution)
     list_attempts = _sends(build_requests.list_attempts)
     explain_execution = _sends(build_requests.explain_execution)
