@@ -230,6 +230,7 @@ class Node:
         define = PostgresJobStore(self._database, self._partitions.horizon)
         runs = PostgresRunNowStore(self._database)
         self.keys = ApiKeys(self._access)
+        self._job_search = PostgresJobSearch(self._database)
         self.sessions = Sessions(PostgresSessionStore(self._database), self.keys)
         self.idempotency = PostgresIdempotencyStore(self._database)
         self.preview = Previews(self._read).preview
@@ -237,7 +238,7 @@ class Node:
         self.jobs = Jobs(
             define,
             self._read,
-            PostgresJobSearch(self._database),
+            self._job_search,
             self.job_health,
             self._events.publish,
             self._wait_until_stopped,
@@ -275,7 +276,7 @@ class Node:
         dependencies = PostgresDependencyStore(self._database)
         self._loops.add("skip rounds", partial(waiting.skip_rounds_without_parents, dependencies), every=1)
         upcoming = PostgresUpcomingStore(self._database)
-        self.upcoming, self.upcoming_counts = Upcoming(upcoming), UpcomingCounts(upcoming)
+        self.upcoming, self.upcoming_counts = Upcoming(upcoming), UpcomingCounts(upcoming, self._job_search)
         self._loops.add("update zone data", ZoneDataUpdate(self._triggers, LEAD).follow, every=3600)
 
     def _compose_dispatch(self) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from tickwork.model.public_ids import parse_job_id
+from tickwork.model.upcoming import DueFilter
 from tickwork.node import Node
 from tickwork.schedule.zone_name import read_zone_name
 from tickwork.testing.clock import SettableClock
@@ -308,3 +310,76 @@ async def test_nonsense_is_refused_by_name(
     answer = await client.get("/v1/upcoming", params=query)
     assert answer.status_code == 422
     assert [error["path"] for error in answer.json()["errors"]] == [path]
+
+
+async def test_a_filter_leaves_only_what_fits_all_of_it(
+    client: httpx2.AsyncClient, midnight: datetime, still_node: Node
+) -> None:
+    await ScriptedWorker.offer_only(still_node, ["other"])
+    mail = await create(client, schedule="every 30m", queue="mail", tags=["billing"], key="mail")
+    other = await create(client, task="other", schedule="every 30m", tags=["billing", "eu"])
+    once = await create(client, schedule={"at": (midnight + HOUR).isoformat()}, tags=["eu"])
+    await create(client, schedule="every 30m")
+    until = (midnight + HOUR + MINUTE).isoformat()
+    for query, jobs in (
+        ({"queue": "mail"}, [mail, mail]),
+        ({"task": "other"}, [other, other]),
+        ({"tag": "billing"}, [mail, other, mail, other]),
+        ({"tag": "eu"}, [other, once, other]),
+        ({"tag": "billing", "task": "work"}, [mail, mail]),
+        ({"job": mail}, [mail, mail]),
+        ({"job": "key:mail", "queue": "mail"}, [mail, mail]),
+        ({"job": mail, "task": "other"}, []),
+        ({"job": once}, [once]),
+        ({"tag": "unknown"}, []),
+    ):
+        assert sorted(job for _, job in await listed(client, until=until, **query)) == sorted(jobs), query
+        assert sum(await counted(client, until=until, step="10m", **query)) == len(jobs), query
+
+
+async def test_a_filtered_list_continues_where_the_page_before_ended(
+    client: httpx2.AsyncClient, midnight: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upcoming, "_MOST_PAGES", 2)
+    rare = await create(client, schedule="every 1h", tags=["rare"])
+    for _ in range(4):
+        await create(client, schedule="every 5m")
+    until = (midnight + 3 * HOUR + MINUTE).isoformat()
+    expected = [(midnight + hours * HOUR, rare) for hours in (1, 2, 3)]
+    assert await listed(client, until=until, limit=3, tag="rare") == expected
+    assert await listed(client, until=until, limit=1, job=rare) == expected
+
+
+async def test_of_a_tag_with_very_many_jobs_the_count_is_an_estimate(
+    client: httpx2.AsyncClient, midnight: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(count_upcoming, "MOST_TAGGED", 3)
+    monkeypatch.setattr(count_upcoming, "_MOST_JOBS", 4)
+    batch = [{"task": "work", "schedule": "every 1h", "tags": ["big"]} for _ in range(8)]
+    assert (await client.post("/v1/jobs/batch", json=batch)).status_code == 201
+    await create(client, schedule={"at": (midnight + HOUR).isoformat()}, tags=["big"])
+    await create(client, schedule={"at": (midnight + HOUR).isoformat()})
+    found = await asked(client, until=(midnight + HOUR + MINUTE).isoformat(), step="1h", tag="big")
+    assert found["estimate"]
+    assert sum(item["count"] for item in found["items"]) > 1
+
+
+async def test_a_filter_shows_nothing_of_another_tenant(
+    client: httpx2.AsyncClient, midnight: datetime, still_node: Node
+) -> None:
+    job = parse_job_id(await create(client, schedule="every 1h", tags=["a"]))
+    begin, end = await still_node.upcoming.range(None, None)
+    for wanted in (DueFilter(job=job), DueFilter(tag="a"), DueFilter(task="work")):
+        assert (await still_node.upcoming.page(2, begin, end, 10, None, wanted)).items == []
+        counts = await still_node.upcoming_counts.count(2, begin, end, HOUR, wanted=wanted)
+        assert sum(each.count for each in counts.items) == 0
+
+
+@pytest.mark.parametrize(("zone", "minute"), [("Asia/Kolkata", 30), ("Asia/Kathmandu", 15), ("Europe/Paris", 0)])
+async def test_hours_are_those_of_the_time_zone(
+    client: httpx2.AsyncClient, midnight: datetime, zone: str, minute: int
+) -> None:
+    await create(client, schedule="every 10m")
+    items = (await asked(client, step="1h", timezone=zone))["items"]
+    assert {datetime.fromisoformat(item["at"]).minute for item in items} == {minute}
+    assert {item["count"] for item in items[1:-1]} == {6}

@@ -134,6 +134,7 @@ class StatisticsSeries(msgspec.Struct, frozen=True):
     """The steps in which something happened, in order."""
 
     items: list[StatisticsPoint]
+    complete_since: Instant | None = None  # of a job or tag: there is too much before; null: all is counted
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,7 +170,8 @@ class SeriesFilter(NamedTuple):
     by: GroupBy | None = None
     task: str | None = None
     queue: str | None = None
-    starts: Sequence[datetime] | None = None  # of the steps, where they are not all of the same length
+    starts: Sequence[datetime] | None = None  # of the steps, where they do not begin at round times in UTC
+    minutes_from: datetime | None = None  # from then on it takes minutes: the steps begin within hours
 
 
 def point_of(counted: Counted, step: timedelta) -> StatisticsPoint:

@@ -1,4 +1,4 @@
-"""What the time line shows: which jobs and tasks ran lately, what became of their executions, and when they are due."""
+"""What the time line shows of the past: which jobs and tasks ran lately, and what became of their executions."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -9,7 +9,6 @@ import asyncpg
 from tickwork.model.public_ids import execution_id
 from tickwork.model.timeline import BarState, TimelineBar
 from tickwork.store.pool import Database
-from tickwork.store.port.trigger import UpcomingRule
 from tickwork.store.query_files import queries
 
 
@@ -37,20 +36,6 @@ class PastBars(NamedTuple):
     bars: list[TimelineBar]
     run_times: list[tuple[float, int]]  # the median of each bar that has one, and how many executions it has
     complete_since: datetime | None = None  # None: since the beginning of the range
-
-
-class RowJob(NamedTuple):
-    """A job with a row: what it is called, and when it is due."""
-
-    id: int
-    name: str | None
-    key: str | None
-    task: str
-    is_active: bool
-    once_at: datetime | None
-    rule: UpcomingRule | None
-    active_from: datetime
-    active_until: datetime | None
 
 
 class Part(NamedTuple):
@@ -99,11 +84,6 @@ class PostgresTimelineStore:
             return None
         return {task: _past([row for row in rows if row["task"] == task]) for task in tasks}
 
-    async def jobs(self, tenant_id: int, jobs: Sequence[int]) -> dict[int, RowJob]:
-        """Those of the jobs that exist."""
-        rows = await self._database.fetch(self._sql["jobs_of_rows"], tenant_id, list(jobs))
-        return {row["id"]: _job(row) for row in rows}
-
 
 def _past(rows: Sequence[asyncpg.Record], complete_since: datetime | None = None) -> PastBars:
     bars = [row for row in rows if row["state"] is not None]
@@ -121,14 +101,3 @@ def _bar(row: asyncpg.Record) -> TimelineBar:
         counts={state: row["executions"]},
         execution_id=execution_id(row["job_id"], row["scheduled_for"]) if is_one else None,
     )
-
-
-def _job(row: asyncpg.Record) -> RowJob:
-    rule = None
-    if row["rule_id"] is not None and row["next_at"] is not None:
-        cursor = row["cursor_priority"], row["cursor_job"]
-        rule = UpcomingRule(row["rule_id"], row["timing"], row["next_at"], cursor)
-    return RowJob(
-        row["id"], row["name"], row["key"], row["task"], row["is_active"], row["scheduled_for"], rule,
-        row["active_from"], row["active_until"],
-    )  # fmt: skip

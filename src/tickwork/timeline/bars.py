@@ -6,23 +6,15 @@ from itertools import groupby, islice
 
 from tickwork.model.statistics import StatisticsPoint
 from tickwork.model.timeline import BarState, TimelineBar
-from tickwork.store.timeline_store import RowJob
-from tickwork.trigger.upcoming import due_times
+from tickwork.store.port.trigger import TimedJob
+from tickwork.trigger.upcoming import due_times_of_job
 
 _MOST_DUE_TIMES = 2000  # of a row
 _STATES: tuple[BarState, ...] = ("failed", "completed", "cancelled", "skipped")  # the worst first
-_MICROSECOND = timedelta(microseconds=1)
 
 
-def due_times_of(job: RowJob, now: datetime, end: datetime) -> list[datetime]:
-    """When the job is due, up to a number of times."""
-    if not job.is_active:
-        return []
-    if job.rule is None:
-        return [job.once_at] if job.once_at and now < job.once_at < end else []
-    begin = max(now, job.active_from)
-    last = end if job.active_until is None else min(end, job.active_until + _MICROSECOND)
-    return list(islice(due_times(job.rule, begin, last), _MOST_DUE_TIMES))
+def first_due_times(job: TimedJob, begin: datetime, end: datetime) -> list[datetime]:
+    return list(islice(due_times_of_job(job, begin, end), _MOST_DUE_TIMES))
 
 
 def known_until(times: Sequence[datetime]) -> datetime | None:

@@ -20,7 +20,8 @@ from tickwork.model.timeline import RowKind, SlotsInUse, TimelineBar, TimelineRo
 from tickwork.model.upcoming import DueTime
 from tickwork.overview import Overview
 from tickwork.record.statistics import Statistics
-from tickwork.store.timeline_store import Part, PastBars, PostgresTimelineStore, RecentRuns, RowJob, RunningNow
+from tickwork.store.port.trigger import TimedJob
+from tickwork.store.timeline_store import Part, PastBars, PostgresTimelineStore, RecentRuns, RunningNow
 from tickwork.timeline import bars, slots_over_time
 from tickwork.timeline.choose_rows import (
     Candidate,
@@ -179,7 +180,7 @@ class Timeline:
         found: _Found,
         _counts: Mapping[str, Sequence[tuple[datetime, float]]],
     ) -> list[TimelineRow]:
-        jobs = await self._store.jobs(tenant_id, [parse_job_id(each.id) for each in chosen])
+        jobs = await self._upcoming.timings(tenant_id, [parse_job_id(each.id) for each in chosen])
         known = [(each, job) for each in chosen if (job := jobs.get(parse_job_id(each.id)))]
         read_until = monotonic() + _READ_WITHIN
         pasts = [await self._past_of_job(tenant_id, window, job, found, read_until) for _, job in known]
@@ -191,7 +192,7 @@ class Timeline:
         )
 
     async def _past_of_job(
-        self, tenant_id: int, window: Window, job: RowJob, found: _Found, read_until: float
+        self, tenant_id: int, window: Window, job: TimedJob, found: _Found, read_until: float
     ) -> PastBars:
         if not window.has_past:
             return PastBars([], [])
@@ -286,10 +287,10 @@ def _candidates(by: RowKind, found: _Found) -> Iterator[Candidate]:
 
 
 def _row_of_job(
-    window: Window, chosen: Candidate, job: RowJob, past: PastBars, usual: float | None
+    window: Window, chosen: Candidate, job: TimedJob, past: PastBars, usual: float | None
 ) -> TimelineRow:
     run_time = _average(past.run_times) or usual
-    times = bars.due_times_of(job, *window.future)
+    times = bars.first_due_times(job, *window.future)
     due = bars.due_bars(times, window.now, window.step, run_time or slots_over_time.UNKNOWN_RUN_TIME)
     return TimelineRow(
         id=chosen.id,

@@ -15,14 +15,17 @@ from itertools import accumulate, count, islice
 from typing import NamedTuple
 
 from tickwork.model.errors import Invalid
+from tickwork.model.job_filter import JobFilter
 from tickwork.model.statistics import GroupBy
-from tickwork.model.upcoming import DueTimeCount, DueTimeCounts
+from tickwork.model.upcoming import ALL_DUE, DueFilter, DueTimeCount, DueTimeCounts
 from tickwork.schedule.compile_timing import timing_from_text
-from tickwork.store.port.trigger import JobsInSpan, UpcomingRule, UpcomingStore
+from tickwork.store.port.read import JobSearch
+from tickwork.store.port.trigger import JobsInSpan, TimedJob, UpcomingRule, UpcomingStore
 from tickwork.trigger.upcoming import due_times
 
 MOST_COUNTED = 5000  # rules; of more, a share is counted
 SHARE_COUNTED = 1000  # rules, about
+MOST_TAGGED = 2000  # jobs with a tag that are looked at one by one; of more, some of each rule
 _MOST_JOBS = 1000  # of a rule that are counted, if there are few rules
 _MOST_JOBS_OF_ALL = 100_000  # divided among the rules
 _LEAST_JOBS = 100  # of each rule
@@ -69,8 +72,9 @@ class _Counted(NamedTuple):
 
 
 class UpcomingCounts:
-    def __init__(self, store: UpcomingStore) -> None:
+    def __init__(self, store: UpcomingStore, jobs: JobSearch) -> None:
         self._store = store
+        self._jobs = jobs
 
     async def count(
         self,
@@ -80,9 +84,10 @@ class UpcomingCounts:
         step: timedelta,
         by: GroupBy | None = None,
         zone: tzinfo = UTC,
+        wanted: DueFilter = ALL_DUE,
     ) -> DueTimeCounts:
         """Due times from `begin`, or from now on, and before `end`. Steps of a day are days of the zone."""
-        counted = await self._count(tenant_id, begin, end, step, by, zone)
+        counted = await self._count(tenant_id, begin, end, step, by, zone, wanted)
         items = _items(counted.groups, counted.steps, by)
         return DueTimeCounts(items, counted.is_estimate, counted.searched_until)
 
@@ -90,7 +95,7 @@ class UpcomingCounts:
         self, tenant_id: int, begin: datetime, end: datetime, step: timedelta
     ) -> dict[str, list[tuple[datetime, float]]]:
         """The same for each task, however many there are: the steps in which it is due, and how often."""
-        counted = await self._count(tenant_id, begin, end, step, "task", UTC)
+        counted = await self._count(tenant_id, begin, end, step, "task", UTC, ALL_DUE)
         return {
             task: [(at, count) for at, count in zip(counted.steps.starts, counts, strict=True) if count]
             for task, counts in counted.groups.items()
@@ -105,44 +110,66 @@ class UpcomingCounts:
         step: timedelta,
         by: GroupBy | None,
         zone: tzinfo,
+        wanted: DueFilter,
     ) -> _Counted:
         begin = max(begin, await self._store.now())
         end = max(end, begin)
         steps = _Steps(step_starts(begin, end, step, zone), begin, end)
+        chosen = await self._chosen(tenant_id, wanted)
+        if chosen is not None:
+            return await asyncio.to_thread(_count_chosen, chosen, steps, by)
         total = await self._store.count_rules_due_before(tenant_id, end)
         one_in = total // SHARE_COUNTED if total > MOST_COUNTED else 1
         rules = await self._store.rules_due_before(tenant_id, end, one_in, MOST_COUNTED)
-        jobs, has_large = await self._jobs_of(rules, begin, by)
+        jobs, has_large = await self._jobs_of(rules, begin, by, wanted)
         groups, is_estimate = await asyncio.to_thread(_count_rules, rules, jobs, steps)
         if one_in > 1:
             scale, is_estimate = total / max(len(rules), 1), True
             groups = {group: [count * scale for count in counts] for group, counts in groups.items()}
-        searched_until = await self._add_one_time(tenant_id, steps, by, groups)
+        searched_until = await self._add_one_time(tenant_id, steps, by, wanted, groups)
         return _Counted(steps, groups, has_large or is_estimate, searched_until)
 
+    async def _chosen(self, tenant_id: int, wanted: DueFilter) -> list[TimedJob] | None:
+        """The jobs that a filter names, or that have its tag. None: too many, or all."""
+        if wanted.job is not None:
+            jobs = [wanted.job]
+        elif wanted.tag is not None:
+            jobs = await self._jobs.ids(tenant_id, JobFilter(tag=(wanted.tag,)), MOST_TAGGED + 1)
+        else:
+            return None
+        if len(jobs) > MOST_TAGGED:
+            return None
+        timed = (await self._store.timings(tenant_id, jobs)).values()
+        tagged = await self._store.with_tag(jobs, wanted.tag) if wanted.tag is not None else set(jobs)
+        return [each for each in timed if each.id in tagged and fits(each, wanted)]
+
     async def _jobs_of(
-        self, rules: Sequence[UpcomingRule], begin: datetime, by: GroupBy | None
+        self, rules: Sequence[UpcomingRule], begin: datetime, by: GroupBy | None, wanted: DueFilter
     ) -> tuple[dict[int, list[JobsInSpan]], bool]:
         """The jobs of each rule, and whether some of their numbers are estimates."""
         jobs: dict[int, list[JobsInSpan]] = defaultdict(list)
         most = min(max(_MOST_JOBS_OF_ALL // max(len(rules), 1), _LEAST_JOBS), _MOST_JOBS)
-        for span in await self._store.jobs_of_rules([rule.id for rule in rules], begin, most + 1, by):
+        numbers = [rule.id for rule in rules]
+        for span in await self._store.jobs_of_rules(numbers, begin, most + 1, by, wanted):
             jobs[span.rule_id].append(span)
         large = [rule for rule, spans in jobs.items() if sum(span.jobs for span in spans) > most]
         estimated = await self._store.estimated_jobs_of_rules(large) if large else {}
         for rule in large:
             jobs[rule] = _in_proportion(jobs[rule], max(estimated.get(rule, 0), most + 1))
-        return jobs, bool(large)
+        fitting = {rule: [span for span in spans if span.is_wanted] for rule, spans in jobs.items()}
+        return fitting, bool(large)
 
     async def _add_one_time(
-        self, tenant_id: int, steps: _Steps, by: GroupBy | None, groups: _Groups
+        self, tenant_id: int, steps: _Steps, by: GroupBy | None, wanted: DueFilter, groups: _Groups
     ) -> datetime | None:
         """Add the one-time jobs in each step. Returns up to when they were counted if they are too many."""
         counted_until = None
         found = await self._store.count_one_time(
-            tenant_id, steps.begin, steps.end, steps.starts, _MOST_ONE_TIME, by
+            tenant_id, steps.begin, steps.end, steps.starts, _MOST_ONE_TIME, by, wanted
         )
         for due in found:
+            if not due.is_wanted:
+                continue
             groups.setdefault(due.group, [0.0] * steps.total)[due.step] += due.jobs
         for is_deferred in (False, True):
             same = [due for due in found if due.is_deferred is is_deferred]
@@ -181,11 +208,43 @@ def _in_proportion(spans: Sequence[JobsInSpan], total: int) -> list[JobsInSpan]:
     counted = sum(span.jobs for span in spans)
     groups: dict[str | None, int] = defaultdict(int)
     for span in spans:
-        groups[span.group] += span.jobs
+        groups[span.group] += span.jobs * span.is_wanted
     return [
         JobsInSpan(spans[0].rule_id, None, None, round(total * jobs / counted), group)
         for group, jobs in groups.items()
+        if jobs
     ]
+
+
+def fits(job: TimedJob, wanted: DueFilter) -> bool:
+    """Whether a job has the task and the queue that are wanted."""
+    return wanted.task in (None, job.task) and wanted.queue in (None, job.queue)
+
+
+def _count_chosen(chosen: Sequence[TimedJob], steps: _Steps, by: GroupBy | None) -> _Counted:
+    """Of jobs that are known one by one."""
+    rules: dict[int, UpcomingRule] = {}
+    jobs: dict[int, list[JobsInSpan]] = defaultdict(list)
+    once: list[TimedJob] = []
+    for job in chosen:
+        if not job.is_active:
+            continue
+        if job.rule is None:
+            once.append(job)
+            continue
+        rules[job.rule.id] = job.rule
+        begins = job.active_from if job.active_from > steps.begin else None
+        jobs[job.rule.id].append(JobsInSpan(job.rule.id, begins, job.active_until, 1, _group(job, by)))
+    groups, is_estimate = _count_rules([*rules.values()], jobs, steps)
+    for job in once:
+        if job.once_at and steps.begin <= job.once_at < steps.end:
+            counts = groups.setdefault(_group(job, by), [0.0] * steps.total)
+            counts[steps.number_of(job.once_at)] += 1
+    return _Counted(steps, groups, is_estimate, None)
+
+
+def _group(job: TimedJob, by: GroupBy | None) -> str | None:
+    return job.task if by == "task" else job.queue if by == "queue" else None
 
 
 def _items(groups: _Groups, steps: _Steps, by: GroupBy | None) -> list[DueTimeCount]:

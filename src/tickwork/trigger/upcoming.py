@@ -15,15 +15,16 @@ from typing import NamedTuple
 
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import to_utc
-from tickwork.model.public_ids import job_id
-from tickwork.model.upcoming import DueTime, DueTimePage
+from tickwork.model.public_ids import job_id, parse_job_id
+from tickwork.model.upcoming import ALL_DUE, DueFilter, DueTime, DueTimePage
 from tickwork.schedule.compile_timing import timing_from_text
-from tickwork.store.port.trigger import NOT_BEGUN, DueJob, DuePlace, UpcomingRule, UpcomingStore
+from tickwork.store.port.trigger import NOT_BEGUN, DueJob, DuePlace, TimedJob, UpcomingRule, UpcomingStore
 
 MOST_RULES = 1000  # of a page: the soonest
 MOST_COMPUTED = 100_000  # rules that are not due in equal intervals
 _ROUNDS_TOGETHER = 100
-_MOST_ROUNDS = 2000  # of a request
+_MOST_ROUNDS = 2000  # of a page
+_MOST_PAGES = 10  # that a page of what fits a filter is made of
 _RANGE_DEFAULT = timedelta(days=1)
 _LONGEST_RANGE = timedelta(days=366)
 _LATEST = datetime(9999, 12, 31, tzinfo=UTC)
@@ -54,9 +55,69 @@ class Upcoming:
         return begin, end
 
     async def page(
-        self, tenant_id: int, begin: datetime, end: datetime, limit: int, cursor: str | None
+        self,
+        tenant_id: int,
+        begin: datetime,
+        end: datetime,
+        limit: int,
+        cursor: str | None,
+        wanted: DueFilter = ALL_DUE,
     ) -> DueTimePage:
         """Due times from `begin`, or from now on, and before `end`."""
+        if wanted.job is not None:
+            return await self._page_of_job(tenant_id, begin, end, limit, cursor, wanted)
+        if not wanted.needs_look:
+            return await self._page(tenant_id, begin, end, limit, cursor)
+        items: list[DueTime] = []
+        for _ in range(_MOST_PAGES):
+            page = await self._page(tenant_id, begin, end, limit - len(items), cursor)
+            items += await self._fitting(page.items, wanted)
+            cursor = page.next_cursor
+            if cursor is None or len(items) == limit:
+                return DueTimePage(items, cursor, page.searched_until)
+        return DueTimePage(items, cursor, page.searched_until or page.items[-1].at)
+
+    async def _fitting(self, due: Sequence[DueTime], wanted: DueFilter) -> list[DueTime]:
+        fitting = [
+            each for each in due if wanted.task in (None, each.task) and wanted.queue in (None, each.queue)
+        ]
+        if wanted.tag is None or not fitting:
+            return fitting
+        tagged = await self._store.with_tag([parse_job_id(each.job_id) for each in fitting], wanted.tag)
+        return [each for each in fitting if parse_job_id(each.job_id) in tagged]
+
+    async def _page_of_job(
+        self,
+        tenant_id: int,
+        begin: datetime,
+        end: datetime,
+        limit: int,
+        cursor: str | None,
+        wanted: DueFilter,
+    ) -> DueTimePage:
+        """Of one job, from its rule."""
+        found = await self.timings(tenant_id, [wanted.job or 0])
+        begin = max(begin, await self._store.now())
+        if cursor is not None:
+            begin = max(begin, self._store.place(cursor).at + _MICROSECOND)
+        for number, job in found.items():
+            times = await asyncio.to_thread(list, islice(due_times_of_job(job, begin, end), limit))
+            due = [
+                DueTime(at=at, job_id=job_id(number), name=job.name, task=job.task, queue=job.queue)
+                for at in times
+            ]
+            is_full = len(times) == limit
+            place = DuePlace(times[-1], 0, -1, number) if is_full else None
+            return DueTimePage(await self._fitting(due, wanted), self._store.cursor(place) if place else None)
+        return DueTimePage([], None)
+
+    async def timings(self, tenant_id: int, jobs: Sequence[int]) -> dict[int, TimedJob]:
+        """What some jobs are called and when they are due; those of them that exist."""
+        return await self._store.timings(tenant_id, jobs)
+
+    async def _page(
+        self, tenant_id: int, begin: datetime, end: datetime, limit: int, cursor: str | None
+    ) -> DueTimePage:
         after = DuePlace(max(begin, await self._store.now()), 0, -1, 0)
         if cursor is not None:
             after = max(after, self._store.place(cursor))
@@ -138,6 +199,17 @@ def due_times(rule: UpcomingRule, begin: datetime, end: datetime) -> Iterator[da
         if at >= end:
             return
         yield at
+
+
+def due_times_of_job(job: TimedJob, begin: datetime, end: datetime) -> Iterator[datetime]:
+    """The due times of one job, from `begin` and before `end`. A job that is paused or over has none."""
+    if not job.is_active:
+        return
+    if job.rule is not None:
+        last = end if job.active_until is None else min(end, job.active_until + _MICROSECOND)
+        yield from due_times(job.rule, max(begin, job.active_from), last)
+    elif job.once_at is not None and begin <= job.once_at < end:
+        yield job.once_at
 
 
 def _found(jobs: Sequence[DueJob], limit: int) -> _Found:

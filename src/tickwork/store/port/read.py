@@ -82,6 +82,9 @@ class ExecutionSearch(Protocol):
 
 
 class JobSearch(Protocol):
+    async def ids(self, tenant_id: int, wanted: JobFilter, limit: int) -> list[int]:
+        """The jobs that match, newest first."""
+
     async def page(self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None) -> JobPage:
         """Full, or the last one, unless it took too long."""
 

@@ -56,42 +56,17 @@ JOIN tickwork.lane l ON l.id = e.lane_id;
 -- name: bars_of_job
 -- The executions of the job $2 that were due in a range, in steps; $6 due times are looked at, the latest first.
 WITH due AS MATERIALIZED (
-    -- Its due times: of the rounds of its rules, present and past; of the round that is being fired; of its off-schedule
-    -- executions; and of a one-time job.
-    SELECT DISTINCT t.scheduled_for
-    FROM tickwork.job j
-    CROSS JOIN LATERAL (
-        (SELECT r.scheduled_for
-         FROM (SELECT j.rule_id UNION SELECT p.rule_id FROM tickwork.past_rule p WHERE p.job_id = j.id) belonged
-         CROSS JOIN LATERAL (
-             SELECT scheduled_for FROM tickwork.round
-             WHERE rule_id = belonged.rule_id AND scheduled_for >= greatest($3, j.created_at) AND scheduled_for < $4
-                 AND missed = 0
-             ORDER BY scheduled_for DESC LIMIT $6
-         ) r)
-        UNION ALL
-        SELECT next_at FROM tickwork.rule
-        WHERE id = j.rule_id AND cursor_job IS NOT NULL AND next_at >= $3 AND next_at < $4
-        UNION ALL
-        (SELECT scheduled_for FROM tickwork.off_schedule_execution
-         WHERE job_id = j.id AND scheduled_for >= $3 AND scheduled_for < $4
-         ORDER BY scheduled_for DESC LIMIT $6)
-        UNION ALL
-        SELECT j.scheduled_for WHERE j.scheduled_for >= $3 AND j.scheduled_for < $4
-    ) t
-    WHERE j.tenant_id = $1 AND j.id = $2
-    ORDER BY t.scheduled_for DESC
-    LIMIT $6
+    -- Its due times.
+    SELECT at FROM tickwork.due_times_of_job($1, $2, $3, $4, $6)
 ), run AS (
     -- What became of them.
     SELECT e.scheduled_for, $2::bigint AS job_id,
     -- include: bar
     FROM due CROSS JOIN LATERAL (
-        SELECT * FROM tickwork.execution WHERE tenant_id = $1 AND scheduled_for = due.scheduled_for AND job_id = $2
-        OFFSET 0
+        SELECT * FROM tickwork.execution WHERE tenant_id = $1 AND scheduled_for = due.at AND job_id = $2 OFFSET 0
     ) e
 )
-SELECT (SELECT count(*) FROM due) AS seen, (SELECT min(scheduled_for) FROM due) AS seen_from, bar.*
+SELECT (SELECT count(*) FROM due) AS seen, (SELECT min(at) FROM due) AS seen_from, bar.*
 FROM (SELECT) AS always LEFT JOIN (
     SELECT
     -- include: bars
@@ -121,13 +96,3 @@ FROM (SELECT) AS always LEFT JOIN (
     FROM run r
     GROUP BY r.task, date_bin($5::interval, r.scheduled_for, $3), r.state
 ) bar ON true;
-
--- name: jobs_of_rows
--- What some jobs are called, and when they are due.
-SELECT j.id, j.name, j.key, l.task, j.status = 'active' AS is_active, j.scheduled_for, j.active_from, j.active_until,
-    r.id AS rule_id, r.timing, r.next_at, coalesce(r.cursor_priority, -1) AS cursor_priority,
-    coalesce(r.cursor_job, 0) AS cursor_job
-FROM tickwork.job j
-JOIN tickwork.lane l ON l.id = j.lane_id
-LEFT JOIN tickwork.rule r ON r.id = j.rule_id
-WHERE j.tenant_id = $1 AND j.id = ANY($2::bigint[]);
