@@ -21,7 +21,6 @@ from tickwork.access.api_keys import ApiKeys
 from tickwork.access.sessions import Sessions
 from tickwork.access.trusted_proxies import TrustedProxies
 from tickwork.builtin_worker import BuiltInWorker
-from tickwork.node_reports import REPORT_INTERVAL, Cluster
 from tickwork.config import Settings
 from tickwork.define.bulk_jobs import BulkJobs
 from tickwork.define.index_jobs import JobIndexing
@@ -32,9 +31,9 @@ from tickwork.define.run_now_and_backfills import Backfills, Runs
 from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.claim import ClaimAgain, Claimer, Placer
 from tickwork.dispatch.connected_workers import ConnectedWorkers
-from tickwork.dispatch.renew_and_revoke_leases import Reconciler, Renewer, Revoker
 from tickwork.dispatch.limits import clean_up_slots
 from tickwork.dispatch.queues import Queues
+from tickwork.dispatch.renew_and_revoke_leases import Reconciler, Renewer, Revoker
 from tickwork.dispatch.rescue import Rescuer
 from tickwork.dispatch.rest_workers import RestWorkers
 from tickwork.dispatch.why_waiting import WaitingReasons
@@ -46,6 +45,7 @@ from tickwork.model.event_after_commit import AttemptsEnded, JobChanged, LogWrit
 from tickwork.node_database import open_database
 from tickwork.node_events_and_statistics import Monitoring
 from tickwork.node_metrics import SystemMetrics, show_database, show_disk, show_workers
+from tickwork.node_reports import REPORT_INTERVAL, Cluster
 from tickwork.overview import Overview
 from tickwork.record.bulk_executions import BulkExecutions
 from tickwork.record.dead_letters import DeadLetters
@@ -57,14 +57,13 @@ from tickwork.record.outcomes import OutcomeRecorder
 from tickwork.record.publish_after_commit import EventPublisher
 from tickwork.record.rest_worker_reports import RestWorkerReports
 from tickwork.schedule.excluded_days import load_calendars
-from tickwork.store.tenant_and_key_store import PostgresAccessStore
 from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
 from tickwork.store.cluster_store import PostgresClusterStore
 from tickwork.store.dead_letter_store import PostgresDeadLetterStore
-from tickwork.store.write_dependencies import PostgresDependencyStore
 from tickwork.store.dispatch_store import PostgresDispatchStore
 from tickwork.store.execution_search import PostgresExecutionSearch
+from tickwork.store.failing_jobs_and_dead_letters import PostgresOverviewStore
 from tickwork.store.idempotency_store import PostgresIdempotencyStore
 from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_index.write_index import PostgresJobIndex
@@ -74,19 +73,20 @@ from tickwork.store.log_store import PostgresLogStore
 from tickwork.store.metric_store import PostgresMetricStore
 from tickwork.store.migrate import trace_seed
 from tickwork.store.outcome_store import PostgresOutcomeStore
-from tickwork.store.failing_jobs_and_dead_letters import PostgresOverviewStore
 from tickwork.store.partitions_and_retention import PastJobs
 from tickwork.store.queue_store import PostgresQueueStore
 from tickwork.store.read_by_id_store import PostgresReadStore
 from tickwork.store.rest_worker_store import PostgresRestWorkerReportStore, PostgresRestWorkerStore
 from tickwork.store.run_now_store import PostgresRunNowStore
 from tickwork.store.session_store import PostgresSessionStore
+from tickwork.store.tenant_and_key_store import PostgresAccessStore
 from tickwork.store.timeline_store import PostgresTimelineStore
 from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.store.upcoming_store import PostgresUpcomingStore
 from tickwork.store.why_waiting_store import PostgresWhyWaitingStore
 from tickwork.store.workflow_list_store import PostgresWorkflowStore
-from tickwork.timeline.timeline import Timeline
+from tickwork.store.write_dependencies import PostgresDependencyStore
+from tickwork.timeline.build_timeline import Timeline
 from tickwork.tracing.opentelemetry_setup import SpanPipeline, open_pipeline, sampling_rate, tracing_is_on
 from tickwork.tracing.trace_ids_of_executions import ExecutionTraces
 from tickwork.trigger import waiting_executions as waiting

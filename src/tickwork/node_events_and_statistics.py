@@ -6,9 +6,9 @@ from functools import partial
 from tickwork.loop import Loops
 from tickwork.record.event_stream import PULSE_INTERVAL, EventFeed, EventHistory, EventNumbering, PulseWriter
 from tickwork.record.outcomes import FailingJobs
+from tickwork.record.recount_and_merge_statistics import StatisticsUpkeep
 from tickwork.record.statistics import Statistics
 from tickwork.record.statistics_counter import StatisticsCounter
-from tickwork.record.recount_and_merge_statistics import StatisticsUpkeep
 from tickwork.store.error_group_store import PostgresErrorGroupStore
 from tickwork.store.event_store import PostgresEventStore
 from tickwork.store.job_search.search_jobs import PostgresJobSearch

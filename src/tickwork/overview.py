@@ -174,4 +174,6 @@ def _silent(worker: WorkerView) -> SilentWorker:
 
 def _next_run(job: JobView) -> NextRun:
     assert job.next_run_at is not None  # noqa: S101 (the list is of those that run again)
-    return NextRun(at=job.next_run_at, job_id=job.id, name=job.name, key=job.key, task=job.task, queue=job.queue)
+    return NextRun(
+        at=job.next_run_at, job_id=job.id, name=job.name, key=job.key, task=job.task, queue=job.queue
+    )

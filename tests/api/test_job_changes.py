@@ -51,7 +51,11 @@ async def test_says_who_created_and_who_changed_what(client: httpx2.AsyncClient)
         {"field": "schedule", "old": "every 1h", "new": "every 5m"},
         {"field": "owner", "old": None, "new": "ann"},
     ]
-    assert (paused["by"]["name"], resumed["by"]["name"], created["by"]["name"]) == ("deploy", "first", "first")
+    assert (paused["by"]["name"], resumed["by"]["name"], created["by"]["name"]) == (
+        "deploy",
+        "first",
+        "first",
+    )
     assert paused["fields"] == []
 
 
@@ -159,9 +163,7 @@ async def test_a_job_of_another_tenant_has_no_changes_to_see(
     assert (await bob.admin.get(f"/v1/jobs/{job}/changes")).status_code == 404
 
 
-async def test_a_key_that_may_only_read_sees_them(
-    client: httpx2.AsyncClient, connect_with: Any
-) -> None:
+async def test_a_key_that_may_only_read_sees_them(client: httpx2.AsyncClient, connect_with: Any) -> None:
     job = await create(client)
     reader = await connect_with(Scope.READ)
     assert len(await changes(reader, job)) == 1

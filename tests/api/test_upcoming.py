@@ -375,7 +375,9 @@ async def test_a_filter_shows_nothing_of_another_tenant(
         assert sum(each.count for each in counts.items) == 0
 
 
-@pytest.mark.parametrize(("zone", "minute"), [("Asia/Kolkata", 30), ("Asia/Kathmandu", 15), ("Europe/Paris", 0)])
+@pytest.mark.parametrize(
+    ("zone", "minute"), [("Asia/Kolkata", 30), ("Asia/Kathmandu", 15), ("Europe/Paris", 0)]
+)
 async def test_hours_are_those_of_the_time_zone(
     client: httpx2.AsyncClient, midnight: datetime, zone: str, minute: int
 ) -> None:

@@ -124,7 +124,7 @@ function Words({ concern }: { concern: Concern }) {
   }
 }
 
-const REASONS = { paused: "it is paused", "no worker": "no worker serves it", slow: "its workers are busy" };
+const REASONS = { paused: "it is paused", "no worker": "no worker serves it", slow: "its workers are busy, or none fits" };
 
 function many(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;

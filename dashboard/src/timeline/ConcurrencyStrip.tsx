@@ -5,6 +5,7 @@ import type { TimeWindow } from "./timeWindow";
 export const STRIP_HEIGHT = 64; // pixels
 const TOP = 10;
 const LEAST = 1.5; // so that little is told from nothing
+const FAR = 5;
 
 type SlotsInUse = Schemas["SlotsInUse"];
 
@@ -28,7 +29,9 @@ export function ConcurrencyStrip({ window, width, now, slots, busy, wanted, shor
     });
   const past = columns(busy, window.from, now);
   const future = columns(wanted, now, window.until);
-  const highest = Math.max(1, slots * 1.15, ...[...past, ...future].map((each) => each.slots));
+  const most = Math.max(1, ...[...past, ...future].map((each) => each.slots));
+  const hasLine = slots > 0 && slots <= most * FAR; // far more slots than are needed would press the rest to the ground
+  const highest = hasLine ? Math.max(most, slots * 1.15) : most * 1.15;
   const yOf = (count: number) => STRIP_HEIGHT - Math.max(count > 0 ? LEAST : 0, (count / highest) * (STRIP_HEIGHT - TOP));
   return (
     <svg className={classes.strip} width={width} height={STRIP_HEIGHT} aria-hidden>
@@ -53,7 +56,7 @@ export function ConcurrencyStrip({ window, width, now, slots, busy, wanted, shor
         const left = xOf(Date.parse(from));
         return <rect key={from} x={left} y={0} width={Math.max(3, xOf(Date.parse(until)) - left)} height={3} fill="var(--state-retrying)" />;
       })}
-      {slots > 0 && <line x1={0} x2={width} y1={yOf(slots)} y2={yOf(slots)} className={classes.slots} />}
+      {hasLine && <line x1={0} x2={width} y1={yOf(slots)} y2={yOf(slots)} className={classes.slots} />}
     </svg>
   );
 }

@@ -68,7 +68,7 @@ export function Timeline() {
                 </li>
               ))}
             </ul>
-            <SlotsLabel slots={slots} />
+            <SlotsLabel slots={slots} most={Math.ceil(Math.max(0, ...[...busy, ...wanted].map((part) => part.slots)))} />
           </div>
           <TimelinePlot rows={rows} window={window} now={now} strip={{ slots, busy, wanted, shortages }} onZoom={zoom} onOpen={open} />
         </div>
@@ -103,13 +103,15 @@ function RowLabel({ row, by }: { row: Row; by: "job" | "task" }) {
   );
 }
 
-function SlotsLabel({ slots }: { slots: number }) {
+function SlotsLabel({ slots, most }: { slots: number; most: number }) {
   return (
     <p className={classes.stripLabel} style={{ margin: 0 }}>
       <Link to="/workers" style={{ display: "block" }}>
         {slots === 0 ? "No worker" : `${slots.toLocaleString("en")} slots`}
       </Link>
-      busy, then wanted
+      busy, then wanted:
+      <br />
+      {most.toLocaleString("en")} at most
     </p>
   );
 }

@@ -20,7 +20,7 @@ export function TimelineBars({ shapes, width, height }: { shapes: readonly Shape
         </pattern>
       </defs>
       {shapes.map((shape) => (
-        <BarShape key={`${shape.row}:${shape.bar.state}:${shape.bar.from}`} shape={shape} />
+        <BarShape key={`${shape.row}:${shape.bar.state}:${shape.bar.from}:${shape.bar.until}`} shape={shape} />
       ))}
     </svg>
   );

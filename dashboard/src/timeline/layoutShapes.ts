@@ -1,10 +1,9 @@
 import { EXECUTION_LOOKS, lookOf, type StateLook, WAITING_LOOKS } from "../parts/states";
-import { type Bar, byImportance, mergeRuns, type Run } from "./mergeRuns";
+import { type Bar, byImportance, mergeRuns, NARROWEST, type Run } from "./mergeRuns";
 import type { TimeWindow } from "./timeWindow";
 
 export const ROW_HEIGHT = 28; // pixels
 export const BAR_HEIGHT = 16;
-const NARROWEST = 5;
 
 export interface Shape {
   row: number;

@@ -6,8 +6,8 @@ const now = Date.parse("2026-11-17T12:00:00Z");
 const row: Schemas["TimelineRow"] = {
   id: "j1", name: null, key: "nightly", task: "etl", failing: true, run_time: 1.5, next_at: null, complete_since: null, complete_until: null, bars: [],
 };
-const bar = (fields: Partial<Schemas["TimelineBar"]>): Schemas["TimelineBar"] => ({
-  state: "completed", from: "2026-11-17T11:00:00Z", until: "2026-11-17T11:01:00Z", counts: { completed: 1 }, ...fields,
+const bar = (fields: Partial<Schemas["TimelineBar"]>) => ({
+  state: "completed" as const, from: "2026-11-17T11:00:00Z", until: "2026-11-17T11:01:00Z", counts: { completed: 1 }, execution_id: null, ...fields,
 });
 
 test("a job without a name is called by its key", () => {

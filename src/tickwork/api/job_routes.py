@@ -16,7 +16,6 @@ from tickwork.model.access import Scope
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionView
 from tickwork.model.field_types import Instant, Page, QueueName
-from tickwork.model.public_ids import job_id
 from tickwork.model.job import (
     HTTP_TASK,
     JobGraph,
@@ -29,6 +28,7 @@ from tickwork.model.job import (
 from tickwork.model.job_change import JobChange
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage, Sort, filter_errors
 from tickwork.model.job_health import Health, JobHealthView
+from tickwork.model.public_ids import job_id
 
 JobPatch = patch_of(JobRequest, "JobPatch")
 MERGE_PATCH = "application/merge-patch+json"
@@ -136,8 +136,8 @@ async def get_health(call: Call[NoQuery, None]) -> Reply:
 async def list_job_changes(call: Call[PageQuery, None]) -> Reply:
     """List who changed a job, when and what, latest first.
 
-    Each change has the API key that made it, and of each field the old and the new value: secrets are replaced by marks,
-    and long values are cut. The last one is its creation. Changes are kept as long as the history.
+    Each change has the API key that made it, and of each field the old and the new value: secrets are replaced by
+    marks, and long values are cut. The last one is its creation. Changes are kept as long as the history.
     """
     query, job = call.query, await call.job()
     return json_reply(await call.node.jobs.changes(call.tenant_id, job, query.limit, query.cursor))

@@ -9,9 +9,9 @@ import msgspec
 
 from tickwork.access.trusted_proxies import UNKNOWN_ORIGIN, RequestOrigin
 from tickwork.api.problem import NOT_FOUND, ProblemType, Refusal
+from tickwork.api.repeated_headers_and_request_id import RawHeaders
 from tickwork.api.reply import JSON, Reply
 from tickwork.api.request_body import MAX_BODY_BYTES, RawBody, decode
-from tickwork.api.repeated_headers_and_request_id import RawHeaders
 from tickwork.model.access import Caller, Requester, Scope
 from tickwork.model.errors import BadId, Invalid, NotFound, Stale
 from tickwork.model.public_ids import job_key, parse_job_id

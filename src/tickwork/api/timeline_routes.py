@@ -17,7 +17,9 @@ class TimelineQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         name="from", default=None
     )
     until: (
-        Annotated[Instant, Meta(description="if not given, the future gets three parts for seven of the past")]
+        Annotated[
+            Instant, Meta(description="if not given, the future gets three parts for seven of the past")
+        ]
         | None
     ) = None
     by: Annotated[RowKind, Meta(description="a row for each job or task; chosen if not given")] | None = None

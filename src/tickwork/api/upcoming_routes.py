@@ -53,9 +53,7 @@ async def list_upcoming(call: Call[UpcomingQuery, None]) -> Reply:
         return json_reply(page)
     _check_step(step, until - begin)
     zone = zone_of(query.timezone)
-    counts = await call.node.upcoming_counts.count(
-        call.tenant_id, begin, until, step, query.by, zone, wanted
-    )
+    counts = await call.node.upcoming_counts.count(call.tenant_id, begin, until, step, query.by, zone, wanted)
     return json_reply(counts)
 
 

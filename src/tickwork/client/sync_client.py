@@ -9,13 +9,14 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 import httpx2
 
 from tickwork.client import (
+    batch_and_bulk_requests,
     build_access_requests,
     build_monitoring_and_dead_letter_requests,
     build_requests,
-    batch_and_bulk_requests,
     rest_worker_requests,
     wait_for_execution,
 )
+from tickwork.client.argument_types import EventFilters, JobFilters
 from tickwork.client.build_requests import Answer, Call
 from tickwork.client.find_server import (
     TIMEOUT_DEFAULT,
@@ -26,7 +27,6 @@ from tickwork.client.find_server import (
 )
 from tickwork.client.follow_stream import EventFollower, Item, LogFollower, StreamFollower
 from tickwork.client.request_retry_answer import RETRIES_DEFAULT, HttpRequest, Pause, Reply, Steps, exchange
-from tickwork.client.argument_types import EventFilters, JobFilters
 from tickwork.model.attempt_log import AttemptProgress, LogEntry
 from tickwork.model.errors import TickworkError
 from tickwork.model.job import JobView
@@ -176,7 +176,9 @@ class Client:
     def follow_events(self, **wanted: Unpack[EventFilters]) -> Iterator[StreamEvent]:
         """Yield what happens from now on, or after the event with the id `after`. It does not end, and after a lost
         connection it continues where it was, at any server."""
-        return self._follow(EventFollower(build_monitoring_and_dead_letter_requests.follow_events(**wanted), self._retries))
+        return self._follow(
+            EventFollower(build_monitoring_and_dead_letter_requests.follow_events(**wanted), self._retries)
+        )
 
     def _follow(self, follower: StreamFollower[Item]) -> Iterator[Item]:
         while not follower.ended:

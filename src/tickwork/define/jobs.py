@@ -14,13 +14,13 @@ from tickwork.define.dependencies import Dependencies, named_jobs, named_keys
 from tickwork.define.group_commit import GroupCommit
 from tickwork.define.job_health import JobHealth
 from tickwork.model.access import NOBODY, Author, Requester
+from tickwork.model.current_span_and_job_origin import origin_of
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.event_after_commit import JobChanged, Publish, WorkArrived
 from tickwork.model.explain_type_errors import MOST_ERRORS
 from tickwork.model.field_types import Page
 from tickwork.model.http_secrets import with_stored_secrets
 from tickwork.model.http_target import HttpTarget
-from tickwork.model.public_ids import KEY_PREFIX, execution_id, is_job_key, job_id
 from tickwork.model.job import (
     BUILT_IN,
     HTTP_TASK,
@@ -34,10 +34,10 @@ from tickwork.model.job import (
 )
 from tickwork.model.job_change import JobChange
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage
+from tickwork.model.public_ids import KEY_PREFIX, execution_id, is_job_key, job_id
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.schedule import KINDS, Once, Recurring, describe_once
 from tickwork.model.task import NO_DEFAULTS, TaskDefaults
-from tickwork.model.current_span_and_job_origin import origin_of
 from tickwork.store.port.define import JobStore, KnownTask, Made
 from tickwork.store.port.read import JobSearch, ReadStore
 
@@ -75,9 +75,7 @@ class Jobs:
         read = iter(await self._read.jobs_by_id(tenant_id, unknown) if unknown else [])
         return [view or next(read) for view in views]
 
-    async def create_one(
-        self, tenant_id: int, request: JobRequest, requester: Requester = NOBODY
-    ) -> JobView:
+    async def create_one(self, tenant_id: int, request: JobRequest, requester: Requester = NOBODY) -> JobView:
         """Create a job in its own transaction, or in the open one if there is one."""
         return (await self.create(tenant_id, [request], [requester]))[0]
 

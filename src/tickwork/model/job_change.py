@@ -12,8 +12,8 @@ import msgspec
 from tickwork.model.access import Author
 from tickwork.model.field_types import Instant
 from tickwork.model.http_secrets import redacted
-from tickwork.model.public_ids import key_id
 from tickwork.model.job import JobRequest, run_settings
+from tickwork.model.public_ids import key_id
 from tickwork.model.quantities import parse_duration
 
 _MOST_FIELDS = 30

@@ -92,11 +92,15 @@ class OverviewView(msgspec.Struct, frozen=True, kw_only=True):
     worst: list[FailingJob]  # up to 20 of the failing jobs, the latest failure first
     dead_letters: int
     dead_letters_exact: bool
-    causes: list[ErrorGroupView]  # up to 20 that left dead letters or failed within the last hour, the latest first
+    causes: list[
+        ErrorGroupView
+    ]  # up to 20 that left dead letters or failed within the last hour, the latest first
     open_breakers: int
     breakers: list[BreakerView]  # up to 20 that are not closed
     backlog: Backlog
-    queues: list[QueueView]  # up to 20 that are paused, or in which something runs or waits; the fullest first
+    queues: list[
+        QueueView
+    ]  # up to 20 that are paused, or in which something runs or waits; the fullest first
     unserved_queues: list[str]  # those of them that no worker serves
     capacity: Capacity
     silent: list[SilentWorker]  # up to 20

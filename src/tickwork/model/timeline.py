@@ -11,7 +11,7 @@ RowKind = Literal["job", "task"]
 BarState = Literal["completed", "failed", "cancelled", "skipped", "running", "retrying", "pending", "due"]
 
 
-class TimelineBar(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"begin": "from"}):
+class TimelineBar(msgspec.Struct, frozen=True, kw_only=True, rename={"begin": "from"}):
     """An execution, or several of one row that are close to each other."""
 
     state: BarState  # of the worst of them; due: to come

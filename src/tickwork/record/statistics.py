@@ -154,11 +154,9 @@ def _days(begin: datetime, end: datetime, zone: tzinfo) -> list[datetime]:
     return [day for day in days if day < end]
 
 
-def _in_zone(
-    wanted: SeriesFilter, begin: datetime, step: Step, zone: tzinfo, now: datetime
-) -> SeriesFilter:
-    """With the steps of a zone: days, and hours where they do not begin at full hours in UTC. Such steps are exact where
-    minutes are kept; before that, an hour is counted where it begins."""
+def _in_zone(wanted: SeriesFilter, begin: datetime, step: Step, zone: tzinfo, now: datetime) -> SeriesFilter:
+    """With the steps of a zone: days, and hours where they do not begin at full hours in UTC. Such steps are exact as
+    far as minutes are kept; before that, an hour is counted where it begins."""
     if step not in ("1h", "1d"):
         return wanted
     days = _days(begin, wanted.end, zone)
@@ -183,7 +181,9 @@ def _hours(days: Sequence[datetime], end: datetime) -> Iterator[datetime]:
 
 def _round_times(wanted: SeriesFilter) -> list[datetime]:
     """When steps begin that have all the same length."""
-    return [wanted.begin + number * wanted.step for number in range(-((wanted.begin - wanted.end) // wanted.step))]
+    return [
+        wanted.begin + number * wanted.step for number in range(-((wanted.begin - wanted.end) // wanted.step))
+    ]
 
 
 def _floor(at: datetime, step: timedelta) -> datetime:

@@ -10,13 +10,12 @@ from tickwork.model.access import Author
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import Trigger
 from tickwork.model.http_secrets import mark_errors, with_stored_secrets
-from tickwork.model.public_ids import job_id
 from tickwork.model.job import JobRequest, JobSpec, JobStatus
 from tickwork.model.job_change import FieldChange, changed_fields, note_of
+from tickwork.model.public_ids import job_id
 from tickwork.model.schedule import Once, count_between, nth_due_time
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.batch_columns import stored
-from tickwork.store.write_dependencies import JobDependencies
 from tickwork.store.executions_of_changed_job import UnstartedExecutions
 from tickwork.store.insert_and_update_job import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name
@@ -24,6 +23,7 @@ from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs
 from tickwork.store.lock_schedule_rules import ConcurrentChange, LockedRule, LockedRules, RuleMembership
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
+from tickwork.store.write_dependencies import JobDependencies
 
 
 async def note_change(
@@ -31,7 +31,9 @@ async def note_change(
 ) -> None:
     """Before the statement that changes the job, in the same transaction: its event says the same."""
     note = {"job": job, **msgspec.to_builtins(note_of(author, fields or []))}
-    await connection.execute(queries("create_and_change_job")["note_change"], msgspec.json.encode(note).decode())
+    await connection.execute(
+        queries("create_and_change_job")["note_change"], msgspec.json.encode(note).decode()
+    )
 
 
 class JobUpdate:

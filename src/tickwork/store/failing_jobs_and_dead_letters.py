@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tickwork.model.public_ids import job_id
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.overview import FailingJob
+from tickwork.model.public_ids import job_id
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 
@@ -26,9 +26,7 @@ class PostgresOverviewStore:
 
     async def queues_with_tasks(self, tenant_id: int, queues: Sequence[str]) -> list[str]:
         """Those that have been used for other jobs than HTTP jobs."""
-        rows = await self._database.fetch(
-            self._sql["queues_with_tasks"], tenant_id, list(queues), HTTP_TASK
-        )
+        rows = await self._database.fetch(self._sql["queues_with_tasks"], tenant_id, list(queues), HTTP_TASK)
         return [row["queue"] for row in rows]
 
     async def failing_jobs(self, tenant_id: int, looked_at: int, limit: int) -> list[FailingJob]:

@@ -18,7 +18,6 @@ from tickwork.model.execution import (
     Trigger,
     WaitingFor,
 )  # fmt: skip
-from tickwork.model.public_ids import execution_id, job_id, key_id, worker_id
 from tickwork.model.job import (
     GraphJob,
     JobRequest,
@@ -28,6 +27,7 @@ from tickwork.model.job import (
 )
 from tickwork.model.job_change import ChangeAuthor, ChangeNote, JobChange
 from tickwork.model.json_limits import raw_json
+from tickwork.model.public_ids import execution_id, job_id, key_id, worker_id
 from tickwork.model.schedule import describe_once
 from tickwork.model.task import TaskView
 from tickwork.model.worker import LEASE, WorkerView

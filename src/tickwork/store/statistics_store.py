@@ -269,9 +269,7 @@ class PostgresStatisticsStore:
             wanted.queue,
         )  # fmt: skip
         counted = [
-            Counted(starts[row["step"] - 1], None, None, _counts_of_alike(row))
-            for row in rows
-            if row["step"]
+            Counted(starts[row["step"] - 1], None, None, _counts_of_alike(row)) for row in rows if row["step"]
         ]
         return CountedExecutions(counted, rows[0]["since"])
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from tickwork.model.public_ids import job_id
 from tickwork.model.overview import FailingJob
+from tickwork.model.public_ids import job_id
 from tickwork.model.timeline import RowKind
 from tickwork.model.upcoming import DueTime
 from tickwork.store.timeline_store import RecentRuns, RunningNow

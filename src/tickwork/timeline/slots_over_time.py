@@ -86,7 +86,9 @@ def demands_of(
     return demands
 
 
-def wanted_slots(demands: Sequence[Demand], begin: datetime, end: datetime, step: timedelta) -> list[SlotsInUse]:
+def wanted_slots(
+    demands: Sequence[Demand], begin: datetime, end: datetime, step: timedelta
+) -> list[SlotsInUse]:
     """The most at once in each step."""
     steps = -((begin - end) // step)
     most = peaks(demands, begin.timestamp(), step.total_seconds(), steps)

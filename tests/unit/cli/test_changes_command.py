@@ -19,7 +19,7 @@ CREATED = JobChange(at=NOON, kind="created", version=1, by=None, fields=[])
 def test_prints_who_changed_what(ask, server):
     server.will_answer(page(EDITED, CREATED))
     done = ask("job", "changes", "key:nightly")
-    assert server.asked[0].path == "/v1/jobs/key:nightly/changes"
+    assert server.asked[0].path == "/v1/jobs/key%3Anightly/changes"
     assert "changed by deploy (k3, signed in)" in done.stdout
     assert '  schedule: "every 1h" → "every 5m"' in done.stdout
     assert '  owner: nothing → "ann"' in done.stdout
@@ -30,7 +30,7 @@ def test_prints_who_changed_what(ask, server):
 def test_says_where_the_next_page_begins(ask, server):
     server.will_answer(page(EDITED, next_cursor="abc"))
     done = ask("job", "changes", "j1", "--limit", "1")
-    assert server.asked[0].query == {"limit": "1"}
+    assert server.asked[0].query == {"limit": ["1"]}
     assert "--cursor abc" in done.stderr
 
 

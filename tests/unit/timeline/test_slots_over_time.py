@@ -25,7 +25,7 @@ MINUTE = timedelta(minutes=1)
 
 def minutes(uses: list[Use], until: datetime = NOON + 4 * MINUTE) -> dict[int, float]:
     parts = slots_in_use(uses, NOON, until, MINUTE)
-    return {round((part.begin - NOON) / MINUTE): pytest.approx(part.slots) for part in parts}
+    return {round((part.begin - NOON) / MINUTE): round(part.slots, 6) for part in parts}
 
 
 def due(at: datetime, task: str = "work") -> DueTime:

@@ -458,8 +458,8 @@ WHERE $7::text IS NULL AND $8::text IS NULL
 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 
 -- name: executions_of_jobs
--- The executions of some jobs that were due in a range; $6 due times of each are looked at, the latest first. Each row says
--- from when on all are counted.
+-- The executions of some jobs that were due in a range; $6 due times of each are looked at, the latest first. Each row
+-- says from when on all are counted.
 WITH due AS MATERIALIZED (
     -- The due times of each job.
     SELECT wanted.job_id, due.at FROM unnest($2::bigint[]) AS wanted (job_id)

@@ -14,8 +14,9 @@
 
 -- snippet: bars
 -- The executions of a row r that are due in the same step of length $5 and have the same state. Follows SELECT.
-    r.state, count(*) AS executions, min(r.begins) AS begins, CASE WHEN bool_and(r.ends IS NOT NULL) THEN max(r.ends) END
-        AS ends, min(r.scheduled_for) AS scheduled_for, min(r.job_id) AS job_id,
+    r.state, count(*) AS executions, min(r.begins) AS begins,
+    CASE WHEN bool_and(r.ends IS NOT NULL) THEN max(r.ends) END AS ends,
+    min(r.scheduled_for) AS scheduled_for, min(r.job_id) AS job_id,
     percentile_cont(0.5) WITHIN GROUP (ORDER BY r.run_time) AS run_time
 
 -- name: recent_of_range
@@ -31,7 +32,7 @@ JOIN tickwork.lane l ON l.id = s.lane_id
 GROUP BY s.job_id, l.task;
 
 -- name: failed_in_range
--- The jobs and tasks of the latest executions of a tenant that failed for good and were due in a range; $4 are looked at.
+-- The jobs and tasks of executions of a tenant that failed for good and were due in a range; the latest $4 are looked at.
 SELECT f.job_id, l.task, count(*) AS failed
 FROM (
     SELECT job_id, lane_id FROM tickwork.event

@@ -116,8 +116,8 @@ WHERE j.tenant_id = $1 AND j.id = ANY($2::bigint[]);
 SELECT id FROM tickwork.job WHERE id = ANY($1::bigint[]) AND $2 = ANY(tags);
 
 -- name: jobs_of_rules
--- How many active jobs rules have, by when they begin after a time and when they end, by task or queue if wanted, and by
--- whether they have the task $5, the queue $6 and the tag $7, as far as given; $3 of each rule at most.
+-- How many active jobs rules have, by when they begin after a time and when they end, by task or queue if wanted, and
+-- by whether they have the task $5, the queue $6 and the tag $7, as far as given; $3 of each rule at most.
 SELECT wanted.rule_id, j.begins, j.ends, count(*) AS jobs,
     CASE $4::text WHEN 'task' THEN l.task WHEN 'queue' THEN l.queue END AS grouped_by,
     l.task = coalesce($5::text, l.task) AND l.queue = coalesce($6::text, l.queue)

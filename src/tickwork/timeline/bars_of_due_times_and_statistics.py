@@ -22,7 +22,9 @@ def known_until(times: Sequence[datetime]) -> datetime | None:
     return times[-1] if len(times) == _MOST_DUE_TIMES else None
 
 
-def due_bars(times: Iterable[datetime], now: datetime, step: timedelta, run_time: float) -> Iterator[TimelineBar]:
+def due_bars(
+    times: Iterable[datetime], now: datetime, step: timedelta, run_time: float
+) -> Iterator[TimelineBar]:
     """Due times of the same step are one bar."""
     for _, together in groupby(sorted(times), lambda at: (at - now) // step):
         group = list(together)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import to_utc
-from tickwork.model.public_ids import parse_job_id
 from tickwork.model.overview import FailingJob
+from tickwork.model.public_ids import parse_job_id
 from tickwork.model.statistics import MINUTES_KEPT, STEPS, Step
 from tickwork.model.timeline import RowKind, SlotsInUse, TimelineBar, TimelineRow, TimelineView
 from tickwork.model.upcoming import DueTime
@@ -22,7 +22,8 @@ from tickwork.overview import Overview
 from tickwork.record.statistics import Statistics
 from tickwork.store.port.trigger import TimedJob
 from tickwork.store.timeline_store import Part, PastBars, PostgresTimelineStore, RecentRuns, RunningNow
-from tickwork.timeline import bars, slots_over_time
+from tickwork.timeline import bars_of_due_times_and_statistics as bars
+from tickwork.timeline import slots_over_time
 from tickwork.timeline.choose_rows import (
     Candidate,
     choose_rows,
@@ -51,6 +52,7 @@ _READ_WITHIN = 2.0  # seconds, for the rows of all jobs
 _LOOK_BACK = 4  # run times: what was due before the range may reach into it
 _FARTHEST_BACK = timedelta(days=1)
 _DAY = timedelta(days=1)
+_MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MINUTES_FOR = timedelta(hours=4)  # the longest range in steps of a minute
 _FIVE_MINUTES_FOR = timedelta(hours=30)
@@ -67,7 +69,8 @@ class Window(NamedTuple):
 
     @property
     def past_end(self) -> datetime:
-        return min(self.end, self.now)
+        """What is due now is past."""
+        return min(self.end, self.now + _MICROSECOND)
 
     @property
     def has_past(self) -> bool:
@@ -238,14 +241,10 @@ class Timeline:
         found = [*bars.statistics_bars(series.items, STEPS[step], window.now)]
         starts = [each.started_at for each in running if each.task == task]
         if starts:
-            found.append(
-                TimelineBar(state="running", begin=min(starts), counts={"running": len(starts)})
-            )
+            found.append(TimelineBar(state="running", begin=min(starts), counts={"running": len(starts)}))
         return PastBars(found, [])
 
-    async def _busy(
-        self, tenant_id: int, window: Window, running: Sequence[RunningNow]
-    ) -> list[SlotsInUse]:
+    async def _busy(self, tenant_id: int, window: Window, running: Sequence[RunningNow]) -> list[SlotsInUse]:
         if not window.has_past:
             return []
         step = window.statistics_step
