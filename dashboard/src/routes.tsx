@@ -107,7 +107,7 @@ const calendar = createRoute({
   getParentRoute: () => inside,
   path: "/calendar",
   staticData: { crumb: "Calendar" },
-  validateSearch: textParams("from", "scale", "task", "queue", "at", "view"),
+  validateSearch: textParams("from", "scale", "job", "tag", "task", "queue", "at", "view"),
   component: lazyRouteComponent(() => import("./pages/CalendarPage")),
 });
 

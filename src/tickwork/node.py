@@ -80,18 +80,21 @@ from tickwork.store.rest_worker_store import PostgresRestWorkerReportStore, Post
 from tickwork.store.run_now_store import PostgresRunNowStore
 from tickwork.store.session_store import PostgresSessionStore
 from tickwork.store.tenant_and_key_store import PostgresAccessStore
+from tickwork.store.timeline_store import PostgresTimelineStore
 from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.store.upcoming_store import PostgresUpcomingStore
 from tickwork.store.why_waiting_store import PostgresWhyWaitingStore
 from tickwork.store.workflow_list_store import PostgresWorkflowStore
 from tickwork.store.write_dependencies import PostgresDependencyStore
+from tickwork.timeline.build_timeline import Timeline
 from tickwork.tracing.opentelemetry_setup import SpanPipeline, open_pipeline, sampling_rate, tracing_is_on
 from tickwork.tracing.trace_ids_of_executions import ExecutionTraces
 from tickwork.trigger import waiting_executions as waiting
+from tickwork.trigger.count_upcoming import UpcomingCounts
 from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.queue_full import FullQueues
-from tickwork.trigger.upcoming import Upcoming, UpcomingCounts
+from tickwork.trigger.upcoming import Upcoming
 from tickwork.trigger.zone_data_update import ZoneDataUpdate
 
 if TYPE_CHECKING:
@@ -227,6 +230,7 @@ class Node:
         define = PostgresJobStore(self._database, self._partitions.horizon)
         runs = PostgresRunNowStore(self._database)
         self.keys = ApiKeys(self._access)
+        self._job_search = PostgresJobSearch(self._database)
         self.sessions = Sessions(PostgresSessionStore(self._database), self.keys)
         self.idempotency = PostgresIdempotencyStore(self._database)
         self.preview = Previews(self._read).preview
@@ -234,7 +238,7 @@ class Node:
         self.jobs = Jobs(
             define,
             self._read,
-            PostgresJobSearch(self._database),
+            self._job_search,
             self.job_health,
             self._events.publish,
             self._wait_until_stopped,
@@ -272,7 +276,7 @@ class Node:
         dependencies = PostgresDependencyStore(self._database)
         self._loops.add("skip rounds", partial(waiting.skip_rounds_without_parents, dependencies), every=1)
         upcoming = PostgresUpcomingStore(self._database)
-        self.upcoming, self.upcoming_counts = Upcoming(upcoming), UpcomingCounts(upcoming)
+        self.upcoming, self.upcoming_counts = Upcoming(upcoming), UpcomingCounts(upcoming, self._job_search)
         self._loops.add("update zone data", ZoneDataUpdate(self._triggers, LEAD).follow, every=3600)
 
     def _compose_dispatch(self) -> None:
@@ -359,14 +363,12 @@ class Node:
         self._loops.add("report node", self.cluster.report, every=REPORT_INTERVAL)
 
     def _compose_metrics(self) -> None:
+        counted = PostgresOverviewStore(self._database)
         self.overview = Overview(
-            PostgresOverviewStore(self._database),
-            self.statistics,
-            self.jobs,
-            self.queues,
-            self.workers,
-            self.breakers,
+            counted, self.statistics, self.jobs, self.queues, self.workers, self.breakers, self.error_groups
         )
+        rows = PostgresTimelineStore(self._database)
+        self.timeline = Timeline(rows, self.overview, self.statistics, self.upcoming, self.upcoming_counts)
         self.metrics = SystemMetrics(PostgresMetricStore(self._database), PostgresQueueStore(self._database))
         show_workers(self._connected_workers)
         show_database(lambda: self._database.usable, self._partitions.horizon, self._clock.micros)

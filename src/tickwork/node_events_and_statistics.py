@@ -11,6 +11,7 @@ from tickwork.record.statistics import Statistics
 from tickwork.record.statistics_counter import StatisticsCounter
 from tickwork.store.error_group_store import PostgresErrorGroupStore
 from tickwork.store.event_store import PostgresEventStore
+from tickwork.store.job_search.search_jobs import PostgresJobSearch
 from tickwork.store.late_and_slow_events import PostgresOverdueStore
 from tickwork.store.pool import Database
 from tickwork.store.statistics_store import PostgresStatisticsStore
@@ -31,7 +32,7 @@ class Monitoring:
         self.event_feed, self.event_history = EventFeed(self._events), EventHistory(self._events)
         self.failing_jobs, self.pulse = FailingJobs(self._events), PulseWriter(self._events)
         self.statistics_counter = StatisticsCounter(self._statistics)
-        self.statistics = Statistics(self._statistics)
+        self.statistics = Statistics(self._statistics, PostgresJobSearch(database))
 
     def add_loops(self, loops: Loops, history: timedelta) -> None:
         """`history`: how long events and causes of failures are kept."""

@@ -13,18 +13,27 @@ from tickwork.dispatch.workers_and_tasks import Workers
 from tickwork.model.circuit_breaker import BreakerState
 from tickwork.model.job import HTTP_TASK, JobView
 from tickwork.model.job_filter import JobFilter
-from tickwork.model.overview import Backlog, Capacity, NextRun, OverviewView, RecentCounts
+from tickwork.model.overview import (
+    Backlog,
+    Capacity,
+    FailingJob,
+    NextRun,
+    OverviewView,
+    RecentCounts,
+    SilentWorker,
+)
 from tickwork.model.queue import QueueView
 from tickwork.model.statistics import Counts, percentiles
 from tickwork.model.worker import BEAT, WorkerView
+from tickwork.record.error_groups import ErrorGroups
 from tickwork.record.statistics import Statistics
 from tickwork.store.failing_jobs_and_dead_letters import PostgresOverviewStore
 
 _WINDOW = timedelta(hours=24)
 _MOST_COUNTED = 10_000
 _MOST_LISTED = 500  # queues and workers
-_WORST = 20
-_NEXT = 5
+_MOST_SHOWN = 20
+_NEXT = 8
 _STUCK_AFTER = 60.0  # seconds
 _SILENT_AFTER = 3 * BEAT
 
@@ -38,6 +47,7 @@ class Overview:
         queues: Queues,
         workers: Workers,
         breakers: Breakers,
+        error_groups: ErrorGroups,
     ) -> None:
         self._store = store
         self._statistics = statistics
@@ -45,27 +55,54 @@ class Overview:
         self._queues = queues
         self._workers = workers
         self._breakers = breakers
+        self._error_groups = error_groups
 
     async def view(self, tenant_id: int) -> OverviewView:
         now = await self._statistics.now()
         total = await self._statistics.total(tenant_id, now - _WINDOW, now)
         exceptions = await self._store.count_exceptions(tenant_id, _MOST_COUNTED)
-        breakers = await self._breakers.list(tenant_id)
+        breakers = [
+            each for each in await self._breakers.list(tenant_id) if each.state is not BreakerState.CLOSED
+        ]
         workers = (await self._workers.list(tenant_id, _MOST_LISTED)).items
+        queues = (await self._queues.list(tenant_id, _MOST_LISTED)).items
+        used = _used(queues)
+        causes = await self._error_groups.list(tenant_id, None, None, _MOST_SHOWN, None)
         next_runs = await self._jobs.list(tenant_id, JobFilter(sort="next_run_at", due_after=now), _NEXT)
         return OverviewView(
             at=now,
             last_24_hours=_recent(total),
             failing_jobs=exceptions.failing_jobs,
             failing_jobs_exact=exceptions.failing_jobs < _MOST_COUNTED,
-            worst=await self._store.failing_jobs(tenant_id, _MOST_COUNTED, _WORST),
+            worst=await self.failing_jobs(tenant_id),
             dead_letters=exceptions.dead_letters,
             dead_letters_exact=exceptions.dead_letters < _MOST_COUNTED,
-            open_breakers=sum(breaker.state is not BreakerState.CLOSED for breaker in breakers),
-            backlog=_backlog((await self._queues.list(tenant_id, _MOST_LISTED)).items),
+            causes=[each for each in causes.items if each.dead_letters or each.last_hour],
+            open_breakers=len(breakers),
+            breakers=breakers[:_MOST_SHOWN],
+            backlog=_backlog(queues),
+            queues=used,
+            unserved_queues=await self._unserved(tenant_id, used, workers),
             capacity=_capacity(workers, now),
+            silent=[_silent(each) for each in workers if _is_silent(each, now)][:_MOST_SHOWN],
             next_runs=[*map(_next_run, next_runs.items)],
         )
+
+    async def _unserved(
+        self, tenant_id: int, queues: Sequence[QueueView], workers: Sequence[WorkerView]
+    ) -> list[str]:
+        """The built-in workers serve every queue, but only HTTP jobs."""
+        of_users = [each for each in workers if each.tasks != [HTTP_TASK]]
+        unserved = [each.name for each in queues if not _is_served(each.name, of_users)]
+        return await self._store.queues_with_tasks(tenant_id, unserved) if unserved else []
+
+    async def failing_jobs(self, tenant_id: int) -> list[FailingJob]:
+        """Those that failed last."""
+        return await self._store.failing_jobs(tenant_id, _MOST_COUNTED, _MOST_SHOWN)
+
+    async def capacity(self, tenant_id: int) -> Capacity:
+        workers = (await self._workers.list(tenant_id, _MOST_LISTED)).items
+        return _capacity(workers, await self._statistics.now())
 
 
 def _recent(total: Counts) -> RecentCounts:
@@ -112,10 +149,31 @@ def _capacity(workers: Sequence[WorkerView], now: datetime) -> Capacity:
         slots_busy=sum(worker.holding for worker in of_users),
         http_slots=sum(worker.slots for worker in built_in),
         http_slots_busy=sum(worker.holding for worker in built_in),
-        silent_workers=sum(now - worker.heartbeat_at > _SILENT_AFTER for worker in of_users),
+        silent_workers=sum(_is_silent(worker, now) for worker in of_users),
+    )
+
+
+def _used(queues: Sequence[QueueView]) -> list[QueueView]:
+    used = [each for each in queues if each.paused or each.depth or each.running]
+    return sorted(used, key=lambda each: each.depth + each.running, reverse=True)[:_MOST_SHOWN]
+
+
+def _is_served(queue: str, workers: Sequence[WorkerView]) -> bool:
+    return any(each.status == "online" and (not each.queues or queue in each.queues) for each in workers)
+
+
+def _is_silent(worker: WorkerView, now: datetime) -> bool:
+    return worker.status != "offline" and now - worker.heartbeat_at > _SILENT_AFTER
+
+
+def _silent(worker: WorkerView) -> SilentWorker:
+    return SilentWorker(
+        id=worker.id, name=worker.name, heartbeat_at=worker.heartbeat_at, holding=worker.holding
     )
 
 
 def _next_run(job: JobView) -> NextRun:
     assert job.next_run_at is not None  # noqa: S101 (the list is of those that run again)
-    return NextRun(at=job.next_run_at, job_id=job.id, name=job.name, key=job.key, task=job.task)
+    return NextRun(
+        at=job.next_run_at, job_id=job.id, name=job.name, key=job.key, task=job.task, queue=job.queue
+    )

@@ -9,6 +9,7 @@ import pytest
 from api.conftest import MakeTenant
 from support.node_steps import run_due
 from tickwork.node import Node
+from tickwork.record import statistics
 from tickwork.schedule.zone_name import read_zone_name
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
@@ -93,6 +94,7 @@ async def test_another_tenant_sees_nothing_of_it(make_tenant: MakeTenant) -> Non
         ({"from": "0001-01-01T00:00:00+14:00", "until": "9999-12-31T23:59:59-14:00"}, "step"),
         ({"until": "0001-01-01T00:00:00Z"}, "from"),
         ({"job": "j1", "by": "task"}, "by"),
+        ({"tag": "billing", "by": "task"}, "by"),
     ],
 )
 async def test_names_what_is_wrong(client: httpx2.AsyncClient, query: dict[str, str], path: str) -> None:
@@ -108,6 +110,83 @@ async def test_days_are_those_of_the_time_zone(client: httpx2.AsyncClient) -> No
     assert begin <= NOON < begin + timedelta(days=1)
     (of_job,) = await stats(client, **query, step="1d", timezone="Pacific/Auckland", job="j1")
     assert of_job["at"] == point["at"]
+
+
+async def ran_at(
+    node: Node, client: httpx2.AsyncClient, clock: SettableClock, minutes: list[int], **job: Any
+) -> str:
+    """A job that ran that many minutes after noon each time."""
+    worker = await ScriptedWorker.connect(node, ["work"])
+    body = {"task": "work", "schedule": {"at": (NOON + timedelta(days=1)).isoformat()}, **job}
+    created = (await client.post("/v1/jobs", json=body)).json()["id"]
+    passed = timedelta()
+    for minute in minutes:
+        await clock.advance(timedelta(minutes=minute) - passed)
+        passed = timedelta(minutes=minute)
+        await worker.beat()
+        await client.post(f"/v1/jobs/{created}/run")
+        await run_due(node)
+        await worker.report_all(await worker.runs())
+    await clock.advance(timedelta(seconds=10))
+    await node.step("write statistics")
+    return str(created)
+
+
+@pytest.mark.parametrize("whose", ["all", "job", "tag"])
+async def test_hours_of_a_zone_may_begin_at_half_past(
+    client: httpx2.AsyncClient, still_node: Node, clock: SettableClock, whose: str
+) -> None:
+    job = await ran_at(still_node, client, clock, [10, 20, 40], tags=["billing"])
+    query = {"from": NOON.isoformat(), "until": (NOON + timedelta(hours=1)).isoformat(), "step": "1h"}
+    query |= {"job": {"job": job}, "tag": {"tag": "billing"}, "all": {}}[whose]
+    kolkata = await stats(client, **query, timezone="Asia/Kolkata")
+    half = timedelta(minutes=30)
+    assert [(datetime.fromisoformat(point["at"]), point["completed"]) for point in kolkata] == [
+        (NOON - half, 2),
+        (NOON + half, 1),
+    ]
+    (paris,) = await stats(client, **query, timezone="Europe/Paris")
+    assert (datetime.fromisoformat(paris["at"]), paris["completed"]) == (NOON, 3)
+
+
+async def test_days_of_a_zone_that_begin_at_half_past_are_exact(
+    client: httpx2.AsyncClient, still_node: Node, clock: SettableClock
+) -> None:
+    midnight = 6 * 60 + 30  # minutes after noon in UTC, in Kolkata
+    await ran_at(still_node, client, clock, [midnight - 5, midnight + 5])
+    query = {"from": NOON.isoformat(), "until": (NOON + timedelta(hours=8)).isoformat(), "step": "1d"}
+    points = await stats(client, **query, timezone="Asia/Kolkata")
+    assert [point["completed"] for point in points] == [1, 1]
+
+
+async def test_a_tag_counts_the_executions_of_its_jobs(
+    client: httpx2.AsyncClient, still_node: Node, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ran_at(still_node, client, clock, [1, 2], tags=["billing"], queue="mail")
+    await ran_at(still_node, client, clock, [3], tags=["other"])
+    for most in (50, 0):  # looked at job by job, and in the order of time
+        monkeypatch.setattr(statistics, "_MOST_TAGGED", most)
+        (point,) = await stats(client, step="1h", tag="billing")
+        assert (point["completed"], point["started"], point["run_time"] is not None) == (2, 2, True)
+        assert await stats(client, step="1h", tag="billing", queue="default") == []
+        assert await stats(client, step="1h", tag="unknown") == []
+
+
+@pytest.mark.parametrize("most", [50, 0])
+async def test_says_from_when_on_all_executions_are_counted(
+    client: httpx2.AsyncClient,
+    still_node: Node,
+    clock: SettableClock,
+    monkeypatch: pytest.MonkeyPatch,
+    most: int,
+) -> None:
+    await ran_at(still_node, client, clock, [1, 2, 3, 4], tags=["billing"])
+    monkeypatch.setattr(statistics, "_MOST_TAGGED", most)
+    monkeypatch.setattr(statistics, "_MOST_EXECUTIONS", 2)
+    answer = (await client.get("/v1/stats", params={"tag": "billing", "step": "1m"})).json()
+    assert sum(point["completed"] for point in answer["items"]) == 2
+    since = datetime.fromisoformat(answer["complete_since"])
+    assert NOON + timedelta(minutes=3) <= since < NOON + timedelta(minutes=4)
 
 
 async def test_an_unknown_time_zone_is_refused_with_a_suggestion(client: httpx2.AsyncClient) -> None:

@@ -6,11 +6,13 @@ from typing import Any
 import httpx2
 import pytest
 
+from tickwork.model.public_ids import parse_job_id
+from tickwork.model.upcoming import DueFilter
 from tickwork.node import Node
 from tickwork.schedule.zone_name import read_zone_name
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
-from tickwork.trigger import upcoming
+from tickwork.trigger import count_upcoming, upcoming
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -174,8 +176,8 @@ async def test_a_share_of_very_many_rules_is_counted_and_the_answer_is_an_estima
     until = (midnight + 3 * HOUR).isoformat()
     exact = await asked(client, until=until, step="1h")
     assert (sum(item["count"] for item in exact["items"]), exact["estimate"]) == (120, False)
-    monkeypatch.setattr(upcoming, "MOST_COUNTED", 39)
-    monkeypatch.setattr(upcoming, "SHARE_COUNTED", 20)
+    monkeypatch.setattr(count_upcoming, "MOST_COUNTED", 39)
+    monkeypatch.setattr(count_upcoming, "SHARE_COUNTED", 20)
     share = await asked(client, until=until, step="1h")
     assert (sum(item["count"] for item in share["items"]), share["estimate"]) == (120, True)
 
@@ -236,10 +238,10 @@ async def test_days_are_those_of_the_time_zone(client: httpx2.AsyncClient, midni
 async def test_days_with_a_clock_change_are_longer_or_shorter() -> None:
     zone = read_zone_name("Europe/Paris").info
     begin = datetime(2026, 3, 28, 12, tzinfo=UTC)
-    starts = upcoming.step_starts(begin, begin + timedelta(days=3), timedelta(days=1), zone)
+    starts = count_upcoming.step_starts(begin, begin + timedelta(days=3), timedelta(days=1), zone)
     assert [start.hour for start in starts] == [23, 23, 22, 22]
     last = datetime(9999, 12, 31, 12, tzinfo=UTC)
-    assert upcoming.step_starts(last, last + HOUR, timedelta(days=1), zone)
+    assert count_upcoming.step_starts(last, last + HOUR, timedelta(days=1), zone)
 
 
 @pytest.mark.parametrize("schedule", ["every 10m", "*/10 * * * *"])
@@ -249,8 +251,8 @@ async def test_frequent_rules_are_counted_by_their_rate(
     await create(client, schedule=schedule)
     query = {"from": (midnight + HOUR).isoformat(), "until": (midnight + 6 * HOUR).isoformat(), "step": "1h"}
     exact = await counted(client, **query)
-    monkeypatch.setattr(upcoming, "_MOST_TIMES", 10)
-    monkeypatch.setattr(upcoming, "_LEAST_TIMES", 10)
+    monkeypatch.setattr(count_upcoming, "_MOST_TIMES", 10)
+    monkeypatch.setattr(count_upcoming, "_LEAST_TIMES", 10)
     answer = await asked(client, **query)
     assert [item["count"] for item in answer["items"]] == exact == [6] * 5
     assert answer["estimate"] == (schedule != "every 10m")
@@ -261,7 +263,7 @@ async def test_the_jobs_of_a_large_rule_are_estimated(
 ) -> None:
     await client.post("/v1/jobs/batch", json=[{"task": "work", "schedule": "every 1h"}] * 300)
     await client.post("/v1/jobs/batch", json=[{"task": "work", "schedule": "every 2h"}] * 100)
-    monkeypatch.setattr(upcoming, "_MOST_JOBS", 50)
+    monkeypatch.setattr(count_upcoming, "_MOST_JOBS", 50)
     query = {"from": (midnight + HOUR).isoformat(), "until": (midnight + 3 * HOUR).isoformat(), "step": "1h"}
     unknown = await asked(client, **query)
     assert (unknown["estimate"], [item["count"] for item in unknown["items"]]) == (True, [51, 102])
@@ -308,3 +310,78 @@ async def test_nonsense_is_refused_by_name(
     answer = await client.get("/v1/upcoming", params=query)
     assert answer.status_code == 422
     assert [error["path"] for error in answer.json()["errors"]] == [path]
+
+
+async def test_a_filter_leaves_only_what_fits_all_of_it(
+    client: httpx2.AsyncClient, midnight: datetime, still_node: Node
+) -> None:
+    await ScriptedWorker.offer_only(still_node, ["other"])
+    mail = await create(client, schedule="every 30m", queue="mail", tags=["billing"], key="mail")
+    other = await create(client, task="other", schedule="every 30m", tags=["billing", "eu"])
+    once = await create(client, schedule={"at": (midnight + HOUR).isoformat()}, tags=["eu"])
+    await create(client, schedule="every 30m")
+    until = (midnight + HOUR + MINUTE).isoformat()
+    for query, jobs in (
+        ({"queue": "mail"}, [mail, mail]),
+        ({"task": "other"}, [other, other]),
+        ({"tag": "billing"}, [mail, other, mail, other]),
+        ({"tag": "eu"}, [other, once, other]),
+        ({"tag": "billing", "task": "work"}, [mail, mail]),
+        ({"job": mail}, [mail, mail]),
+        ({"job": "key:mail", "queue": "mail"}, [mail, mail]),
+        ({"job": mail, "task": "other"}, []),
+        ({"job": once}, [once]),
+        ({"tag": "unknown"}, []),
+    ):
+        assert sorted(job for _, job in await listed(client, until=until, **query)) == sorted(jobs), query
+        assert sum(await counted(client, until=until, step="10m", **query)) == len(jobs), query
+
+
+async def test_a_filtered_list_continues_where_the_page_before_ended(
+    client: httpx2.AsyncClient, midnight: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upcoming, "_MOST_PAGES", 2)
+    rare = await create(client, schedule="every 1h", tags=["rare"])
+    for _ in range(4):
+        await create(client, schedule="every 5m")
+    until = (midnight + 3 * HOUR + MINUTE).isoformat()
+    expected = [(midnight + hours * HOUR, rare) for hours in (1, 2, 3)]
+    assert await listed(client, until=until, limit=3, tag="rare") == expected
+    assert await listed(client, until=until, limit=1, job=rare) == expected
+
+
+async def test_of_a_tag_with_very_many_jobs_the_count_is_an_estimate(
+    client: httpx2.AsyncClient, midnight: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(count_upcoming, "MOST_TAGGED", 3)
+    monkeypatch.setattr(count_upcoming, "_MOST_JOBS", 4)
+    batch = [{"task": "work", "schedule": "every 1h", "tags": ["big"]} for _ in range(8)]
+    assert (await client.post("/v1/jobs/batch", json=batch)).status_code == 201
+    await create(client, schedule={"at": (midnight + HOUR).isoformat()}, tags=["big"])
+    await create(client, schedule={"at": (midnight + HOUR).isoformat()})
+    found = await asked(client, until=(midnight + HOUR + MINUTE).isoformat(), step="1h", tag="big")
+    assert found["estimate"]
+    assert sum(item["count"] for item in found["items"]) > 1
+
+
+async def test_a_filter_shows_nothing_of_another_tenant(
+    client: httpx2.AsyncClient, midnight: datetime, still_node: Node
+) -> None:
+    job = parse_job_id(await create(client, schedule="every 1h", tags=["a"]))
+    begin, end = await still_node.upcoming.range(None, None)
+    for wanted in (DueFilter(job=job), DueFilter(tag="a"), DueFilter(task="work")):
+        assert (await still_node.upcoming.page(2, begin, end, 10, None, wanted)).items == []
+        counts = await still_node.upcoming_counts.count(2, begin, end, HOUR, wanted=wanted)
+        assert sum(each.count for each in counts.items) == 0
+
+
+@pytest.mark.parametrize(
+    ("zone", "minute"), [("Asia/Kolkata", 30), ("Asia/Kathmandu", 15), ("Europe/Paris", 0)]
+)
+async def test_hours_are_those_of_the_time_zone(
+    client: httpx2.AsyncClient, midnight: datetime, zone: str, minute: int
+) -> None:
+    await create(client, schedule="every 10m")
+    items = (await asked(client, step="1h", timezone=zone))["items"]
+    assert {datetime.fromisoformat(item["at"]).minute for item in items} == {minute}
+    assert {item["count"] for item in items[1:-1]} == {6}

@@ -26,6 +26,17 @@ def test_an_hour_opens_its_minutes_and_stays_open(page: Page) -> None:
     expect(page.get_by_role("list", name="Minute by minute")).to_be_visible()
 
 
+def test_filters_leave_only_what_fits_them(page: Page, client: Client) -> None:
+    tagged = client.create_job(name="tagged", task="work", schedule="every 2m", tags=["rare"])
+    for query, due in ((f"job={tagged.id}", 30), ("tag=rare", 30), ("task=work&queue=clocks", 60)):
+        page.goto(f"/calendar?{query}")
+        expect(page.get_by_role("button", name=re.compile(rf"\b{due} due")).first).to_be_visible()
+    page.get_by_label("Queue").fill("nowhere")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name=re.compile(r"\d due"))).to_have_count(0)
+    client.cancel_job(tagged.id)
+
+
 def test_arrow_keys_lead_from_hour_to_hour(page: Page) -> None:
     page.goto("/calendar?from=2026-03")
     first = page.locator('[data-cell="0,0"]')

@@ -41,6 +41,21 @@ def test_a_change_by_somebody_else_is_told_and_not_overwritten(
     errors.clear()
 
 
+def test_the_changes_of_a_job_say_who_changed_what(page: Page, client: Client, job: str) -> None:
+    client.edit_job(job, {"schedule": "every day at 10am", "owner": "team-b"})
+    page.goto(f"/jobs/{job}")
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    page.get_by_role("link", name="Changes").click()
+    changes = page.get_by_role("region", name="Who changed what").get_by_role("listitem")
+    expect(changes).to_have_count(3)
+    expect(changes.nth(0)).to_contain_text("Paused by first")
+    expect(changes.nth(0)).to_contain_text("in a browser")
+    edited = changes.nth(1).get_by_role("row").filter(has_text="schedule")
+    expect(edited.get_by_role("cell")).to_have_text(["every day at 9am", "every day at 10am"])
+    expect(changes.nth(2)).to_contain_text("Created by first")
+
+
 def test_a_job_is_paused_and_the_pause_undone(page: Page, client: Client, job: str) -> None:
     page.goto(f"/jobs/{job}")
     page.get_by_role("button", name="Pause", exact=True).click()

@@ -49,6 +49,20 @@ def test_past_and_future_of_a_job_are_on_one_line(page: Page, recurring_job: str
     expect(page.get_by_role("heading", name="water the plants")).to_be_visible()
 
 
+def test_the_overview_asks_little_of_the_server(page: Page, recurring_job: str) -> None:
+    """Of scripts and styles a first load takes some more; the answers of the API are what costs."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto("/")
+    expect(page.get_by_role("region", name="Time line").get_by_role("link").first).to_be_visible()
+    expect(
+        page.get_by_role("region", name="The coming day").get_by_text("due", exact=False).first
+    ).to_be_visible()
+    page.wait_for_load_state("load")
+    api = [url.partition("/v1/")[2] for url in asked if "/v1/" in url]
+    assert len(api) < 10, api
+
+
 def test_ranges_and_zooms_are_in_the_address(page: Page, recurring_job: str) -> None:
     page.goto("/")
     line = page.get_by_role("region", name="Time line")

@@ -10,6 +10,7 @@ import pytest
 from support.node_steps import later, run_due
 from support.otlp_receiver import OtlpReceiver, receiving_spans
 from tickwork.config import Settings
+from tickwork.model.access import Requester
 from tickwork.model.current_span_and_job_origin import trace_id_in
 from tickwork.model.execution import AttemptOutcome
 from tickwork.model.job import JobRequest, RetryRequest
@@ -100,7 +101,7 @@ async def test_the_first_hand_over_is_the_root_when_no_rule_fired_the_execution(
 async def test_a_job_that_is_due_at_once_continues_the_trace_that_created_it(
     still_node: Node, worker: ScriptedWorker, receiver: OtlpReceiver
 ) -> None:
-    await still_node.jobs.create_one(TENANT, JobRequest(task="work"), CREATE)
+    await still_node.jobs.create_one(TENANT, JobRequest(task="work"), Requester(traceparent=CREATE))
     await still_node.step("claim")
     (run,) = await worker.runs()
     assert trace_id_in(run.traceparent) == CREATE_TRACE
@@ -111,7 +112,9 @@ async def test_a_job_that_is_due_at_once_continues_the_trace_that_created_it(
 async def test_a_job_that_is_due_later_has_a_trace_that_links_to_the_one_that_created_it(
     still_node: Node, clock: SettableClock, worker: ScriptedWorker, receiver: OtlpReceiver
 ) -> None:
-    await still_node.jobs.create_one(TENANT, JobRequest(task="work", schedule="in 1h"), CREATE)
+    await still_node.jobs.create_one(
+        TENANT, JobRequest(task="work", schedule="in 1h"), Requester(traceparent=CREATE)
+    )
     await later(clock, worker, timedelta(hours=1))
     await still_node.step("claim")
     (run,) = await worker.runs()
@@ -123,9 +126,11 @@ async def test_a_job_that_is_due_later_has_a_trace_that_links_to_the_one_that_cr
 async def test_an_edit_replaces_the_trace_that_a_job_links_to(
     still_node: Node, worker: ScriptedWorker, connection: asyncpg.Connection
 ) -> None:
-    await still_node.jobs.create_one(TENANT, JobRequest(task="work", schedule="every 1h"), CREATE)
+    await still_node.jobs.create_one(
+        TENANT, JobRequest(task="work", schedule="every 1h"), Requester(traceparent=CREATE)
+    )
     edit = CREATE.replace(CREATE_SPAN, "fedcba9876543210")
-    await still_node.jobs.patch(TENANT, 1, {"priority": "high"}, traceparent=edit)
+    await still_node.jobs.patch(TENANT, 1, {"priority": "high"}, requester=Requester(traceparent=edit))
     assert await connection.fetchval("SELECT trace_origin FROM tickwork.job") == f"link {edit}"
 
 
@@ -165,7 +170,7 @@ async def test_only_the_wanted_share_is_sampled_and_only_that_is_sent_to_workers
 async def test_a_worker_that_comes_back_gets_what_it_missed_in_the_same_trace(
     still_node: Node, worker: ScriptedWorker, receiver: OtlpReceiver
 ) -> None:
-    await still_node.jobs.create_one(TENANT, JobRequest(task="work"), CREATE)
+    await still_node.jobs.create_one(TENANT, JobRequest(task="work"), Requester(traceparent=CREATE))
     await still_node.step("claim")
     back = await worker.come_back(holding=[])
     (run,) = await back.runs()

@@ -4,11 +4,14 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from support.dashboard_server import DashboardServer, dashboard_server
+from support.dashboard_trouble import a_node_is_silent, a_worker_is_silent, wait_for_the_open_breaker
 from tickwork import Client
 
 FOLDER = Path(__file__).parents[2] / "build" / "pictures"
@@ -17,25 +20,34 @@ PHONE = (390, 844)
 _LOOKS = {"light": ("light", DESKTOP), "dark": ("dark", DESKTOP), "phone": ("light", PHONE)}
 _PATIENCE = 60_000  # milliseconds for the figures to come
 _QUIET = 1_000  # milliseconds for charts and graphs to be drawn
+_WITH_SILENT_WORKER = ("overview", "workers")
 _CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
 def pages_of_the_demo(client: Client) -> dict[str, str]:
     """The name and the path of every page, with the demo's most interesting job, executions and workflow."""
-    job = client.list_jobs(q="settlement").items or client.list_jobs(recurring=True).items
+    job = client.list_jobs(key="cart-mails").items
     running = client.list_executions(status="running").items
     failed = client.list_executions(status="failed", task="reports.daily_sales").items
+    waiting = client.list_executions(queue="gpu").items
+    hour = (datetime.now(UTC) + timedelta(hours=1)).replace(minute=0, second=0, microsecond=0, tzinfo=None)
     workflow = client.list_workflows().items
     return {
         "overview": "/",
         "jobs": "/jobs",
         "job": f"/jobs/{job[0].id}",
+        "job-executions": f"/jobs/{job[0].id}?tab=executions",
+        "job-upcoming": f"/jobs/{job[0].id}?tab=upcoming",
         "job-edit": f"/jobs/{job[0].id}?tab=edit",
+        "job-changes": f"/jobs/{job[0].id}?tab=changes",
         "new-job": "/jobs/new",
         "executions": "/executions",
         "execution": f"/executions/{(running or failed)[0].id}",
         "execution-failed": f"/executions/{failed[0].id}",
+        "execution-waiting": f"/executions/{waiting[0].id}",
         "calendar": "/calendar",
+        "calendar-year": "/calendar?scale=year",
+        "calendar-hour": f"/calendar?at={hour.isoformat()}",
         "workflows": "/workflows",
         "workflow": f"/workflows/{workflow[0].job_id}",
         "dead-letters": "/dead-letters",
@@ -68,7 +80,8 @@ def take_pictures(server: DashboardServer, browser: Browser, only: Sequence[str]
         context.request.post("/v1/session", data={"key": server.key}, headers={"tickwork-csrf": "1"})
         for name, path in pages.items():
             if not only or name in only:
-                yield _picture(page, path, FOLDER / f"{name}-{look}.png")
+                with a_worker_is_silent(server) if name in _WITH_SILENT_WORKER else nullcontext():
+                    yield _picture(page, path, FOLDER / f"{name}-{look}.png")
         context.close()
 
 
@@ -97,8 +110,10 @@ def main(only: Sequence[str]) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="tickwork-pictures-", ignore_cleanup_errors=True) as folder,
         dashboard_server(Path(folder), "--demo") as server,
+        a_node_is_silent(server),
         sync_playwright() as playwright,
     ):
+        wait_for_the_open_breaker(server)
         browser = playwright.chromium.launch(executable_path=chromium, args=_CHROMIUM_OPTIONS)
         for file in take_pictures(server, browser, only):
             sys.stdout.write(f"{file.relative_to(FOLDER.parents[1])}\n")

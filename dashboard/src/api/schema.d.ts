@@ -656,6 +656,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who changed a job, when and what, latest first
+         * @description Each change has the API key that made it, and of each field the old and the new value: secrets are replaced by marks, and long values are cut. The last one is its creation. Changes are kept as long as the history. Needs a key with the scope `read`.
+         */
+        get: operations["list_job_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{id}/executions": {
         parameters: {
             query?: never;
@@ -1137,7 +1157,7 @@ export interface paths {
         };
         /**
          * Show statistics in steps of a minute, five minutes, an hour or a day
-         * @description Without `from` and `until`: the last hour. Steps in which nothing happened are left out; `by` gives an item for each task or queue instead of one for all. Minutes are kept for 7 days, hours for 400 days and days for 10 years; a step can be no shorter than what is kept. With `timezone`, steps of a day are days of that zone, made of hours. With `job`, the numbers come from its own executions, each in the step in which it was due. Needs a key with the scope `read`.
+         * @description Without `from` and `until`: the last hour. Steps in which nothing happened are left out; `by` gives an item for each task or queue instead of one for all. Minutes are kept for 7 days, hours for 400 days and days for 10 years; a step can be no shorter than what is kept. With `timezone`, steps of an hour or a day are those of that zone. With `job` or `tag`, the numbers come from the executions themselves, each in the step in which it was due; beyond 60,000 of them `complete_since` says from when on all are counted. Needs a key with the scope `read`.
          */
         get: operations["read_stats"];
         put?: never;
@@ -1168,6 +1188,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what ran and what is due on one line of time, beside the slots that it takes
+         * @description The rows are the jobs, or the tasks, that fail, and then the busiest. Executions that are close together are one bar. Where most jobs run one time only, rows are tasks unless `by` says otherwise. The range is 40 days at most. `wanted` and `shortages` say how many slots of workers will be wanted at once, if executions take as long as they usually do. Needs a key with the scope `read`.
+         */
+        get: operations["get_timeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/upcoming": {
         parameters: {
             query?: never;
@@ -1176,7 +1216,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what is due in a range of time, over all jobs, soonest first
+         * List what is due in a range of time, over all jobs or those of a job, task, queue or tag, soonest first
          * @description Paused jobs are left out. With `step`, the answer counts the due times in each step instead, with `by` those of each task or queue, and with `timezone` in days and hours of that zone. `estimate` says that there are more jobs or due times than are counted one by one. `searched_until` says up to when an answer is complete, if it is not complete up to `until`. Needs a key with the scope `read`.
          */
         get: operations["list_upcoming"];
@@ -1596,6 +1636,16 @@ export interface components {
             workers: string[];
         };
         /**
+         * ChangeAuthor
+         * @description The API key that a change was made with.
+         */
+        ChangeAuthor: {
+            key: string;
+            name: string;
+            /** @default false */
+            session: boolean;
+        };
+        /**
          * ClaimedExecution
          * @description An attempt that a worker has, with everything that it needs to run it.
          */
@@ -1979,6 +2029,12 @@ export interface components {
             /** @default 1 */
             weight: number;
         };
+        /** FieldChange */
+        FieldChange: {
+            field: string;
+            new: unknown;
+            old: unknown;
+        };
         /**
          * GraphJob
          * @description A job in a graph of dependencies, with its execution in the latest round.
@@ -2028,6 +2084,21 @@ export interface components {
             key_name: string;
             scopes: components["schemas"]["Scope"][];
             tenant: string;
+        };
+        /**
+         * JobChange
+         * @description What somebody did to a job.
+         */
+        JobChange: {
+            /** Format: date-time */
+            at: string;
+            by: components["schemas"]["ChangeAuthor"] | null;
+            fields: components["schemas"]["FieldChange"][];
+            /** @enum {unknown} */
+            kind: "cancelled" | "changed" | "created" | "failed" | "paused" | "resumed";
+            /** @default 0 */
+            more_fields: number;
+            version: number | null;
         };
         /** JobConditions */
         JobConditions: {
@@ -2418,13 +2489,17 @@ export interface components {
             secret: string | null;
             tenant: string;
         };
-        /** NextRun */
+        /**
+         * NextRun
+         * @description The next due time of a job.
+         */
         NextRun: {
             /** Format: date-time */
             at: string;
             job_id: string;
             key: string | null;
             name: string | null;
+            queue: string;
             task: string | null;
         };
         /**
@@ -2457,7 +2532,9 @@ export interface components {
             /** Format: date-time */
             at: string;
             backlog: components["schemas"]["Backlog"];
+            breakers: components["schemas"]["BreakerView"][];
             capacity: components["schemas"]["Capacity"];
+            causes: components["schemas"]["ErrorGroupView"][];
             dead_letters: number;
             dead_letters_exact: boolean;
             failing_jobs: number;
@@ -2465,6 +2542,9 @@ export interface components {
             last_24_hours: components["schemas"]["RecentCounts"];
             next_runs: components["schemas"]["NextRun"][];
             open_breakers: number;
+            queues: components["schemas"]["QueueView"][];
+            silent: components["schemas"]["SilentWorker"][];
+            unserved_queues: string[];
             worst: components["schemas"]["FailingJob"][];
         };
         /**
@@ -2521,6 +2601,15 @@ export interface components {
          */
         Page_ErrorGroupView_: {
             items: components["schemas"]["ErrorGroupView"][];
+            /** @default null */
+            next_cursor: string | null;
+        };
+        /**
+         * Page[JobChange]
+         * @description One page of a list, and the cursor of the next page.
+         */
+        Page_JobChange_: {
+            items: components["schemas"]["JobChange"][];
             /** @default null */
             next_cursor: string | null;
         };
@@ -2899,6 +2988,19 @@ export interface components {
          */
         Scope: "admin" | "read" | "worker" | "write";
         /**
+         * Shortage
+         * @description A time in which more executions want a slot than there are slots.
+         */
+        Shortage: {
+            delay: number;
+            /** Format: date-time */
+            from: string;
+            slots: number;
+            /** Format: date-time */
+            until: string;
+            wanted: number;
+        };
+        /**
          * SignIn
          * @description Exactly one of both.
          */
@@ -2924,8 +3026,30 @@ export interface components {
             expires_at: string;
             token: string;
         };
+        /**
+         * SilentWorker
+         * @description A worker that is not offline, but has sent no heartbeat for longer than it should.
+         */
+        SilentWorker: {
+            /** Format: date-time */
+            heartbeat_at: string;
+            holding: number;
+            id: string;
+            name: string;
+        };
         /** @description a size: "512Mi", "8Gi", "1.5G" or bytes */
         Size: string | number;
+        /**
+         * SlotsInUse
+         * @description How many slots are in use, or wanted, in a part of the range.
+         */
+        SlotsInUse: {
+            /** Format: date-time */
+            from: string;
+            slots: number;
+            /** Format: date-time */
+            until: string;
+        };
         /** StartReport */
         StartReport: {
             attempt: number;
@@ -2963,6 +3087,8 @@ export interface components {
          * @description The steps in which something happened, in order.
          */
         StatisticsSeries: {
+            /** @default null */
+            complete_since: string | null;
             items: components["schemas"]["StatisticsPoint"][];
         };
         /**
@@ -3040,6 +3166,60 @@ export interface components {
             name: string;
             parameters: Record<string, never>;
             workers: string[];
+        };
+        /**
+         * TimelineBar
+         * @description An execution, or several of one row that are close to each other.
+         */
+        TimelineBar: {
+            counts: {
+                [key: string]: number;
+            };
+            /** @default null */
+            execution_id: string | null;
+            /** Format: date-time */
+            from: string;
+            /** @enum {unknown} */
+            state: "cancelled" | "completed" | "due" | "failed" | "pending" | "retrying" | "running" | "skipped";
+            /** @default null */
+            until: string | null;
+        };
+        /**
+         * TimelineRow
+         * @description What ran and what is due of one job, or of one task.
+         */
+        TimelineRow: {
+            bars: components["schemas"]["TimelineBar"][];
+            complete_since: string | null;
+            complete_until: string | null;
+            failing: boolean;
+            id: string;
+            key: string | null;
+            name: string | null;
+            next_at: string | null;
+            run_time: number | null;
+            task: string;
+        };
+        /**
+         * TimelineView
+         * @description Past, now and future of a few jobs or tasks: those that fail, then the busiest.
+         */
+        TimelineView: {
+            /** Format: date-time */
+            at: string;
+            busy: components["schemas"]["SlotsInUse"][];
+            /** @enum {unknown} */
+            by: "job" | "task";
+            due_known_until: string | null;
+            /** Format: date-time */
+            from: string;
+            more: number;
+            rows: components["schemas"]["TimelineRow"][];
+            shortages: components["schemas"]["Shortage"][];
+            slots: number;
+            /** Format: date-time */
+            until: string;
+            wanted: components["schemas"]["SlotsInUse"][];
         };
         /**
          * Trigger
@@ -7595,6 +7775,121 @@ export interface operations {
             };
         };
     };
+    list_job_changes: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_JobChange_"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_job_executions: {
         parameters: {
             query?: {
@@ -10813,6 +11108,7 @@ export interface operations {
                 job?: string;
                 queue?: string;
                 step?: "1d" | "1h" | "1m" | "5m";
+                tag?: string;
                 task?: string;
                 timezone?: string;
                 until?: string;
@@ -11016,14 +11312,124 @@ export interface operations {
             };
         };
     };
+    get_timeline: {
+        parameters: {
+            query?: {
+                by?: "job" | "task";
+                from?: string;
+                rows?: number;
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimelineView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_upcoming: {
         parameters: {
             query?: {
                 by?: "queue" | "task";
                 cursor?: string;
                 from?: string;
+                job?: string;
                 limit?: number;
+                queue?: string;
                 step?: string;
+                tag?: string;
+                task?: string;
                 timezone?: string;
                 until?: string;
             };

@@ -36,7 +36,7 @@ export function HourDetail({ from, until, now, zone, filter, onClose }: HourDeta
   const count = hasMinutes ? Math.round((until - from) / MINUTE) : 1;
   const length = (until - from) / count;
   const parts = Array.from({ length: count }, (_, place) => ({ from: from + place * length, until: from + (place + 1) * length }));
-  const minutes = fillCells(parts, from < now ? (past.data ?? []) : [], until > now ? (ahead.data?.items ?? []) : []);
+  const minutes = fillCells(parts, from < now ? (past.data?.items ?? []) : [], until > now ? (ahead.data?.items ?? []) : []);
   const most = Math.max(1, ...minutes.map(({ ran, due }) => ran + due));
   const sum = minutes.reduce<Cell>((total, each) => add(total, each), { from, until, ran: 0, failed: 0, missed: 0, due: 0 });
   const title = `${shortTime(new Date(from), zone, new Date(now))} to ${clockTime(new Date(until), zone)}`;
@@ -95,19 +95,17 @@ const COLUMNS: Column<DueTime>[] = [
 ];
 
 function DueList({ from, until, filter }: { from: number; until: number; filter: CalendarFilter }) {
-  const query = useQuery(dueListQuery(Math.floor(from / MINUTE) * MINUTE, until));
-  const list = rowsOf(query);
-  const rows = list.rows.filter(({ task, queue }) => (!filter.task || task === filter.task) && (!filter.queue || queue === filter.queue));
+  const list = rowsOf(useQuery(dueListQuery(Math.floor(from / MINUTE) * MINUTE, until, filter)));
   return (
     <>
       <SimpleTable
         label="Due in this hour"
         columns={COLUMNS}
-        list={{ ...list, rows: rows.slice(0, MOST_DUE) }}
+        list={{ ...list, rows: list.rows.slice(0, MOST_DUE) }}
         rowId={({ at, job_id }) => at + job_id}
         empty={<p className={classes.words}>Nothing is due in this hour.</p>}
       />
-      {rows.length > MOST_DUE && <p className={classes.words}>These are the first {MOST_DUE} of what is due in this hour.</p>}
+      {list.rows.length > MOST_DUE && <p className={classes.words}>These are the first {MOST_DUE} of what is due in this hour.</p>}
     </>
   );
 }

@@ -30,8 +30,16 @@ export function mergeRows<Row extends { kind: string; at: string }>(kept: readon
   return [...kept, ...pulse].toSorted((one, other) => Date.parse(other.at) - Date.parse(one.at));
 }
 
+type Detail = Record<string, unknown>;
+
 /** What an event says beyond its own fields: "attempt 2 · reason: overlap". */
-export function detailWords({ attempt, error_type, detail }: { attempt?: number | null; error_type?: string | null; detail?: Record<string, unknown> | null }): string {
-  const more = Object.entries(detail ?? {}).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`);
+export function detailWords({ attempt, error_type, detail }: { attempt?: number | null; error_type?: string | null; detail?: Detail | null }): string {
+  const more = Object.entries(detail ?? {}).map(([name, value]) => wordsOf(name, value));
   return [error_type, attempt && attempt > 1 ? `attempt ${attempt}` : null, ...more].filter(Boolean).join(" · ");
+}
+
+function wordsOf(name: string, value: unknown): string {
+  if (name === "by") return `by ${String((value as Detail)["name"])}`;
+  if (name === "fields") return `changed ${(value as Detail[]).map(({ field }) => String(field)).join(", ")}`;
+  return `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`;
 }

@@ -1,41 +1,99 @@
+import { Button, Skeleton } from "@mantine/core";
 import { answer, api, type Schemas } from "../api/client";
-import type { Column } from "../list/columns";
-import { DataTable } from "../list/DataTable";
 import { usePagedList } from "../list/usePagedList";
-import { EmptyState } from "../parts/EmptyState";
+import { Card } from "../parts/Card";
+import { Problem } from "../parts/Problem";
+import { StateIcon } from "../parts/StateIcon";
 import { TimeText } from "../time/TimeText";
-import { changeWords, detailWords } from "./changeWords";
+import { changeLook, valueWords } from "./changeWords";
+import classes from "./JobChanges.module.css";
 import type { Job } from "./useJobActions";
 
-type StreamEvent = Schemas["StreamEvent"];
+type JobChange = Schemas["JobChange"];
 
-const COLUMNS: Column<StreamEvent>[] = [
-  { id: "what", header: "What", width: 140, always: true, cell: ({ kind }) => changeWords(kind) },
-  { id: "when", header: "When", width: 110, cell: ({ at }) => <TimeText at={at} /> },
-  { id: "at", header: "At", width: 140, cell: ({ at }) => <TimeText at={at} absolute /> },
-  { id: "detail", header: "Detail", width: 300, grows: true, cell: ({ detail }) => detailWords(detail as Record<string, unknown>) },
-];
-
-const KINDS = "job.created,job.changed,job.paused,job.resumed,job.cancelled";
-
-/** What was done to the definition of a job: when, what, and by whom as far as it is recorded. */
+/** Who changed the job, when, and what: each field with its old and its new value. */
 export function JobChanges({ job }: { job: Job }) {
-  const list = usePagedList<StreamEvent>({
-    queryKey: ["events", "of-job", job.id],
-    fetchPage: (cursor) => {
-      const query = { job: job.id, kind: KINDS, limit: 100, ...(cursor ? { cursor } : {}) };
-      return answer(api.GET("/v1/events", { params: { query } })) as Promise<{ items: StreamEvent[]; next_cursor: string | null }>;
-    },
-    rowId: ({ id, kind, at }) => String(id ?? `${kind} ${at}`),
+  const list = usePagedList<JobChange>({
+    queryKey: ["jobs", "changes", job.id],
+    fetchPage: (cursor) => answer(api.GET("/v1/jobs/{id}/changes", { params: { path: { id: job.id }, query: { limit: 50, ...(cursor ? { cursor } : {}) } } })),
+    rowId: ({ at, kind }) => `${at} ${kind}`,
   });
   return (
-    <DataTable
-      name="changes-of-job"
-      label="Changes of this job"
-      columns={COLUMNS}
-      list={list}
-      rowId={({ id, kind, at }) => String(id ?? `${kind} ${at}`)}
-      empty={<EmptyState title="Nothing is recorded" text="Changes are kept as long as the history." command={`tickwork job edit ${job.id} --name NAME`} />}
-    />
+    <Card title="Who changed what">
+      {Boolean(list.error) && <Problem error={list.error} onRetry={list.retry} />}
+      {list.isLoading && <Skeleton height={120} />}
+      <ol className={classes.changes}>
+        {list.rows.map((change) => (
+          <li key={`${change.at} ${change.kind}`}>
+            <Change change={change} />
+          </li>
+        ))}
+      </ol>
+      {list.hasMore && (
+        <Button variant="default" mt={12} loading={list.isLoadingMore} onClick={list.loadMore}>
+          Earlier changes
+        </Button>
+      )}
+      <p className={classes.kept}>
+        Changes are kept as long as the history. The same in a terminal: <code>tickwork job changes {job.id}</code>
+      </p>
+    </Card>
+  );
+}
+
+function Change({ change }: { change: JobChange }) {
+  const look = changeLook(change.kind);
+  const { by, fields, more_fields: more } = change;
+  return (
+    <>
+      <StateIcon look={look} size={16} />
+      <div>
+        <p className={classes.head}>
+          <strong>{look.word}</strong>{" "}
+          {by ? (
+            <>
+              by <strong>{by.name}</strong> <code title="The API key">{by.key}</code>
+              {by.session && <span className={classes.quiet}> in a browser</span>}
+            </>
+          ) : (
+            <span className={classes.quiet}>by whom is not recorded</span>
+          )}
+          <span className={classes.when}>
+            <TimeText at={change.at} /> <span className={classes.quiet}>· <TimeText at={change.at} absolute />{change.version !== null && ` · version ${change.version}`}</span>
+          </span>
+        </p>
+        {change.kind === "changed" && fields.length === 0 && <p className={classes.quiet}>It was saved again; no field differs.</p>}
+        {fields.length > 0 && <Fields fields={fields} />}
+        {more > 0 && <p className={classes.quiet}>and {more} more fields</p>}
+      </div>
+    </>
+  );
+}
+
+function Fields({ fields }: { fields: JobChange["fields"] }) {
+  return (
+    <table className={classes.fields}>
+      <caption className="visually-hidden">What was changed</caption>
+      <thead className="visually-hidden">
+        <tr>
+          <th scope="col">Field</th>
+          <th scope="col">Before</th>
+          <th scope="col">After</th>
+        </tr>
+      </thead>
+      <tbody>
+        {fields.map(({ field, old, new: now }) => (
+          <tr key={field}>
+            <th scope="row">{field}</th>
+            <td>
+              <del>{valueWords(old)}</del>
+            </td>
+            <td>
+              <ins>{valueWords(now)}</ins>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }

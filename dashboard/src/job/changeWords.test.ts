@@ -1,13 +1,11 @@
 import { expect, it } from "vitest";
-import { changeWords, detailWords } from "./changeWords";
+import { changeLook, valueWords } from "./changeWords";
 
 it("says what was done", () => {
-  expect(changeWords("job.paused")).toBe("Paused");
-  expect(changeWords("job.odd")).toBe("job.odd");
+  expect(changeLook("paused").word).toBe("Paused");
+  expect(changeLook("odd").word).toBe("odd");
 });
 
-it("says the detail in a line", () => {
-  expect(detailWords({ fields: ["schedule", "owner"], key: "deploy", note: null, more: { a: 1 } })).toBe(
-    'fields schedule, owner · key deploy · more {"a":1}',
-  );
+it("shows values as one would write them", () => {
+  expect([null, "every 5m", 4, ["a"], { x: 1 }].map(valueWords)).toEqual(["nothing", "every 5m", "4", '["a"]', '{"x":1}']);
 });

@@ -1,24 +1,20 @@
-const WORDS: Record<string, string> = {
-  "job.created": "Created",
-  "job.changed": "Changed",
-  "job.paused": "Paused",
-  "job.resumed": "Resumed",
-  "job.cancelled": "Cancelled",
+import { JOB_LOOKS, lookOf, type StateLook, UNKNOWN_LOOK } from "../parts/states";
+
+const LOOKS: Record<string, StateLook> = {
+  created: { ...JOB_LOOKS.active, word: "Created" },
+  changed: { ...UNKNOWN_LOOK, shape: "lines", word: "Changed" },
+  paused: { ...JOB_LOOKS.paused, word: "Paused" },
+  resumed: { ...JOB_LOOKS.active, word: "Resumed" },
+  cancelled: { ...JOB_LOOKS.cancelled, word: "Cancelled" },
+  failed: { ...JOB_LOOKS.failed, word: "Failed" },
 };
 
-export function changeWords(kind: string): string {
-  return WORDS[kind] ?? kind;
+export function changeLook(kind: string): StateLook {
+  return lookOf(LOOKS, kind);
 }
 
-/** "fields schedule, owner · key deploy": the detail of an event, in a line. */
-export function detailWords(detail: Record<string, unknown>): string {
-  return Object.entries(detail)
-    .filter(([, value]) => value !== null && value !== undefined)
-    .map(([name, value]) => `${name} ${valueWords(value)}`)
-    .join(" · ");
-}
-
-function valueWords(value: unknown): string {
-  if (Array.isArray(value)) return value.map(valueWords).join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+/** The value of a field as one would write it: texts as they are, everything else as JSON. */
+export function valueWords(value: unknown): string {
+  if (value === null || value === undefined) return "nothing";
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -50,6 +50,11 @@ export function useLive(): LiveState & { pause: () => void; resume: () => void }
   return { ...state, pause: () => stream.setPaused(true), resume: () => stream.setPaused(false) };
 }
 
+/** For figures that grow old without an event, such as ages: how long until they are read again. */
+export function every(milliseconds: number): () => number | false {
+  return () => (stream.getState().status === "paused" ? false : milliseconds);
+}
+
 /** Calls with every event as it arrives, for pages that show more than what the API's lists say. */
 export function useLiveEvents(handle: (event: LiveEvent) => void): void {
   const latest = useEffectEvent(handle);

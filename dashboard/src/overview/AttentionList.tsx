@@ -6,12 +6,11 @@ import { Card } from "../parts/Card";
 import { StateIcon } from "../parts/StateIcon";
 import { BREAKER_LOOKS, EXECUTION_LOOKS, HEALTH_LOOKS, lookOf, type StateLook, WORKER_LOOKS } from "../parts/states";
 import { formatDuration } from "../time/formatDuration";
-import { useNow } from "../time/now";
 import { TimeText } from "../time/TimeText";
 import { type Concern, concernsOf } from "./attention";
 import { redriveCause, resetBreaker, resumeQueue, retryJob } from "./attentionActions";
 import classes from "./overview.module.css";
-import { breakersQuery, clusterQuery, errorsQuery, overviewQuery, queuesQuery, workersQuery } from "./overviewQueries";
+import { clusterQuery, overviewQuery } from "./overviewQueries";
 
 const MOST = 10;
 
@@ -19,26 +18,17 @@ const MOST = 10;
 export function AttentionList() {
   const me = useMe();
   const seesCluster = useMay("admin") && me?.tenant === "default";
-  const now = useNow(() => 5_000).getTime();
   const overview = useQuery(overviewQuery);
   const cluster = useQuery({ ...clusterQuery, enabled: seesCluster });
-  const errors = useQuery(errorsQuery);
-  const breakers = useQuery(breakersQuery);
-  const queues = useQuery(queuesQuery);
-  const workers = useQuery(workersQuery);
-  const concerns = concernsOf({
-    overview: overview.data, errors: errors.data, breakers: breakers.data, queues: queues.data, workers: workers.data, nodes: cluster.data?.nodes, now,
-  });
-  const isLoading = overview.isPending && errors.isPending;
-  const unread = [overview, errors, breakers, queues, workers].some(({ error }) => error);
+  const concerns = overview.data ? concernsOf(overview.data, cluster.data?.nodes) : [];
   return (
     <Card title="Needs attention" actions={concerns.length > MOST ? <Link to="/jobs" search={{ health: "failing" }}>All failing jobs</Link> : undefined}>
-      {isLoading ? (
+      {!overview.data ? (
         <Skeleton height={120} />
       ) : concerns.length === 0 ? (
         <p className={classes.well}>
           <StateIcon look={HEALTH_LOOKS.ok} />
-          {unread ? "Not everything could be read; nothing is known to need you." : "Nothing needs you: no job fails, no queue is stuck, and all workers report."}
+          {cluster.error ? "Nothing is known to need you, but the nodes could not be read." : "Nothing needs you: no job fails, no queue is stuck, and all workers report."}
         </p>
       ) : (
         <ul className={classes.concerns}>
@@ -134,7 +124,7 @@ function Words({ concern }: { concern: Concern }) {
   }
 }
 
-const REASONS = { paused: "it is paused", "no worker": "no worker serves it", slow: "its workers are busy" };
+const REASONS = { paused: "it is paused", "no worker": "no worker serves it", slow: "its workers are busy, or none fits" };
 
 function many(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;

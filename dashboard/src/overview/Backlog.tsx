@@ -5,9 +5,9 @@ import { Card } from "../parts/Card";
 import { StateIcon } from "../parts/StateIcon";
 import { WAITING_LOOKS } from "../parts/states";
 import { formatDuration } from "../time/formatDuration";
-import { atLeast, count } from "./figures";
+import { atLeast } from "./figures";
 import classes from "./overview.module.css";
-import { overviewQuery, queuesQuery } from "./overviewQueries";
+import { overviewQuery } from "./overviewQueries";
 import type { Queue } from "./overviewTypes";
 
 const MOST = 6;
@@ -15,32 +15,32 @@ const MOST = 6;
 /** What waits, for how long, and where. */
 export function Backlog() {
   const overview = useQuery(overviewQuery);
-  const queues = useQuery(queuesQuery);
   return (
     <Card title="Backlog" actions={<Link to="/queues">All queues</Link>}>
       <Answer query={overview}>
-        {({ backlog, capacity }) => (
-          <p className={classes.figure}>
-            <strong>{atLeast(backlog.waiting, backlog.exact)}</strong> waiting
-            {backlog.oldest_age !== null && backlog.waiting > 0 && (
-              <>
-                , the oldest for <strong>{formatDuration(backlog.oldest_age)}</strong>
-              </>
-            )}
-            ; <strong>{capacity.slots_busy}</strong> of <Link to="/workers">{capacity.slots.toLocaleString("en")} slots</Link> busy
-          </p>
+        {({ backlog, capacity, queues }) => (
+          <>
+            <p className={classes.figure}>
+              <strong>{atLeast(backlog.waiting, backlog.exact)}</strong> waiting
+              {backlog.oldest_age !== null && backlog.waiting > 0 && (
+                <>
+                  , the oldest for <strong>{formatDuration(backlog.oldest_age)}</strong>
+                </>
+              )}
+              ; <strong>{capacity.slots_busy}</strong> of <Link to="/workers">{capacity.slots.toLocaleString("en")} slots</Link> busy
+            </p>
+            <QueueBars queues={queues} />
+          </>
         )}
       </Answer>
-      <Answer query={queues}>{(items) => <QueueBars queues={items} />}</Answer>
     </Card>
   );
 }
 
 function QueueBars({ queues }: { queues: readonly Queue[] }) {
-  const used = queues.filter(({ depth, running, paused }) => depth + running > 0 || paused);
-  const shown = used.toSorted((one, other) => other.depth + other.running - (one.depth + one.running)).slice(0, MOST);
+  const shown = queues.slice(0, MOST);
   const most = Math.max(1, ...shown.map(({ depth, running }) => depth + running));
-  if (shown.length === 0) return <p className={classes.more}>{queues.length === 0 ? "No queue was used yet." : `Nothing runs or waits in ${count(queues.length, "queue")}.`}</p>;
+  if (shown.length === 0) return <p className={classes.more}>Nothing runs or waits in any queue.</p>;
   return (
     <table className={classes.queues}>
       <caption className="visually-hidden">Queues with the most work</caption>

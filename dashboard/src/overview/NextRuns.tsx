@@ -7,20 +7,20 @@ import { jobTitle } from "../parts/jobTitle";
 import { JobLink } from "../parts/links";
 import { TimeText } from "../time/TimeText";
 import classes from "./overview.module.css";
-import { nextRunsQuery } from "./overviewQueries";
-import type { DueTime } from "./overviewTypes";
+import { overviewQuery } from "./overviewQueries";
+import type { NextRun } from "./overviewTypes";
 
-const COLUMNS: Column<DueTime>[] = [
+const COLUMNS: Column<NextRun>[] = [
   { id: "at", header: "Due", width: 92, cell: ({ at }) => <TimeText at={at} /> },
-  { id: "job", header: "Job", width: 160, grows: true, cell: ({ job_id, name, task }) => <JobLink job={{ id: job_id, name: jobTitle({ id: job_id, name, task }) }} /> },
+  { id: "job", header: "Job", width: 160, grows: true, cell: ({ job_id, ...job }) => <JobLink job={{ id: job_id, name: jobTitle({ ...job, id: job_id }) }} /> },
   { id: "queue", header: "Queue", width: 96, cell: ({ queue }) => queue },
 ];
 
 export function NextRuns() {
-  const query = useQuery(nextRunsQuery);
+  const query = useQuery({ ...overviewQuery, select: ({ next_runs }) => next_runs });
   return (
     <Card title="Next runs">
-      <SimpleTable label="What is due next" columns={COLUMNS} list={rowsOf(query)} rowId={({ at, job_id }) => at + job_id} empty={<p className={classes.more}>Nothing is due in the next 24 hours.</p>} />
+      <SimpleTable label="What is due next" columns={COLUMNS} list={rowsOf(query)} rowId={({ at, job_id }) => at + job_id} empty={<p className={classes.more}>Nothing is due.</p>} />
     </Card>
   );
 }

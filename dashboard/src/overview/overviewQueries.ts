@@ -1,6 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "../api/client";
-import type { DueTime, DueTimeCount, Overview } from "./overviewTypes";
+import { every } from "../live/useLive";
+import type { DueTimeCount, Overview } from "./overviewTypes";
 import { STEP_LENGTHS, type StatsStep, type TimeWindow } from "../timeline/timeWindow";
 
 const iso = (at: number) => new Date(at).toISOString();
@@ -12,37 +13,13 @@ export const overviewQuery = queryOptions({
   queryKey: ["overview"],
   queryFn: async (): Promise<Overview> => answer(api.GET("/v1/overview")),
   staleTime: FIGURES,
-});
-
-export const errorsQuery = queryOptions({
-  queryKey: ["errors", "overview"],
-  queryFn: async () => (await answer(api.GET("/v1/errors", { params: { query: { limit: 20 } } }))).items,
-});
-
-export const breakersQuery = queryOptions({
-  queryKey: ["breakers", "overview"],
-  queryFn: async () => (await answer(api.GET("/v1/breakers"))).items,
-});
-
-export const queuesQuery = queryOptions({
-  queryKey: ["queues", "overview"],
-  queryFn: async () => (await answer(api.GET("/v1/queues", { params: { query: { limit: 200 } } }))).items,
-});
-
-export const workersQuery = queryOptions({
-  queryKey: ["workers", "overview"],
-  queryFn: async () => (await answer(api.GET("/v1/workers", { params: { query: { limit: 200 } } }))).items,
+  refetchInterval: every(10_000),
 });
 
 export const clusterQuery = queryOptions({
   queryKey: ["cluster", "overview"],
   queryFn: async () => answer(api.GET("/v1/cluster")),
-  refetchInterval: 15_000,
-});
-
-export const nextRunsQuery = queryOptions({
-  queryKey: ["upcoming", "next"],
-  queryFn: async () => (await answer(api.GET("/v1/upcoming", { params: { query: { limit: 8 } } }))).items as DueTime[],
+  refetchInterval: every(15_000),
 });
 
 /** How much is due in each hour of the next day. */

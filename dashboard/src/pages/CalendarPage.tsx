@@ -2,7 +2,7 @@ import { ActionIcon, Button, SegmentedControl, Skeleton } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef } from "react";
-import { aheadQuery, pastQuery } from "../calendar/calendarQueries";
+import { aheadQuery, filterOf, pastQuery } from "../calendar/calendarQueries";
 import classes from "../calendar/calendar.module.css";
 import { moved, periodOf, periodText, periodWords } from "../calendar/calendarPeriod";
 import { CalendarTable } from "../calendar/CalendarTable";
@@ -26,8 +26,10 @@ import { useZone } from "../time/zone";
 const HOUR = 3_600_000;
 
 const FIELDS: FilterField[] = [
-  { name: "task", label: "Task", kind: "text", width: 200 },
-  { name: "queue", label: "Queue", kind: "text" },
+  { name: "job", kind: "search", label: "Job", placeholder: "Job id or key:NAME", width: 160 },
+  { name: "task", kind: "text", label: "Task", width: 150 },
+  { name: "queue", kind: "text", label: "Queue", width: 110 },
+  { name: "tag", kind: "text", label: "Tag", width: 110 },
 ];
 
 export default function CalendarPage() {
@@ -37,7 +39,7 @@ export default function CalendarPage() {
   const chosen = Date.parse(search["at"] ?? "") || null;
   const period = periodOf(search["scale"], search["from"] ?? (chosen ? monthOf(chosen, zone) : undefined), now, zone);
   const { scale, year, month } = period;
-  const filter = useMemo(() => ({ task: search["task"], queue: search["queue"] }), [search]);
+  const filter = useMemo(() => filterOf(search), [search]);
   const days = useMemo(() => (scale === "year" ? yearDays(year, zone) : monthDays(year, month, zone)), [scale, year, month, zone]);
   const from = days[0]?.start ?? 0;
   const until = days.at(-1)?.end ?? 0;
@@ -46,7 +48,7 @@ export default function CalendarPage() {
   const ahead = useQuery(aheadQuery(Math.max(from, hour), until, scale === "year" ? "1d" : "1h", zone, filter));
   const cells = useMemo(() => {
     const parts = scale === "year" ? days.map(({ start, end }) => ({ from: start, until: end })) : monthParts(days, zone);
-    return fillCells(parts, from < now ? (past.data ?? []) : [], until > now ? (ahead.data?.items ?? []) : []);
+    return fillCells(parts, from < now ? (past.data?.items ?? []) : [], until > now ? (ahead.data?.items ?? []) : []);
   }, [scale, days, zone, past.data, ahead.data, from, until, now]);
   const scroller = useRef<HTMLDivElement>(null);
   useEffect(() => scrollToToday(scroller.current), [scale, year, month, past.isLoading, ahead.isLoading]);
@@ -101,7 +103,7 @@ export default function CalendarPage() {
           </div>
         )}
         {!isLoading && !error && <HotSpots cells={cells} zone={zone} now={now} scale={scale} onChoose={choose} />}
-        <Notes filter={filter} searchedUntil={ahead.data?.searchedUntil ?? null} estimate={ahead.data?.estimate ?? false} zone={zone} now={now} />
+        <Notes completeSince={past.data?.complete_since ?? null} searchedUntil={ahead.data?.searchedUntil ?? null} estimate={ahead.data?.estimate ?? false} zone={zone} now={now} />
       </Card>
       {inHour && <HourDetail from={inHour.from} until={inHour.until} now={now} zone={zone} filter={filter} onClose={() => change({ at: undefined })} />}
     </>
@@ -120,7 +122,7 @@ function monthOf(at: number, zone: string): string {
 }
 
 interface NotesProps {
-  filter: { task?: string | undefined; queue?: string | undefined };
+  completeSince: string | null;
   searchedUntil: string | null;
   estimate: boolean;
   zone: string;
@@ -128,11 +130,12 @@ interface NotesProps {
 }
 
 /** What the picture does not show as exactly as it seems. */
-function Notes({ filter, searchedUntil, estimate, zone, now }: NotesProps) {
+function Notes({ completeSince, searchedUntil, estimate, zone, now }: NotesProps) {
+  const words = (at: string) => shortTime(new Date(at), zone, new Date(now));
   const notes = [
-    searchedUntil && `There are very many due times: not all of those after ${shortTime(new Date(searchedUntil), zone, new Date(now))} are counted.`,
+    completeSince && `There are very many executions: not all of those that were due before ${words(completeSince)} are counted.`,
+    searchedUntil && `There are very many due times: not all of those after ${words(searchedUntil)} are counted.`,
     estimate && "What is due is an estimate: there are too many jobs to count each.",
-    filter.task && filter.queue && "What is due is filtered by the task only.",
   ].filter(Boolean);
   return notes.length > 0 ? <p className={classes.words}>{notes.join(" ")}</p> : null;
 }

@@ -1,8 +1,8 @@
 import { Button, Paper, SegmentedControl, Skeleton, Title } from "@mantine/core";
 import { IconAlertTriangle, IconTable, IconZoomReset } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
+import type { Schemas } from "../api/client";
 import { Problem } from "../parts/Problem";
 import { StateIcon } from "../parts/StateIcon";
 import { useFilters } from "../list/useFilters";
@@ -10,19 +10,16 @@ import { useKeys } from "../shell/useKeys";
 import { shortTime } from "../time/formatTime";
 import { useNow } from "../time/now";
 import { useZone } from "../time/zone";
-import { type Shortage, shortages, type Wanted } from "./expectedConcurrency";
 import { barLook, type Shape } from "./layoutShapes";
-import { countedDemand } from "./runTimes";
+import type { Row } from "./rowOf";
 import { shortageWords, worstShortages } from "./shortageWords";
-import { dueCountsQuery } from "./timelineQueries";
 import { TimelinePlot } from "./TimelinePlot";
 import { TimelineTable } from "./TimelineTable";
 import classes from "./timeline.module.css";
 import { RANGES, rangeOf, type TimeWindow, windowOf } from "./timeWindow";
-import { type Lane, useTimeline } from "./useTimeline";
+import { useTimeline } from "./useTimeline";
 
 const COLUMNS = 400; // about as many pixels as bars are wide: when the picture changes
-const USUAL_LENGTH = 1_000; // milliseconds, of a task that never ran
 
 /** Past, now and future on one line, with what it takes against what there is. */
 export function Timeline() {
@@ -32,12 +29,12 @@ export function Timeline() {
   const window = useMemo(() => windowOf(range, now, search["from"], search["until"]), [range, now, search]);
   const isZoomed = Boolean(search["from"] && search["until"]);
   const [asTable, setAsTable] = useState(false);
-  const data = useTimeline(window, now, search["by"]);
-  const demand = useDemand(data, now);
-  const open = useOpenBar(data.by, window);
+  const { query, rows, by } = useTimeline(window, now, search["by"]);
+  const open = useOpenBar(by, window);
   const toNow = () => change({ from: undefined, until: undefined });
   useKeys({ n: toNow });
   const zoom = ({ from, until }: TimeWindow) => change({ from: new Date(from).toISOString(), until: new Date(until).toISOString() });
+  const { slots = 0, busy = [], wanted = [], shortages = [] } = query.data ?? {};
   return (
     <Paper component="section" p="md" aria-label="Time line">
       <div className={classes.head}>
@@ -50,7 +47,7 @@ export function Timeline() {
         <Button variant="subtle" color="gray" leftSection={<IconTable size={14} />} aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
           Table
         </Button>
-        <SegmentedControl aria-label="Lanes" data={LANES} value={data.by} onChange={(by) => change({ by })} />
+        <SegmentedControl aria-label="Rows" data={ROWS} value={by} onChange={(chosen) => change({ by: chosen })} />
         <SegmentedControl
           aria-label="How far back"
           data={Object.keys(RANGES)}
@@ -58,104 +55,78 @@ export function Timeline() {
           onChange={(chosen) => change({ range: chosen, from: undefined, until: undefined })}
         />
       </div>
-      {Boolean(data.error) && <Problem error={data.error} onRetry={data.retry} />}
-      {data.isLoading ? (
+      {query.error && <Problem error={query.error} onRetry={() => void query.refetch()} />}
+      {query.isPending ? (
         <Skeleton height={280} />
       ) : (
         <div className={classes.grid}>
           <div>
             <ul className={classes.labels}>
-              {data.lanes.map((lane) => (
-                <li key={lane.id}>
-                  <LaneLabel lane={lane} by={data.by} />
+              {rows.map((row) => (
+                <li key={row.id}>
+                  <RowLabel row={row} by={by} />
                 </li>
               ))}
             </ul>
-            <SlotsLabel slots={data.slots} />
+            <SlotsLabel slots={slots} most={Math.ceil(Math.max(0, ...[...busy, ...wanted].map((part) => part.slots)))} />
           </div>
-          <TimelinePlot lanes={data.lanes} window={window} now={now} strip={{ ...demand, slots: data.slots, busy: data.busy, busyStep: data.busyStep }} onZoom={zoom} onOpen={open} />
+          <TimelinePlot rows={rows} window={window} now={now} strip={{ slots, busy, wanted, shortages }} onZoom={zoom} onOpen={open} />
         </div>
       )}
-      <Foot demand={demand} left={data.left} by={data.by} now={now} knownUntil={data.due && data.due.until < data.ahead.until ? data.due.until : null} />
-      <TimelineTable lanes={data.lanes} window={window} shown={asTable} />
+      {query.data && <Foot data={query.data} rows={rows} now={now} />}
+      <TimelineTable rows={rows} window={window} shown={asTable} />
     </Paper>
   );
 }
 
-const LANES = [
+const ROWS = [
   { value: "job", label: "Jobs" },
   { value: "task", label: "Tasks" },
 ];
 
-function LaneLabel({ lane, by }: { lane: Lane; by: "job" | "task" }) {
-  const latest = lane.runs.filter(({ state }) => state !== "due").toSorted((one, other) => other.from - one.from)[0];
-  const look = barLook(lane.failing ? "failed" : (latest?.state ?? "due"));
+function RowLabel({ row, by }: { row: Row; by: "job" | "task" }) {
+  const latest = row.runs.filter(({ state }) => state !== "due").toSorted((one, other) => other.from - one.from)[0];
+  const look = barLook(row.failing ? "failed" : (latest?.state ?? "due"));
   return (
     <>
       <StateIcon look={look} labelled />
       {by === "job" ? (
-        <Link to="/jobs/$id" params={{ id: lane.id }} title={lane.title}>
-          {lane.title}
+        <Link to="/jobs/$id" params={{ id: row.id }} title={row.title}>
+          {row.title}
         </Link>
       ) : (
-        <Link to="/executions" search={{ task: lane.id }} title={lane.title}>
-          {lane.title}
+        <Link to="/executions" search={{ task: row.id }} title={row.title}>
+          {row.title}
         </Link>
       )}
     </>
   );
 }
 
-function SlotsLabel({ slots }: { slots: number }) {
+function SlotsLabel({ slots, most }: { slots: number; most: number }) {
   return (
     <p className={classes.stripLabel} style={{ margin: 0 }}>
       <Link to="/workers" style={{ display: "block" }}>
         {slots === 0 ? "No worker" : `${slots.toLocaleString("en")} slots`}
       </Link>
-      busy, then wanted
+      busy, then wanted:
+      <br />
+      {most.toLocaleString("en")} at most
     </p>
   );
 }
 
-interface Demand {
-  wanted: Wanted[];
-  counted: { at: number; wanted: number }[];
-  countedStep: number;
-  shortages: Shortage[];
-}
-
-/** What will want a slot: one by one as far as due times are known, and counted beyond. HTTP calls need no worker. */
-function useDemand({ due, typical, ahead, slots }: ReturnType<typeof useTimeline>, now: number): Demand {
-  const knownUntil = due?.until ?? ahead.until;
-  const countedStep = Math.max(1_000, Math.ceil((ahead.until - ahead.from) / 100_000) * 1_000);
-  const beyond = { from: knownUntil, until: ahead.until };
-  const counts = useQuery(dueCountsQuery(beyond, countedStep, Boolean(due) && knownUntil < ahead.until));
-  const minute = Math.floor(now / 10_000) * 10_000;
-  return useMemo(() => {
-    const wanted = (due?.items ?? [])
-      .filter(({ task, at }) => task !== "http" && Date.parse(at) >= minute)
-      .map(({ at, task }) => ({ at: Date.parse(at), length: typical.get(task) ?? USUAL_LENGTH }));
-    const counted = knownUntil < ahead.until ? countedDemand(counts.data ?? [], typical, USUAL_LENGTH, countedStep) : [];
-    return { wanted, counted, countedStep, shortages: shortages(wanted, slots) };
-  }, [due, typical, slots, counts.data, knownUntil, ahead.until, countedStep, minute]);
-}
-
-interface FootProps {
-  demand: Demand;
-  left: number;
-  by: "job" | "task";
-  now: number;
-  knownUntil: number | null;
-}
-
-function Foot({ demand, left, by, now, knownUntil }: FootProps) {
+function Foot({ data, rows, now }: { data: Schemas["TimelineView"]; rows: readonly Row[]; now: number }) {
   const zone = useZone();
-  const worst = worstShortages(demand.shortages);
+  const words = (at: string | number) => shortTime(new Date(at), zone, new Date(now));
+  const worst = worstShortages(data.shortages);
+  const { due_known_until: knownUntil, by, more } = data;
+  const cut = rows.filter(({ completeSince }) => completeSince !== undefined);
   return (
     <div className={classes.foot}>
       <div>
         {worst.length === 0 ? (
-          <p>{demand.wanted.length === 0 ? "Nothing that needs a worker is due." : `There are enough slots for all that is due${knownUntil === null ? "" : ` until ${shortTime(new Date(knownUntil), zone, new Date(now))}`}.`}</p>
+          <p>{data.wanted.length === 0 ? "Nothing that needs a worker is due." : `There are enough slots for all that is due${knownUntil === null ? "" : ` until ${words(knownUntil)}`}.`}</p>
         ) : (
           <ul>
             {worst.map((each) => (
@@ -166,10 +137,15 @@ function Foot({ demand, left, by, now, knownUntil }: FootProps) {
             ))}
           </ul>
         )}
-        {knownUntil !== null && <p>More is due than lanes can show: they end at {shortTime(new Date(knownUntil), zone, new Date(now))}, and the strip goes on with averages.</p>}
-        {left > 0 && (
+        {knownUntil !== null && <p>More is due than can be listed: after {words(knownUntil)}, the strip shows averages.</p>}
+        {cut.map(({ id, title, completeSince }) => (
+          <p key={id}>
+            {title} ran too often to show all of it: what was due before {words(completeSince ?? 0)} is left out.
+          </p>
+        ))}
+        {more > 0 && (
           <p>
-            {left.toLocaleString("en")} more {by === "job" ? "jobs" : "tasks"}: <Link to={by === "job" ? "/jobs" : "/executions"}>all of them</Link>
+            {more.toLocaleString("en")} more {by === "job" ? "jobs" : "tasks"}: <Link to={by === "job" ? "/jobs" : "/executions"}>all of them</Link>
           </p>
         )}
       </div>
@@ -188,14 +164,14 @@ function Foot({ demand, left, by, now, knownUntil }: FootProps) {
 /** A bar of one execution leads to it, a bar of several to their list, and what is due to its job. */
 function useOpenBar(by: "job" | "task", window: TimeWindow) {
   const navigate = useNavigate();
-  return (lane: Lane, { bar }: Shape) => {
+  return (row: Row, { bar }: Shape) => {
     if (bar.id) return void navigate({ to: "/executions/$id", params: { id: bar.id } });
     if (bar.state === "due") {
-      return void (by === "job" ? navigate({ to: "/jobs/$id", params: { id: lane.id } }) : navigate({ to: "/jobs", search: { task: lane.id } }));
+      return void (by === "job" ? navigate({ to: "/jobs/$id", params: { id: row.id } }) : navigate({ to: "/jobs", search: { task: row.id } }));
     }
     const span = { since: new Date(Math.max(bar.from - 60_000, window.from)).toISOString(), until: new Date(bar.until + 1000).toISOString() };
     const status = STATUSES.has(bar.state) ? { status: bar.state } : {};
-    return void navigate({ to: "/executions", search: { ...(by === "job" ? { job: lane.id } : { task: lane.id }), ...span, ...status } });
+    return void navigate({ to: "/executions", search: { ...(by === "job" ? { job: row.id } : { task: row.id }), ...span, ...status } });
   };
 }
 

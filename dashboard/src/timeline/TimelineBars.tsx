@@ -8,7 +8,7 @@ const MOST_ELEMENTS = 2000;
 const NOTCH = 4; // pixels
 const DIGIT = 7; // pixels
 
-/** The bars of all lanes. Beyond 2,000 they are painted, since so many elements would make the page slow. */
+/** The bars of all rows. Beyond 2,000 they are painted, since so many elements would make the page slow. */
 export function TimelineBars({ shapes, width, height }: { shapes: readonly Shape[]; width: number; height: number }) {
   if (shapes.length > MOST_ELEMENTS) return <PaintedBars shapes={shapes} width={width} height={height} />;
   return (
@@ -20,7 +20,7 @@ export function TimelineBars({ shapes, width, height }: { shapes: readonly Shape
         </pattern>
       </defs>
       {shapes.map((shape) => (
-        <BarShape key={`${shape.lane}:${shape.bar.state}:${shape.bar.from}`} shape={shape} />
+        <BarShape key={`${shape.row}:${shape.bar.state}:${shape.bar.from}:${shape.bar.until}`} shape={shape} />
       ))}
     </svg>
   );

@@ -4,32 +4,32 @@ import { absoluteTime } from "../time/formatTime";
 import { formatDuration } from "../time/formatDuration";
 import { useZone } from "../time/zone";
 import { ConcurrencyStrip, STRIP_HEIGHT, type StripProps } from "./ConcurrencyStrip";
-import { countWords, LANE_HEIGHT, layoutShapes, type Shape, shapeAt } from "./layoutShapes";
+import { countWords, ROW_HEIGHT, layoutShapes, type Shape, shapeAt } from "./layoutShapes";
+import type { Row } from "./rowOf";
 import { TimelineBars } from "./TimelineBars";
 import classes from "./timeline.module.css";
 import { timeTicks } from "./timeTicks";
 import { type TimeWindow, zoomed } from "./timeWindow";
-import type { Lane } from "./useTimeline";
 
 const AXIS = 24; // pixels
 const TICK_ROOM = 76; // pixels for the word of a tick
 const A_DRAG = 6; // pixels from which on a press is a drag
 
 interface TimelinePlotProps {
-  lanes: readonly Lane[];
+  rows: readonly Row[];
   window: TimeWindow;
   now: number;
   strip: Omit<StripProps, "window" | "width" | "now">;
   onZoom: (window: TimeWindow) => void;
-  onOpen: (lane: Lane, shape: Shape) => void;
+  onOpen: (row: Row, shape: Shape) => void;
 }
 
-/** Lanes, axis, the line of now and the strip below. A drag zooms, a click opens what it hits. */
-export function TimelinePlot({ lanes, window, now, strip, onZoom, onOpen }: TimelinePlotProps) {
+/** Rows, axis, the line of now and the strip below. A drag zooms, a click opens what it hits. */
+export function TimelinePlot({ rows, window, now, strip, onZoom, onOpen }: TimelinePlotProps) {
   const { ref, width } = useElementSize<HTMLDivElement>();
   const zone = useZone();
-  const height = lanes.length * LANE_HEIGHT;
-  const shapes = useMemo(() => layoutShapes(lanes.map(({ runs }) => runs), window, width), [lanes, window, width]);
+  const height = rows.length * ROW_HEIGHT;
+  const shapes = useMemo(() => layoutShapes(rows.map(({ runs }) => runs), window, width), [rows, window, width]);
   const pressed = useRef<number | null>(null);
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const [hover, setHover] = useState<{ x: number; y: number } | null>(null);
@@ -53,8 +53,8 @@ export function TimelinePlot({ lanes, window, now, strip, onZoom, onOpen }: Time
     setDrag(null);
   };
   const open = (shape: Shape | undefined) => {
-    const lane = shape && lanes[shape.lane];
-    if (lane) onOpen(lane, shape);
+    const row = shape && rows[shape.row];
+    if (row) onOpen(row, shape);
   };
   return (
     <div
@@ -69,13 +69,13 @@ export function TimelinePlot({ lanes, window, now, strip, onZoom, onOpen }: Time
     >
       {width > 0 && (
         <>
-          <Lines window={window} now={now} width={width} height={height} lanes={lanes.length} zone={zone} />
+          <Lines window={window} now={now} width={width} height={height} rows={rows.length} zone={zone} />
           <TimelineBars shapes={shapes} width={width} height={height} />
           <ConcurrencyStrip {...strip} window={window} width={width} now={now} />
         </>
       )}
       {drag && <div className={classes.brush} style={{ left: Math.min(...drag), width: Math.abs(drag[1] - drag[0]) }} />}
-      {hit && hover && <Tip lane={lanes[hit.lane]} shape={hit} x={Math.min(hover.x, width - 200)} y={hover.y} zone={zone} />}
+      {hit && hover && <Tip row={rows[hit.row]} shape={hit} x={Math.min(hover.x, width - 200)} y={hover.y} zone={zone} />}
     </div>
   );
 }
@@ -90,11 +90,11 @@ interface LinesProps {
   now: number;
   width: number;
   height: number;
-  lanes: number;
+  rows: number;
   zone: string;
 }
 
-function Lines({ window, now, width, height, lanes, zone }: LinesProps) {
+function Lines({ window, now, width, height, rows, zone }: LinesProps) {
   const xOf = (at: number) => ((at - window.from) / (window.until - window.from)) * width;
   const ticks = timeTicks(window.from, window.until, zone, Math.max(2, Math.floor(width / TICK_ROOM)));
   const nowX = xOf(now);
@@ -104,8 +104,8 @@ function Lines({ window, now, width, height, lanes, zone }: LinesProps) {
     <>
       <svg className={classes.lines} width={width} height={bottom} aria-hidden>
         {nowX < width && <rect x={Math.max(0, nowX)} y={AXIS} width={width - Math.max(0, nowX)} height={bottom - AXIS} className={classes.future} />}
-        {Array.from({ length: lanes }, (_, lane) => (
-          <line key={lane} x1={0} x2={width} y1={AXIS + lane * LANE_HEIGHT + 0.5} y2={AXIS + lane * LANE_HEIGHT + 0.5} className={classes.row} />
+        {Array.from({ length: rows }, (_, row) => (
+          <line key={row} x1={0} x2={width} y1={AXIS + row * ROW_HEIGHT + 0.5} y2={AXIS + row * ROW_HEIGHT + 0.5} className={classes.row} />
         ))}
         {ticks.map(({ at, isDay }) => (
           <line key={at} x1={xOf(at)} x2={xOf(at)} y1={AXIS} y2={bottom} className={classes.tick} data-day={isDay || undefined} />
@@ -134,18 +134,18 @@ function Lines({ window, now, width, height, lanes, zone }: LinesProps) {
 }
 
 interface TipProps {
-  lane: Lane | undefined;
+  row: Row | undefined;
   shape: Shape;
   x: number;
   y: number;
   zone: string;
 }
 
-function Tip({ lane, shape: { bar, look }, x, y, zone }: TipProps) {
+function Tip({ row, shape: { bar, look }, x, y, zone }: TipProps) {
   const length = formatDuration((bar.until - bar.from) / 1000);
   const isDue = bar.state === "due";
   const lines = [
-    lane?.title ?? "",
+    row?.title ?? "",
     bar.count === 1 ? look.word : countWords(bar.counts),
     absoluteTime(new Date(bar.from), zone),
     isDue && bar.count === 1 ? `usually takes ${length}` : bar.count === 1 ? `for ${length}` : `until ${absoluteTime(new Date(bar.until), zone)}`,

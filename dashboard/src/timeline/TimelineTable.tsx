@@ -5,17 +5,17 @@ import { countWords } from "./layoutShapes";
 import classes from "./timeline.module.css";
 import tables from "../list/DataTable.module.css";
 import type { TimeWindow } from "./timeWindow";
-import type { Lane } from "./useTimeline";
+import type { Row } from "./rowOf";
 
 interface TimelineTableProps {
-  lanes: readonly Lane[];
+  rows: readonly Row[];
   window: TimeWindow;
   /** Otherwise it is there for screen readers only. */
   shown: boolean;
 }
 
 /** The time line in words and figures. */
-export function TimelineTable({ lanes, window, shown }: TimelineTableProps) {
+export function TimelineTable({ rows, window, shown }: TimelineTableProps) {
   const zone = useZone();
   return (
     <div className={shown ? `${classes.table} ${tables.scroller}` : "visually-hidden"}>
@@ -25,7 +25,7 @@ export function TimelineTable({ lanes, window, shown }: TimelineTableProps) {
         </caption>
         <thead>
           <tr>
-            <th scope="col">Lane</th>
+            <th scope="col">What</th>
             <th scope="col">What happened</th>
             <th scope="col">Due</th>
             <th scope="col">Next</th>
@@ -33,7 +33,7 @@ export function TimelineTable({ lanes, window, shown }: TimelineTableProps) {
           </tr>
         </thead>
         <tbody>
-          {lanes.map(({ id, title, runs, next, typical }) => {
+          {rows.map(({ id, title, runs, next, typical }) => {
             const counts = countsIn(runs, window);
             const { due = 0, ...past } = counts;
             return (
@@ -52,7 +52,7 @@ export function TimelineTable({ lanes, window, shown }: TimelineTableProps) {
   );
 }
 
-function countsIn(runs: Lane["runs"], { from, until }: TimeWindow): Record<string, number> {
+function countsIn(runs: Row["runs"], { from, until }: TimeWindow): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const run of runs) {
     if (run.until < from || run.from > until) continue;

@@ -20,6 +20,11 @@ test("what is one bar from afar is three from near", () => {
   expect(mergeRuns(runs, 1)).toHaveLength(3);
 });
 
+test("bars that are drawn wider than they last do not touch", () => {
+  expect(mergeRuns([run(0, 0), run(7, 7), run(14, 14)], 1)).toMatchObject([{ count: 3 }]);
+  expect(mergeRuns([run(0, 0), run(9, 9)], 1)).toHaveLength(2);
+});
+
 test("a failure between successes is never swallowed", () => {
   const bars = mergeRuns([run(0, 1), run(1, 2, "failed"), run(2, 3)], 100);
   expect(bars.map(({ state }) => state)).toEqual(["completed", "failed", "completed"]);

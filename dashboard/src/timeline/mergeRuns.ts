@@ -1,4 +1,4 @@
-/** One or more runs of a lane: an execution, or those of one step of statistics. Times in milliseconds. */
+/** One or more runs of a row: an execution, or those of one step of statistics. Times in milliseconds. */
 export interface Run {
   /** Of the worst of them: a status of an execution, "retrying", or "due" for what is to come. */
   state: string;
@@ -12,15 +12,22 @@ export interface Run {
 export type Bar = Run & { count: number };
 
 const CLOSEST = 3; // pixels between two bars of the same state
+export const NARROWEST = 5; // pixels: the shortest run can still be seen
 
-/** Runs of one lane as bars: neighbours of the same state that the eye could not tell apart become one bar with a count. */
+/** Runs of one row as bars: neighbours of the same state that the eye could not tell apart become one bar with a count. */
 export function mergeRuns(runs: readonly Run[], msPerPixel: number): Bar[] {
   const bars: Bar[] = [];
-  const gap = CLOSEST * msPerPixel;
+  let drawnUntil = -Infinity; // of the last bar
   for (const run of runs.toSorted((one, other) => one.from - other.from)) {
     const last = bars.at(-1);
-    if (last && last.state === run.state && run.from - last.until <= gap) bars[bars.length - 1] = joined(last, run);
-    else bars.push({ ...run, count: total(run.counts) });
+    const end = Math.max(run.until, run.from + NARROWEST * msPerPixel);
+    if (last && last.state === run.state && run.from - drawnUntil <= CLOSEST * msPerPixel) {
+      bars[bars.length - 1] = joined(last, run);
+      drawnUntil = Math.max(drawnUntil, end);
+    } else {
+      bars.push({ ...run, count: total(run.counts) });
+      drawnUntil = end;
+    }
   }
   return bars;
 }

@@ -23,6 +23,7 @@ CAPTIONS = {
     "node_events_and_statistics": "events, errors, statistics",
     "cluster": "nodes and database",
     "overview": "how things stand",
+    "timeline": "past and future",
     "sdk": "user's app",
     "access": "API keys",
     "define": "1 stored job",

@@ -128,7 +128,8 @@ def _check(body: BulkJobsRequest | BulkExecutionsRequest, tags: list[str] | None
 
 def _change(call: Call[NoQuery, BulkJobsRequest]) -> BulkJobChange:
     header = call.headers.get(KEY_HEADER)
-    return BulkJobChange(call.body.action, call.body.tags, read_key(header) if header is not None else None)
+    key = read_key(header) if header is not None else None
+    return BulkJobChange(call.body.action, call.body.tags, key, call.caller.author)
 
 
 def _jobs_reply(call: Call[Any, Any], chunk: BulkChunk) -> Reply:

@@ -53,7 +53,7 @@ async def create_job_batch(call: Call[NoQuery, list[JobRequest]]) -> Reply:
     count = {"messaging.batch.message_count": len(call.body)}
     try:
         with definition_span(call, "create", None, count) as traceparent:
-            created = await call.node.jobs.create_many(call.tenant_id, call.body, traceparent)
+            created = await call.node.jobs.create_many(call.tenant_id, call.body, call.requester(traceparent))
     except Invalid as error:
         raise _with_index(error) if len(call.body) == 1 else error from None
     return json_reply(CreatedJobs(created), 201)

@@ -15,7 +15,7 @@ from tickwork.api.wait_for_execution import WaitQuery, check_wait, with_ended_ex
 from tickwork.model.access import Scope
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionView
-from tickwork.model.field_types import Instant, QueueName
+from tickwork.model.field_types import Instant, Page, QueueName
 from tickwork.model.job import (
     HTTP_TASK,
     JobGraph,
@@ -25,6 +25,7 @@ from tickwork.model.job import (
     Priority,
     RunRequest,
 )
+from tickwork.model.job_change import JobChange
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage, Sort, filter_errors
 from tickwork.model.job_health import Health, JobHealthView
 from tickwork.model.public_ids import job_id
@@ -94,7 +95,7 @@ async def create_job(call: Call[WaitQuery, JobRequest]) -> Reply:
     jobs = call.node.jobs
     create = jobs.create_one if call.commits_with_answer else jobs.create_grouped
     with definition_span(call, "create", call.body.task or HTTP_TASK) as traceparent:
-        job = await create(call.tenant_id, call.body, traceparent)
+        job = await create(call.tenant_id, call.body, call.requester(traceparent))
     return json_reply(job, 201, {"location": f"/v1/jobs/{job.id}", **_etag(job)})
 
 
@@ -132,6 +133,16 @@ async def get_health(call: Call[NoQuery, None]) -> Reply:
     return json_reply(await call.node.job_health.get(call.tenant_id, await call.job()))
 
 
+async def list_job_changes(call: Call[PageQuery, None]) -> Reply:
+    """List who changed a job, when and what, latest first.
+
+    Each change has the API key that made it, and of each field the old and the new value: secrets are replaced by
+    marks, and long values are cut. The last one is its creation. Changes are kept as long as the history.
+    """
+    query, job = call.query, await call.job()
+    return json_reply(await call.node.jobs.changes(call.tenant_id, job, query.limit, query.cursor))
+
+
 class GraphQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=10_000, description="how many jobs, the nearest first")] = 1000
 
@@ -153,24 +164,26 @@ async def edit_job(call: Call[NoQuery, msgspec.Struct]) -> Reply:
     patch: dict[str, Any] = msgspec.to_builtins(call.body)
     job = await call.job()
     with definition_span(call, "edit", None, {"tickwork.job.id": job_id(job)}) as traceparent:
-        edited = await call.node.jobs.patch(call.tenant_id, job, patch, call.if_match(), traceparent)
+        edited = await call.node.jobs.patch(
+            call.tenant_id, job, patch, call.if_match(), call.requester(traceparent)
+        )
     return _job_reply(edited)
 
 
 async def cancel_job(call: Call[NoQuery, None]) -> Reply:
     """Cancel a job: it has no further executions."""
     job = await call.job()
-    return _job_reply(await call.node.jobs.cancel(call.tenant_id, job, call.if_match()))
+    return _job_reply(await call.node.jobs.cancel(call.tenant_id, job, call.if_match(), call.caller.author))
 
 
 async def pause_job(call: Call[NoQuery, None]) -> Reply:
     """Pause a job until it is resumed."""
-    return _job_reply(await call.node.jobs.pause(call.tenant_id, await call.job()))
+    return _job_reply(await call.node.jobs.pause(call.tenant_id, await call.job(), call.caller.author))
 
 
 async def resume_job(call: Call[NoQuery, None]) -> Reply:
     """Resume a paused job."""
-    return _job_reply(await call.node.jobs.resume(call.tenant_id, await call.job()))
+    return _job_reply(await call.node.jobs.resume(call.tenant_id, await call.job(), call.caller.author))
 
 
 async def run_job(call: Call[WaitQuery, RunRequest]) -> Reply:
@@ -220,6 +233,7 @@ ROUTES = (
     ),
     Route("GET", "/v1/jobs", list_jobs, Scope.READ, JobPage, query=JobQuery),
     Route("GET", "/v1/jobs/{id}", get_job, Scope.READ, JobView),
+    Route("GET", "/v1/jobs/{id}/changes", list_job_changes, Scope.READ, Page[JobChange], query=PageQuery),
     Route("GET", "/v1/jobs/{id}/health", get_health, Scope.READ, JobHealthView),
     Route("GET", "/v1/jobs/{id}/graph", get_graph, Scope.READ, JobGraph, query=GraphQuery),
     Route("PATCH", "/v1/jobs/{id}", edit_job, Scope.WRITE, JobView, body=_PATCH, problems=_VERSIONED),

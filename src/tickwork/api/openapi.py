@@ -41,6 +41,7 @@ _TAGS = {
     "schedules": "What a schedule means, before anything is created.",
     "upcoming": "What is due in a range of time: every due time of all jobs, or how many there are.",
     "overview": "How things stand, in one answer.",
+    "timeline": "Past, now and future of the jobs or tasks that matter most.",
     "executions": "The occurrences of jobs, each with its attempts.",
     "dead-letters": "Executions that failed for good, until they are redriven or discarded.",
     "backfills": "Runs of a job for due times in the past, at a limited pace.",

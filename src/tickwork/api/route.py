@@ -12,7 +12,7 @@ from tickwork.api.problem import NOT_FOUND, ProblemType, Refusal
 from tickwork.api.repeated_headers_and_request_id import RawHeaders
 from tickwork.api.reply import JSON, Reply
 from tickwork.api.request_body import MAX_BODY_BYTES, RawBody, decode
-from tickwork.model.access import Caller, Scope
+from tickwork.model.access import Caller, Requester, Scope
 from tickwork.model.errors import BadId, Invalid, NotFound, Stale
 from tickwork.model.public_ids import job_key, parse_job_id
 from tickwork.node import Node
@@ -38,6 +38,9 @@ class Call(NamedTuple, Generic[Query, Body]):
     @property
     def tenant_id(self) -> int:
         return self.caller.tenant_id
+
+    def requester(self, traceparent: str | None = None) -> Requester:
+        return Requester(self.caller.author, traceparent)
 
     def id(self, parse: Callable[[str], Number]) -> Number:
         """The id in the path. A malformed id is a 404."""

@@ -23,7 +23,8 @@ class StatsQuery(
     task: Text | None = None
     queue: Text | None = None
     job: JobId | None = None
-    timezone: Annotated[Text, Meta(description="the zone in which steps of a day begin")] | None = None
+    tag: Annotated[Text, Meta(description="of jobs with this tag")] | None = None
+    timezone: Annotated[Text, Meta(description="the zone whose hours and days steps are")] | None = None
 
 
 async def read_stats(call: Call[StatsQuery, None]) -> Reply:
@@ -31,8 +32,9 @@ async def read_stats(call: Call[StatsQuery, None]) -> Reply:
 
     Without `from` and `until`: the last hour. Steps in which nothing happened are left out; `by` gives an item for each
     task or queue instead of one for all. Minutes are kept for 7 days, hours for 400 days and days for 10 years; a step
-    can be no shorter than what is kept. With `timezone`, steps of a day are days of that zone, made of hours. With
-    `job`, the numbers come from its own executions, each in the step in which it was due.
+    can be no shorter than what is kept. With `timezone`, steps of an hour or a day are those of that zone. With
+    `job` or `tag`, the numbers come from the executions themselves, each in the step in which it was due; beyond 60,000
+    of them `complete_since` says from when on all are counted.
     """
     query = call.query
     job = await call.job_in(query.job)
@@ -46,6 +48,7 @@ async def read_stats(call: Call[StatsQuery, None]) -> Reply:
             query.task,
             query.queue,
             job,
+            query.tag,
             zone_of(query.timezone),
         )
     )

@@ -7,13 +7,13 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from tickwork.api.reply import Reply, json_reply
-from tickwork.api.request_query import DurationText, PageQuery, Text, parsed_duration, zone_of
+from tickwork.api.request_query import DurationText, JobId, PageQuery, Text, parsed_duration, zone_of
 from tickwork.api.route import Call, Route
 from tickwork.model.access import Scope
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.field_types import Instant
 from tickwork.model.statistics import GroupBy
-from tickwork.model.upcoming import DueTimeCounts, DueTimePage
+from tickwork.model.upcoming import DueFilter, DueTimeCounts, DueTimePage
 
 _SHORTEST_STEP = timedelta(seconds=1)
 _MOST_STEPS = 1000
@@ -26,13 +26,17 @@ class UpcomingQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=
     until: Annotated[Instant, Meta(description="due before this time; a day later if not given")] | None = (
         None
     )
+    job: JobId | None = None
+    task: Text | None = None
+    queue: Text | None = None
+    tag: Annotated[Text, Meta(description="of jobs with this tag")] | None = None
     step: Annotated[DurationText, Meta(description="count the due times of each such step")] | None = None
     by: Annotated[GroupBy, Meta(description="with step: count each task or queue")] | None = None
     timezone: Annotated[Text, Meta(description="with step: the zone in which days begin")] | None = None
 
 
 async def list_upcoming(call: Call[UpcomingQuery, None]) -> Reply:
-    """List what is due in a range of time, over all jobs, soonest first.
+    """List what is due in a range of time, over all jobs or those of a job, task, queue or tag, soonest first.
 
     Paused jobs are left out. With `step`, the answer counts the due times in each step instead, with `by` those of each
     task or queue, and with `timezone` in days and hours of that zone. `estimate` says that
@@ -41,13 +45,15 @@ async def list_upcoming(call: Call[UpcomingQuery, None]) -> Reply:
     """
     query, upcoming = call.query, call.node.upcoming
     begin, until = await upcoming.range(query.begin, query.until)
+    wanted = DueFilter(await call.job_in(query.job), query.task, query.queue, query.tag)
     step = parsed_duration("step", query.step)
     if step is None:
         _refuse_without_step(query)
-        return json_reply(await upcoming.page(call.tenant_id, begin, until, query.limit, query.cursor))
+        page = await upcoming.page(call.tenant_id, begin, until, query.limit, query.cursor, wanted)
+        return json_reply(page)
     _check_step(step, until - begin)
     zone = zone_of(query.timezone)
-    counts = await call.node.upcoming_counts.count(call.tenant_id, begin, until, step, query.by, zone)
+    counts = await call.node.upcoming_counts.count(call.tenant_id, begin, until, step, query.by, zone, wanted)
     return json_reply(counts)
 
 

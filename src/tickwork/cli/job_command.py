@@ -10,6 +10,7 @@ from tickwork.cli.backfill_command import backfill, backfills, cancel_backfill
 from tickwork.cli.bulk_jobs import change_jobs, job_choice, job_choice_options
 from tickwork.cli.describe_execution import format_elapsed
 from tickwork.cli.execution_command import EXECUTION_FIELDS, print_outcome_and_exit, seconds
+from tickwork.cli.job_changes import changes
 from tickwork.cli.job_options import definition_fields, definition_options
 from tickwork.cli.job_tree import tree
 from tickwork.cli.option_types import duration, instant
@@ -137,6 +138,7 @@ command.add_command(backfill)
 command.add_command(backfills)
 command.add_command(cancel_backfill)
 command.add_command(tree)
+command.add_command(changes)
 
 
 @command.command()

@@ -41,6 +41,7 @@ Values = Sequence[float | None]
 @click.option("--task", help="Only of this task.")
 @click.option("--queue", help="Only of this queue.")
 @click.option("--job", metavar="JOB", help="Only of this job, each execution when it was due.")
+@click.option("--tag", help="Only of jobs with this tag, likewise.")
 @output_option
 @with_client
 def command(
@@ -67,6 +68,8 @@ def command(
         points = {point.at: point for point in series.items if _group(point) == name}
         for line in _chart([points.get(at) for at in steps]):
             click.echo(line)
+    if series.complete_since:
+        say(f"there is more; complete since {absolute(series.complete_since)}")
     return None
 
 

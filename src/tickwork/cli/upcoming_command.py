@@ -54,6 +54,10 @@ def _future(text: str) -> datetime:
     metavar="TIME|AHEAD",
     help="A time, or 2h (ahead); a day later by default.",
 )
+@click.option("--job", metavar="JOB", help="Only of this job.")
+@click.option("--task", help="Only of this task.")
+@click.option("--queue", help="Only of this queue.")
+@click.option("--tag", help="Only of jobs with this tag.")
 @click.option(
     "--step", type=duration, metavar="DURATION", help="Count the due times of each step, such as 1h."
 )
@@ -74,6 +78,7 @@ def command(
     limit: int | None,
     cursor: str | None,
     output: str,
+    **filters: str | None,
 ) -> None:
     """Show what is due next, over all jobs.
 
@@ -82,11 +87,11 @@ def command(
     tickwork upcoming --until 7d --step 6h
     """
     if step is not None:
-        counts = client.count_upcoming(step, begin=begin, until=until, by=by, timezone=timezone)
+        counts = client.count_upcoming(step, begin=begin, until=until, by=by, timezone=timezone, **filters)
         return _show_counts(counts, output)
     if by or timezone:
         raise click.UsageError("--by and --tz go with --step")
-    page = client.list_upcoming(begin=begin, until=until, limit=limit, cursor=cursor)
+    page = client.list_upcoming(begin=begin, until=until, limit=limit, cursor=cursor, **filters)
     show_page(page, _COLUMNS, output)
     return _say_how_far(page.searched_until)
 

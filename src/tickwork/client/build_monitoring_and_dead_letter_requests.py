@@ -14,6 +14,7 @@ from tickwork.model.job_health import JobHealthView
 from tickwork.model.overview import OverviewView
 from tickwork.model.statistics import GroupBy, StatisticsSeries, Step
 from tickwork.model.stream_event import StreamEvent
+from tickwork.model.timeline import RowKind, TimelineView
 from tickwork.model.upcoming import DueTimeCounts, DueTimePage
 from tickwork.model.workflow_list import WorkflowView
 
@@ -27,12 +28,17 @@ def list_upcoming(
     *,
     begin: datetime | None = None,
     until: datetime | None = None,
+    job: str | None = None,
+    task: str | None = None,
+    queue: str | None = None,
+    tag: str | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[DueTimePage]:
-    """The due times of all jobs from `begin` (now) and before `until` (a day later), soonest first."""
-    query = {"from": begin, "until": until, "limit": limit, "cursor": cursor}
-    return get("upcoming", answer=DueTimePage, query=query)
+    """The due times of all jobs, or of those that match, from `begin` (now) and before `until` (a day later), soonest
+    first."""
+    query = locals()
+    return get("upcoming", answer=DueTimePage, query={"from": query.pop("begin")} | query)
 
 
 def count_upcoming(
@@ -40,18 +46,34 @@ def count_upcoming(
     *,
     begin: datetime | None = None,
     until: datetime | None = None,
+    job: str | None = None,
+    task: str | None = None,
+    queue: str | None = None,
+    tag: str | None = None,
     by: GroupBy | None = None,
     timezone: str | None = None,
 ) -> Call[DueTimeCounts]:
     """How many due times there are in each step from `begin` (now) and before `until` (a day later), of all jobs or of
-    each task or queue. Days begin at midnight in the time zone."""
-    query = {"from": begin, "until": until, "step": step, "by": by, "timezone": timezone}
-    return get("upcoming", answer=DueTimeCounts, query=query)
+    those that match, or of each task or queue. Days begin at midnight in the time zone."""
+    query = locals()
+    return get("upcoming", answer=DueTimeCounts, query={"from": query.pop("begin")} | query)
 
 
 def get_overview() -> Call[OverviewView]:
     """How things stand: what ran in the last 24 hours, what fails, what waits, and what comes next."""
     return get("overview", answer=OverviewView)
+
+
+def get_timeline(
+    *,
+    begin: datetime | None = None,
+    until: datetime | None = None,
+    by: RowKind | None = None,
+    rows: int | None = None,
+) -> Call[TimelineView]:
+    """What ran and what is due on one line of time, of the jobs or tasks that fail and of the busiest, beside the slots
+    that it takes."""
+    return get("timeline", answer=TimelineView, query={"from": begin, "until": until, "by": by, "rows": rows})
 
 
 def list_events(
@@ -134,10 +156,12 @@ def get_stats(
     task: str | None = None,
     queue: str | None = None,
     job: str | None = None,
+    tag: str | None = None,
     timezone: str | None = None,
 ) -> Call[StatisticsSeries]:
     """What happened to executions in each step between `from_` and `until`, by default in the last hour by minute. With
-    `job`, of its own executions, each in the step in which it was due. Days begin at midnight in the time zone."""
+    `job` or `tag`, of their own executions, each in the step in which it was due. Days begin at midnight in the time
+    zone."""
     query = locals()
     return get("stats", answer=StatisticsSeries, query={"from": query.pop("from_")} | query)
 

@@ -30,6 +30,7 @@ from tickwork.model.job import (
     JobView,
     Priority,
 )
+from tickwork.model.job_change import JobChange
 from tickwork.model.job_filter import JobCountKind, JobPage, Sort
 from tickwork.model.job_health import Health
 from tickwork.model.overlap import Overlap
@@ -197,6 +198,13 @@ def preview(
 def get_graph(job_id: str, *, limit: int | None = None) -> Call[JobGraph]:
     """The jobs that this one depends on and that depend on it, with their status: up to 1,000, or up to `limit`."""
     return get("jobs", job_id, "graph", answer=JobGraph, query={"limit": limit})
+
+
+def list_job_changes(
+    job_id: str, *, limit: int | None = None, cursor: str | None = None
+) -> Call[Page[JobChange]]:
+    """Who changed the job, when and which fields, latest first."""
+    return get("jobs", job_id, "changes", answer=Page[JobChange], query={"limit": limit, "cursor": cursor})
 
 
 def list_missed(job_id: str) -> Call[Page[MissedView]]:

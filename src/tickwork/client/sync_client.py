@@ -99,6 +99,7 @@ class Client:
     list_executions = _sends(build_requests.list_executions)
     get_graph = _sends(build_requests.get_graph)
     list_missed = _sends(build_requests.list_missed)
+    list_job_changes = _sends(build_requests.list_job_changes)
     get_execution = _sends(build_requests.get_execution)
     list_attempts = _sends(build_requests.list_attempts)
     explain_execution = _sends(build_requests.explain_execution)
@@ -121,6 +122,7 @@ class Client:
     list_workflows = _sends(build_monitoring_and_dead_letter_requests.list_workflows)
     get_cluster = _sends(build_monitoring_and_dead_letter_requests.get_cluster)
     get_overview = _sends(build_monitoring_and_dead_letter_requests.get_overview)
+    get_timeline = _sends(build_monitoring_and_dead_letter_requests.get_timeline)
     get_stats = _sends(build_monitoring_and_dead_letter_requests.get_stats)
 
     list_breakers = _sends(build_monitoring_and_dead_letter_requests.list_breakers)

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from tickwork.define.jobs import Jobs
 from tickwork.define.run_now_and_backfills import Runs
+from tickwork.model.access import Author, Requester
 from tickwork.model.bulk_action import BulkChunk, BulkCount, JobAction, act_on_each
 from tickwork.model.errors import Stale
 from tickwork.model.job_filter import JobFilter
@@ -19,6 +20,7 @@ class BulkJobChange(NamedTuple):
     action: JobAction
     tags: Sequence[str] = ()
     request_key: str | None = None  # the Idempotency-Key of the request: with it, a job is run once
+    author: Author | None = None
 
 
 class StoredAnswer(Protocol):
@@ -76,15 +78,15 @@ class BulkJobs:
             case "run":
                 await self._run(tenant_id, job, change.request_key)
             case "pause":
-                await self._jobs.pause(tenant_id, job)
+                await self._jobs.pause(tenant_id, job, change.author)
             case "resume":
-                await self._jobs.resume(tenant_id, job)
+                await self._jobs.resume(tenant_id, job, change.author)
             case "cancel" | "delete":
-                await self._jobs.cancel(tenant_id, job)
+                await self._jobs.cancel(tenant_id, job, author=change.author)
             case "tag":
-                await self._set_tags(tenant_id, job, add=change.tags)
+                await self._set_tags(tenant_id, job, change.author, add=change.tags)
             case "untag":
-                await self._set_tags(tenant_id, job, remove=change.tags)
+                await self._set_tags(tenant_id, job, change.author, remove=change.tags)
 
     async def _run(self, tenant_id: int, job: int, request_key: str | None) -> None:
         """With a key, the run commits together with a note about it, so that a repeated request runs the job once."""
@@ -97,7 +99,12 @@ class BulkJobs:
                 await answer.save(200, {}, b"")
 
     async def _set_tags(
-        self, tenant_id: int, job: int, add: Sequence[str] = (), remove: Sequence[str] = ()
+        self,
+        tenant_id: int,
+        job: int,
+        author: Author | None,
+        add: Sequence[str] = (),
+        remove: Sequence[str] = (),
     ) -> None:
         for _ in range(_MAX_TRIES):
             view = await self._jobs.get(tenant_id, job)
@@ -105,7 +112,7 @@ class BulkJobs:
             if tags == view.tags:
                 return
             try:
-                await self._jobs.patch(tenant_id, job, {"tags": tags}, if_match=view.version)
+                await self._jobs.patch(tenant_id, job, {"tags": tags}, view.version, Requester(author))
             except Stale:
                 continue
             return

@@ -8,17 +8,18 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
+from tickwork.model.access import Requester
 from tickwork.model.errors import Conflict, Invalid, QueueFull
 from tickwork.model.job import JobRequest, JobView
 
 _MAX_BATCH = 200
 
-Create = Callable[[int, Sequence[JobRequest], Sequence[str | None]], Awaitable[list[JobView]]]
+Create = Callable[[int, Sequence[JobRequest], Sequence[Requester]], Awaitable[list[JobView]]]
 
 
 class _Pending(NamedTuple):
     request: JobRequest
-    traceparent: str | None
+    requester: Requester
     answer: asyncio.Future[JobView]
 
 
@@ -28,8 +29,8 @@ class GroupCommit:
         self._pending: dict[int, list[_Pending]] = {}  # by tenant
         self._writing: asyncio.Task[None] | None = None
 
-    async def create(self, tenant_id: int, request: JobRequest, traceparent: str | None = None) -> JobView:
-        pending = _Pending(request, traceparent, asyncio.get_running_loop().create_future())
+    async def create(self, tenant_id: int, request: JobRequest, requester: Requester) -> JobView:
+        pending = _Pending(request, requester, asyncio.get_running_loop().create_future())
         self._pending.setdefault(tenant_id, []).append(pending)
         if self._writing is None:
             self._writing = asyncio.create_task(self._write_all())
@@ -49,7 +50,7 @@ class GroupCommit:
             views = await self._create(
                 tenant_id,
                 [pending.request for pending in batch],
-                [pending.traceparent for pending in batch],
+                [pending.requester for pending in batch],
             )
         except (Invalid, Conflict, QueueFull) as error:
             if len(batch) == 1:

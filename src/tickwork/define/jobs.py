@@ -13,10 +13,12 @@ from tickwork.define.compile_job import Compiler, payload_errors, unknown_task
 from tickwork.define.dependencies import Dependencies, named_jobs, named_keys
 from tickwork.define.group_commit import GroupCommit
 from tickwork.define.job_health import JobHealth
+from tickwork.model.access import NOBODY, Author, Requester
 from tickwork.model.current_span_and_job_origin import origin_of
 from tickwork.model.errors import Conflict, FieldError, Invalid, NotFound, Stale
 from tickwork.model.event_after_commit import JobChanged, Publish, WorkArrived
 from tickwork.model.explain_type_errors import MOST_ERRORS
+from tickwork.model.field_types import Page
 from tickwork.model.http_secrets import with_stored_secrets
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import (
@@ -30,6 +32,7 @@ from tickwork.model.job import (
     JobView,
     job_view,
 )
+from tickwork.model.job_change import JobChange
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage
 from tickwork.model.public_ids import KEY_PREFIX, execution_id, is_job_key, job_id
 from tickwork.model.retry_policy import RetryPolicy
@@ -61,37 +64,35 @@ class Jobs:
         self._group_commit = GroupCommit(self.create)
 
     async def create(
-        self, tenant_id: int, requests: Sequence[JobRequest], traceparents: Sequence[str | None] = ()
+        self, tenant_id: int, requests: Sequence[JobRequest], requesters: Sequence[Requester] = ()
     ) -> builtins.list[JobView]:
         """Create all of these jobs or none. Raises Invalid, which names every bad field of every job.
 
-        `traceparents`: the spans that create them, those that are sampled; none or one for each job."""
-        specs, made = await self._make(tenant_id, requests, traceparents)
+        `requesters`: none or one for each job."""
+        specs, made = await self._make(tenant_id, requests, requesters)
         views = [_view(spec, each) for spec, each in zip(specs, made, strict=True)]
         unknown = [each.job for each, view in zip(made, views, strict=True) if view is None]
         read = iter(await self._read.jobs_by_id(tenant_id, unknown) if unknown else [])
         return [view or next(read) for view in views]
 
-    async def create_one(
-        self, tenant_id: int, request: JobRequest, traceparent: str | None = None
-    ) -> JobView:
+    async def create_one(self, tenant_id: int, request: JobRequest, requester: Requester = NOBODY) -> JobView:
         """Create a job in its own transaction, or in the open one if there is one."""
-        return (await self.create(tenant_id, [request], [traceparent]))[0]
+        return (await self.create(tenant_id, [request], [requester]))[0]
 
     async def create_grouped(
-        self, tenant_id: int, request: JobRequest, traceparent: str | None = None
+        self, tenant_id: int, request: JobRequest, requester: Requester = NOBODY
     ) -> JobView:
         """Create a job in one commit with concurrent requests. Must not be called inside a transaction. A job with a
         ref or dependencies is created alone: in a group it would find the refs of other requests."""
         if request.depends_on or request.ref:
-            return await self.create_one(tenant_id, request, traceparent)
-        return await self._group_commit.create(tenant_id, request, traceparent)
+            return await self.create_one(tenant_id, request, requester)
+        return await self._group_commit.create(tenant_id, request, requester)
 
     async def create_many(
-        self, tenant_id: int, requests: Sequence[JobRequest], traceparent: str | None = None
+        self, tenant_id: int, requests: Sequence[JobRequest], requester: Requester = NOBODY
     ) -> builtins.list[CreatedJob]:
         """Create all of these jobs or none. Returns only what is known without reading the new jobs again."""
-        _, made = await self._make(tenant_id, requests, [traceparent] * len(requests))
+        _, made = await self._make(tenant_id, requests, [requester] * len(requests))
         old = [each.job for each in made if not each.is_new]
         read = iter(await self._read.jobs_by_id(tenant_id, old) if old else [])
         return [
@@ -100,12 +101,13 @@ class Jobs:
         ]
 
     async def _make(
-        self, tenant_id: int, requests: Sequence[JobRequest], traceparents: Sequence[str | None]
+        self, tenant_id: int, requests: Sequence[JobRequest], requesters: Sequence[Requester]
     ) -> tuple[builtins.list[JobSpec], builtins.list[Made]]:
         specs = await self._compile(tenant_id, requests)
+        traceparents = [each.traceparent for each in requesters]
         if any(traceparents):
             specs = [*map(_with_origin, specs, traceparents)]
-        made = await self._store.create(tenant_id, specs)
+        made = await self._store.create(tenant_id, specs, [each.author for each in requesters])
         if any(map(_is_due_now, specs)):
             self._publish(WorkArrived(tenant_id))
         return specs, made
@@ -124,6 +126,10 @@ class Jobs:
     async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
         """The jobs that are connected with this one by dependencies."""
         return await self._read.graph(tenant_id, job, limit)
+
+    async def changes(self, tenant_id: int, job: int, limit: int, cursor: str | None) -> Page[JobChange]:
+        """Who changed what of a job, latest first, as far as the history goes back."""
+        return await self._read.changes(tenant_id, job, limit, cursor)
 
     async def list(
         self,
@@ -146,12 +152,12 @@ class Jobs:
         job: int,
         patch: dict[str, Any],
         if_match: int | None = None,
-        traceparent: str | None = None,
+        requester: Requester = NOBODY,
     ) -> JobView:
         """Apply a JSON merge patch (RFC 7396) to the definition of the job."""
         for _ in range(_MAX_TRIES):
             try:
-                await self._patch(tenant_id, job, patch, if_match, traceparent)
+                await self._patch(tenant_id, job, patch, if_match, requester)
             except Stale:
                 if if_match is not None:
                     raise
@@ -162,7 +168,7 @@ class Jobs:
         raise Conflict(f"other requests keep changing job {job_id(job)}: try again")
 
     async def _patch(
-        self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None, traceparent: str | None
+        self, tenant_id: int, job: int, patch: dict[str, Any], if_match: int | None, requester: Requester
     ) -> None:
         current = await self._store.definition(tenant_id, job)
         document = _with_defaults(current.document)
@@ -171,24 +177,27 @@ class Jobs:
             schedule = _schedule_to_patch(shown, patch["schedule"])
             document = {**document, "schedule": schedule, "timezone": None}
         (spec,) = await self._compile(tenant_id, [_patched(document, patch)], itself=job)
-        spec = _with_origin(spec, traceparent)
-        await self._store.change(tenant_id, job, spec, current.version if if_match is None else if_match)
+        spec = _with_origin(spec, requester.traceparent)
+        version = current.version if if_match is None else if_match
+        await self._store.change(tenant_id, job, spec, version, requester.author)
 
-    async def pause(self, tenant_id: int, job: int) -> JobView:
+    async def pause(self, tenant_id: int, job: int, author: Author | None = None) -> JobView:
         """After this returns, no attempt starts, not even one that a worker received ahead of its due time."""
-        await self._store.set_status(tenant_id, job, JobStatus.PAUSED)
+        await self._store.set_status(tenant_id, job, JobStatus.PAUSED, author=author)
         self._publish(JobChanged(tenant_id, job))
         await self._until_stopped(tenant_id, job)
         return await self.get(tenant_id, job)
 
-    async def resume(self, tenant_id: int, job: int) -> JobView:
-        await self._store.set_status(tenant_id, job, JobStatus.ACTIVE)
+    async def resume(self, tenant_id: int, job: int, author: Author | None = None) -> JobView:
+        await self._store.set_status(tenant_id, job, JobStatus.ACTIVE, author=author)
         self._publish(JobChanged(tenant_id, job))
         return await self.get(tenant_id, job)
 
-    async def cancel(self, tenant_id: int, job: int, if_match: int | None = None) -> JobView:
+    async def cancel(
+        self, tenant_id: int, job: int, if_match: int | None = None, author: Author | None = None
+    ) -> JobView:
         """Create no more executions. A running one continues; cancel it separately."""
-        await self._store.set_status(tenant_id, job, JobStatus.CANCELLED, if_match)
+        await self._store.set_status(tenant_id, job, JobStatus.CANCELLED, if_match, author)
         self._publish(JobChanged(tenant_id, job))
         await self._until_stopped(tenant_id, job)
         return await self.get(tenant_id, job)

@@ -15,13 +15,22 @@ import msgspec
 
 from tickwork.config import Settings
 from tickwork.demo.past_outcomes import PastOutcome, PastOutcomes
-from tickwork.demo.shop_jobs import TAG, WORKFLOW, coming_jobs, recent_jobs, weekly_jobs, workflow_jobs
+from tickwork.demo.shop_jobs import (
+    TAG,
+    WORKFLOW,
+    coming_jobs,
+    recent_jobs,
+    troubled_jobs,
+    weekly_jobs,
+    workflow_jobs,
+)
 from tickwork.demo.shop_tasks import app
 from tickwork.loop import LoopName
+from tickwork.model.access import Author, Requester, Scope
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionStatus
 from tickwork.model.job import HTTP_TASK, JobRequest
-from tickwork.model.public_ids import parse_execution_id, parse_job_id, to_micros
+from tickwork.model.public_ids import parse_execution_id, parse_job_id, parse_key_id, to_micros
 from tickwork.model.queue import QueueSettings
 from tickwork.model.worker_protocol import LogLine, Note, Outcome, Run
 from tickwork.node import Node
@@ -124,6 +133,8 @@ class PastWeek:
             self._node, tasks, name="shop-1", host="shop-1", credit=200
         )
         self._caller = await ScriptedWorker.connect(self._node, [HTTP_TASK], tenant_id=None, name="built-in")
+        self._deploy = await self._author("deploy", is_session=False)
+        self._ann = await self._author("ann@shop", is_session=True)
         await self._node.queues.set(self._tenant_id, "ml", QueueSettings(max_running=1))
         await self._node.queues.set(self._tenant_id, "mail", QueueSettings(rate="600/1m"))
         await self._create([*weekly_jobs(self._url)])
@@ -136,7 +147,7 @@ class PastWeek:
         await self._report(everything=True)
         await self._step()
         await self._report(everything=True)
-        await self._create([*coming_jobs(self._end)])
+        await self._create([*coming_jobs(self._end), *troubled_jobs()])
         for key in ("recommendations", "reindex", "finance-weekly"):
             await self._run(key)  # so that something runs and something waits from the first moment
         await self._upkeep()
@@ -229,7 +240,7 @@ class PastWeek:
                 pass
 
     async def _create(self, requests: Sequence[JobRequest]) -> None:
-        made = await self._node.jobs.create_many(self._tenant_id, requests)
+        made = await self._node.jobs.create_many(self._tenant_id, requests, Requester(self._deploy))
         self._keys.update({parse_job_id(job.id): job.key or "" for job in made})
         await self._node.step("claim")
 
@@ -240,11 +251,20 @@ class PastWeek:
         await self._node.runs.run(self._tenant_id, await self._job(key))
 
     async def _pause(self, key: str) -> None:
-        await self._node.jobs.pause(self._tenant_id, await self._job(key))
+        await self._node.jobs.pause(self._tenant_id, await self._job(key), self._ann)
 
     async def _change_schedule(self) -> None:
-        patch = {"schedule": "30 8-21 * * *", "timezone": "Europe/Paris"}
-        await self._node.jobs.patch(self._tenant_id, await self._job("cart-mails"), patch)
+        """The mails go out for an hour longer; another day somebody wants more attempts, and then fewer."""
+        job = await self._job("cart-mails")
+        later = {"schedule": "30 8-21 * * *", "retry": {"max_attempts": 6}}
+        await self._node.jobs.patch(self._tenant_id, job, later, requester=Requester(self._ann))
+        fewer = {"retry": {"max_attempts": 3, "initial": "2m"}, "tags": ["demo", "mail", "marketing", "gdpr"]}
+        await self._node.jobs.patch(self._tenant_id, job, fewer, requester=Requester(self._deploy))
+
+    async def _author(self, name: str, *, is_session: bool) -> Author:
+        """Somebody who changes jobs, with a key of their own."""
+        key, _ = await self._node.keys.create(await self._node.keys.operator(), name, [Scope.WRITE])
+        return Author(parse_key_id(key.id), name, is_session)
 
     async def _redrive_some(self) -> None:
         """Somebody ran most of the payments again that failed in the outage."""

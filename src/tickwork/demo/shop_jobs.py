@@ -305,6 +305,36 @@ def recent_jobs() -> Iterator[JobRequest]:
     )
 
 
+def troubled_jobs() -> Iterator[JobRequest]:
+    """One-time jobs that show what trouble looks like: a destination that refuses every call, so that its circuit
+    breaker opens, and work for a machine that nobody has."""
+    for parcel in range(1041, 1053):
+        yield _job(
+            f"label-{parcel}",
+            f"Order the label of parcel {parcel}",
+            "team-warehouse",
+            ["partner", "shipping"],
+            http={"url": "http://127.0.0.1:9/v2/labels", "method": "POST"},
+            payload={"parcel": parcel},
+            schedule={"in": "90s"},
+            queue="partners",
+            retry={"max_attempts": 20, "initial": "1m"},
+        )
+    for size in ("shoes", "shirts", "rings"):
+        yield _job(
+            f"size-advisor-{size}",
+            f"Train the size advisor: {size}",
+            "team-data",
+            ["ml"],
+            task="ml.train_recommendations",
+            payload={"model": f"size-{size}"},
+            queue="gpu",
+            requires={"labels": {"gpu": "yes"}},
+            schedule={"in": "10s"},
+            description="Waits until somebody starts a worker with --label gpu=yes.",
+        )
+
+
 def coming_jobs(now: datetime) -> Iterator[JobRequest]:
     """One-time jobs that are yet to come."""
     at = (now + timedelta(days=9)).replace(hour=23, minute=0, second=0, microsecond=0)

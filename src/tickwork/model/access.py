@@ -22,6 +22,24 @@ class Scope(StrEnum):
     WORKER = "worker"
 
 
+class Author(NamedTuple):
+    """Who changes something: an API key, or a browser that signed in with it."""
+
+    key_id: int
+    name: str
+    is_session: bool
+
+
+class Requester(NamedTuple):
+    """Who asks for a job, and the span of the request if it is sampled."""
+
+    author: Author | None = None
+    traceparent: str | None = None
+
+
+NOBODY = Requester()
+
+
 class Caller(NamedTuple):
     """The tenant and the rights of the API key that a request came with."""
 
@@ -30,6 +48,11 @@ class Caller(NamedTuple):
     key_id: int
     scopes: frozenset[Scope]
     session: bytes | None = None  # the digest of the session, if the request came with its cookie
+    key_name: str = ""
+
+    @property
+    def author(self) -> Author:
+        return Author(self.key_id, self.key_name, self.session is not None)
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):

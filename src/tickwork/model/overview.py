@@ -2,7 +2,10 @@
 
 import msgspec
 
+from tickwork.model.circuit_breaker import BreakerView
+from tickwork.model.error_group import ErrorGroupView
 from tickwork.model.field_types import Instant
+from tickwork.model.queue import QueueView
 from tickwork.model.statistics import Percentiles
 
 
@@ -60,11 +63,23 @@ class Capacity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NextRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The next due time of a job."""
+
     at: Instant
     job_id: str
     name: str | None
     key: str | None
     task: str | None
+    queue: str
+
+
+class SilentWorker(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker that is not offline, but has sent no heartbeat for longer than it should."""
+
+    id: str
+    name: str
+    heartbeat_at: Instant
+    holding: int  # executions; others get them when its lease ends
 
 
 class OverviewView(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +92,16 @@ class OverviewView(msgspec.Struct, frozen=True, kw_only=True):
     worst: list[FailingJob]  # up to 20 of the failing jobs, the latest failure first
     dead_letters: int
     dead_letters_exact: bool
+    causes: list[
+        ErrorGroupView
+    ]  # up to 20 that left dead letters or failed within the last hour, the latest first
     open_breakers: int
+    breakers: list[BreakerView]  # up to 20 that are not closed
     backlog: Backlog
+    queues: list[
+        QueueView
+    ]  # up to 20 that are paused, or in which something runs or waits; the fullest first
+    unserved_queues: list[str]  # those of them that no worker serves
     capacity: Capacity
-    next_runs: list[NextRun]  # up to 5
+    silent: list[SilentWorker]  # up to 20
+    next_runs: list[NextRun]  # up to 8

@@ -83,6 +83,11 @@ def quantile(histogram: Histogram, share: float) -> float | None:
     return bounds(buckets[-1])[1] / 1e6
 
 
+def middle_of(bucket: int) -> float:
+    """About how long the durations in a bucket are, in seconds."""
+    return sum(bounds(bucket)) / 2e6
+
+
 GroupBy = Literal["task", "queue"]
 
 
@@ -129,6 +134,7 @@ class StatisticsSeries(msgspec.Struct, frozen=True):
     """The steps in which something happened, in order."""
 
     items: list[StatisticsPoint]
+    complete_since: Instant | None = None  # of a job or tag: there is too much before; null: all is counted
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,7 +170,8 @@ class SeriesFilter(NamedTuple):
     by: GroupBy | None = None
     task: str | None = None
     queue: str | None = None
-    starts: Sequence[datetime] | None = None  # of the steps, where they are not all of the same length
+    starts: Sequence[datetime] | None = None  # of the steps, where they do not begin at round times in UTC
+    minutes_from: datetime | None = None  # from then on it takes minutes: the steps begin within hours
 
 
 def point_of(counted: Counted, step: timedelta) -> StatisticsPoint:

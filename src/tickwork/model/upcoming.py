@@ -1,8 +1,27 @@
 """What is coming: the due times of all jobs in a range, one by one or counted."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from tickwork.model.field_types import Instant, Page
+
+
+class DueFilter(NamedTuple):
+    """Whose due times are wanted: of jobs that fit all that is given."""
+
+    job: int | None = None
+    task: str | None = None
+    queue: str | None = None
+    tag: str | None = None
+
+    @property
+    def needs_look(self) -> bool:
+        """Whether due times have to be looked at one by one."""
+        return bool(self.task or self.queue or self.tag)
+
+
+ALL_DUE = DueFilter()
 
 
 class DueTime(msgspec.Struct, frozen=True, kw_only=True):

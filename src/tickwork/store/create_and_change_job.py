@@ -10,6 +10,7 @@ from datetime import datetime
 import asyncpg
 import msgspec
 
+from tickwork.model.access import Author
 from tickwork.model.errors import Conflict, Invalid, NotFound, Stale
 from tickwork.model.http_secrets import mark_errors
 from tickwork.model.job import JobSpec, JobStatus, with_resolved_dependencies
@@ -54,10 +55,14 @@ class PostgresJobStore:
         rows = await self._database.fetch(sql, tenant_id, list(jobs)) if jobs else []
         return {row["id"]: _parent_job(row) for row in rows}
 
-    async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
-        return await retry_on_conflict(lambda: self._create(tenant_id, specs))
+    async def create(
+        self, tenant_id: int, specs: Sequence[JobSpec], authors: Sequence[Author | None] = ()
+    ) -> list[Made]:
+        return await retry_on_conflict(lambda: self._create(tenant_id, specs, authors))
 
-    async def _create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
+    async def _create(
+        self, tenant_id: int, specs: Sequence[JobSpec], authors: Sequence[Author | None]
+    ) -> list[Made]:
         async with self._database.transaction() as connection:
             members = RuleMembership(connection, tenant_id)
             dependencies = JobDependencies(connection, tenant_id)
@@ -65,6 +70,7 @@ class PostgresJobStore:
             _check_if_exists(specs, existing)
             _check_secrets(specs, existing)
             ids = await self._ids(connection, specs, existing)
+            author_of = dict(zip(ids, authors, strict=False))
             specs = [_resolved(spec, ids) for spec in specs]
             new = {
                 job: spec for job, spec in zip(ids, specs, strict=True) if spec.request.key not in existing
@@ -83,14 +89,14 @@ class PostgresJobStore:
             now, horizon = await members.now(), self._horizon()
             made = iter(
                 await insert_jobs(
-                    connection, tenant_id, new, rules, now, horizon, followed=parents_within(specs, ids)
+                    connection, tenant_id, new, rules, now, horizon, parents_within(specs, ids), author_of
                 )
             )
             await dependencies.create(new, ids)
-            await write_events(connection, created_events(tenant_id, list(new)))
+            await write_events(connection, created_events(tenant_id, list(new), author_of))
             change = JobUpdate(connection, tenant_id, rules, now, horizon)
-            for spec in replaced.values():
-                await change.replace(rows.get(spec.request.key), spec, ids)
+            for job, spec in replaced.items():
+                await change.replace(rows.get(spec.request.key), spec, ids, author_of.get(job))
             await dependencies.refuse_cycles([job for job, spec in replaced.items() if spec.parents])
         return [
             Made(existing[spec.request.key]["id"]) if spec.request.key in existing else next(made)
@@ -122,10 +128,14 @@ class PostgresJobStore:
         document = msgspec.json.decode(row["definition"])
         return Definition(document | {"payload": msgspec.json.decode(row["payload"])}, row["version"])
 
-    async def change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
-        await retry_on_conflict(lambda: self._change(tenant_id, job, spec, version))
+    async def change(
+        self, tenant_id: int, job: int, spec: JobSpec, version: int, author: Author | None = None
+    ) -> None:
+        await retry_on_conflict(lambda: self._change(tenant_id, job, spec, version, author))
 
-    async def _change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
+    async def _change(
+        self, tenant_id: int, job: int, spec: JobSpec, version: int, author: Author | None
+    ) -> None:
         async with self._database.transaction() as connection:
             members = RuleMembership(connection, tenant_id)
             dependencies = JobDependencies(connection, tenant_id)
@@ -143,14 +153,21 @@ class PostgresJobStore:
                 if holder["id"] != job:
                     raise Conflict(f"job {job_id(holder['id'])} has the key {holder['key']!r} already")
             change = JobUpdate(connection, tenant_id, rules, await members.now(), self._horizon())
-            await change.edit(row, spec)
+            await change.edit(row, spec, author)
 
     async def set_status(
-        self, tenant_id: int, job: int, status: JobStatus, version: int | None = None
+        self,
+        tenant_id: int,
+        job: int,
+        status: JobStatus,
+        version: int | None = None,
+        author: Author | None = None,
     ) -> None:
-        await retry_on_conflict(lambda: self._set_status(tenant_id, job, status, version))
+        await retry_on_conflict(lambda: self._set_status(tenant_id, job, status, version, author))
 
-    async def _set_status(self, tenant_id: int, job: int, status: JobStatus, version: int | None) -> None:
+    async def _set_status(
+        self, tenant_id: int, job: int, status: JobStatus, version: int | None, author: Author | None
+    ) -> None:
         async with self._database.transaction() as connection:
             members = RuleMembership(connection, tenant_id)
             rules = await members.lock([], [await members.rule_of(job)])
@@ -161,7 +178,7 @@ class PostgresJobStore:
                 return
             _check_not_cancelled(row)
             change = JobStatusChange(connection, members, tenant_id, row, rule, await members.now())
-            await change.become(status)
+            await change.become(status, author)
 
     async def _lock_job(self, connection: Connection, tenant_id: int, job: int) -> asyncpg.Record:
         row = await connection.fetchrow(self._sql["lock_job"], tenant_id, job)

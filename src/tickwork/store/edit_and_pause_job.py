@@ -6,13 +6,16 @@ from datetime import datetime
 import asyncpg
 import msgspec
 
+from tickwork.model.access import Author
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import Trigger
 from tickwork.model.http_secrets import mark_errors, with_stored_secrets
 from tickwork.model.job import JobRequest, JobSpec, JobStatus
+from tickwork.model.job_change import FieldChange, changed_fields, note_of
 from tickwork.model.public_ids import job_id
 from tickwork.model.schedule import Once, count_between, nth_due_time
 from tickwork.schedule.compile_timing import timing_from_text
+from tickwork.store.batch_columns import stored
 from tickwork.store.executions_of_changed_job import UnstartedExecutions
 from tickwork.store.insert_and_update_job import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name
@@ -21,6 +24,16 @@ from tickwork.store.lock_schedule_rules import ConcurrentChange, LockedRule, Loc
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
 from tickwork.store.write_dependencies import JobDependencies
+
+
+async def note_change(
+    connection: Connection, job: int, author: Author | None, fields: list[FieldChange] | None = None
+) -> None:
+    """Before the statement that changes the job, in the same transaction: its event says the same."""
+    note = {"job": job, **msgspec.to_builtins(note_of(author, fields or []))}
+    await connection.execute(
+        queries("create_and_change_job")["note_change"], msgspec.json.encode(note).decode()
+    )
 
 
 class JobUpdate:
@@ -36,19 +49,26 @@ class JobUpdate:
         self._horizon = horizon
         self._sql = queries("create_and_change_job")
 
-    async def edit(self, row: asyncpg.Record, spec: JobSpec) -> None:
-        await self._apply(row, spec, another_time=_asks_for_another_time(row, spec), ids=())
+    async def edit(self, row: asyncpg.Record, spec: JobSpec, author: Author | None) -> None:
+        await self._apply(row, spec, author, another_time=_asks_for_another_time(row, spec), ids=())
 
-    async def replace(self, row: asyncpg.Record | None, spec: JobSpec, ids: Sequence[int]) -> None:
+    async def replace(
+        self, row: asyncpg.Record | None, spec: JobSpec, ids: Sequence[int], author: Author | None
+    ) -> None:
         """ConcurrentChange when the job is gone. `ids`: of all jobs of the request, in its order."""
         if row is None:
             raise ConcurrentChange
         spec = _with_stored_secrets(spec, row)
         another_time = _asks_for_another_time(row, spec) or _runs_again(row, spec, self._now)
-        await self._apply(row, spec, another_time, ids)
+        await self._apply(row, spec, author, another_time, ids)
 
     async def _apply(
-        self, row: asyncpg.Record, spec: JobSpec, another_time: bool, ids: Sequence[int]
+        self,
+        row: asyncpg.Record,
+        spec: JobSpec,
+        author: Author | None,
+        another_time: bool,
+        ids: Sequence[int],
     ) -> None:
         job, old_rule = row["id"], self._rules.get(row["rule_id"])
         unstarted = UnstartedExecutions(self._connection, self._tenant_id, job)
@@ -65,6 +85,7 @@ class JobUpdate:
         if row["overlap"] == "allow" != spec.request.overlap:
             await unstarted.note_unended(row["lane_id"])
         await unstarted.move(row["lane_id"], lane.id, spec.priority)
+        await note_change(self._connection, job, author, await self._changed_fields(row, spec))
         await self._update(row, spec, timing, lane, moved)
         if moved:
             await self._join(unstarted, row, timing, lane.id, spec)
@@ -80,6 +101,20 @@ class JobUpdate:
             CHANGE_JOB,
             self._tenant_id, row["id"], row["status"], moved, timing.until, runs(spec), *values_of_changed(changed),
         )  # fmt: skip
+
+    async def _changed_fields(self, row: asyncpg.Record, spec: JobSpec) -> list[FieldChange]:
+        before = stored(row["definition"], JobRequest)
+        if before is None:
+            return []
+        after = spec.request
+        payload = await self._connection.fetchval(
+            self._sql["replaced_payload"], self._tenant_id, row["id"], spec.payload
+        )
+        if payload is None:
+            after = msgspec.structs.replace(after, payload=msgspec.UNSET)
+        else:
+            before = msgspec.structs.replace(before, payload=stored(payload, object))
+        return changed_fields(before, after)
 
     async def _update_dependencies(
         self, row: asyncpg.Record, spec: JobSpec, timing: JobTiming, ids: Sequence[int]
@@ -204,7 +239,8 @@ class JobStatusChange:
         self._unstarted = UnstartedExecutions(connection, tenant_id, row["id"])
         self._sql = queries("create_and_change_job")
 
-    async def become(self, status: JobStatus) -> None:
+    async def become(self, status: JobStatus, author: Author | None) -> None:
+        await note_change(self._connection, self._row["id"], author)
         await self._connection.execute(
             self._sql["set_job_status"], self._tenant_id, self._row["id"], status, self._now
         )

@@ -1,13 +1,15 @@
 """Events: the SQL behind the stream that users follow."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
 import msgspec
 
+from tickwork.model.access import Author
+from tickwork.model.job_change import author_view
 from tickwork.model.public_ids import from_micros, job_id
 from tickwork.model.stream_event import EventKind, NumberedEvent, StreamEvent, fingerprint_text, ids
 from tickwork.model.worker_protocol import Outcome
@@ -27,14 +29,20 @@ async def write_events(connection: Connection, events: Sequence[NewEvent]) -> No
         await connection.execute(queries("event")["write_events"], *map(list, zip(*events, strict=True)))
 
 
-def created_events(tenant_id: int, jobs: Sequence[int]) -> list[NewEvent]:
-    """One event for all jobs that are created together."""
+def created_events(
+    tenant_id: int, jobs: Sequence[int], author_of: Mapping[int, Author | None]
+) -> list[NewEvent]:
+    """One event for all jobs that are created together. It says by whom, if they have one author."""
     if not jobs:
         return []
-    if len(jobs) == 1:
-        return [NewEvent(tenant_id, EventKind.JOB_CREATED, jobs[0])]
-    detail = {"count": len(jobs), "first_job_id": job_id(jobs[0]), "last_job_id": job_id(jobs[-1])}
-    return [NewEvent(tenant_id, EventKind.JOB_CREATED, detail=msgspec.json.encode(detail).decode())]
+    detail: dict[str, Any] = {}
+    if len(jobs) > 1:
+        detail = {"count": len(jobs), "first_job_id": job_id(jobs[0]), "last_job_id": job_id(jobs[-1])}
+    authors = {author_of.get(job) for job in jobs}
+    if len(authors) == 1 and (author := author_view(*authors)):
+        detail["by"] = author
+    text = msgspec.json.encode(detail).decode() if detail else None
+    return [NewEvent(tenant_id, EventKind.JOB_CREATED, jobs[0] if len(jobs) == 1 else None, detail=text)]
 
 
 class PostgresEventStore:

@@ -125,14 +125,6 @@ class PostgresExecutionSearch:
             place = part.end
         return ExecutionPage([execution_of(row) for row in items], _cursor(place), place[0])
 
-    async def rows_of_job(
-        self, tenant_id: int, wanted: ExecutionFilter, before: datetime, limit: int
-    ) -> Sequence[asyncpg.Record]:
-        """The latest executions of the job that the filter names, due before a time."""
-        search = await self._search_for(tenant_id, wanted)
-        part = await self._slice(tenant_id, wanted, search, (before, 0), limit, limit)
-        return part.items
-
     async def count(self, tenant_id: int, wanted: ExecutionFilter, kind: CountKind) -> ExecutionCount:
         search = await self._search_for(tenant_id, wanted)
         stop_at = monotonic() + _COUNT_WITHIN[kind]

@@ -1,7 +1,9 @@
-"""What is out of the ordinary, counted up to a limit: failing jobs and dead letters."""
+"""What is out of the ordinary: failing jobs and dead letters, counted up to a limit, and queues that need a worker."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from tickwork.model.job import HTTP_TASK
 from tickwork.model.overview import FailingJob
 from tickwork.model.public_ids import job_id
 from tickwork.store.pool import Database
@@ -21,6 +23,11 @@ class PostgresOverviewStore:
     async def count_exceptions(self, tenant_id: int, at_most: int) -> Exceptions:
         (row,) = await self._database.fetch(self._sql["count_exceptions"], tenant_id, at_most)
         return Exceptions(row["failing_jobs"], row["dead_letters"])
+
+    async def queues_with_tasks(self, tenant_id: int, queues: Sequence[str]) -> list[str]:
+        """Those that have been used for other jobs than HTTP jobs."""
+        rows = await self._database.fetch(self._sql["queues_with_tasks"], tenant_id, list(queues), HTTP_TASK)
+        return [row["queue"] for row in rows]
 
     async def failing_jobs(self, tenant_id: int, looked_at: int, limit: int) -> list[FailingJob]:
         rows = await self._database.fetch(self._sql["failing_jobs_of_tenant"], tenant_id, looked_at, limit)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from tickwork.model.access import Author
 from tickwork.model.job import JobSpec
 from tickwork.store.job_timing import JobTiming
 
@@ -21,6 +22,11 @@ class JobRow(NamedTuple):
     lane: JobLane
     timing: JobTiming
     followed: bool
+    author: Author | None = None  # of a new job
+
+    @property
+    def created_by(self) -> int | None:
+        return self.author.key_id if self.author else None
 
     @property
     def depends(self) -> bool:
@@ -70,6 +76,7 @@ _OF_NEW = (
     _Column("active_until", "timing.until", "timestamptz"),
     _Column("followed", "followed", "boolean"),
     _Column("depends", "depends", "boolean"),
+    _Column("created_by", "created_by", "int"),
 )
 
 

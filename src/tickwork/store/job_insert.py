@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from tickwork.model.access import Author
 from tickwork.model.job import JobSpec
 from tickwork.store.batch_columns import columns
 from tickwork.store.insert_and_update_job import INSERT_JOBS, JobLane, JobRow, values_of_new
@@ -47,6 +48,7 @@ async def insert_jobs(
     now: datetime,
     horizon: datetime,
     followed: Collection[int],
+    author_of: Mapping[int, Author | None],
 ) -> list[Made]:
     if not specs:
         return []
@@ -59,6 +61,7 @@ async def insert_jobs(
             lanes[lane_name(spec)],
             job_timing(job, spec, rules, now, horizon, last.get(job)),
             job in followed,
+            author_of.get(job),
         )
         for job, spec in specs.items()
     ]

@@ -45,6 +45,11 @@ class HealthPlace(NamedTuple):
     id: _Id
 
 
+class ChangePlace(NamedTuple):
+    list: Literal["changes"]
+    number: _Id
+
+
 class ExecutionPlace(NamedTuple):
     list: Literal["executions"]
     time: _Time
@@ -98,6 +103,7 @@ Place = (
     | NextRunPlace
     | HealthPlace
     | WorkflowPlace
+    | ChangePlace
     | ExecutionPlace
     | WorkerPlace
     | BackfillPlace

@@ -1,4 +1,4 @@
-"""Reads jobs, executions and attempts by their ids, and lists workers and tasks. Searches have files of their own."""
+"""Questions of users: the SQL behind every list and look."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,11 +20,13 @@ from tickwork.model.job import (
     JobGraph,
     JobView,
 )
+from tickwork.model.job_change import JobChange
 from tickwork.model.public_ids import execution_id, job_id, parse_worker_id, worker_id
 from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView
 from tickwork.store.log_store import entries_of
 from tickwork.store.page_cursor import (
+    ChangePlace,
     WorkerPlace,
     decode_cursor,
     encode_cursor,
@@ -35,6 +37,8 @@ from tickwork.store.row_views import (
     LOG_TAIL,
     attempt_of,
     blocking_of,
+    change_of,
+    creation_of,
     current_attempt,
     execution_of,
     graph_job_of,
@@ -46,6 +50,7 @@ from tickwork.store.row_views import (
 
 _SEEN = 5000  # executions that are looked through at most for what one waits for
 _LARGEST_WORKER = 2**31 - 1
+_LARGEST_NUMBER = 2**63 - 1  # of an event
 
 
 class PostgresReadStore:
@@ -63,6 +68,18 @@ class PostgresReadStore:
             if job not in views:
                 raise NotFound("job", job_id(job))
         return [views[job] for job in jobs]
+
+    async def changes(self, tenant_id: int, job: int, limit: int, cursor: str | None) -> Page[JobChange]:
+        created = await self._database.fetchrow(self._sql["created"], tenant_id, job)
+        if created is None:
+            raise NotFound("job", job_id(job))
+        before = decode_cursor(cursor, ChangePlace).number if cursor else _LARGEST_NUMBER
+        rows = await self._database.fetch(self._sql["changes_of_job"], tenant_id, job, before, limit)
+        changes = [change_of(row) for row in rows]
+        if len(rows) == limit:
+            end = min(rows[-1]["number"], _LARGEST_NUMBER - 1)
+            return Page(changes, encode_cursor(ChangePlace("changes", end)))
+        return Page([*changes, creation_of(created)])
 
     async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
         rows = await self._database.fetch(

@@ -25,8 +25,9 @@ from tickwork.model.job import (
     JobView,
     job_view,
 )
+from tickwork.model.job_change import ChangeAuthor, ChangeNote, JobChange
 from tickwork.model.json_limits import raw_json
-from tickwork.model.public_ids import execution_id, job_id, worker_id
+from tickwork.model.public_ids import execution_id, job_id, key_id, worker_id
 from tickwork.model.schedule import describe_once
 from tickwork.model.task import TaskView
 from tickwork.model.worker import LEASE, WorkerView
@@ -88,6 +89,28 @@ def graph_job_of(row: asyncpg.Record) -> GraphJob:
         started_at=row["started_at"],
         finished_at=row["finished_at"],
     )
+
+
+def change_of(row: asyncpg.Record) -> JobChange:
+    """Of an event. One that cannot be read says when and what kind."""
+    said = stored((row["detail"] or "{}").encode(), _ChangeDetail) or _ChangeDetail()
+    return JobChange(
+        at=row["at"],
+        kind=row["kind"].removeprefix("job."),
+        version=said.version,
+        by=said.by,
+        fields=said.fields,
+        more_fields=said.more_fields,
+    )
+
+
+class _ChangeDetail(ChangeNote, frozen=True, kw_only=True):
+    version: int | None = None
+
+
+def creation_of(row: asyncpg.Record) -> JobChange:
+    by = None if row["key_id"] is None else ChangeAuthor(key_id(row["key_id"]), row["key_name"])
+    return JobChange(at=row["created_at"], kind="created", version=1, by=by, fields=[])
 
 
 def blocking_of(row: asyncpg.Record) -> Blocking:

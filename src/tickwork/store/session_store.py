@@ -78,4 +78,4 @@ class PostgresSessionStore:
 
 def _caller(row: asyncpg.Record, digest: bytes) -> Caller:
     scopes = frozenset(map(Scope, row["scopes"]))
-    return Caller(row["tenant_id"], row["tenant"], row["id"], scopes, session=digest)
+    return Caller(row["tenant_id"], row["tenant"], row["id"], scopes, digest, row["name"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncpg
 
-from tickwork.model.execution import ExecutionFilter, ExecutionStatus
+from tickwork.model.execution import ExecutionStatus
 from tickwork.model.public_ids import from_micros
 from tickwork.model.statistics import (
     DAYS_KEPT,
@@ -16,19 +16,17 @@ from tickwork.model.statistics import (
     OLDEST_ADDED,
     ORDINARY,
     ORDINARY_MICROS,
-    UNIT_BITS,
     Counted,
     Counts,
     Histogram,
     SeriesFilter,
-    bucket_of,
 )
 from tickwork.model.stream_event import EventKind
 from tickwork.store.batch_columns import literal
-from tickwork.store.execution_search import PostgresExecutionSearch
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.record import (
     CompletedColumns,
+    CountedExecutions,
     CountedSlice,
     MinuteCounts,
     MinuteToCount,
@@ -100,7 +98,6 @@ async def count_events(connection: Connection, after: int, until: int) -> None:
 class PostgresStatisticsStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._search = PostgresExecutionSearch(database)
         self._sql = queries("statistics")
 
     async def add_writer(self) -> Writer:
@@ -249,16 +246,32 @@ class PostgresStatisticsStore:
         rows = await self._database.fetch(
             self._sql["series"], tenant_id, wanted.begin, wanted.end,
             _HOUR if wanted.starts else wanted.step,  # days of other zones are made of hours
-            wanted.begin, wanted.by, wanted.task, wanted.queue, limit, wanted.starts,
+            wanted.begin, wanted.by, wanted.task, wanted.queue, limit, wanted.starts, wanted.minutes_from,
         )  # fmt: skip
         return [Counted(row["at"], row["task"], row["queue"], _counts(row)) for row in rows]
 
-    async def executions_of_job(
-        self, tenant_id: int, job: int, wanted: SeriesFilter, limit: int
-    ) -> list[Counted]:
-        of_job = ExecutionFilter(job=job, task=wanted.task, queue=wanted.queue, since=wanted.begin)
-        rows = await self._search.rows_of_job(tenant_id, of_job, wanted.end, limit)
-        return [Counted(row["scheduled_for"], None, None, _counts_of_execution(row)) for row in rows]
+    async def executions_of_jobs(
+        self, tenant_id: int, jobs: Sequence[int], wanted: SeriesFilter, limit: int
+    ) -> CountedExecutions:
+        return await self._executions("executions_of_jobs", tenant_id, list(jobs), wanted, limit)
+
+    async def executions_with_tag(
+        self, tenant_id: int, tag: str, wanted: SeriesFilter, limit: int
+    ) -> CountedExecutions:
+        return await self._executions("executions_with_tag", tenant_id, tag, wanted, limit)
+
+    async def _executions(
+        self, query: str, tenant_id: int, whose: list[int] | str, wanted: SeriesFilter, limit: int
+    ) -> CountedExecutions:
+        starts = wanted.starts or []
+        rows = await self._database.fetch(
+            self._sql[query], tenant_id, whose, wanted.begin, wanted.end, starts, limit, wanted.task,
+            wanted.queue,
+        )  # fmt: skip
+        counted = [
+            Counted(starts[row["step"] - 1], None, None, _counts_of_alike(row)) for row in rows if row["step"]
+        ]
+        return CountedExecutions(counted, rows[0]["since"])
 
     async def now(self) -> datetime:
         return await self._database.now()
@@ -303,31 +316,26 @@ def _histogram(buckets: list[int] | None, counts: list[int] | None) -> Histogram
     return dict(zip(buckets or (), counts or (), strict=True))
 
 
-def _counts_of_execution(row: asyncpg.Record) -> Counts:
-    status, started, finished = row["status"], row["started_at"], row["finished_at"]
+def _counts_of_alike(row: asyncpg.Record) -> Counts:
+    """Of executions that are alike."""
+    number, status, attempt = row["executions"], row["status"], row["attempt"]
     failed, completed = status == ExecutionStatus.FAILED, status == ExecutionStatus.COMPLETED
     retried = row["failures"] - (failed and row["failures"] > 0)
     lost = row["losses"] - (failed and not row["failures"] and row["losses"] > 0)
     return Counts(
-        fired=row["trigger"] != "backfill",
-        started=row["attempt"] if started and finished else row["attempt"] - 1,
-        completed=completed,
-        failed=failed,
-        retried=retried,
-        lost=lost,
-        snoozed=max(row["attempt"] - 1 - retried - lost, 0),
-        cancelled=status == ExecutionStatus.CANCELLED,
-        skipped_by_reason={_reason(row["reason"]): 1} if status == ExecutionStatus.SKIPPED else {},
-        start_delays=_of_one(started - row["scheduled_for"])
-        if started and row["attempt"] == 1 and row["trigger"] != "backfill"
-        else {},
-        run_times=_of_one(finished - started) if completed else {},
+        fired=number * (not row["is_backfill"]),
+        started=number * (attempt if row["has_run"] else attempt - 1),
+        completed=number * completed,
+        failed=number * failed,
+        retried=number * retried,
+        lost=number * lost,
+        snoozed=number * max(attempt - 1 - retried - lost, 0),
+        cancelled=number * (status == ExecutionStatus.CANCELLED),
+        skipped_by_reason={_reason(row["reason"]): number} if status == ExecutionStatus.SKIPPED else {},
+        start_delays={} if row["delay_bucket"] is None else {row["delay_bucket"]: number},
+        run_times={} if row["run_bucket"] is None else {row["run_bucket"]: number},
     )
 
 
 def _reason(reason: str | None) -> str:
     return reason if reason in _SKIPPED else "parent"
-
-
-def _of_one(took: timedelta) -> Histogram:
-    return {bucket_of((took // timedelta(microseconds=1)) >> UNIT_BITS): 1}

@@ -57,7 +57,8 @@ class PostgresAccessStore:
         row = await self._database.fetchrow(self._sql["find_key"], digest)
         if row is None:
             return None
-        return Caller(row["tenant_id"], row["tenant"], row["id"], frozenset(map(Scope, row["scopes"])))
+        scopes = frozenset(map(Scope, row["scopes"]))
+        return Caller(row["tenant_id"], row["tenant"], row["id"], scopes, key_name=row["name"])
 
     async def touch_keys(self, keys: Sequence[int]) -> None:
         async with self._database.transaction() as connection:

@@ -7,9 +7,10 @@ import asyncpg
 
 from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.model.statistics import GroupBy
+from tickwork.model.upcoming import DueFilter
 from tickwork.store.page_cursor import UpcomingPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database
-from tickwork.store.port.trigger import DueCount, DueJob, DuePlace, JobsInSpan, UpcomingRule
+from tickwork.store.port.trigger import DueCount, DueJob, DuePlace, JobsInSpan, TimedJob, UpcomingRule
 from tickwork.store.query_files import queries
 
 _LARGEST = 2**63 - 1
@@ -83,10 +84,20 @@ class PostgresUpcomingStore:
         rows = await self._database.fetch(self._sql[query], tenant_id, after.at, job, end, limit)
         return [_one_time_job(row) for row in rows]
 
+    async def timings(self, tenant_id: int, jobs: Sequence[int]) -> dict[int, TimedJob]:
+        rows = await self._database.fetch(self._sql["timings_of_jobs"], tenant_id, list(jobs))
+        return {row["job"]: _timing(row) for row in rows}
+
+    async def with_tag(self, jobs: Sequence[int], tag: str) -> set[int]:
+        rows = await self._database.fetch(self._sql["jobs_with_tag"], list(jobs), tag)
+        return {row["id"] for row in rows}
+
     async def jobs_of_rules(
-        self, rules: Sequence[int], since: datetime, limit: int, by: GroupBy | None = None
+        self, rules: Sequence[int], since: datetime, limit: int, by: GroupBy | None, wanted: DueFilter
     ) -> list[JobsInSpan]:
-        rows = await self._database.fetch(self._sql["jobs_of_rules"], list(rules), since, limit, by)
+        rows = await self._database.fetch(
+            self._sql["jobs_of_rules"], list(rules), since, limit, by, wanted.task, wanted.queue, wanted.tag
+        )
         return [JobsInSpan(*row) for row in rows]
 
     async def estimated_jobs_of_rules(self, rules: Sequence[int]) -> dict[int, int]:
@@ -100,16 +111,26 @@ class PostgresUpcomingStore:
         end: datetime,
         starts: Sequence[datetime],
         limit: int,
-        by: GroupBy | None = None,
+        by: GroupBy | None,
+        wanted: DueFilter,
     ) -> list[DueCount]:
         rows = await self._database.fetch(
-            self._sql["count_one_time_jobs"], tenant_id, begin, end, list(starts), by, limit
-        )
+            self._sql["count_one_time_jobs"],
+            tenant_id, begin, end, list(starts), by, limit, wanted.task, wanted.queue, wanted.tag,
+        )  # fmt: skip
         return [DueCount(*row) for row in rows]
 
 
 def _rule(row: asyncpg.Record) -> UpcomingRule:
     return UpcomingRule(row["id"], row["timing"], row["next_at"], (row["cursor_priority"], row["cursor_job"]))
+
+
+def _timing(row: asyncpg.Record) -> TimedJob:
+    is_recurring = row["id"] is not None and row["next_at"] is not None
+    return TimedJob(
+        row["job"], row["name"], row["key"], row["task"], row["queue"], row["is_active"], row["scheduled_for"],
+        _rule(row) if is_recurring else None, row["active_from"], row["active_until"],
+    )  # fmt: skip
 
 
 def _one_time_job(row: asyncpg.Record) -> DueJob:

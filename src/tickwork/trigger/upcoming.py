@@ -1,55 +1,36 @@
-"""What is coming: the due times of all jobs in a range, listed in order or counted in steps.
+"""What is coming: the due times of all jobs in a range, in order.
 
 The due times of recurring jobs are computed from their rules. What is created already, for one-time jobs and for
 rounds that were fired ahead, is read. A request computes a limited number of rounds; a page that is not full says up to
-when it is complete.
-
-To count, a rule's due times are computed once and multiplied by the number of its jobs. Beyond some numbers both are
-estimated: the jobs of a large rule by the database's statistics, the due times of a frequent rule by their rate, and
-very many rules by a share of them.
+when it is complete. `count_upcoming.py` counts them.
 """
 
 import asyncio
-from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta, tzinfo
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from heapq import merge
-from itertools import accumulate, count, islice
+from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple
 
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import to_utc
-from tickwork.model.public_ids import job_id
-from tickwork.model.statistics import GroupBy
-from tickwork.model.upcoming import DueTime, DueTimeCount, DueTimeCounts, DueTimePage
+from tickwork.model.public_ids import job_id, parse_job_id
+from tickwork.model.upcoming import ALL_DUE, DueFilter, DueTime, DueTimePage
 from tickwork.schedule.compile_timing import timing_from_text
-from tickwork.store.port.trigger import NOT_BEGUN, DueJob, DuePlace, JobsInSpan, UpcomingRule, UpcomingStore
+from tickwork.store.port.trigger import NOT_BEGUN, DueJob, DuePlace, TimedJob, UpcomingRule, UpcomingStore
 
 MOST_RULES = 1000  # of a page: the soonest
 MOST_COMPUTED = 100_000  # rules that are not due in equal intervals
-MOST_COUNTED = 5000  # rules; of more, a share is counted
-SHARE_COUNTED = 1000  # rules, about
 _ROUNDS_TOGETHER = 100
-_MOST_ROUNDS = 2000  # of a request
+_MOST_ROUNDS = 2000  # of a page
+_MOST_PAGES = 10  # that a page of what fits a filter is made of
 _RANGE_DEFAULT = timedelta(days=1)
 _LONGEST_RANGE = timedelta(days=366)
 _LATEST = datetime(9999, 12, 31, tzinfo=UTC)
 _LARGEST = 2**63 - 1
 _LOWEST_PRIORITY = 2**15 - 1
 _MICROSECOND = timedelta(microseconds=1)
-
-_MOST_JOBS = 1000  # of a rule that are counted, if there are few rules
-_MOST_JOBS_OF_ALL = 100_000  # divided among the rules
-_LEAST_JOBS = 100  # of each rule
-_MOST_ONE_TIME = 100_000
-_MOST_TIMES = 400_000  # due times that are computed, divided among the rules
-_LEAST_TIMES = 100  # of each rule
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY = timedelta(days=1)
-_MOST_ITEMS = 10_000  # of all tasks or queues
 
 
 class _Found(NamedTuple):
@@ -74,9 +55,69 @@ class Upcoming:
         return begin, end
 
     async def page(
-        self, tenant_id: int, begin: datetime, end: datetime, limit: int, cursor: str | None
+        self,
+        tenant_id: int,
+        begin: datetime,
+        end: datetime,
+        limit: int,
+        cursor: str | None,
+        wanted: DueFilter = ALL_DUE,
     ) -> DueTimePage:
         """Due times from `begin`, or from now on, and before `end`."""
+        if wanted.job is not None:
+            return await self._page_of_job(tenant_id, begin, end, limit, cursor, wanted)
+        if not wanted.needs_look:
+            return await self._page(tenant_id, begin, end, limit, cursor)
+        items: list[DueTime] = []
+        for _ in range(_MOST_PAGES):
+            page = await self._page(tenant_id, begin, end, limit - len(items), cursor)
+            items += await self._fitting(page.items, wanted)
+            cursor = page.next_cursor
+            if cursor is None or len(items) == limit:
+                return DueTimePage(items, cursor, page.searched_until)
+        return DueTimePage(items, cursor, page.searched_until or page.items[-1].at)
+
+    async def _fitting(self, due: Sequence[DueTime], wanted: DueFilter) -> list[DueTime]:
+        fitting = [
+            each for each in due if wanted.task in (None, each.task) and wanted.queue in (None, each.queue)
+        ]
+        if wanted.tag is None or not fitting:
+            return fitting
+        tagged = await self._store.with_tag([parse_job_id(each.job_id) for each in fitting], wanted.tag)
+        return [each for each in fitting if parse_job_id(each.job_id) in tagged]
+
+    async def _page_of_job(
+        self,
+        tenant_id: int,
+        begin: datetime,
+        end: datetime,
+        limit: int,
+        cursor: str | None,
+        wanted: DueFilter,
+    ) -> DueTimePage:
+        """Of one job, from its rule."""
+        found = await self.timings(tenant_id, [wanted.job or 0])
+        begin = max(begin, await self._store.now())
+        if cursor is not None:
+            begin = max(begin, self._store.place(cursor).at + _MICROSECOND)
+        for number, job in found.items():
+            times = await asyncio.to_thread(list, islice(due_times_of_job(job, begin, end), limit))
+            due = [
+                DueTime(at=at, job_id=job_id(number), name=job.name, task=job.task, queue=job.queue)
+                for at in times
+            ]
+            is_full = len(times) == limit
+            place = DuePlace(times[-1], 0, -1, number) if is_full else None
+            return DueTimePage(await self._fitting(due, wanted), self._store.cursor(place) if place else None)
+        return DueTimePage([], None)
+
+    async def timings(self, tenant_id: int, jobs: Sequence[int]) -> dict[int, TimedJob]:
+        """What some jobs are called and when they are due; those of them that exist."""
+        return await self._store.timings(tenant_id, jobs)
+
+    async def _page(
+        self, tenant_id: int, begin: datetime, end: datetime, limit: int, cursor: str | None
+    ) -> DueTimePage:
         after = DuePlace(max(begin, await self._store.now()), 0, -1, 0)
         if cursor is not None:
             after = max(after, self._store.place(cursor))
@@ -160,6 +201,17 @@ def due_times(rule: UpcomingRule, begin: datetime, end: datetime) -> Iterator[da
         yield at
 
 
+def due_times_of_job(job: TimedJob, begin: datetime, end: datetime) -> Iterator[datetime]:
+    """The due times of one job, from `begin` and before `end`. A job that is paused or over has none."""
+    if not job.is_active:
+        return
+    if job.rule is not None:
+        last = end if job.active_until is None else min(end, job.active_until + _MICROSECOND)
+        yield from due_times(job.rule, max(begin, job.active_from), last)
+    elif job.once_at is not None and begin <= job.once_at < end:
+        yield job.once_at
+
+
 def _found(jobs: Sequence[DueJob], limit: int) -> _Found:
     return _Found(jobs, jobs[-1].place if len(jobs) == limit else None)
 
@@ -168,206 +220,3 @@ def _due_time(job: DueJob) -> DueTime:
     return DueTime(
         at=job.place.at, job_id=job_id(job.place.job_id), name=job.name, task=job.task, queue=job.queue
     )
-
-
-class _Steps(NamedTuple):
-    """A range in steps. The first and the last are cut off where the range ends."""
-
-    starts: Sequence[datetime]
-    begin: datetime
-    end: datetime
-
-    @property
-    def total(self) -> int:
-        return len(self.starts)
-
-    def number_of(self, at: datetime) -> int:
-        return bisect_right(self.starts, at) - 1
-
-    def bounds(self, number: int) -> tuple[datetime, datetime]:
-        is_last = number == self.total - 1
-        return max(self.starts[number], self.begin), self.end if is_last else self.starts[number + 1]
-
-
-class _RuleCount(NamedTuple):
-    counts: list[float]
-    is_estimate: bool
-
-
-_Groups = dict[str | None, list[float]]  # the counts of each step, by task or queue if wanted
-
-
-class UpcomingCounts:
-    def __init__(self, store: UpcomingStore) -> None:
-        self._store = store
-
-    async def count(
-        self,
-        tenant_id: int,
-        begin: datetime,
-        end: datetime,
-        step: timedelta,
-        by: GroupBy | None = None,
-        zone: tzinfo = UTC,
-    ) -> DueTimeCounts:
-        """Due times from `begin`, or from now on, and before `end`. Steps of a day are days of the zone."""
-        begin = max(begin, await self._store.now())
-        end = max(end, begin)
-        steps = _Steps(step_starts(begin, end, step, zone), begin, end)
-        total = await self._store.count_rules_due_before(tenant_id, end)
-        one_in = total // SHARE_COUNTED if total > MOST_COUNTED else 1
-        rules = await self._store.rules_due_before(tenant_id, end, one_in, MOST_COUNTED)
-        jobs, has_large = await self._jobs_of(rules, begin, by)
-        groups, is_estimate = await asyncio.to_thread(_count_rules, rules, jobs, steps)
-        if one_in > 1:
-            scale, is_estimate = total / max(len(rules), 1), True
-            groups = {group: [count * scale for count in counts] for group, counts in groups.items()}
-        searched_until = await self._add_one_time(tenant_id, steps, by, groups)
-        return DueTimeCounts(_items(groups, steps, by), has_large or is_estimate, searched_until)
-
-    async def _jobs_of(
-        self, rules: Sequence[UpcomingRule], begin: datetime, by: GroupBy | None
-    ) -> tuple[dict[int, list[JobsInSpan]], bool]:
-        """The jobs of each rule, and whether some of their numbers are estimates."""
-        jobs: dict[int, list[JobsInSpan]] = defaultdict(list)
-        most = min(max(_MOST_JOBS_OF_ALL // max(len(rules), 1), _LEAST_JOBS), _MOST_JOBS)
-        for span in await self._store.jobs_of_rules([rule.id for rule in rules], begin, most + 1, by):
-            jobs[span.rule_id].append(span)
-        large = [rule for rule, spans in jobs.items() if sum(span.jobs for span in spans) > most]
-        estimated = await self._store.estimated_jobs_of_rules(large) if large else {}
-        for rule in large:
-            jobs[rule] = _in_proportion(jobs[rule], max(estimated.get(rule, 0), most + 1))
-        return jobs, bool(large)
-
-    async def _add_one_time(
-        self, tenant_id: int, steps: _Steps, by: GroupBy | None, groups: _Groups
-    ) -> datetime | None:
-        """Add the one-time jobs in each step. Returns up to when they were counted if they are too many."""
-        counted_until = None
-        found = await self._store.count_one_time(
-            tenant_id, steps.begin, steps.end, steps.starts, _MOST_ONE_TIME, by
-        )
-        for due in found:
-            groups.setdefault(due.group, [0.0] * steps.total)[due.step] += due.jobs
-        for is_deferred in (False, True):
-            same = [due for due in found if due.is_deferred is is_deferred]
-            if sum(due.jobs for due in same) == _MOST_ONE_TIME:
-                last = max(due.last_at for due in same)
-                counted_until = last if counted_until is None else min(counted_until, last)
-        return counted_until
-
-
-def step_starts(begin: datetime, end: datetime, step: timedelta, zone: tzinfo) -> list[datetime]:
-    """When the steps of a range begin. In UTC at round times; in another zone from its midnight on, and steps of a day
-    at every midnight, however long the day is."""
-    if zone is UTC:
-        first = _EPOCH + (begin - _EPOCH) // step * step
-    else:
-        midnight = begin.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
-        if step % _DAY == timedelta(0):
-            return [*_midnights(midnight, end, step.days)] or [begin]
-        first = midnight.astimezone(UTC)
-        first += (begin - first) // step * step
-    return [first + number * step for number in range(-((first - end) // step))]
-
-
-def _midnights(first: datetime, end: datetime, days: int) -> Iterator[datetime]:
-    """Every so many days from the first on, and before the end. The calendar ends with the year 9999."""
-    with suppress(OverflowError):
-        for number in count(0, days):
-            at = (first + number * _DAY).astimezone(UTC)
-            if at >= end:
-                return
-            yield at
-
-
-def _in_proportion(spans: Sequence[JobsInSpan], total: int) -> list[JobsInSpan]:
-    """The jobs of a large rule, of which some were counted: each group has its share of the estimated total."""
-    counted = sum(span.jobs for span in spans)
-    groups: dict[str | None, int] = defaultdict(int)
-    for span in spans:
-        groups[span.group] += span.jobs
-    return [
-        JobsInSpan(spans[0].rule_id, None, None, round(total * jobs / counted), group)
-        for group, jobs in groups.items()
-    ]
-
-
-def _items(groups: _Groups, steps: _Steps, by: GroupBy | None) -> list[DueTimeCount]:
-    if by is None:
-        counts = groups.get(None, [0.0] * steps.total)
-        return [DueTimeCount(at, round(count)) for at, count in zip(steps.starts, counts, strict=True)]
-    names = sorted(name for name in groups if name is not None)
-    items = [
-        DueTimeCount(at, round(groups[name][number]), **{by: name})
-        for number, at in enumerate(steps.starts)
-        for name in names
-        if groups[name][number]
-    ]
-    if len(items) > _MOST_ITEMS:
-        raise Invalid.field(
-            "step", f"gives more than {_MOST_ITEMS:,} items", "a longer step or a shorter range"
-        )
-    return items
-
-
-def _count_rules(
-    rules: Sequence[UpcomingRule], jobs: Mapping[int, Sequence[JobsInSpan]], steps: _Steps
-) -> tuple[_Groups, bool]:
-    groups: _Groups = {}
-    is_estimate = False
-    most = max(_MOST_TIMES // max(len(rules), 1), _LEAST_TIMES)
-    for rule in rules:
-        times: list[datetime] | None = None
-        for name, spans in _by_group(jobs.get(rule.id, ())).items():
-            if times is None:
-                times = list(islice(due_times(rule, steps.begin, steps.end), most + 1))
-            found = _count_rule(rule, times, spans, steps, most)
-            so_far = groups.get(name, [0.0] * steps.total)
-            groups[name] = [total + count for total, count in zip(so_far, found.counts, strict=True)]
-            is_estimate |= found.is_estimate
-    return groups, is_estimate
-
-
-def _by_group(spans: Sequence[JobsInSpan]) -> dict[str | None, list[JobsInSpan]]:
-    groups: dict[str | None, list[JobsInSpan]] = defaultdict(list)
-    for span in spans:
-        groups[span.group].append(span)
-    return groups
-
-
-def _count_rule(
-    rule: UpcomingRule, times: list[datetime], jobs: Sequence[JobsInSpan], steps: _Steps, most: int
-) -> _RuleCount:
-    if len(times) <= most:
-        return _RuleCount(_count_each(times, jobs, steps), False)
-    total = sum(span.jobs for span in jobs)
-    is_limited = any(span.begins or span.ends for span in jobs)
-    interval = timing_from_text(rule.timing).interval
-    if interval is not None:
-        return _RuleCount([total * n for n in _count_interval(times[0], interval, steps)], is_limited)
-    rate = most / (times[most] - times[0]).total_seconds()
-    lengths = [
-        (high - max(low, times[0])).total_seconds() for low, high in map(steps.bounds, range(steps.total))
-    ]
-    return _RuleCount([total * rate * max(length, 0.0) for length in lengths], True)
-
-
-def _count_each(times: Sequence[datetime], jobs: Sequence[JobsInSpan], steps: _Steps) -> list[float]:
-    """Each due time counts for the jobs that are active then."""
-    changes = [0] * (len(times) + 1)
-    for span in jobs:
-        changes[0 if span.begins is None else bisect_left(times, span.begins)] += span.jobs
-        if span.ends is not None:
-            changes[bisect_right(times, span.ends)] -= span.jobs
-    counts = [0.0] * steps.total
-    for at, active in zip(times, accumulate(changes), strict=False):
-        counts[steps.number_of(at)] += active
-    return counts
-
-
-def _count_interval(first: datetime, interval: timedelta, steps: _Steps) -> list[int]:
-    def due_before(at: datetime) -> int:
-        return max(-((first - at) // interval), 0)
-
-    return [due_before(high) - due_before(low) for low, high in map(steps.bounds, range(steps.total))]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tickwork.define.group_commit import GroupCommit
+from tickwork.model.access import NOBODY, Requester
 from tickwork.model.errors import Conflict, Unavailable
 from tickwork.model.job import JobRequest
 
@@ -24,7 +25,7 @@ class Store:
         self.failure: Exception | None = None
 
     async def create(
-        self, tenant_id: int, requests: Sequence[JobRequest], _traceparents: Sequence[str | None]
+        self, tenant_id: int, requests: Sequence[JobRequest], _requesters: Sequence[Requester]
     ) -> Any:
         names = [request.name for request in requests]
         self.batches.append((tenant_id, names))
@@ -46,7 +47,7 @@ def ask(store: Store) -> Ask:
     group_commit = GroupCommit(store.create)
 
     def ask(name: str, tenant_id: int = _TENANT) -> "asyncio.Task[Any]":
-        return asyncio.create_task(group_commit.create(tenant_id, JobRequest(name=name, task="work")))
+        return asyncio.create_task(group_commit.create(tenant_id, JobRequest(name=name, task="work"), NOBODY))
 
     return ask
 

@@ -54,6 +54,11 @@ class PostgresJobSearch:
         rows, place = await by_id.page(begin, limit, newest_first=newest_first)
         return _page(rows, encode_cursor(None if place is None else JobPlace("jobs", place)))
 
+    async def ids(self, tenant_id: int, wanted: JobFilter, limit: int) -> list[int]:
+        by_id = await self._search(tenant_id, wanted)
+        rows, _ = await by_id.page(_LARGEST, limit, newest_first=True)
+        return [row["id"] for row in rows]
+
     async def _with_key(self, tenant_id: int, wanted: JobFilter) -> list[asyncpg.Record]:
         """At most one job has it."""
         row = await self._database.fetchrow(queries("read_by_id")["job_with_key"], tenant_id, wanted.key)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from tickwork.model.access import Author
 from tickwork.model.backfill import BackfillRequest, BackfillView, Policy
 from tickwork.model.field_types import Page
 from tickwork.model.job import JobSpec, JobStatus
@@ -58,16 +59,26 @@ class JobStore(Protocol):
     async def find_parents(self, tenant_id: int, jobs: set[int]) -> dict[int, ParentJob]:
         """Those of the jobs that exist."""
 
-    async def create(self, tenant_id: int, specs: Sequence[JobSpec]) -> list[Made]:
-        """Create all jobs or none. Conflict when a key is taken and the job has `if_exists: error`."""
+    async def create(
+        self, tenant_id: int, specs: Sequence[JobSpec], authors: Sequence[Author | None] = ()
+    ) -> list[Made]:
+        """Create all jobs or none. Conflict when a key is taken and the job has `if_exists: error`. `authors`: none, or
+        one for each job."""
 
     async def definition(self, tenant_id: int, job: int) -> Definition: ...
 
-    async def change(self, tenant_id: int, job: int, spec: JobSpec, version: int) -> None:
+    async def change(
+        self, tenant_id: int, job: int, spec: JobSpec, version: int, author: Author | None = None
+    ) -> None:
         """Stale when the job has another version."""
 
     async def set_status(
-        self, tenant_id: int, job: int, status: JobStatus, version: int | None = None
+        self,
+        tenant_id: int,
+        job: int,
+        status: JobStatus,
+        version: int | None = None,
+        author: Author | None = None,
     ) -> None:
         """Stale when a version is given and the job has another one."""
 

@@ -17,6 +17,7 @@ from tickwork.model.execution import (
 )
 from tickwork.model.field_types import Page
 from tickwork.model.job import JobGraph, JobView
+from tickwork.model.job_change import JobChange
 from tickwork.model.job_filter import JobCount, JobCountKind, JobFilter, JobPage
 from tickwork.model.job_health import JobState, RunSummary
 from tickwork.model.task import TaskView
@@ -45,6 +46,9 @@ class ReadStore(Protocol):
 
     async def jobs_by_id(self, tenant_id: int, jobs: Sequence[int]) -> list[JobView]:
         """In the given order. NotFound when one is not this tenant's."""
+
+    async def changes(self, tenant_id: int, job: int, limit: int, cursor: str | None) -> Page[JobChange]:
+        """Latest first. NotFound when the job is not this tenant's."""
 
     async def graph(self, tenant_id: int, job: int, limit: int) -> JobGraph:
         """NotFound when the job is not this tenant's."""
@@ -78,6 +82,9 @@ class ExecutionSearch(Protocol):
 
 
 class JobSearch(Protocol):
+    async def ids(self, tenant_id: int, wanted: JobFilter, limit: int) -> list[int]:
+        """The jobs that match, newest first."""
+
     async def page(self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None) -> JobPage:
         """Full, or the last one, unless it took too long."""
 

@@ -323,6 +323,13 @@ class CountedSlice(NamedTuple):
     last: Place | None  # of the last one
 
 
+class CountedExecutions(NamedTuple):
+    """What became of executions, in steps; several may be of the same step."""
+
+    counted: list[Counted]
+    complete_since: datetime | None  # None: all of them are counted
+
+
 class StatisticsStore(Protocol):
     async def add_writer(self) -> Writer: ...
 
@@ -356,9 +363,15 @@ class StatisticsStore(Protocol):
 
     async def series(self, tenant_id: int, wanted: SeriesFilter, limit: int) -> list[Counted]: ...
 
-    async def executions_of_job(
-        self, tenant_id: int, job: int, wanted: SeriesFilter, limit: int
-    ) -> list[Counted]:
-        """What became of each of the latest executions of a job that were due in that time, one by one."""
+    async def executions_of_jobs(
+        self, tenant_id: int, jobs: Sequence[int], wanted: SeriesFilter, limit: int
+    ) -> CountedExecutions:
+        """What became of the executions of some jobs that were due in that time: of the latest, up to the limit, which
+        holds for each job."""
+
+    async def executions_with_tag(
+        self, tenant_id: int, tag: str, wanted: SeriesFilter, limit: int
+    ) -> CountedExecutions:
+        """The same of all jobs with a tag, among the latest executions of all jobs, up to the limit."""
 
     async def now(self) -> datetime: ...

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.overlap import Blocker, Overlap
 from tickwork.model.statistics import GroupBy
+from tickwork.model.upcoming import DueFilter
 from tickwork.store.port.dispatch import ExecutionColumns, Handover
 
 Cursor = tuple[int, int]  # (priority, job): how far a round has been fired
@@ -193,6 +194,22 @@ class JobsInSpan(NamedTuple):
     ends: datetime | None
     jobs: int
     group: str | None = None  # the task or the queue of these jobs, if they are wanted by it
+    is_wanted: bool = True  # whether they fit the filter
+
+
+class TimedJob(NamedTuple):
+    """A job: what it is called, and when it is due."""
+
+    id: int
+    name: str | None
+    key: str | None
+    task: str
+    queue: str
+    is_active: bool
+    once_at: datetime | None  # of a one-time job
+    rule: UpcomingRule | None
+    active_from: datetime
+    active_until: datetime | None
 
 
 class DueCount(NamedTuple):
@@ -203,6 +220,7 @@ class DueCount(NamedTuple):
     last_at: datetime
     is_deferred: bool
     group: str | None = None
+    is_wanted: bool = True  # whether they fit the filter
 
 
 class UpcomingStore(Protocol):
@@ -239,10 +257,16 @@ class UpcomingStore(Protocol):
         self, tenant_id: int, after: DuePlace, end: datetime, limit: int
     ) -> list[DueJob]: ...
 
+    async def timings(self, tenant_id: int, jobs: Sequence[int]) -> dict[int, TimedJob]:
+        """Those of the jobs that exist."""
+
+    async def with_tag(self, jobs: Sequence[int], tag: str) -> set[int]:
+        """Those of the jobs that have the tag."""
+
     async def jobs_of_rules(
-        self, rules: Sequence[int], since: datetime, limit: int, by: GroupBy | None = None
+        self, rules: Sequence[int], since: datetime, limit: int, by: GroupBy | None, wanted: DueFilter
     ) -> list[JobsInSpan]:
-        """Counts active jobs up to the limit, which holds for each rule."""
+        """Counts active jobs up to the limit, which holds for each rule, those that fit the filter and the others."""
 
     async def estimated_jobs_of_rules(self, rules: Sequence[int]) -> dict[int, int]:
         """From the statistics of the database. Empty before there are any."""
@@ -254,6 +278,7 @@ class UpcomingStore(Protocol):
         end: datetime,
         starts: Sequence[datetime],
         limit: int,
-        by: GroupBy | None = None,
+        by: GroupBy | None,
+        wanted: DueFilter,
     ) -> list[DueCount]:
         """By steps that begin at `starts`. Counts up to the limit, which holds for deferred jobs and for the others."""

@@ -106,6 +106,14 @@ SET status = $3::tickwork.job_status, version = version + 1, updated_at = $4,
     active_from = CASE WHEN $3::tickwork.job_status = 'active' THEN $4 ELSE active_from END
 WHERE tenant_id = $1 AND id = $2;
 
+-- name: note_change
+-- Says who changes a job and which fields, for the event that this transaction writes.
+SELECT set_config('tickwork.job_change', $1, true);
+
+-- name: replaced_payload
+-- The payload of a job, unless it is this one.
+SELECT payload FROM tickwork.job WHERE tenant_id = $1 AND id = $2 AND payload <> $3;
+
 -- name: set_runs
 -- Sets the last due time of a job with a limited number of runs, or while it is paused the number of runs left.
 UPDATE tickwork.job SET active_until = $3, runs_left = $4 WHERE tenant_id = $1 AND id = $2;

@@ -18,3 +18,8 @@ SELECT (
 ) AS failing_jobs, (
     SELECT count(*) FROM (SELECT FROM tickwork.dead_letter WHERE tenant_id = $1 LIMIT $2) counted
 ) AS dead_letters;
+
+-- name: queues_with_tasks
+-- Those of a tenant's queues that have lanes of other tasks than $3.
+SELECT DISTINCT queue FROM tickwork.lane WHERE tenant_id = $1 AND queue = ANY($2::text[]) AND task <> $3
+ORDER BY queue;

@@ -10,6 +10,26 @@ SELECT v.* FROM unnest($2::bigint[]) AS wanted (id) CROSS JOIN LATERAL (
 -- The job with a key, unless it was cancelled.
 SELECT id FROM tickwork.job WHERE tenant_id = $1 AND key = $2 AND key IS NOT NULL AND status <> 'cancelled';
 
+-- name: created
+-- When a job was created, and by which API key.
+SELECT j.created_at, k.id AS key_id, k.name AS key_name
+FROM tickwork.job j LEFT JOIN tickwork.api_key k ON k.id = j.created_by AND k.tenant_id = j.tenant_id
+WHERE j.tenant_id = $1 AND j.id = $2;
+
+-- name: changes_of_job
+-- One page of the changes of a job before the number $3, latest first. What has no number yet is later than all others.
+SELECT number, at, kind, detail FROM (
+    (SELECT number, number AS place, at, kind, detail FROM tickwork.event
+     WHERE job_id = $2 AND kind LIKE 'job.%' AND tenant_id = $1 AND kind <> 'job.created' AND number < $3
+     ORDER BY number DESC LIMIT $4)
+    UNION ALL
+    SELECT 9223372036854775807, id, at, kind, detail
+    FROM (SELECT * FROM tickwork.new_event ORDER BY id DESC LIMIT 10000) fresh
+    WHERE job_id = $2 AND kind LIKE 'job.%' AND tenant_id = $1 AND kind <> 'job.created'
+        AND $3 = 9223372036854775807
+) change
+ORDER BY number DESC, place DESC LIMIT $4;
+
 -- name: execution
 -- One execution as users see it.
 SELECT * FROM tickwork.execution_view WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3;

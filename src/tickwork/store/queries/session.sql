@@ -12,7 +12,7 @@ DELETE FROM tickwork.session WHERE digest IN (
 
 -- name: find_session
 -- The API key, and its tenant, of the session with this digest.
-SELECT k.id, k.tenant_id, t.name AS tenant, k.scopes
+SELECT k.id, k.name, k.tenant_id, t.name AS tenant, k.scopes
 FROM tickwork.session s
 JOIN tickwork.api_key k ON k.id = s.key_id
 JOIN tickwork.tenant t ON t.id = k.tenant_id
@@ -70,4 +70,4 @@ DELETE FROM tickwork.sign_in_link WHERE digest IN (
 DELETE FROM tickwork.sign_in_link l USING tickwork.api_key k, tickwork.tenant t
 WHERE l.digest = $1 AND l.expires_at > tickwork.clock() AND k.id = l.key_id AND t.id = k.tenant_id
     AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > tickwork.clock())
-RETURNING k.id, k.tenant_id, t.name AS tenant, k.scopes;
+RETURNING k.id, k.name, k.tenant_id, t.name AS tenant, k.scopes;

@@ -395,7 +395,7 @@ DELETE FROM tickwork.statistic_recounted WHERE at < $1;
 
 -- name: series
 -- A tenant's statistics by step, and by queue or task if wanted: from days, hours and minutes, each as far as merged.
--- Steps have the same length, or begin when $10 says.
+-- Steps have the same length, or begin when $10 says. From $11 on, only minutes are exact enough.
 WITH lanes AS (
     -- The lanes that are wanted. One of each group stands for all of it.
     SELECT id, min(id) OVER (PARTITION BY CASE $6::text WHEN 'task' THEN task WHEN 'queue' THEN queue END) AS group_id
@@ -404,7 +404,8 @@ WITH lanes AS (
 ), merged AS (
     -- Up to when the hours and days can be used, if steps are that long.
     SELECT CASE WHEN $4::interval >= interval '1 day' THEN days_until ELSE '-infinity' END AS days_until,
-        CASE WHEN $4::interval >= interval '1 hour' THEN hours_until ELSE '-infinity' END AS hours_until
+        CASE WHEN $4::interval >= interval '1 hour' THEN least(hours_until, $11::timestamptz) ELSE '-infinity' END
+            AS hours_until
     FROM tickwork.statistic_upkeep
 ), part AS (
     -- The rows of that time, in steps.
@@ -439,3 +440,62 @@ LEFT JOIN delay ON delay.at = total.at AND delay.lane_id = total.lane_id
 LEFT JOIN run ON run.at = total.at AND run.lane_id = total.lane_id
 ORDER BY total.at, task, queue
 LIMIT $9;
+
+-- snippet: alike
+-- Executions e of which statistics say the same, in steps that begin at $5, of a task $7 and a queue $8 if wanted.
+SELECT width_bucket(e.scheduled_for, $5::timestamptz[]) AS step, e.status::text AS status,
+    e.trigger = 'backfill' AS is_backfill, e.attempt, e.failures, e.losses,
+    e.started_at IS NOT NULL AND e.finished_at IS NOT NULL AS has_run,
+    CASE WHEN e.status = 'skipped' THEN e.reason END AS reason,
+    CASE WHEN e.started_at IS NOT NULL AND e.attempt = 1 AND e.trigger <> 'backfill'
+         THEN tickwork.histogram_bucket(e.started_at - e.scheduled_for) END AS delay_bucket,
+    CASE WHEN e.status = 'completed' THEN tickwork.histogram_bucket(e.finished_at - e.started_at) END AS run_bucket,
+    count(*) AS executions
+FROM found e
+WHERE $7::text IS NULL AND $8::text IS NULL
+    OR e.lane_id IN (SELECT id FROM tickwork.lane
+                     WHERE tenant_id = $1 AND task = coalesce($7, task) AND queue = coalesce($8, queue))
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+
+-- name: executions_of_jobs
+-- The executions of some jobs that were due in a range; $6 due times of each are looked at, the latest first. Each row
+-- says from when on all are counted.
+WITH due AS MATERIALIZED (
+    -- The due times of each job.
+    SELECT wanted.job_id, due.at FROM unnest($2::bigint[]) AS wanted (job_id)
+    CROSS JOIN LATERAL tickwork.due_times_of_job($1, wanted.job_id, $3, $4, $6) AS due
+), found AS (
+    -- What became of them.
+    SELECT e.* FROM due CROSS JOIN LATERAL (
+        SELECT scheduled_for, lane_id, status, trigger, attempt, failures, losses, started_at, finished_at, reason
+        FROM tickwork.execution WHERE tenant_id = $1 AND scheduled_for = due.at AND job_id = due.job_id
+        OFFSET 0
+    ) e
+), complete AS (
+    -- From when on all of them were looked at; null: from the beginning.
+    SELECT max(since) AS since FROM (SELECT min(at) AS since FROM due GROUP BY job_id HAVING count(*) = $6) cut
+)
+SELECT complete.since, alike.* FROM complete LEFT JOIN (
+-- include: alike
+) alike ON true;
+
+-- name: executions_with_tag
+-- The same of all jobs with the tag $2, among the latest $6 executions of the range.
+WITH due AS MATERIALIZED (
+    -- The executions of all jobs.
+    SELECT job_id, scheduled_for, lane_id, status, trigger, attempt, failures, losses, started_at, finished_at, reason
+    FROM tickwork.execution
+    WHERE tenant_id = $1 AND scheduled_for >= $3 AND scheduled_for < $4
+    ORDER BY tenant_id DESC, scheduled_for DESC, job_id DESC
+    LIMIT $6
+), found AS (
+    -- Those of jobs with the tag.
+    SELECT * FROM due
+    WHERE EXISTS (SELECT FROM tickwork.job j WHERE j.id = due.job_id AND $2::text = ANY(j.tags) OFFSET 0)
+), complete AS (
+    -- From when on all of them were looked at; null: from the beginning.
+    SELECT CASE WHEN count(*) = $6 THEN min(scheduled_for) END AS since FROM due
+)
+SELECT complete.since, alike.* FROM complete LEFT JOIN (
+-- include: alike
+) alike ON true;

@@ -21,7 +21,7 @@ RETURNING id;
 
 -- name: find_key
 -- The valid API key with this digest, and its tenant.
-SELECT k.id, k.tenant_id, t.name AS tenant, k.scopes
+SELECT k.id, k.name, k.tenant_id, t.name AS tenant, k.scopes
 FROM tickwork.api_key k JOIN tickwork.tenant t ON t.id = k.tenant_id
 WHERE k.digest = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > tickwork.clock());
 

@@ -101,19 +101,35 @@ WHERE j.deferred AND j.tenant_id = $1 AND j.scheduled_for >= $2 AND (j.scheduled
 ORDER BY j.scheduled_for, j.id
 LIMIT $5;
 
+-- name: timings_of_jobs
+-- What some jobs are called, and when they are due.
+SELECT j.id AS job, j.name, j.key, l.task, l.queue, j.status = 'active' AS is_active, j.scheduled_for, j.active_from,
+    j.active_until,
+-- include: rule
+FROM tickwork.job j
+JOIN tickwork.lane l ON l.id = j.lane_id
+LEFT JOIN tickwork.rule r ON r.id = j.rule_id
+WHERE j.tenant_id = $1 AND j.id = ANY($2::bigint[]);
+
+-- name: jobs_with_tag
+-- Those of some jobs that have a tag.
+SELECT id FROM tickwork.job WHERE id = ANY($1::bigint[]) AND $2 = ANY(tags);
+
 -- name: jobs_of_rules
--- How many active jobs rules have, by when they begin after a time and when they end, and by task or queue if wanted;
--- $3 of each rule at most.
+-- How many active jobs rules have, by when they begin after a time and when they end, by task or queue if wanted, and
+-- by whether they have the task $5, the queue $6 and the tag $7, as far as given; $3 of each rule at most.
 SELECT wanted.rule_id, j.begins, j.ends, count(*) AS jobs,
-    CASE $4::text WHEN 'task' THEN l.task WHEN 'queue' THEN l.queue END AS grouped_by
+    CASE $4::text WHEN 'task' THEN l.task WHEN 'queue' THEN l.queue END AS grouped_by,
+    l.task = coalesce($5::text, l.task) AND l.queue = coalesce($6::text, l.queue)
+        AND ($7::text IS NULL OR $7 = ANY(j.tags)) AS is_wanted
 FROM unnest($1::bigint[]) AS wanted (rule_id) CROSS JOIN LATERAL (
-    SELECT CASE WHEN active_from > $2 THEN active_from END AS begins, active_until AS ends, lane_id
+    SELECT CASE WHEN active_from > $2 THEN active_from END AS begins, active_until AS ends, lane_id, tags
     FROM tickwork.job
     WHERE rule_id = wanted.rule_id AND status = 'active'
     LIMIT $3
 ) j
 JOIN tickwork.lane l ON l.id = j.lane_id
-GROUP BY wanted.rule_id, j.begins, j.ends, grouped_by;
+GROUP BY wanted.rule_id, j.begins, j.ends, grouped_by, is_wanted;
 
 -- name: estimated_jobs_of_rules
 -- How many jobs rules have by the planner's statistics: the share of each common rule, and the same for all others.
@@ -135,23 +151,28 @@ CROSS JOIN (
 
 -- name: count_one_time_jobs
 -- How many executions and deferred jobs of a tenant are due in each step of a range, by task or queue if wanted; $6 of
--- each are counted. The steps are given by when they begin.
+-- each are looked at. They are counted by whether they have the task $7, the queue $8 and the tag $9, as far as given.
+-- The steps are given by when they begin.
 SELECT steps.step, count(*) AS count, max(at) AS last_at, steps.is_deferred,
-    CASE $5::text WHEN 'task' THEN l.task WHEN 'queue' THEN l.queue END AS grouped_by
+    CASE $5::text WHEN 'task' THEN l.task WHEN 'queue' THEN l.queue END AS grouped_by,
+    l.task = coalesce($7::text, l.task) AND l.queue = coalesce($8::text, l.queue)
+        AND ($9::text IS NULL
+             OR EXISTS (SELECT FROM tickwork.job j WHERE j.id = steps.job_id AND $9 = ANY(j.tags) OFFSET 0))
+        AS is_wanted
 FROM (
-    SELECT width_bucket(at, $4::timestamptz[]) - 1 AS step, at, is_deferred, lane_id FROM (
-        (SELECT scheduled_for AS at, false AS is_deferred, lane_id FROM tickwork.execution
+    SELECT width_bucket(at, $4::timestamptz[]) - 1 AS step, at, is_deferred, lane_id, job_id FROM (
+        (SELECT scheduled_for AS at, false AS is_deferred, lane_id, job_id FROM tickwork.execution
          WHERE tenant_id = $1 AND scheduled_for >= $2 AND scheduled_for < $3
              AND finished_at IS NULL AND started_at IS NULL
              AND (isfinite(ready_at) IS NOT FALSE OR EXISTS (
                  SELECT FROM tickwork.job WHERE id = execution.job_id AND status = 'active' OFFSET 0))
          ORDER BY tenant_id, scheduled_for, job_id LIMIT $6)
         UNION ALL
-        (SELECT scheduled_for, true, lane_id FROM tickwork.job
+        (SELECT scheduled_for, true, lane_id, id FROM tickwork.job
          WHERE deferred AND tenant_id = $1 AND status = 'active' AND scheduled_for >= $2 AND scheduled_for < $3
          ORDER BY scheduled_for LIMIT $6)
     ) due
 ) steps
 JOIN tickwork.lane l ON l.id = steps.lane_id
-GROUP BY steps.step, steps.is_deferred, grouped_by
+GROUP BY steps.step, steps.is_deferred, grouped_by, is_wanted
 ORDER BY steps.step;
