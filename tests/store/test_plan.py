@@ -56,6 +56,9 @@ _LONGER = _OF_ONE_LANE | {
     ("trigger", "release_queued"),  # all that wait for one another
     ("partitions_and_retention", "is_settled"),  # a day that is about to be dropped
     ("statistics", "count_slice"),  # a slice
+    ("statistics", "executions_with_tag"),  # a slice
+    ("timeline", "recent_of_range"),  # a slice
+    ("timeline", "bars_of_tasks"),  # a slice
 }
 
 

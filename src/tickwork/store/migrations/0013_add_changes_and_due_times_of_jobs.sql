@@ -21,8 +21,8 @@ BEGIN
 END $$;
 
 -- When a job was due in a range, the latest times first: in the rounds of its rules, present and past, without those
--- that were missed; in the round that is being fired; in its off-schedule executions; and once, if it is a one-time job.
--- Not all have an execution of the job: a rule goes on while one of its jobs is paused.
+-- that were missed; in the round that is being fired; in its off-schedule executions; and once, if it is a one-time
+-- job. Not all have an execution of the job: a rule goes on while one of its jobs is paused.
 CREATE FUNCTION tickwork.due_times_of_job(
     tenant integer, job bigint, since timestamptz, before timestamptz, at_most bigint
 ) RETURNS TABLE (at timestamptz) LANGUAGE sql STABLE AS $$

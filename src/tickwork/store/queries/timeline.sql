@@ -32,7 +32,7 @@ JOIN tickwork.lane l ON l.id = s.lane_id
 GROUP BY s.job_id, l.task;
 
 -- name: failed_in_range
--- The jobs and tasks of executions of a tenant that failed for good and were due in a range; the latest $4 are looked at.
+-- The jobs and tasks of executions of a tenant that failed for good and were due in a range; of the latest $4.
 SELECT f.job_id, l.task, count(*) AS failed
 FROM (
     SELECT job_id, lane_id FROM tickwork.event
