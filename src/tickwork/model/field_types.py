@@ -24,6 +24,9 @@ QueueName = Annotated[
     ),
 ]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
+# Errors do not repeat it. *** stands for one that is stored.
+Secret = Annotated[str, Meta(min_length=1, max_length=500, extra={"kind": "secret"})]
+SecretUrl = Annotated[str, Meta(min_length=1, max_length=2048, extra={"kind": "secret"})]
 Item = TypeVar("Item")
 
 

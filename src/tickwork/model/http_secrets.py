@@ -24,7 +24,7 @@ _SECRET_NAME = re.compile(
 _NOT_SECRET = frozenset({"idempotency-key", "x-idempotency-key"})
 _SECRET_PARAMETERS = frozenset({"code"})  # the name that some clouds use for the key of a function
 _PARAMETER = re.compile(r"(?P<name>[^=&;]+)=(?P<value>[^&;]+)")
-_SHORTEST_MASKED = 6  # a shorter text occurs in too many others
+_SHORTEST_MASKED = 6
 _HINT = "send the value itself"
 
 
@@ -49,7 +49,12 @@ def secret_texts(target: HttpTarget) -> tuple[str, ...]:
     }
     for _, value in secret_parameters(target.url):
         found |= {value, unquote_plus(value)}
-    found |= {msgspec.json.encode(text).decode()[1:-1] for text in found}  # as JSON escapes them
+    return texts_to_mask(found)
+
+
+def texts_to_mask(secrets: Iterable[str]) -> tuple[str, ...]:
+    """The secrets, also as JSON escapes them, longest first. A short text occurs in too many others."""
+    found = {form for text in secrets for form in (text, msgspec.json.encode(text).decode()[1:-1])}
     return tuple(sorted((text for text in found if len(text) >= _SHORTEST_MASKED), key=len, reverse=True))
 
 

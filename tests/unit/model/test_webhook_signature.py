@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from tickwork.execute.runners.http.build_request import parse_secret, sign
+from tickwork.model.webhook_signature import parse_secret, sign
 
 
 def secret_of(key: bytes) -> str:
