@@ -14,7 +14,8 @@ import psutil
 import pytest
 
 from support.worker_server import Conversation, claim_of, run_of, working
-from tickwork.execute.runners.http.http_runner import HttpLimits, HttpRunner
+from tickwork.execute.runners.http.guarded_session import HttpLimits
+from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.task import direct_task

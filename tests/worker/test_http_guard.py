@@ -10,7 +10,8 @@ import pytest
 
 from support.loopback_target import canary, respond, target
 from tickwork.execute.attempt_ending import AttemptFailed
-from tickwork.execute.runners.http.http_runner import HttpLimits, HttpRunner
+from tickwork.execute.runners.http.guarded_session import HttpLimits
+from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressGuard, AddressPolicy
 from tickwork.model.worker_protocol import Failure, Run
 

@@ -12,7 +12,8 @@ from standardwebhooks import Webhook
 
 from support.loopback_target import endless, hang, reset, respond, target
 from tickwork.execute.attempt_ending import AttemptFailed
-from tickwork.execute.runners.http.http_runner import HttpLimits, HttpRunner
+from tickwork.execute.runners.http.guarded_session import HttpLimits
+from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.model.public_ids import execution_id, from_micros, job_id
 from tickwork.model.worker_protocol import Failure, Run

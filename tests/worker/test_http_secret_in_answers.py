@@ -104,7 +104,7 @@ async def test_a_denied_address_is_in_the_log_and_not_in_the_failure(make_runner
     assert "10.1.2.3" not in failed.message
     assert failed.message == (
         "intranet.example is not on the public internet: "
-        "HTTP jobs may call it only if TICKWORK_HTTP_ALLOW names its network"
+        "HTTP jobs and channels may call it only if TICKWORK_HTTP_ALLOW names its network"
     )
     (line,) = logged
     assert "10.1.2.3, which is a private address" in line["denied"]

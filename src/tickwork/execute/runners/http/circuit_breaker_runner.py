@@ -24,27 +24,32 @@ class CircuitBreakerRunner:
         self._report = report
 
     async def __call__(self, run: Run) -> bytes:
-        started = monotonic()
         destination = _destination(run.target or b"")
         reason = await self._admit(run, destination)
         if reason:
             raise AttemptHeld(reason)
-        result = UNKNOWN
-        try:
-            answer = await self._run(run)
-            result = WORKS
-        except AttemptFailed as error:
-            result = call_result_from(error.failure)
-            raise
-        except asyncio.CancelledError:
-            if monotonic() - started > run.timeout * _TIMEOUT_SHARE:
-                result = CallResult(
-                    CallVerdict.FAILS, f"Timeout: no complete answer within {run.timeout:g} s"
-                )
-            raise
-        finally:
-            self._report(run, destination, result)
-        return answer
+        return await reported_call(self._run, run, destination, self._report)
+
+
+async def reported_call(
+    call: Callable[[Run], Awaitable[bytes]], run: Run, destination: str, report: Report
+) -> bytes:
+    """Call, and report the result to the breaker that admitted the call."""
+    started = monotonic()
+    result = UNKNOWN
+    try:
+        answer = await call(run)
+        result = WORKS
+    except AttemptFailed as error:
+        result = call_result_from(error.failure)
+        raise
+    except asyncio.CancelledError:
+        if monotonic() - started > run.timeout * _TIMEOUT_SHARE:
+            result = CallResult(CallVerdict.FAILS, f"Timeout: no complete answer within {run.timeout:g} s")
+        raise
+    finally:
+        report(run, destination, result)
+    return answer
 
 
 @lru_cache(maxsize=1024)

@@ -3,46 +3,22 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from importlib.metadata import version
-from os import strerror
 from random import uniform
-from typing import NamedTuple
 
 import structlog
-from aiohttp import (
-    ClientConnectionError,
-    ClientConnectorDNSError,
-    ClientConnectorError,
-    ClientError,
-    ClientHandlerType,
-    ClientOSError,
-    ClientPayloadError,
-    ClientRequest,
-    ClientResponse,
-    ClientSession,
-    ClientSSLError,
-    ClientTimeout,
-    ConnectionTimeoutError,
-    DummyCookieJar,
-    ServerDisconnectedError,
-    TCPConnector,
-)
 
 from tickwork.execute.attempt_ending import AttemptFailed, AttemptPostponed
 from tickwork.execute.runners.http.build_request import Call, content_of, headers_of, read_call
 from tickwork.execute.runners.http.call_metrics import measured_call
 from tickwork.execute.runners.http.destination_limit import DestinationFull, DestinationLimits
-from tickwork.execute.runners.http.response import (
-    ProvisionalLimitResponse,
-    failure_of,
-    header_bytes,
-    result_of,
-    too_large,
+from tickwork.execute.runners.http.guarded_session import (
+    LIMITS_DEFAULT,
+    GuardedSession,
+    HttpLimits,
+    address_denied,
 )
-from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressGuard, AddressPolicy
-from tickwork.execute.traced_attempt import describe_in_span
+from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressPolicy
 from tickwork.model.errors import TIMEOUT
-from tickwork.model.http_secrets import mask_secrets
 from tickwork.model.public_ids import job_id
 from tickwork.model.worker_protocol import Failure, Run
 
@@ -50,24 +26,9 @@ _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
 SecretsOf = Callable[[int], Awaitable[Sequence[str]]]
 
-# Common servers close an idle connection after 5 seconds; close it before, so that no request is sent into that.
-_KEEP_ALIVE = 4.0
-_LONGEST_REASON = 500
 _MAX_POSTPONE_POWER = (
     6  # 2 to this power is the longest delay in seconds before a full destination is tried again
 )
-
-
-class HttpLimits(NamedTuple):
-    connect: float = 5.0  # seconds for the DNS lookup, and again for connecting with TLS
-    header_bytes: int = 64 * 1024
-    body_bytes: int = 1024 * 1024
-    connections: int = 1000
-    connections_per_host: int = 100
-    slot_wait: float = 1.0  # seconds to wait for a slot of a destination that is at its limit
-
-
-LIMITS_DEFAULT = HttpLimits()
 
 
 class HttpRunner:
@@ -87,8 +48,7 @@ class HttpRunner:
         self._secrets_of = secrets_of
         self._limits = limits
         self._now = now
-        self._guard = AddressGuard(policy, limits.connect)
-        self._session = _open_session(self._guard, limits)
+        self._session = GuardedSession(policy, limits, now)
         self._destination_limits = DestinationLimits(limits.connections_per_host, limits.slot_wait)
 
     async def __call__(self, run: Run) -> bytes:
@@ -104,9 +64,7 @@ class HttpRunner:
             raise self._postpone(call, run) from full
         except AddressDenied as denied:
             _log.warning("an HTTP job was denied an address", job=job_id(run.job), denied=str(denied))
-            raise AttemptFailed(_denied(call.host)) from denied
-        except ClientError as error:
-            raise AttemptFailed(_connection_failure(error, call)) from error
+            raise AttemptFailed(address_denied(call.host)) from denied
         except TimeoutError as error:
             message = f"{call.host} did not answer completely within {run.timeout:g} s"
             raise AttemptFailed(Failure(TIMEOUT, message)) from error
@@ -121,90 +79,9 @@ class HttpRunner:
 
     async def close(self) -> None:
         await self._session.close()
-        await self._guard.close()
 
     async def _request(self, call: Call, run: Run) -> bytes:
         secrets = await self._secrets_of(run.tenant)
         headers = headers_of(call, run, secrets, int(self._now()), tracing=self._tracing)
         content = content_of(call, run) or None
-        describe_in_span({"http.request.method": call.method, "server.address": call.host})
-        async with self._session.request(
-            call.method, call.url, data=content, headers=headers, allow_redirects=False
-        ) as response:
-            describe_in_span({"http.response.status_code": response.status})
-            return await self._read_response(response, call.hidden)
-
-    async def _read_response(self, response: ClientResponse, hidden: Sequence[str]) -> bytes:
-        if header_bytes(response) > self._limits.header_bytes:
-            raise AttemptFailed(too_large(response, f"{self._limits.header_bytes} bytes of headers"))
-        if not 200 <= response.status < 300:  # noqa: PLR2004 (2xx is what it is)
-            raise AttemptFailed(await failure_of(response, self._now(), hidden))
-        return await result_of(response, self._limits.body_bytes, hidden)
-
-
-def _open_session(guard: AddressGuard, limits: HttpLimits) -> ClientSession:
-    connector = TCPConnector(
-        resolver=guard,
-        socket_factory=guard.open_socket,
-        limit=limits.connections,
-        limit_per_host=limits.connections_per_host,
-        keepalive_timeout=_KEEP_ALIVE,
-    )
-    return ClientSession(
-        connector=connector,
-        cookie_jar=DummyCookieJar(),  # cookies of one tenant's target must not reach another's
-        headers={"User-Agent": f"tickwork/{version('tickwork')}", "Accept-Encoding": "identity"},
-        timeout=ClientTimeout(total=None, sock_connect=limits.connect),
-        auto_decompress=False,
-        trust_env=False,
-        middlewares=[_send_once],
-        response_class=ProvisionalLimitResponse,
-    )
-
-
-async def _send_once(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
-    """Keep aiohttp from repeating a GET, PUT or DELETE that lost its connection: an attempt is one request."""
-    try:
-        return await send(request)
-    except ClientConnectorError:
-        raise
-    except (ClientOSError, ServerDisconnectedError) as error:
-        raise ClientConnectionError(*error.args) from error
-
-
-_CONNECTION_FAILURES: tuple[tuple[type[ClientError], str, str], ...] = (  # the first match counts
-    (ConnectionTimeoutError, "ConnectTimeout", "{host} did not accept a connection in time"),
-    (ClientConnectorDNSError, "DnsError", "{host} could not be looked up: {reason}"),
-    (ClientSSLError, "TlsError", "{host} offered no safe connection: {reason}"),
-    (ClientConnectorError, "ConnectError", "{host} could not be connected to: {reason}"),
-    (ClientConnectionError, "ConnectionLost", "{host} closed the connection before it had answered"),
-    (ClientPayloadError, "ConnectionLost", "{host} broke off in the middle of its answer: {reason}"),
-    (ClientError, "BadResponse", "{host} answered with broken HTTP: {reason}"),
-)
-
-
-def _denied(host: str) -> Failure:
-    """Without the address, which only the server's log has: users must not resolve names of a private network here."""
-    message = (
-        f"{host} is not on the public internet: "
-        "HTTP jobs may call it only if TICKWORK_HTTP_ALLOW names its network"
-    )
-    return Failure("AddressDenied", message, retry=False)
-
-
-def _connection_failure(error: ClientError, call: Call) -> Failure:
-    kind, message = next(
-        (kind, message) for fits, kind, message in _CONNECTION_FAILURES if isinstance(error, fits)
-    )
-    return Failure(kind, message.format(host=call.host, reason=_reason(error, call.hidden)))
-
-
-def _reason(error: ClientError, hidden: Sequence[str]) -> str:
-    """The cause, without the address that asyncio puts into its message for a failed connection."""
-    cause = error.__cause__ or error
-    if isinstance(error, ClientConnectorError) and not isinstance(
-        error, ClientConnectorDNSError | ClientSSLError
-    ):
-        return strerror(cause.errno) if isinstance(cause, OSError) and cause.errno else "no address answered"
-    message = str(getattr(cause, "strerror", None) or getattr(cause, "message", None) or cause)
-    return mask_secrets(message, hidden)[:_LONGEST_REASON]
+        return await self._session.request(call.method, call.url, headers, content, call.hidden)
