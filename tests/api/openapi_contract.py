@@ -16,7 +16,7 @@ from tickwork.api.problem import MEDIA, PROBLEM_TYPES
 _DOCUMENT = document(ROUTES)
 _JSON_MEDIA = ("application/json", MEDIA)
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
-_AS_GIVEN = ("Requires", "Limit", "FairShare", "Dependency")
+_AS_GIVEN = ("Requires", "Limit", "FairShare", "Dependency", "QuietHours", "MessageTemplate")
 _PAGES = ("/docs", "/assets")  # for people, and not in the document
 _HTML = "text/html"  # likewise
 _NOT_DESCRIBED = (HTTPStatus.NOT_FOUND, HTTPStatus.UNAUTHORIZED, HTTPStatus.METHOD_NOT_ALLOWED)

@@ -3,7 +3,6 @@
 Each kind has fields of its own. What nobody may read back is shown as ***: see `channel_secrets`.
 """
 
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import msgspec
@@ -43,7 +42,9 @@ class QuietHours(
     except_: Severity | None = None  # what is at least so severe is told nevertheless
 
 
-class Template(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class MessageTemplate(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     """Texts with fields such as {job.name} in place of the usual ones: see `message_template`."""
 
     title: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
@@ -66,7 +67,7 @@ class ChannelFields(
     window: Duration = "5m"  # facts of one cause within it are told together
     rate: Annotated[int, Meta(ge=1, le=600)] = 30  # messages a minute, at most
     paused: bool = False
-    template: Template | None = None
+    template: MessageTemplate | None = None
 
     def __repr__(self) -> str:
         return f"<a channel of kind {kind_of(self)}>"  # its fields are secrets
@@ -147,7 +148,7 @@ class StoredChannel(NamedTuple):
     changed_at: Instant
 
 
-class SmtpServerView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SmtpServerView(msgspec.Struct, frozen=True, kw_only=True):
     """A mail server as shown to users."""
 
     host: str
@@ -157,8 +158,8 @@ class SmtpServerView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     password: str | None = None  # ***
 
 
-class ChannelView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"from_": "from"}):
-    """A channel as shown to users: the fields of its kind, secrets as ***."""
+class ChannelView(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """A channel as shown to users: the fields of its kind, secrets as ***; those of other kinds are null."""
 
     name: str
     kind: ChannelKind
@@ -175,7 +176,7 @@ class ChannelView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     window: float  # seconds
     rate: int
     paused: bool
-    template: Template | None
+    template: MessageTemplate | None
     created_at: Instant
     changed_at: Instant
 
@@ -196,10 +197,10 @@ class ChannelTest(msgspec.Struct, frozen=True, kw_only=True):
     error: ChannelError | None = None
 
 
-class PreviewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ChannelPreviewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to preview: the channel's own template, or this one."""
 
-    template: Template | None = None
+    template: MessageTemplate | None = None
 
 
 class ChannelPreview(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,8 +220,3 @@ def given_fields(channel: Channel) -> dict[str, Any]:
     rules = {*RULES, "kind"}
     fields: dict[str, Any] = msgspec.to_builtins(channel)
     return {name: value for name, value in fields.items() if name not in rules}
-
-
-def own_fields(channel: Channel) -> Iterator[str]:
-    """The names of the fields that only its kind has."""
-    return (name for name in channel.__struct_fields__ if name not in RULES)

@@ -7,7 +7,7 @@ errors one by one, so that a caller can stop when it has as many as it will show
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec import inspect, structs
@@ -51,19 +51,33 @@ def raise_if_any(errors: Iterable[FieldError]) -> None:
         raise Invalid(found)
 
 
-def type_errors(value: object, struct: type[msgspec.Struct], path: str = "") -> Iterator[FieldError]:
+def type_errors(value: object, kind: Any, path: str = "") -> Iterator[FieldError]:
+    """`kind`: a struct, or a union of structs that a tag tells apart."""
     if not isinstance(value, dict):
         yield FieldError(path, f"must be an object; got {_shown(value)}")
         return
+    by_tag = {str(struct.__struct_config__.tag): struct for struct in get_args(kind) or (kind,)}
+    tag_name = next(iter(by_tag.values())).__struct_config__.tag_field
+    tag = value.get(tag_name) if tag_name else None
+    if len(by_tag) > 1 and tag not in by_tag:
+        yield _tag_error(tag, tuple(by_tag), _join(path, str(tag_name)))
+        return
+    struct = by_tag.get(str(tag)) or next(iter(by_tag.values()))
     types = {field.encode_name: field for field in structs.fields(struct)}
     for name, item in value.items():
         if name in types:
             yield from _field_errors(item, types[name].type, _join(path, name))
-        else:
+        elif name != tag_name:
             yield _unknown_field(name, types, path)
     for name, field in types.items():
         if field.required and name not in value:
             yield FieldError(_join(path, name), "is required")
+
+
+def _tag_error(tag: object, known: tuple[str, ...], path: str) -> FieldError:
+    if tag is None:
+        return FieldError(path, "is required", f"one of {', '.join(known)}")
+    return _type_error(tag, inspect.type_info(Literal[known]), path)
 
 
 def _unknown_field(name: str, known: Iterable[str], path: str) -> FieldError:
@@ -127,7 +141,13 @@ def _type_error(value: object, info: inspect.Type, path: str) -> FieldError:
         kind = choice.cls if isinstance(choice, _OBJECTS) else None
         if kind and isinstance(value, dict | list) and (misfit := _conversion_error(value, kind)):
             return error_with_path(misfit, path)
-    return FieldError(path, f"must be {_expected(info)}; got {_shown(value)}", _hint(value, info))
+    got = "***" if _is_secret(info) else _shown(value)
+    return FieldError(path, f"must be {_expected(info)}; got {got}", _hint(value, info))
+
+
+def _is_secret(info: inspect.Type) -> bool:
+    extras = (choice.extra or {} for choice in _choices(info) if isinstance(choice, inspect.Metadata))
+    return any(extra.get("kind") == "secret" for extra in extras)
 
 
 def _choices(info: inspect.Type) -> tuple[inspect.Type, ...]:

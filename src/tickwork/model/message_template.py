@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 
-from tickwork.model.channel import Template
+from tickwork.model.channel import MessageTemplate
 from tickwork.model.errors import FieldError
 from tickwork.model.notification import NotifiedExecution, NotifiedJob
 
@@ -23,7 +23,7 @@ _LONGEST_VALUE = 2_000
 _PART = re.compile(r"\{\{|\}\}|\{(?P<field>[^{}]*)\}|[{}]")
 
 
-def template_errors(template: Template) -> Iterator[FieldError]:
+def template_errors(template: MessageTemplate) -> Iterator[FieldError]:
     for name in ("title", "body"):
         yield from _text_errors(f"template.{name}", getattr(template, name) or "")
 
@@ -34,7 +34,10 @@ def fill_template(text: str, value_of: Callable[[str], str], most: int) -> str:
     for part in _PART.finditer(text):
         field = part["field"]
         filled += text[end : part.start()]
-        filled += part[0][0] if field is None else value_of(field)[:_LONGEST_VALUE]
+        if field is None:
+            filled += part[0][0]
+        elif _is_field(field):
+            filled += value_of(field)[:_LONGEST_VALUE]
         end = part.end()
         if len(filled) > most:
             break

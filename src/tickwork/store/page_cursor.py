@@ -10,6 +10,7 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta
 
+from tickwork.model.channel import ChannelName
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import QueueName
 
@@ -90,6 +91,11 @@ class QueuePlace(NamedTuple):
     name: QueueName
 
 
+class ChannelPlace(NamedTuple):
+    list: Literal["channels"]
+    name: ChannelName
+
+
 class UpcomingPlace(NamedTuple):
     list: Literal["upcoming"]
     time: _Time
@@ -111,6 +117,7 @@ Place = (
     | ErrorGroupPlace
     | LogPlace
     | QueuePlace
+    | ChannelPlace
     | UpcomingPlace
 )
 _Place = TypeVar("_Place", bound=Place)

@@ -772,6 +772,36 @@ CREATE TABLE tickwork.breaker (
     CONSTRAINT closed_needs_no_probe CHECK (((state = 'closed'::text) = (probe_at IS NULL)))
 );
 
+CREATE TABLE tickwork.channel (
+    id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    secret bytea,
+    severity text DEFAULT 'info'::text NOT NULL,
+    quiet jsonb,
+    digest text DEFAULT 'immediately'::text NOT NULL,
+    window_seconds double precision DEFAULT 300 NOT NULL,
+    rate integer DEFAULT 30 NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    template jsonb,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    changed_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    CONSTRAINT known_digest CHECK ((digest = ANY (ARRAY['immediately'::text, 'hourly'::text, 'daily'::text]))),
+    CONSTRAINT known_severity CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'error'::text]))),
+    CONSTRAINT positive_rate CHECK ((rate > 0))
+);
+
+ALTER TABLE tickwork.channel ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.channel_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE tickwork.dead_letter (
     tenant_id integer NOT NULL,
     scheduled_for timestamp with time zone NOT NULL,
@@ -1439,6 +1469,12 @@ ALTER TABLE ONLY tickwork.backfill
 ALTER TABLE ONLY tickwork.breaker
     ADD CONSTRAINT breaker_pkey PRIMARY KEY (tenant_id, destination);
 
+ALTER TABLE ONLY tickwork.channel
+    ADD CONSTRAINT channel_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.channel
+    ADD CONSTRAINT channel_tenant_id_name_key UNIQUE (tenant_id, name);
+
 ALTER TABLE ONLY tickwork.dead_letter
     ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
 
@@ -1701,6 +1737,9 @@ CREATE TRIGGER write_worker_event AFTER UPDATE OF ended_at ON tickwork.worker FO
 
 ALTER TABLE ONLY tickwork.api_key
     ADD CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tickwork.tenant(id);
+
+ALTER TABLE ONLY tickwork.channel
+    ADD CONSTRAINT channel_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tickwork.tenant(id);
 
 ALTER TABLE ONLY tickwork.session
     ADD CONSTRAINT session_key_id_fkey FOREIGN KEY (key_id) REFERENCES tickwork.api_key(id);

@@ -1,11 +1,12 @@
-"""What the define stage asks of the store: jobs, manual runs, backfills."""
+"""What the define stage asks of the store: jobs, manual runs, backfills, channels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from tickwork.model.access import Author
 from tickwork.model.backfill import BackfillRequest, BackfillView, Policy
+from tickwork.model.channel import Channel, StoredChannel
 from tickwork.model.field_types import Page
 from tickwork.model.job import JobSpec, JobStatus
 from tickwork.model.overlap import Overlap
@@ -153,3 +154,18 @@ class JobIndex(Protocol):
 
     async def clean(self, after: tuple[int, int]) -> tuple[int, int] | None:
         """Remove jobs that are gone from the segment after this one. Returns that segment; None: there is none."""
+
+
+class ChannelStore(Protocol):
+    async def list(self, tenant_id: int, limit: int, cursor: str | None) -> Page[StoredChannel]: ...
+
+    async def get(self, tenant_id: int, name: str) -> StoredChannel:
+        """NotFound when there is none."""
+
+    async def set(
+        self, tenant_id: int, name: str, decide: Callable[[Channel | None], Channel]
+    ) -> StoredChannel:
+        """Create or replace a channel by what is decided, given the stored one, which is locked meanwhile."""
+
+    async def delete(self, tenant_id: int, name: str) -> StoredChannel:
+        """NotFound when there is none."""
