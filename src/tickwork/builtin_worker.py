@@ -1,6 +1,10 @@
-"""The worker inside every server node: it runs HTTP jobs, for all tenants."""
+"""The workers inside every server node, for all tenants: one runs HTTP jobs, the other delivers notifications.
+
+Each has slots of its own, so that a flood of jobs does not delay the notifications, nor these the jobs.
+"""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from time import monotonic
 from typing import Protocol
@@ -15,11 +19,14 @@ from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.execute.worker import Worker
 from tickwork.inprocess_connection import InProcessConnection
+from tickwork.model.channel import NOTIFY_TASK
 from tickwork.model.errors import Unavailable
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.task import direct_task
+from tickwork.model.worker_protocol import Run
 
-_SLOTS = 1000  # as many as the runner has connections: enough for ten hanging destinations
+_HTTP_SLOTS = 1000  # as many as the runner has connections: enough for ten hanging destinations
+_NOTIFY_SLOTS = 50
 _SECRET_LIFETIME = 60.0
 _DRAIN_TIMEOUT = 10.0
 
@@ -35,35 +42,49 @@ class BuiltInWorker:
         gateway: WorkerGateway,
         secrets: SecretStore,
         breakers: Breakers,
+        deliver: Callable[[Run], Awaitable[bytes]],
         tracer: Tracer | None,
     ) -> None:
         policy = AddressPolicy.of(settings.http_allow, loopback=settings.http_allow_loopback)
         self._gateway = gateway
         self._runner = HttpRunner(policy, SecretCache(secrets).of, tracing=tracer is not None)
-        runner = CircuitBreakerRunner(self._runner, breakers.admit, breakers.report_call)
-        self._worker = Worker(
-            self,
-            [direct_task(HTTP_TASK, runner)],
-            name="built-in",
-            slots=_SLOTS,
-            log_failures=False,  # the server in this process already logs them
-            tracer=tracer,
-        )
-        self._running: asyncio.Task[None] | None = None
+        calls = CircuitBreakerRunner(self._runner, breakers.admit, breakers.report_call)
+        self._workers = [
+            Worker(
+                self,
+                [direct_task(HTTP_TASK, calls)],
+                name="built-in",
+                slots=_HTTP_SLOTS,
+                log_failures=False,  # the server in this process already logs them
+                tracer=tracer,
+            ),
+            Worker(
+                self,
+                [direct_task(NOTIFY_TASK, deliver)],
+                name="built-in, for notifications",
+                slots=_NOTIFY_SLOTS,
+                log_failures=False,
+                tracer=tracer,
+                count_attempts=False,  # the metrics of a node's worker are about HTTP jobs
+            ),
+        ]
+        self._running: list[asyncio.Task[None]] = []
         self._connections: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        self._running = asyncio.create_task(self._worker.run(), name="built-in worker")
+        self._running = [
+            asyncio.create_task(worker.run(), name="built-in worker") for worker in self._workers
+        ]
 
     async def stop(self) -> None:
         """Wait briefly for the running attempts. Another node retries the rest."""
-        self._worker.drain()
+        for worker in self._workers:
+            worker.drain()
         if self._running:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_DRAIN_TIMEOUT):
-                    await asyncio.shield(self._running)
-            self._worker.stop_now()
-            await self._running
+            await asyncio.wait(self._running, timeout=_DRAIN_TIMEOUT)
+            for worker in self._workers:
+                worker.stop_now()
+            await asyncio.gather(*self._running)
         await asyncio.gather(*self._connections)
         await self._runner.close()
 

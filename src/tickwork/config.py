@@ -14,12 +14,14 @@ from msgspec import Meta
 
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.quantities import format_duration, parse_duration
+from tickwork.model.smtp_server import is_sender, parse_smtp_url
 
 CONFIG_FILE = Path("tickwork.toml")
 PREFIX = "TICKWORK_"
 DEFAULT = "default"
 _SECRETS = frozenset({"admin_key", "api_key"})
 _NETWORKS = frozenset({"http_allow", "trusted_proxies"})
+_URLS_WITH_PASSWORD = frozenset({"database_url", "outbox_url", "smtp_url"})
 _MASK = "********"
 
 
@@ -43,6 +45,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     slots: Annotated[int, Meta(ge=1, le=100_000)] = 100
     outbox_url: Annotated[str, Meta(pattern=r"^postgres(ql)?://")] | None = None
     tracing: bool = False
+    public_url: Annotated[str, Meta(pattern=r"^https?://")] | None = None
+    smtp_url: str | None = None
+    smtp_from: str | None = None
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={shown(name, getattr(self, name))}" for name in self.__struct_fields__)
@@ -69,6 +74,9 @@ MEANINGS = {  # what each setting must be, to complete the sentence "this must b
     "slots": "a number from 1 to 100000",
     "outbox_url": "an address such as postgresql://user:password@host/name",
     "tracing": "true (record traces) or false",
+    "public_url": "the address of the dashboard, such as https://tickwork.example.com",
+    "smtp_url": "a mail relay such as smtp://user:password@host:587, smtps://… or smtp+plain://…",
+    "smtp_from": "a sender such as Tickwork <tickwork@example.com>",
 }
 
 Sources = Mapping[str, str]
@@ -91,6 +99,8 @@ def load_settings(
             values[name] = _read(name, item)
         except ValueError:
             errors.append(_bad_value(name, item))
+    if values.get("smtp_url") and not values.get("smtp_from"):
+        errors.append(FieldError("smtp_from", "is required with smtp_url", f"set {variable('smtp_from')}"))
     if errors:
         raise Invalid(errors)
     sources = {name: given[name].source if name in given else DEFAULT for name in Settings.__struct_fields__}
@@ -111,7 +121,7 @@ def shown(name: str, value: object) -> str:
         return ""
     if name in _SECRETS:
         return _MASK
-    if name in ("database_url", "outbox_url"):
+    if name in _URLS_WITH_PASSWORD:
         return _without_password(str(value))
     if isinstance(value, bool):
         return str(value).lower()
@@ -172,6 +182,10 @@ def _read(name: str, given: _Given) -> Any:
     if name in _NETWORKS:
         for network in read:
             ip_network(network)
+    if name == "smtp_url":
+        parse_smtp_url(read)
+    if name == "smtp_from" and not is_sender(read):
+        raise ValueError(read)
     return read
 
 
@@ -180,7 +194,7 @@ def _to_path(kind: type, value: object) -> object:
 
 
 def _bad_value(name: str, given: _Given) -> FieldError:
-    may_contain_secret = name in _SECRETS or name == "database_url"
+    may_contain_secret = name in _SECRETS or name in _URLS_WITH_PASSWORD
     value = "what is set" if may_contain_secret else repr(shown(name, given.value))
     return FieldError(name, f"{value} in {given.source} must be {MEANINGS[name]}", f"correct {given.source}")
 

@@ -42,6 +42,7 @@ from tickwork.dispatch.workers_and_tasks import Tasks, Workers
 from tickwork.loop import LoopName, Loops, Wake
 from tickwork.model.errors import Unavailable
 from tickwork.model.event_after_commit import AttemptsEnded, JobChanged, LogWritten, WorkArrived
+from tickwork.node_channels import NodeChannels
 from tickwork.node_database import open_database
 from tickwork.node_events_and_statistics import Monitoring
 from tickwork.node_metrics import SystemMetrics, show_database, show_disk, show_workers
@@ -138,8 +139,9 @@ class Node:
             loops=len(self._loops.names()),
         )
         if self._settings.http:
+            deliver = self._channels.runner(self.breakers)
             self._built_in = BuiltInWorker(
-                self._settings, self.gateway, self._access, self.breakers, self.tracer
+                self._settings, self.gateway, self._access, self.breakers, deliver, self.tracer
             )
             self._built_in.start()
 
@@ -149,6 +151,7 @@ class Node:
             _log.info("server stopping")
         if self._built_in:
             await self._built_in.stop()
+        await self._channels.close()
         await self.gateway.close()
         self.end_streams()
         await self._loops.stop()
@@ -173,7 +176,9 @@ class Node:
     async def open(self) -> None:
         """Start everything but the loops; tests call `step` instead."""
         async with AsyncExitStack() as opening:
-            pipeline = self._open_pipeline(opening) if tracing_is_on(self._settings) else None
+            pipeline = open_pipeline("tickwork-server") if tracing_is_on(self._settings) else None
+            if pipeline:
+                opening.push_async_callback(asyncio.to_thread, pipeline.close)
             await self._open_database(opening)
             if pipeline:
                 await self._trace(pipeline)
@@ -191,11 +196,6 @@ class Node:
         self._database, self._vital, self._recovery = opened.work, opened.vital, opened.recovery
         self._clock, self._partitions = opened.clock, opened.partitions
         opened.add_loops(self._loops)
-
-    def _open_pipeline(self, opening: AsyncExitStack) -> SpanPipeline:
-        pipeline = open_pipeline("tickwork-server")
-        opening.push_async_callback(asyncio.to_thread, pipeline.close)
-        return pipeline
 
     async def _trace(self, pipeline: SpanPipeline) -> None:
         from tickwork.tracing.server_spans import ServerSpans  # noqa: PLC0415 (needs the SDK, which is an extra)
@@ -247,6 +247,8 @@ class Node:
         self.runs = Runs(runs, self._read, self._events.publish, self._wake)
         self.bulk_jobs = BulkJobs(self.jobs, self.runs, self.idempotency)
         self.backfills = Backfills(self._backfills, self._read, self._wake)
+        self._channels = NodeChannels(self._settings, self._database, self._access, self._clock.micros)
+        self.channels = self._channels.service
 
     def _compose_trigger(self) -> None:
         full_queues = FullQueues(self._triggers, LEAD)

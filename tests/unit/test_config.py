@@ -147,3 +147,27 @@ def test_variables_that_kubernetes_sets_for_a_service_called_tickwork_are_not_se
 
 def test_every_setting_has_a_meaning():
     assert set(MEANINGS) == set(Settings.__struct_fields__)
+
+
+def test_a_mail_relay_needs_a_sender_and_its_password_is_not_shown():
+    env = {"TICKWORK_SMTP_URL": "smtp://me:s3cret@mail.example"}
+    (error,) = errors_of(env=env)
+    assert (error.path, error.hint) == ("smtp_from", "set TICKWORK_SMTP_FROM")
+    settings, _ = load(env=env | {"TICKWORK_SMTP_FROM": "Tickwork <t@example.com>"})
+    assert shown("smtp_url", settings.smtp_url) == "smtp://me:********@mail.example"
+    assert "s3cret" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("TICKWORK_SMTP_URL", "s3cret"),
+        ("TICKWORK_SMTP_URL", "smtp+plain://me:s3cret@mail.example"),
+        ("TICKWORK_SMTP_FROM", "nobody"),
+        ("TICKWORK_PUBLIC_URL", "tickwork.example"),
+    ],
+)
+def test_what_is_no_relay_sender_or_address_is_refused_without_a_password(variable, value):
+    (error,) = errors_of(env={variable: value})
+    assert variable in error.message
+    assert "s3cret" not in error.message

@@ -83,6 +83,7 @@ async def _up(
     stop.listen()
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(open_listener(settings.host, settings.port))
+        settings = msgspec.structs.replace(settings, public_url=settings.public_url or url_of(listener))
         if app == DEMO_APP:
             await _prepare_demo(settings, url_of(listener))
         node = await stack.enter_async_context(running_node(settings, stop))

@@ -27,7 +27,7 @@ from tickwork.model.job import (
 from tickwork.model.quantities import parse_duration
 from tickwork.model.requires_limits_fair_share import placement_errors, placement_of
 from tickwork.model.schedule import Once, Schedule
-from tickwork.model.task import NO_DEFAULTS, TaskDefaults, with_task_defaults
+from tickwork.model.task import BUILT_IN_TASKS, NO_DEFAULTS, TaskDefaults, with_task_defaults
 from tickwork.schedule.parse import parse_schedule
 
 _LONGEST_PAYLOAD = 512 * 1024
@@ -114,10 +114,9 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
 def _target_errors(request: JobRequest) -> Iterator[FieldError]:
     if (request.task is None) == (request.http is None):
         yield FieldError("task", "give exactly one of task and http", "a Python task's name, or an HTTP call")
-    if request.task == HTTP_TASK:
-        yield FieldError(
-            "task", f"{HTTP_TASK!r} is the name of the built-in task", "use the field http for HTTP calls"
-        )
+    if request.task in BUILT_IN_TASKS:
+        hint = BUILT_IN_TASKS[request.task]
+        yield FieldError("task", f"{request.task!r} is the name of a built-in task", hint)
     if request.http:
         yield from target_errors(request.http)
         if not may_keep_stored_secrets(request):

@@ -20,7 +20,6 @@ from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.execution_metrics import START_DELAY
 from tickwork.model.access import Caller
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.job import HTTP_TASK
 from tickwork.model.json_limits import raw_json
 from tickwork.model.public_ids import execution_id, from_micros, worker_id
 from tickwork.model.rest_worker import (
@@ -36,6 +35,7 @@ from tickwork.model.rest_worker import (
     resource_amounts,
     worker_errors,
 )
+from tickwork.model.task import BUILT_IN_TASKS
 from tickwork.model.task_context import read_outcomes
 from tickwork.model.worker import BEAT, LEASE
 from tickwork.model.worker_protocol import FromServer, Hello, Micros, Run, Runs, TaskOffer, execution_key
@@ -222,9 +222,9 @@ def _do_nothing() -> None:
 
 def _reserved_names(request: WorkerRequest) -> Iterator[FieldError]:
     for position, offer in enumerate(_offers(request)):
-        if offer.name == HTTP_TASK:
+        if offer.name in BUILT_IN_TASKS:
             yield FieldError(
-                f"tasks[{position}]", f"{HTTP_TASK!r} is the name of the built-in task", "choose another"
+                f"tasks[{position}]", f"{offer.name!r} is the name of a built-in task", "choose another"
             )
 
 

@@ -20,9 +20,9 @@ from tickwork.loop import Wake
 from tickwork.model.access import Caller
 from tickwork.model.check_outcomes import LATEST_TIME, is_valid_note, recordable_outcomes, truncate_note
 from tickwork.model.errors import Unavailable
-from tickwork.model.job import HTTP_TASK
 from tickwork.model.json_limits import json_error
 from tickwork.model.public_ids import from_micros, worker_id
+from tickwork.model.task import BUILT_IN_TASKS
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import (
     LEASE_RAN_OUT,
@@ -311,8 +311,9 @@ def _hello_problem(tenant_id: int | None, hello: Hello) -> str | None:
     names = [offer.name for offer in hello.tasks]
     if len({*names}) < len(names):
         return "tasks: name each task once"
-    if tenant_id is not None and HTTP_TASK in names:
-        return f"{HTTP_TASK!r} is the name of the built-in task: choose another"
+    taken = [name for name in names if name in BUILT_IN_TASKS] if tenant_id is not None else []
+    if taken:
+        return f"{taken[0]!r} is the name of a built-in task: choose another"
     return None
 
 

@@ -9,7 +9,7 @@ from tickwork.execute.attempt_ending import Ending, ending_of_error, unchanged
 from tickwork.execute.attempt_state import Attempt, Handler
 from tickwork.model.errors import one_line
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.job import HTTP_TASK
+from tickwork.model.task import BUILT_IN_TASKS
 from tickwork.model.worker_protocol import Failure
 from tickwork.tracing.span_from_traceparent import remote_context
 
@@ -25,7 +25,7 @@ async def _run(handler: Handler, tracer: Tracer, attempt: Attempt) -> Ending:
     span = tracer.start_span(
         f"attempt {run.task}",
         remote_context(run.traceparent or ""),
-        SpanKind.CLIENT if run.task == HTTP_TASK else SpanKind.CONSUMER,
+        SpanKind.CLIENT if run.task in BUILT_IN_TASKS else SpanKind.CONSUMER,
         _attributes(attempt),
     )
     with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):

@@ -73,6 +73,7 @@ class Worker:
         self._slots = slots
         self._queues = list(queues)
         self._weights = dict(weights or {})
+        self._reports_metrics = count_attempts
         self._labels = dict(labels or {})
         self._resources = dict(resources or {})
         self._offers = [
@@ -112,12 +113,13 @@ class Worker:
     async def run(self) -> None:
         """Run attempts until the worker is drained or stopped."""
         self._runners.open()
-        report_worker(
-            slots=self._slots,
-            running=lambda: self._attempts.running,
-            pending=lambda: len(self._attempts),
-            connected=lambda: self._welcomed,
-        )
+        if self._reports_metrics:
+            report_worker(
+                slots=self._slots,
+                running=lambda: self._attempts.running,
+                pending=lambda: len(self._attempts),
+                connected=lambda: self._welcomed,
+            )
         _log.info("worker started", name=self._name, slots=self._slots, tasks=len(self._offers))
         try:
             while not self._finished:

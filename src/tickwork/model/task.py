@@ -8,10 +8,16 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from tickwork.model.channel import NOTIFY_TASK
 from tickwork.model.errors import FieldError
 from tickwork.model.field_types import Duration, QueueName
-from tickwork.model.job import JobRequest, Priority, RetryRequest, timeout_errors
+from tickwork.model.job import HTTP_TASK, JobRequest, Priority, RetryRequest, timeout_errors
 from tickwork.model.quantities import parse_duration
+
+BUILT_IN_TASKS = {  # names that are taken, and what to use instead
+    HTTP_TASK: "use the field http for HTTP calls",
+    NOTIFY_TASK: "use channels to be notified",
+}
 
 
 class Runner(StrEnum):

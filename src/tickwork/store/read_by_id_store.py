@@ -6,6 +6,7 @@ from datetime import datetime
 import asyncpg
 import msgspec
 
+from tickwork.model.channel import NOTIFY_TASK
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import (
     AttemptOutcome,
@@ -140,13 +141,15 @@ class PostgresReadStore:
 
     async def workers(self, tenant_id: int, limit: int, cursor: str | None) -> Page[WorkerView]:
         before = decode_cursor(cursor, WorkerPlace).id if cursor else _LARGEST_WORKER
-        rows = await self._database.fetch(self._sql["workers"], tenant_id, before, limit, None)
+        rows = await self._database.fetch(self._sql["workers"], tenant_id, before, limit, None, NOTIFY_TASK)
         end = WorkerPlace("workers", rows[-1]["id"]) if len(rows) == limit else None
         return Page([worker_of(row) for row in rows], encode_cursor(end))
 
     async def worker(self, tenant_id: int, worker: int) -> WorkerView:
         number = min(worker, _LARGEST_WORKER - 1)
-        row = await self._database.fetchrow(self._sql["workers"], tenant_id, _LARGEST_WORKER, 1, number)
+        row = await self._database.fetchrow(
+            self._sql["workers"], tenant_id, _LARGEST_WORKER, 1, number, NOTIFY_TASK
+        )
         if row is None:
             raise NotFound("worker", worker_id(worker))
         return worker_of(row)

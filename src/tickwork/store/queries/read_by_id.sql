@@ -81,7 +81,8 @@ ORDER BY attempt;
 SELECT id, name, lease_until FROM tickwork.worker WHERE id = ANY($1::int[]);
 
 -- name: workers
--- One page of a tenant's workers and the built-in ones, newest first.
+-- One page of a tenant's workers and the built-in ones, newest first. Those that only deliver notifications ($5) are no
+-- concern of users.
 SELECT w.*, tickwork.clock() AS now,
     (SELECT coalesce(sum(cardinality(job_ids)), 0) FROM tickwork.lease WHERE worker_id = w.id) AS holding,
     (SELECT jsonb_object_agg(used.name, used.amount) FROM (
@@ -95,6 +96,7 @@ SELECT w.*, tickwork.clock() AS now,
     ) used) AS resources_used
 FROM tickwork.worker w
 WHERE (w.tenant_id = $1 OR w.tenant_id IS NULL) AND w.id < $2 AND ($4::int IS NULL OR w.id = $4)
+    AND (w.tenant_id IS NOT NULL OR w.tasks <> ARRAY[$5::text])
     AND (w.ended_at IS NULL OR w.ended_at > tickwork.clock() - interval '1 day')
 ORDER BY w.id DESC
 LIMIT $3;
