@@ -7,10 +7,12 @@ import msgspec
 
 from tickwork.model.access import KeyView, Scope
 from tickwork.model.backfill import BackfillStatus, BackfillView
+from tickwork.model.channel import ChannelView, QuietHours, SmtpServerView
 from tickwork.model.circuit_breaker import BreakerState, BreakerView
 from tickwork.model.cluster import ClusterView, DatabaseView, NodeView
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
 from tickwork.model.job import CatchUpView, JobStatus, JobView
+from tickwork.model.notification import Severity
 from tickwork.model.queue import QueueView
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.worker import WorkerView
@@ -145,6 +147,40 @@ OPEN_BREAKER = BreakerView(
     last_error="Http503: api.example.com answered 503 Service Unavailable",
     next_probe_at=NOON,
     waiting=12,
+)
+
+
+SLACK_CHANNEL = ChannelView(
+    name="ops",
+    kind="slack",
+    url="https://hooks.slack.com/***",
+    severity=Severity.INFO,
+    quiet=None,
+    digest="immediately",
+    window=300.0,
+    rate=30,
+    paused=False,
+    template=None,
+    created_at=NOON,
+    changed_at=NOON,
+)
+MAIL_CHANNEL = ChannelView(
+    name="mail",
+    kind="email",
+    to=["ops@example.com", "ann@example.com"],
+    from_="tickwork@example.com",
+    smtp=SmtpServerView(
+        host="mail.example.com", port=587, security="starttls", username="me", password="***"
+    ),
+    severity=Severity.ERROR,
+    quiet=QuietHours(from_="22:00", to="07:00", timezone="Europe/Paris", except_=Severity.ERROR),
+    digest="hourly",
+    window=300.0,
+    rate=30,
+    paused=False,
+    template=None,
+    created_at=NOON,
+    changed_at=NOON,
 )
 
 

@@ -45,6 +45,7 @@ _TAGS = {
     "executions": "The occurrences of jobs, each with its attempts.",
     "dead-letters": "Executions that failed for good, until they are redriven or discarded.",
     "backfills": "Runs of a job for due times in the past, at a limited pace.",
+    "channels": "Where notifications go, and when.",
     "breakers": "The circuit breakers of HTTP destinations that failed recently.",
     "queues": "The queues that executions wait in, and their limits.",
     "workers": "The processes that run attempts.",

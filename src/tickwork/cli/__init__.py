@@ -25,6 +25,7 @@ _COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
     "dead-letter": "Inspect, redrive and discard executions that failed for good.",
     "queue": "Inspect, limit, pause and resume queues.",
     "breaker": "Inspect and reset the circuit breakers of HTTP destinations.",
+    "channel": "Set, test and preview channels: where notifications go.",
     "preview": "Show what a schedule means and when it is due.",
     "outbox": "Manage the outbox in your own database.",
     "key": "Create, list and revoke API keys.",

@@ -11,6 +11,7 @@ import httpx2
 from tickwork.client import (
     batch_and_bulk_requests,
     build_access_requests,
+    build_channel_requests,
     build_monitoring_and_dead_letter_requests,
     build_requests,
     rest_worker_requests,
@@ -135,6 +136,13 @@ class AsyncClient:
     set_queue = _sends(build_requests.set_queue)
     pause_queue = _sends(build_requests.pause_queue)
     resume_queue = _sends(build_requests.resume_queue)
+
+    list_channels = _sends(build_channel_requests.list_channels)
+    get_channel = _sends(build_channel_requests.get_channel)
+    set_channel = _sends(build_channel_requests.set_channel)
+    delete_channel = _sends(build_channel_requests.delete_channel)
+    test_channel = _sends(build_channel_requests.test_channel)
+    preview_channel = _sends(build_channel_requests.preview_channel)
 
     list_workers = _sends(build_requests.list_workers)
     get_worker = _sends(build_requests.get_worker)
