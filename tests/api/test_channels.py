@@ -96,8 +96,12 @@ async def test_a_channel_is_shown_as_it_was_defined_without_its_secrets(
 
 
 @of_each_kind
-async def test_no_answer_and_no_column_but_one_has_a_secret(
-    client: httpx2.AsyncClient, connect_with: ConnectWith, connection: asyncpg.Connection, kind: str
+async def test_no_answer_no_log_line_and_no_column_but_one_has_a_secret(
+    client: httpx2.AsyncClient,
+    connect_with: ConnectWith,
+    connection: asyncpg.Connection,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
 ) -> None:
     reader = await connect_with(Scope.READ)
     answers = [
@@ -114,6 +118,9 @@ async def test_no_answer_and_no_column_but_one_has_a_secret(
         assert answer.status_code == 200, answer.text
         assert SECRET not in answer.text
         assert WHSEC not in answer.text
+    logged = capsys.readouterr()
+    assert "channel deleted" in logged.out
+    assert SECRET not in logged.out + logged.err
 
 
 @of_each_kind
@@ -223,7 +230,12 @@ async def test_rules_are_stored_as_they_are_meant(
             body("slack", quiet={"from": "22", "to": "07:00"}),
             "quiet.from: must be a time of day such as 22:00",
         ),
+        (
+            body("slack", quiet={"from": "22:00", "to": "07:00\n"}),
+            "quiet.to: must be a time of day such as 22:00",
+        ),
         (body("slack", quiet={"from": "22:00", "to": "22:00"}), "quiet.to: is the same as from"),
+        (body("opsgenie", api_key=f"{SECRET}\r\nx: y"), "api_key: must be printable ASCII"),
         (
             body("slack", quiet={"from": "22:00", "to": "07:00", "timezone": "Europe/Pariss"}),
             "quiet.timezone: there is no time zone 'Europe/Pariss'",
@@ -245,7 +257,7 @@ async def test_every_bad_field_is_named(client: httpx2.AsyncClient) -> None:
     assert [error.partition(":")[0] for error in errors] == ["to[0]", "smtp.host", "rate", "severiti"]
 
 
-@pytest.mark.parametrize("name", ["a b", ".ops", "x" * 101, "ops%00"])
+@pytest.mark.parametrize("name", ["a b", ".ops", "x" * 101, "ops%00", "ops%0A"])
 async def test_a_name_is_a_word(client: httpx2.AsyncClient, name: str) -> None:
     answer = await client.put(f"/v1/channels/{name}", json=body("slack"))
     assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "name")
@@ -300,6 +312,21 @@ async def test_a_test_says_what_the_receiver_answered(client: httpx2.AsyncClient
         done = (await client.post(f"{PATH}/test")).json()
     assert (done["delivered"], done["answer"], done["error"]) == (True, {"status": 200, "body": "ok"}, None)
     assert slack.told[0]["text"] == "This is a test of the channel ops"
+
+
+async def test_tests_are_limited_for_each_tenant(client: httpx2.AsyncClient, make_tenant: MakeTenant) -> None:
+    other = await make_tenant("other")
+    async with target(respond()) as served:
+        hook = {"kind": "webhook", "url": served.url(), "template": {"title": "Fire!"}}
+        for who in (client, other.admin):
+            await who.put(PATH, json=hook)
+        for _ in range(20):
+            assert (await client.post(f"{PATH}/test")).json()["delivered"]
+        refused = await client.post(f"{PATH}/test")
+        assert (await other.admin.post(f"{PATH}/test")).json()["delivered"]
+    assert (refused.status_code, refused.json()["detail"][:16]) == (409, "20 tests were se")
+    assert len(served.requests) == 21
+    assert b"Fire" not in served.requests[0].body
 
 
 async def test_a_test_that_fails_says_why_without_a_secret(client: httpx2.AsyncClient) -> None:

@@ -164,6 +164,20 @@ async def test_the_relay_of_the_operator_may_be_anywhere(make_sender):
     assert mail["From"] == FROM
 
 
+async def test_neither_the_host_nor_the_password_of_the_relay_is_told(make_sender):
+    async with mail_server(security="starttls") as mails:
+        server = SmtpServer(host="localhost", port=mails.port, security="none")
+        sender = make_sender(AddressPolicy(), MailRelay(server, FROM))
+        failed = await failure(sender, channel("email", to=["ops@example.com"]))
+    assert failed.message.startswith("the mail relay answered 530")
+    async with mail_server() as mails:
+        mails.answer = f"554 {PASSWORD}"
+        server = SmtpServer(host="localhost", port=mails.port, security="none", password=PASSWORD)
+        sender = make_sender(AddressPolicy(), MailRelay(server, FROM))
+        failed = await failure(sender, channel("email", to=["ops@example.com"]))
+    assert failed.message == "the mail relay answered 554 ***"
+
+
 async def test_without_a_relay_it_says_what_to_set(sender):
     failed = await failure(sender, channel("email", to=["ops@example.com"]))
     assert "TICKWORK_SMTP_URL" in failed.message

@@ -1,6 +1,8 @@
 """Channels as users see, define, test and preview them. Secrets leave the service only as marks."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from time import monotonic
 
 import msgspec
 import structlog
@@ -29,6 +31,9 @@ from tickwork.store.port.define import ChannelStore
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
+_MOST_TESTS = 20  # of a tenant, on one server
+_TEST_PERIOD = 60.0  # seconds
+
 SendTest = Callable[[StoredChannel], Awaitable[ChannelTest]]
 Preview = Callable[[StoredChannel], ChannelPreview]
 
@@ -42,6 +47,7 @@ class Channels:
         self._support = support
         self._send_test = send_test
         self._preview = preview
+        self._test_limit = _TestLimit()
 
     async def list(self, tenant_id: int, limit: int, cursor: str | None = None) -> Page[ChannelView]:
         page = await self._store.list(tenant_id, limit, cursor)
@@ -71,6 +77,7 @@ class Channels:
         stored = await self._find(tenant_id, name)
         if self._send_test is None:
             raise Conflict("this server makes no calls, because it runs with --no-http: ask another one")
+        self._test_limit.count(tenant_id)
         return await self._send_test(stored)
 
     async def preview(self, tenant_id: int, name: str, template: MessageTemplate | None) -> ChannelPreview:
@@ -87,12 +94,30 @@ class Channels:
         return await self._store.get(tenant_id, name)
 
 
+class _TestLimit:
+    """Keeps a tenant from sending mails to strangers by test after test: they pass by the rate of the channel."""
+
+    def __init__(self) -> None:
+        self._counted_until = 0.0
+        self._counts: Counter[int] = Counter()
+
+    def count(self, tenant_id: int) -> None:
+        """Raises Conflict if there were too many."""
+        now = monotonic()
+        if now >= self._counted_until:
+            self._counted_until = now + _TEST_PERIOD
+            self._counts.clear()
+        self._counts[tenant_id] += 1
+        if self._counts[tenant_id] > _MOST_TESTS:
+            raise Conflict(f"{_MOST_TESTS} tests were sent within a minute: wait a little")
+
+
 def _is_name(name: str) -> bool:
     try:
         msgspec.convert(name, ChannelName)
     except msgspec.ValidationError:
         return False
-    return True
+    return name.isprintable()  # a pattern lets a line feed at the end pass
 
 
 def _view(stored: StoredChannel) -> ChannelView:

@@ -47,7 +47,11 @@ def channel_errors(channel: Channel, support: ChannelSupport) -> Iterator[FieldE
         case WebhookChannel():
             yield from _url_errors(channel.url)
             yield from _signing_secret_errors(channel.secret)
-        case SlackChannel() | TeamsChannel() | PagerDutyChannel() | OpsgenieChannel():
+        case OpsgenieChannel():
+            yield from _service_url_errors(channel.url)
+            if not (channel.api_key.isascii() and channel.api_key.isprintable()):
+                yield FieldError("api_key", "must be printable ASCII, because it is sent as a header")
+        case SlackChannel() | TeamsChannel() | PagerDutyChannel():
             yield from _service_url_errors(channel.url)
         case EmailChannel():
             yield from _mail_errors(channel, support)
@@ -78,6 +82,9 @@ def _rule_errors(channel: Channel) -> Iterator[FieldError]:
 
 
 def _quiet_errors(quiet: QuietHours) -> Iterator[FieldError]:
+    for name, time in (("from", quiet.from_), ("to", quiet.to)):
+        if not time.isprintable():  # a pattern lets a line feed at the end pass
+            yield FieldError(f"quiet.{name}", "must be a time of day such as 22:00")
     if quiet.from_ == quiet.to:
         yield FieldError("quiet.to", "is the same as from", "use paused to be told nothing at all")
     try:

@@ -41,7 +41,7 @@ from tickwork.model.channel import (
 )
 from tickwork.model.channel_secrets import destination_of_channel, secrets_to_mask
 from tickwork.model.errors import TIMEOUT
-from tickwork.model.http_secrets import mask_secrets
+from tickwork.model.http_secrets import mask_secrets, texts_to_mask
 from tickwork.model.notification import NotificationMessage
 from tickwork.model.smtp_server import SmtpServer
 from tickwork.model.worker_protocol import Failure
@@ -77,6 +77,7 @@ class ChannelSender:
         self._policy = policy
         self._secrets_of = secrets_of
         self._relay = relay
+        self._relay_secrets = texts_to_mask([relay.server.password or ""]) if relay else ()
         self.public_url = public_url
         self._now = now
         self._session: GuardedSession | None = None
@@ -102,7 +103,7 @@ class ChannelSender:
         self, stored: StoredChannel, message: NotificationMessage, seconds: float
     ) -> bytes:
         destination = destination_of_channel(stored.channel)
-        hidden = secrets_to_mask(stored.channel)
+        hidden = (*secrets_to_mask(stored.channel), *self._relay_secrets)
         try:
             async with asyncio.timeout(seconds), self._destinations.slot(destination):
                 return await self._send(stored, message, hidden)

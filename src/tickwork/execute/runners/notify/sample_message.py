@@ -41,7 +41,9 @@ class ChannelTests:
         self._now = now
 
     async def send(self, stored: StoredChannel) -> ChannelTest:
-        """Send a test message at once, and say what became of it."""
+        """Send a test message at once, and say what became of it. It has a text of its own: a template that does not
+        say that this is a test could alarm people."""
+        stored = stored._replace(channel=msgspec.structs.replace(stored.channel, template=None))
         item = NotificationItem(
             kind="channel.tested",
             severity=Severity.INFO,
@@ -51,7 +53,7 @@ class ChannelTests:
         )
         began = monotonic()
         try:
-            answer = await self._sender.send(stored, _message(stored, item), LONGEST_SEND)
+            answer = await self._sender.send(stored, _message(stored, item, is_test=True), LONGEST_SEND)
         except AttemptFailed as failed:
             error = ChannelError(failed.failure.type, failed.failure.message)
         except AttemptPostponed as postponed:
@@ -62,7 +64,7 @@ class ChannelTests:
 
     def preview(self, stored: StoredChannel) -> ChannelPreview:
         """What the channel would send about an execution that failed. `stored`: without secrets."""
-        message = _message(stored, _sample_item(self._now()))
+        message = _message(stored, _sample_item(self._now()), is_test=False)
         rendered = self._sender.render(stored, message)
         return ChannelPreview(
             title=rendered.title, body=rendered.text, sent=self._content(stored, message, rendered)
@@ -82,14 +84,14 @@ class ChannelTests:
         return msgspec.json.decode(service_request(stored, message, rendered).body)
 
 
-def _message(stored: StoredChannel, item: NotificationItem) -> NotificationMessage:
+def _message(stored: StoredChannel, item: NotificationItem, *, is_test: bool) -> NotificationMessage:
     return NotificationMessage(
         id=f"test-{token_hex(12)}",
         tenant_id=stored.tenant_id,
         channel_id=stored.id,
         at=item.at,
         items=[item],
-        is_test=True,
+        is_test=is_test,
     )
 
 

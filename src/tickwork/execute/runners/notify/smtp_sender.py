@@ -35,7 +35,7 @@ class SmtpSender:
         try:
             refused, answer = await self._send(server, mail, guarded=guarded)
         except (aiosmtplib.SMTPException, OSError) as error:
-            failure = _failure(error, server.host)
+            failure = _failure(error, server.host if guarded else "the mail relay")  # the operator's business
             message = mask_secrets(failure.message, hidden)[:_LONGEST_REASON]
             raise AttemptFailed(msgspec.structs.replace(failure, message=message)) from error
         result = {"answer": answer[:_LONGEST_REASON]}
@@ -129,5 +129,5 @@ def _reason(error: BaseException) -> str:
     if isinstance(cause, ssl.SSLError):
         return getattr(cause, "verify_message", None) or cause.reason or "the handshake failed"
     if isinstance(cause, socket.gaierror):
-        return cause.strerror
+        return cause.strerror or "it has no address"
     return strerror(cause.errno) if isinstance(cause, OSError) and cause.errno else "no address answered"
