@@ -131,9 +131,6 @@ Channel = (
     | OpsgenieChannel
     | AppriseChannel
 )
-CHANNEL_TYPES: dict[str, type[Channel]] = {
-    str(each.__struct_config__.tag): each for each in get_args(Channel)
-}
 RULES = ChannelFields.__struct_fields__  # when and how often a channel is told something
 
 
