@@ -77,6 +77,12 @@ LoopName: TypeAlias = Literal[
     "write pulse",
     "delete old events",
     "delete old errors",
+    "read heartbeats",
+    "call heartbeats",
+    # pings
+    "watch pings",
+    "delete old ping runs",
+    "report outside",
     # upkeep
     "read clock",
     "test writes",
@@ -124,7 +130,7 @@ class LoopCondition:
         self._unavailable = False
         _FAILURES.labels(loop)
         _FAILURES_IN_A_ROW.labels(loop).set(0)
-        _SUCCESS_AGE.labels(loop).set_function(lambda: monotonic() - self._succeeded_at)
+        _SUCCESS_AGE.labels(loop).set_function(lambda: self.success_age)
         _STEP_AGE.labels(loop).set_function(self._step_age)
         self._step_seconds = _STEP_SECONDS.labels(loop)
 
@@ -156,11 +162,16 @@ class LoopCondition:
         elif self._log_limit.admits(repr(error)):
             _log.error("step failed", exc_info=error, loop=self._loop, in_a_row=self._failures)
 
+    @property
+    def success_age(self) -> float:
+        """Seconds since a step succeeded."""
+        return monotonic() - self._succeeded_at
+
     def problem(self) -> str | None:
         """What is wrong, if the loop is stuck in a step or fails again and again."""
         if (age := self._step_age()) > self._stuck_after:
             return f"has been in one step for {age:.0f} seconds"
-        long_ago = monotonic() - self._succeeded_at > _MOST_UNAVAILABLE
+        long_ago = self.success_age > _MOST_UNAVAILABLE
         if self._failures < _MOST_FAILURES or (self._unavailable and not long_ago):
             return None
         return f"failed {self._failures} times in a row, last with {self._error}"
@@ -246,6 +257,10 @@ class Loops:
         for name, loop in self._loops.items():
             if problem := loop.condition.problem():
                 yield name, problem
+
+    def success_age(self, name: LoopName) -> float:
+        """Seconds since a step of this loop succeeded."""
+        return self._loops[name].condition.success_age
 
     def start(self) -> None:
         for loop in self._loops.values():

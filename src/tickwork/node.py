@@ -46,7 +46,7 @@ from tickwork.node_channels import NodeChannels
 from tickwork.node_database import open_database
 from tickwork.node_events_and_statistics import Monitoring
 from tickwork.node_metrics import SystemMetrics, show_database, show_disk, show_workers
-from tickwork.node_reports import REPORT_INTERVAL, Cluster
+from tickwork.node_watches import Watches
 from tickwork.overview import Overview
 from tickwork.record.bulk_executions import BulkExecutions
 from tickwork.record.dead_letters import DeadLetters
@@ -60,7 +60,6 @@ from tickwork.record.rest_worker_reports import RestWorkerReports
 from tickwork.schedule.excluded_days import load_calendars
 from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
-from tickwork.store.cluster_store import PostgresClusterStore
 from tickwork.store.create_and_change_job import PostgresJobStore
 from tickwork.store.dead_letter_store import PostgresDeadLetterStore
 from tickwork.store.dispatch_store import PostgresDispatchStore
@@ -162,6 +161,7 @@ class Node:
             await self._statistics_counter.close()
         await self.cluster.leave()
         self._recorder.close()
+        await self._watches.close()
         await self._opened.aclose()
         if self._running:
             _log.info("server stopped")
@@ -215,6 +215,9 @@ class Node:
         self._trace_handover = self._spans.handed_over if self._spans else None
         self._connected_workers = ConnectedWorkers(self._trace_handover)
         self._monitoring = Monitoring(self._database)
+        self._watches = Watches(
+            self._database, self._clock, self._settings, self._loops, self.health, self._partitions.horizon
+        )
         self._wake = Wake(self._loops, self._database.after_commit)
         self._events = EventPublisher(self._database.after_commit)
         self._compose_define()
@@ -309,8 +312,9 @@ class Node:
         monitoring = self._monitoring
         self.event_feed, self.event_history = monitoring.event_feed, monitoring.event_history
         self.statistics, self._statistics_counter = monitoring.statistics, monitoring.statistics_counter
+        failing, heartbeats = monitoring.failing_jobs, self._watches.heartbeats
         self._recorder = OutcomeRecorder(
-            records, monitoring.failing_jobs, self._statistics_counter, self._wake, self._events.publish
+            records, failing, heartbeats, self._statistics_counter, self._wake, self._events.publish
         )
         self.waiting = ExecutionWaits(self._read)
         self._log_writer = LogWriter(logs, self._wake, self._events.publish)
@@ -355,14 +359,9 @@ class Node:
         self._loops.add("record key use", self.keys.note_use, every=30)
         self._loops.add("update sessions", self.sessions.update, every=30)
         self._loops.add("expire idempotency keys", self.idempotency.delete_old, every=600)
-        self.cluster = Cluster(
-            PostgresClusterStore(self._database),
-            self._clock,
-            self.health,
-            self._partitions.horizon,
-            self._settings.data_dir if self._embedded else None,
-        )
-        self._loops.add("report node", self.cluster.report, every=REPORT_INTERVAL)
+        self.pings, self.outside_ping = self._watches.pings, self._watches.outside_ping
+        self.cluster = self._watches.cluster
+        self._watches.add_loops(self._loops)
 
     def _compose_metrics(self) -> None:
         counted = PostgresOverviewStore(self._database)

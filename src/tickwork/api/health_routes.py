@@ -4,12 +4,10 @@ import msgspec
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from tickwork.api.problem import UNAVAILABLE, Refusal
-from tickwork.api.reply import Reply, json_reply
+from tickwork.api.reply import PLAIN, Reply, json_reply
 from tickwork.api.route import Call, NoQuery, Route
 from tickwork.model.access import DEFAULT_TENANT, Scope
 from tickwork.model.errors import NotAllowed
-
-PLAIN = "text/plain"
 
 
 class Life(msgspec.Struct, frozen=True):

@@ -52,12 +52,15 @@ _TAGS = {
     "tasks": "The code that can be run.",
     "keys": "API keys: who may call, and with which scopes.",
     "session": "Signing in with a browser, and who you are.",
+    "pings": "Things that run elsewhere and report here, expected by a schedule.",
     "cluster": "The nodes and their database.",
     "node": "The state of this server.",
 }
 _OTHER_TAGS = {
     "me": "session",
     "sign-in-links": "session",
+    "ping": "pings",
+    "outside-ping": "cluster",
 }  # the first word of a path, and the tag if it differs
 _INFO = {
     "title": "Tickwork",

@@ -152,6 +152,12 @@ TOO_MANY_SIGN_INS = ProblemType(
     "Too many failed attempts to sign in",
     "Ten attempts to sign in from your address failed within a minute. Try again after `Retry-After` seconds.",
 )
+TOO_MANY_SIGNALS = ProblemType(
+    "too-many-signals",
+    429,
+    "Too many signals of a ping",
+    "The URL of a ping takes 60 requests a minute at each server. Try again after `Retry-After` seconds.",
+)
 QUEUE_FULL = ProblemType(
     "queue-full",
     429,
@@ -204,6 +210,7 @@ PROBLEM_TYPES = (
     INVALID,
     KEY_REUSED,
     TOO_MANY_SIGN_INS,
+    TOO_MANY_SIGNALS,
     QUEUE_FULL,
     HEAD_TOO_LARGE,
     INTERNAL,

@@ -11,6 +11,7 @@ Headers = dict[str, str]
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
+PLAIN = "text/plain"
 TSV = "text/tab-separated-values"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _encode = msgspec.json.Encoder().encode

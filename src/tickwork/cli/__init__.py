@@ -26,6 +26,7 @@ _COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
     "queue": "Inspect, limit, pause and resume queues.",
     "breaker": "Inspect and reset the circuit breakers of HTTP destinations.",
     "channel": "Set, test and preview channels: where notifications go.",
+    "ping": "Expect what runs elsewhere, and see whether it did.",
     "preview": "Show what a schedule means and when it is due.",
     "outbox": "Manage the outbox in your own database.",
     "key": "Create, list and revoke API keys.",

@@ -101,6 +101,7 @@ _FIELDS: Columns[JobView] = {
     "tags": lambda job: job.tags,
     "description": lambda job: job.description,
     "owner": lambda job: job.owner,
+    "heartbeat URL": lambda job: job.heartbeat_url,
     "version": lambda job: job.version,
     "created": lambda job: job.created_at,
     "updated": lambda job: job.updated_at,

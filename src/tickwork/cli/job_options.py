@@ -139,6 +139,7 @@ _OPTIONS = (
     click.option("--tag", "tags", multiple=True, help="A tag; can be repeated."),
     click.option("--description", help="What the job is for."),
     click.option("--owner", help="Who looks after the job: a team or a person."),
+    click.option("--heartbeat-url", metavar="URL", help="Call this URL by GET after each success."),
 )
 
 

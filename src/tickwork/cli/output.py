@@ -63,10 +63,10 @@ Command = TypeVar("Command", bound=Callable[..., object])
 Columns = Mapping[str, Callable[[Item], object]]  # the name of each column, and how to read it from an item
 
 _COLOURS = {
-    **dict.fromkeys(("active", "completed", "closed", "online", "ok"), "green"),
+    **dict.fromkeys(("active", "completed", "closed", "online", "ok", "success"), "green"),
     **dict.fromkeys(("pending", "running", "retry"), "cyan"),
-    **dict.fromkeys(("paused", "draining", "skipped", "held", "half_open", "warn"), "yellow"),
-    **dict.fromkeys(("failed", "lost", "open", "fail"), "red"),
+    **dict.fromkeys(("paused", "draining", "skipped", "held", "half_open", "warn", "late"), "yellow"),
+    **dict.fromkeys(("failed", "lost", "open", "fail", "missing"), "red"),
     **dict.fromkeys(("cancelled", "offline"), "bright_black"),
 }
 _GAP = "  "

@@ -71,6 +71,7 @@ class JobFields(TypedDict, total=False):
     tags: list[str]
     description: str
     owner: str
+    heartbeat_url: str
 
 
 class EventFilters(TypedDict, total=False):

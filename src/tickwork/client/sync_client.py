@@ -13,6 +13,7 @@ from tickwork.client import (
     build_access_requests,
     build_channel_requests,
     build_monitoring_and_dead_letter_requests,
+    build_ping_requests,
     build_requests,
     rest_worker_requests,
     wait_for_execution,
@@ -154,6 +155,17 @@ class Client:
     report_progress = _sends(rest_worker_requests.report_progress)
     complete_execution = _sends(rest_worker_requests.complete_execution)
     fail_execution = _sends(rest_worker_requests.fail_execution)
+
+    list_pings = _sends(build_ping_requests.list_pings)
+    get_ping = _sends(build_ping_requests.get_ping)
+    set_ping = _sends(build_ping_requests.set_ping)
+    renew_ping_token = _sends(build_ping_requests.renew_ping_token)
+    delete_ping = _sends(build_ping_requests.delete_ping)
+    list_ping_history = _sends(build_ping_requests.list_ping_history)
+    signal_ping = _sends(build_ping_requests.signal_ping)
+    get_outside_ping = _sends(build_ping_requests.get_outside_ping)
+    set_outside_ping = _sends(build_ping_requests.set_outside_ping)
+    delete_outside_ping = _sends(build_ping_requests.delete_outside_ping)
 
     create_key = _sends(build_access_requests.create_key)
     list_keys = _sends(build_access_requests.list_keys)

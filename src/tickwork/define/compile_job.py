@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.http_secrets import mark_errors
-from tickwork.model.http_target import target_errors
+from tickwork.model.http_target import target_errors, url_error
 from tickwork.model.job import (
     HTTP_TASK,
     LONGEST_TIMEOUT,
@@ -92,6 +92,8 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
     run = run_settings(request)
     timeout = _seconds("timeout", run.timeout, errors, least=SHORTEST_TIMEOUT, most=LONGEST_TIMEOUT)
     _check_durations(request, errors)
+    if request.heartbeat_url and (error := url_error(request.heartbeat_url)):
+        errors.append(error._replace(path="heartbeat_url"))
     if errors:
         raise Invalid(errors)
     return JobSpec(

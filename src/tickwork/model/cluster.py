@@ -13,7 +13,7 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     """A server node, as it described itself when it was last seen."""
 
     id: str
-    status: NodeStatus  # unwell: it has problems; silent: it was not seen for 20 seconds
+    status: NodeStatus  # unwell: it has problems; silent: for 20 seconds it was not seen or did not fire
     host: str
     pid: int
     version: str
@@ -22,6 +22,9 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     seen_at: Instant
     clock_skew: float  # seconds by which its clock is ahead of the database's
     database_latency: float  # seconds for a small query
+    fired_at: (
+        Instant | None
+    )  # when it last looked for what is due; null: an older version, which does not say
     problems: list[str]  # what its /readyz says
     answers: bool  # it is the node that answered this request
 

@@ -54,11 +54,11 @@ def destination_of(url: str) -> str:
 
 def target_errors(target: HttpTarget) -> list[FieldError]:
     """Everything that is wrong with an HTTP call before it is made."""
-    url_error = _url_error(target.url)
-    return [*([url_error] if url_error else []), *_header_errors(target.headers)]
+    error = url_error(target.url)
+    return [*([error] if error else []), *_header_errors(target.headers)]
 
 
-def _url_error(url: str) -> FieldError | None:
+def url_error(url: str) -> FieldError | None:
     if unfit := _UNFIT_FOR_URL.search(url):
         hint = "percent-encode it; in a host name write the xn-- form"
         return FieldError("http.url", f"{unfit[0]!r} is not allowed in a URL", hint)

@@ -150,6 +150,10 @@ class JobRequest(Partial, frozen=True, kw_only=True, omit_defaults=True, forbid_
     tags: Annotated[list[Annotated[str, Meta(min_length=1, max_length=100)]], Meta(max_length=50)] = []
     description: Annotated[str, Meta(min_length=1, max_length=2000)] | None = None
     owner: Annotated[Name, Meta(description="who looks after the job: a team or a person")] | None = None
+    heartbeat_url: (
+        Annotated[str, Meta(min_length=1, max_length=2048, description="called by GET after each success")]
+        | None
+    ) = None
 
 
 BUILT_IN = {"priority": "normal", "queue": DEFAULT_QUEUE, "timeout": "5m"}
@@ -253,6 +257,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     tags: list[str]
     description: str | None = None
     owner: str | None = None
+    heartbeat_url: str | None = None
     last_run: LastRun | None = None
     running: int = 0
     failures_in_a_row: int = 0
@@ -306,6 +311,7 @@ def job_view(
         tags=request.tags,
         description=request.description,
         owner=request.owner,
+        heartbeat_url=request.heartbeat_url,
         version=version,
         created_at=created_at,
         updated_at=updated_at,

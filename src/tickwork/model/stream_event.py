@@ -1,4 +1,4 @@
-"""Events as users follow them: what happened to jobs, executions, workers, queues, circuit breakers and API keys.
+"""Events as users follow them: what happened to jobs, executions, workers, queues, circuit breakers, API keys and pings.
 
 Most are *news*: durable, in order, kept as long as the history. What every execution does is the *pulse*: live only,
 sampled when there is very much of it, and sent only to those who ask for its kinds.
@@ -43,6 +43,13 @@ class EventKind(StrEnum):
     QUEUE_RESUMED = "queue.resumed"
     KEY_CREATED = "key.created"
     KEY_REVOKED = "key.revoked"
+    PING_LATE = "ping.late"
+    PING_MISSING = "ping.missing"
+    PING_FAILED = "ping.failed"
+    PING_RECOVERED = "ping.recovered"
+    PING_SLOW = "ping.slow"
+    NODE_SILENT = "node.silent"
+    NODE_BACK = "node.back"
     # The pulse
     EXECUTION_STARTED = "execution.started"
     EXECUTION_COMPLETED = "execution.completed"

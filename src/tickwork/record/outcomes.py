@@ -26,6 +26,7 @@ from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
 from tickwork.record.failed_attempt_server_log import FailedAttemptServerLog
+from tickwork.record.heartbeats import Heartbeats
 from tickwork.record.statistics_counter import StatisticsCounter
 from tickwork.store.port.record import (
     AttemptNote,
@@ -89,6 +90,7 @@ class OutcomeRecorder:
         self,
         store: OutcomeStore,
         failing: FailingJobs,
+        heartbeats: Heartbeats,
         statistics: StatisticsCounter,
         wake: Wake,
         publish: Publish,
@@ -96,6 +98,7 @@ class OutcomeRecorder:
         self._store = store
         self._statistics = statistics
         self._failing = failing
+        self._heartbeats = heartbeats
         self._wake = wake
         self._publish = publish
         self._waiting: list[_Submission] = []
@@ -182,7 +185,7 @@ class OutcomeRecorder:
             await self._complete(CompletedColumns.of(completed), leases)
 
     async def _complete(self, completed: CompletedColumns, leases: Sequence[int]) -> None:
-        recorded = await self._store.complete(completed, leases, self._failing.jobs)
+        recorded = await self._store.complete(completed, leases, self._failing.jobs, self._heartbeats.jobs)
         self._statistics.count_completed(completed, recorded)
         _STALE.inc(len(completed.outcomes) - recorded)
         _ATTEMPTS.labels("completed").inc(len(completed.outcomes))

@@ -39,6 +39,7 @@ class TaskOptions(TypedDict, total=False):
     tags: list[str] | None
     description: str | None
     owner: str | None
+    heartbeat_url: str | None
 
 
 def check_option_names(options: TaskOptions) -> None:

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import asyncpg
 
 from tickwork.model.cluster import DatabaseView, NodeStatus, NodeView
+from tickwork.model.stream_event import EventKind
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 
 _MOST_NODES = 1000
-_SILENT_AFTER = 20.0  # seconds
+SILENT_AFTER = timedelta(seconds=20)  # without a report, or without firing
 
 
 class NodeReport(NamedTuple):
@@ -24,7 +25,20 @@ class NodeReport(NamedTuple):
     address: str | None
     clock_skew: float
     database_latency: float
+    fire_age: float  # seconds since its loop that fires last worked
     problems: Sequence[str]
+
+
+class ReportTimes(NamedTuple):
+    now: datetime
+    before: datetime | None  # when the node reported last; None: never
+
+
+class SilentNodes(NamedTuple):
+    """The nodes that were told of just now."""
+
+    silent: Sequence[str]
+    back: Sequence[str]
 
 
 class DatabaseState(NamedTuple):
@@ -38,11 +52,25 @@ class PostgresClusterStore:
         self._database = database
         self._sql = queries("cluster")
 
-    async def report(self, node: NodeReport, forget_after: timedelta) -> None:
-        """Write the row of a node, and delete those of nodes that were not seen for so long."""
+    async def report(
+        self, node: NodeReport, forget_after: timedelta, replaced_after: timedelta
+    ) -> ReportTimes:
+        """Write the row of a node, and delete those of nodes that were not seen for so long: sooner, if this node was
+        started in their place."""
         async with self._database.transaction() as connection:
-            await connection.execute(self._sql["report_node"], *node[:-1], list(node.problems))
+            times = await connection.fetchrow(self._sql["report_node"], *node[:-1], list(node.problems))
+            await connection.execute(self._sql["replace_nodes"], EventKind.NODE_BACK, node.id, replaced_after)
             await connection.execute(self._sql["delete_silent_nodes"], forget_after)
+        return ReportTimes(*times)
+
+    async def tell_silent(self, judge: str) -> SilentNodes:
+        """Tell of other nodes that fire nothing, and of those that do so again: once, whichever node notices first."""
+        async with self._database.transaction() as connection:
+            silent = await connection.fetch(
+                self._sql["tell_silent_nodes"], EventKind.NODE_SILENT, judge, SILENT_AFTER
+            )
+            back = await connection.fetch(self._sql["tell_nodes_back"], EventKind.NODE_BACK, SILENT_AFTER)
+        return SilentNodes([row["id"] for row in silent], [row["id"] for row in back])
 
     async def leave(self, node: str) -> None:
         async with self._database.transaction() as connection:
@@ -80,12 +108,13 @@ def _node_of(row: asyncpg.Record, answering: str) -> NodeView:
         seen_at=row["seen_at"],
         clock_skew=row["clock_skew"],
         database_latency=row["database_latency"],
+        fired_at=row["fired_at"],
         problems=row["problems"],
         answers=row["id"] == answering,
     )
 
 
 def _status(silent_for: float, problems: Sequence[str]) -> NodeStatus:
-    if silent_for > _SILENT_AFTER:
+    if silent_for > SILENT_AFTER.total_seconds():
         return "silent"
     return "unwell" if problems else "ready"

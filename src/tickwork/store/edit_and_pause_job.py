@@ -17,6 +17,7 @@ from tickwork.model.schedule import Once, count_between, nth_due_time
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.batch_columns import stored
 from tickwork.store.executions_of_changed_job import UnstartedExecutions
+from tickwork.store.heartbeat_store import change_heartbeat
 from tickwork.store.insert_and_update_job import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name
 from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs
@@ -101,6 +102,9 @@ class JobUpdate:
             CHANGE_JOB,
             self._tenant_id, row["id"], row["status"], moved, timing.until, runs(spec), *values_of_changed(changed),
         )  # fmt: skip
+        url = spec.request.heartbeat_url
+        if url or b'"heartbeat_url"' in row["definition"]:
+            await change_heartbeat(self._connection, self._tenant_id, row["id"], url)
 
     async def _changed_fields(self, row: asyncpg.Record, spec: JobSpec) -> list[FieldChange]:
         before = stored(row["definition"], JobRequest)

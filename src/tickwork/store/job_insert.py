@@ -7,6 +7,7 @@ from typing import Any
 from tickwork.model.access import Author
 from tickwork.model.job import JobSpec
 from tickwork.store.batch_columns import columns
+from tickwork.store.heartbeat_store import set_heartbeats
 from tickwork.store.insert_and_update_job import INSERT_JOBS, JobLane, JobRow, values_of_new
 from tickwork.store.job_timing import job_timing, last_due_times
 from tickwork.store.lock_schedule_rules import LockedRules
@@ -68,6 +69,9 @@ async def insert_jobs(
     if bounded := _bounded_lanes(new, now):
         await refuse_if_full(connection, bounded)
     await connection.execute(INSERT_JOBS, tenant_id, now, *columns(map(values_of_new, new)))
+    await set_heartbeats(
+        connection, tenant_id, {job: spec.request.heartbeat_url for job, spec in specs.items()}
+    )
     if due := [job for job in new if job.timing.due]:
         await connection.execute(
             queries("create_and_change_job")["insert_first_executions"],

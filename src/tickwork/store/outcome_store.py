@@ -21,6 +21,7 @@ from tickwork.store.attempt_events import (
     write_completion_events,
 )
 from tickwork.store.batch_columns import literal, shortened
+from tickwork.store.heartbeat_store import mark_heartbeats
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.record import AttemptNote, Claimed, CompletedColumns
 from tickwork.store.query_files import queries, rows_written
@@ -140,7 +141,11 @@ class PostgresOutcomeStore:
         self._sql = queries("outcome")
 
     async def complete(
-        self, completed: CompletedColumns, leases: Sequence[int], failing: Collection[int]
+        self,
+        completed: CompletedColumns,
+        leases: Sequence[int],
+        failing: Collection[int],
+        heartbeats: Collection[int],
     ) -> int:
         outcomes = completed.outcomes
         async with self._database.transaction() as connection:
@@ -160,6 +165,7 @@ class PostgresOutcomeStore:
             if leases:
                 await connection.execute(self._sql["close_leases"], list(leases))
             await write_completion_events(connection, completed, failing)
+            await mark_heartbeats(connection, completed, heartbeats)
         return rows_written(answer)
 
     @asynccontextmanager

@@ -13,6 +13,7 @@ from msgspec import Meta
 from tickwork.model.channel import ChannelName
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import QueueName
+from tickwork.model.ping import PingName
 
 _Id = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _WorkerId = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -96,6 +97,16 @@ class ChannelPlace(NamedTuple):
     name: ChannelName
 
 
+class PingPlace(NamedTuple):
+    list: Literal["pings"]
+    name: PingName
+
+
+class PingRunPlace(NamedTuple):
+    list: Literal["ping runs"]
+    number: _Id
+
+
 class UpcomingPlace(NamedTuple):
     list: Literal["upcoming"]
     time: _Time
@@ -118,6 +129,8 @@ Place = (
     | LogPlace
     | QueuePlace
     | ChannelPlace
+    | PingPlace
+    | PingRunPlace
     | UpcomingPlace
 )
 _Place = TypeVar("_Place", bound=Place)

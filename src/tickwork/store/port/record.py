@@ -94,10 +94,15 @@ class CompletedColumns(NamedTuple):
 
 class OutcomeStore(Protocol):
     async def complete(
-        self, completed: CompletedColumns, leases: Sequence[int], failing: Collection[int]
+        self,
+        completed: CompletedColumns,
+        leases: Sequence[int],
+        failing: Collection[int],
+        heartbeats: Collection[int],
     ) -> int:
         """Complete executions and close leases. Returns how many of the workers still had their execution. `failing`:
-        jobs that are failing, as far as is known; they recover when an execution of theirs completes."""
+        jobs that are failing, as far as is known; they recover when an execution of theirs completes. `heartbeats`:
+        jobs with a heartbeat URL, which is to be called then."""
 
     def settling(self) -> AbstractAsyncContextManager[AttemptEnding]: ...
 

@@ -94,5 +94,8 @@ WITH gone AS (
 ), past AS (
     -- Their past rules, deleted.
     DELETE FROM tickwork.past_rule WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
+), heartbeats AS (
+    -- Their heartbeat URLs, deleted.
+    DELETE FROM tickwork.heartbeat WHERE job_id = ANY(ARRAY(SELECT id FROM gone))
 )
 DELETE FROM tickwork.dependency WHERE child_id = ANY(ARRAY(SELECT id FROM gone));
