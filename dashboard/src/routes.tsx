@@ -148,6 +148,34 @@ const queues = createRoute({
   component: lazyRouteComponent(() => import("./pages/QueuesPage")),
 });
 
+const pings = createRoute({
+  getParentRoute: () => inside,
+  path: "/pings",
+  staticData: { crumb: "Pings" },
+});
+
+const pingList = createRoute({
+  getParentRoute: () => pings,
+  path: "/",
+  validateSearch: textParams("q", "status"),
+  component: lazyRouteComponent(() => import("./pages/PingsPage")),
+});
+
+const newPing = createRoute({
+  getParentRoute: () => pings,
+  path: "/new",
+  staticData: { crumb: "New ping" },
+  component: lazyRouteComponent(() => import("./pages/NewPingPage")),
+});
+
+const ping = createRoute({
+  getParentRoute: () => pings,
+  path: "/$name",
+  staticData: { crumb: (params) => params["name"] ?? "" },
+  validateSearch: textParams("tab"),
+  component: lazyRouteComponent(() => import("./pages/PingPage")),
+});
+
 const workers = createRoute({
   getParentRoute: () => inside,
   path: "/workers",
@@ -196,6 +224,7 @@ const tree = root.addChildren([
     calendar,
     workflows.addChildren([workflowList, workflow]),
     deadLetters,
+    pings.addChildren([pingList, newPing, ping]),
     queues,
     workers,
     breakers,

@@ -282,7 +282,8 @@ class Node:
         self._loops.add("skip rounds", partial(waiting.skip_rounds_without_parents, dependencies), every=1)
         upcoming = PostgresUpcomingStore(self._database)
         self.upcoming, self.upcoming_counts = Upcoming(upcoming), UpcomingCounts(upcoming, self._job_search)
-        self._loops.add("update zone data", ZoneDataUpdate(self._triggers, LEAD).follow, every=3600)
+        zone_data = ZoneDataUpdate(self._triggers, LEAD, self._watches.pings.retime)
+        self._loops.add("update zone data", zone_data.follow, every=3600)
 
     def _compose_dispatch(self) -> None:
         workers = PostgresRestWorkerStore(self._database, self._vital)

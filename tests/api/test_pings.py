@@ -70,6 +70,9 @@ async def test_lists_by_name_and_status_page_by_page(client: httpx2.AsyncClient)
     assert [ping["name"] for ping in first["items"] + second["items"]] == ["a", "b", "c"]
     well = (await client.get("/v1/pings?status=ok")).json()["items"]
     assert [(ping["name"], len(ping["recent_runs"])) for ping in well] == [("b", 1)]
+    await put(client, "Nightly-Backup")
+    found = (await client.get("/v1/pings?q=BACK")).json()["items"]
+    assert [ping["name"] for ping in found] == ["Nightly-Backup"]
 
 
 async def test_another_token_replaces_the_one_before(client: httpx2.AsyncClient) -> None:

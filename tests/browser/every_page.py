@@ -11,6 +11,8 @@ LISTS = (
     "/workflows",
     "/dead-letters",
     "/dead-letters?view=single",
+    "/pings",
+    "/pings/new",
     "/queues",
     "/workers",
     "/breakers",

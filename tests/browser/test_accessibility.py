@@ -33,8 +33,11 @@ def paths(client: Client) -> Iterator[list[str]]:
         ]
     )
     execution = client.list_executions(job=failed).items[0].id
+    client.set_ping("looked-at", schedule="every 1h")
+    client.signal_ping("looked-at", "fail", log="one\ntwo")
+    pings = ["/pings/looked-at", "/pings/looked-at?tab=edit"]
     tabs = [f"/jobs/{job}?tab={tab}" for tab in ("edit", "executions", "upcoming", "changes")]
-    yield [*LISTS, f"/jobs/{job}", *tabs, f"/executions/{execution}", f"/workflows/{first.id}"]
+    yield [*LISTS, *pings, f"/jobs/{job}", *tabs, f"/executions/{execution}", f"/workflows/{first.id}"]
     client.cancel_job(job)
 
 

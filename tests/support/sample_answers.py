@@ -13,6 +13,15 @@ from tickwork.model.cluster import ClusterView, DatabaseView, NodeView
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
 from tickwork.model.job import CatchUpView, JobStatus, JobView
 from tickwork.model.notification import Severity
+from tickwork.model.ping import (
+    PingNotify,
+    PingOutcome,
+    PingRunSummary,
+    PingRunView,
+    PingStatistics,
+    PingStatus,
+    PingView,
+)
 from tickwork.model.queue import QueueView
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.worker import WorkerView
@@ -149,6 +158,52 @@ OPEN_BREAKER = BreakerView(
     waiting=12,
 )
 
+PING = PingView(
+    name="backup",
+    status=PingStatus.OK,
+    schedule={"cron": "0 2 * * *", "timezone": "UTC"},
+    schedule_words="every day at 02:00 (UTC)",
+    grace=1800.0,
+    description=None,
+    notify=[PingNotify(["missing"], ["ops"])],
+    expected_at=NOON,
+    missing_at=NOON,
+    started_at=None,
+    log=None,
+    last_heard_at=NOON,
+    last_success_at=NOON,
+    failing_since=None,
+    failures_in_a_row=0,
+    recent_runs=[
+        PingRunSummary(number=number, outcome=outcome, ended_at=NOON, run_time=None)
+        for number, outcome in ((3, PingOutcome.SUCCESS), (2, PingOutcome.MISSING), (1, PingOutcome.FAILED))
+    ],
+    statistics=PingStatistics(
+        runs=3,
+        success_share=1 / 3,
+        typical_run_time=61.0,
+        p95_run_time=90.0,
+        typical_delay=1.0,
+        p95_delay=2.0,
+    ),
+    url=None,
+    token_begins="twp_abcd",
+    created_at=NOON,
+    updated_at=NOON,
+)
+PING_RUN = PingRunView(
+    number=2,
+    outcome=PingOutcome.FAILED,
+    due_at=NOON,
+    started_at=NOON,
+    ended_at=NOON,
+    run_time=61.0,
+    delay=3.0,
+    missed=0,
+    exit_code=28,
+    log="copying\ndisk full\n",
+)
+
 
 SLACK_CHANNEL = ChannelView(
     name="ops",
@@ -199,6 +254,7 @@ NODE = NodeView(
     seen_at=NOON,
     clock_skew=0.0,
     database_latency=0.001,
+    fired_at=NOON,
     problems=[],
     answers=True,
 )

@@ -1,4 +1,14 @@
-import { BREAKER_LOOKS, EXECUTION_LOOKS, HEALTH_LOOKS, JOB_LOOKS, type StateLook, UNKNOWN_LOOK, WAITING_LOOKS, WORKER_LOOKS } from "../parts/states";
+import {
+  BREAKER_LOOKS,
+  EXECUTION_LOOKS,
+  HEALTH_LOOKS,
+  JOB_LOOKS,
+  PING_LOOKS,
+  type StateLook,
+  UNKNOWN_LOOK,
+  WAITING_LOOKS,
+  WORKER_LOOKS,
+} from "../parts/states";
 
 export interface KindMeaning {
   /** What happened, as a sentence. */
@@ -37,6 +47,13 @@ export const KINDS: Record<string, KindMeaning> = {
   "queue.resumed": { words: "A paused queue goes on.", look: JOB_LOOKS.active },
   "key.created": { words: "An API key was created.", look: { ...UNKNOWN_LOOK, shape: "plug" } },
   "key.revoked": { words: "An API key was revoked.", look: { ...UNKNOWN_LOOK, shape: "minus" } },
+  "ping.late": { words: "Something that runs elsewhere has not come when it usually does.", look: PING_LOOKS.late },
+  "ping.missing": { words: "Something that runs elsewhere stayed away: its grace is over.", look: PING_LOOKS.missing },
+  "ping.failed": { words: "Something that runs elsewhere reported a failure.", look: PING_LOOKS.failed },
+  "ping.recovered": { words: "Something that runs elsewhere succeeded again.", look: PING_LOOKS.ok },
+  "ping.slow": { words: "Something that runs elsewhere takes longer than usual.", look: EXECUTION_LOOKS.running },
+  "node.silent": { words: "A node fires nothing any more; the others do its work.", look: WORKER_LOOKS.offline },
+  "node.back": { words: "A node that was silent fires again.", look: WORKER_LOOKS.online },
   "execution.started": { words: "An attempt started.", look: EXECUTION_LOOKS.running },
   "execution.completed": { words: "An execution succeeded.", look: EXECUTION_LOOKS.completed },
   "pulse.sampled": { words: "So much happens that starts and ends are only a sample from here on.", look: UNKNOWN_LOOK },

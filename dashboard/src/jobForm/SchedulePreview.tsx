@@ -10,8 +10,9 @@ import { LoadAround } from "./LoadAround";
 import classes from "./JobForm.module.css";
 import { type SchedulePreviewData, useSchedulePreview } from "./useSchedulePreview";
 
-/** What a schedule means: in words, as times in the job's zone and the viewer's, and what to beware of. */
-export function SchedulePreview({ draft }: { draft: JobDraft }) {
+/** What a schedule means: in words, as times in the job's zone and the viewer's, and what to beware of. `showsLoad`: how
+ * much else is due then. */
+export function SchedulePreview({ draft, showsLoad = true }: { draft: JobDraft; showsLoad?: boolean }) {
   const preview = useSchedulePreview(draft);
   if (!draft.schedule.trim() && !draft.scheduleJson) {
     return <p className={classes.words}>It runs once, as soon as it is created.</p>;
@@ -23,7 +24,7 @@ export function SchedulePreview({ draft }: { draft: JobDraft }) {
       <p className={classes.words}>{sentence(preview.data.words)}</p>
       <Warnings warnings={preview.data.warnings} />
       <Times preview={preview.data} zone={zoneIn(preview.data, draft)} />
-      {preview.data.times[0] && <LoadAround at={preview.data.times[0].at} zone={zoneIn(preview.data, draft)} />}
+      {showsLoad && preview.data.times[0] && <LoadAround at={preview.data.times[0].at} zone={zoneIn(preview.data, draft)} />}
     </div>
   );
 }

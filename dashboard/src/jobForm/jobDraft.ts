@@ -202,7 +202,7 @@ export function draftOf(job: Schemas["JobView"]): JobDraft {
 }
 
 /** A canonical schedule as text and options; what the builder does not know stays JSON. */
-function scheduleDraft(schedule: Record<string, unknown>): Partial<JobDraft> {
+export function scheduleDraft(schedule: Record<string, unknown>): Partial<JobDraft> {
   const exclude = (schedule["exclude"] ?? {}) as { weekends?: boolean; holidays?: string[]; dates?: string[] };
   const known = Object.keys(schedule).every((name) => BUILDER_PARTS.has(name)) && !exclude.dates;
   const text = scheduleText(schedule);

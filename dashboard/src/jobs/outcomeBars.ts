@@ -1,4 +1,4 @@
-import { executionLook, type Pattern } from "../parts/states";
+import { executionLook, type Pattern, type StateLook } from "../parts/states";
 
 /** One of a job's latest executions, as GET /v1/jobs?recent=30 gives it. */
 export interface RecentRun {
@@ -8,6 +8,8 @@ export interface RecentRun {
   started_at?: string | null;
   finished_at?: string | null;
   duration?: number | null;
+  /** If it is not that of an execution. */
+  look?: StateLook;
 }
 
 export interface OutcomeBar {
@@ -28,7 +30,7 @@ export function outcomeBars(runs: readonly RecentRun[], formatDuration: (seconds
   const longest = Math.max(0, ...shown.map((run) => durationOf(run) ?? 0));
   return shown.map((run) => {
     const duration = durationOf(run);
-    const look = executionLook(run.status);
+    const look = run.look ?? executionLook(run.status);
     return {
       id: run.id,
       height: heightOf(duration, longest),

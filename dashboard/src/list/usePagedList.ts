@@ -15,16 +15,19 @@ interface PagedListOptions<Row> {
   rowId: (row: Row) => string;
   /** For lists in order of time: new rows wait behind a "12 new" pill. */
   holdsNew?: boolean;
+  /** Milliseconds, for what changes without an event. */
+  refetchInterval?: number;
 }
 
 /** A list of the API, page by page. Live events refresh it; rows that are shown stay where they are. */
-export function usePagedList<Row>({ queryKey, fetchPage, rowId, holdsNew = false }: PagedListOptions<Row>): RowList<Row> {
+export function usePagedList<Row>({ queryKey, fetchPage, rowId, holdsNew = false, refetchInterval }: PagedListOptions<Row>): RowList<Row> {
   const query = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam }) => fetchPage(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     placeholderData: keepPreviousData,
+    refetchInterval: refetchInterval ?? false,
   });
   const incoming = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
   const { shown, fresh, release } = useHeldRows(JSON.stringify(queryKey), incoming, rowId, holdsNew && !query.isPlaceholderData);

@@ -13,4 +13,6 @@ const AFFECTED: Record<string, string[]> = {
   worker: ["workers", "tasks", "queues", "events", "overview"],
   queue: ["queues", "events", "overview"],
   key: ["keys", "events"],
+  ping: ["pings", "events", "overview"],
+  node: ["cluster", "events"],
 };

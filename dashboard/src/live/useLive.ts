@@ -5,7 +5,7 @@ import { type LiveEvent, type LiveState, LiveStream } from "./LiveStream";
 import { QueryRefresher } from "./refreshQueries";
 
 // The pulse is sent only to those who name it.
-const KINDS = "execution.*,job.*,breaker.*,worker.*,queue.*,key.*,pulse.*";
+const KINDS = "execution.*,job.*,breaker.*,worker.*,queue.*,key.*,ping.*,node.*,pulse.*";
 
 async function connect(lastEventId: string | null, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
   const response = await fetch(`${basePath}/v1/events?kind=${KINDS}`, {

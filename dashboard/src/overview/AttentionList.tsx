@@ -4,13 +4,13 @@ import { Link } from "@tanstack/react-router";
 import { useMay, useMe } from "../api/session";
 import { Card } from "../parts/Card";
 import { StateIcon } from "../parts/StateIcon";
-import { BREAKER_LOOKS, EXECUTION_LOOKS, HEALTH_LOOKS, lookOf, type StateLook, WORKER_LOOKS } from "../parts/states";
+import { BREAKER_LOOKS, EXECUTION_LOOKS, HEALTH_LOOKS, lookOf, PING_LOOKS, type StateLook, WORKER_LOOKS } from "../parts/states";
 import { formatDuration } from "../time/formatDuration";
 import { TimeText } from "../time/TimeText";
 import { type Concern, concernsOf } from "./attention";
 import { redriveCause, resetBreaker, resumeQueue, retryJob } from "./attentionActions";
 import classes from "./overview.module.css";
-import { clusterQuery, overviewQuery } from "./overviewQueries";
+import { clusterQuery, overviewQuery, pingsQuery } from "./overviewQueries";
 
 const MOST = 10;
 
@@ -20,7 +20,8 @@ export function AttentionList() {
   const seesCluster = useMay("admin") && me?.tenant === "default";
   const overview = useQuery(overviewQuery);
   const cluster = useQuery({ ...clusterQuery, enabled: seesCluster });
-  const concerns = overview.data ? concernsOf(overview.data, cluster.data?.nodes) : [];
+  const pings = useQuery(pingsQuery);
+  const concerns = overview.data ? concernsOf(overview.data, cluster.data?.nodes, pings.data) : [];
   return (
     <Card title="Needs attention" actions={concerns.length > MOST ? <Link to="/jobs" search={{ health: "failing" }}>All failing jobs</Link> : undefined}>
       {!overview.data ? (
@@ -52,7 +53,7 @@ function keyOf(concern: Concern): string {
   const { kind } = concern;
   if (kind === "cause") return `cause ${concern.fingerprint}`;
   if (kind === "breaker") return `breaker ${concern.destination}`;
-  return `${kind} ${kind === "queue" ? concern.name : concern.id}`;
+  return `${kind} ${kind === "queue" || kind === "ping" ? concern.name : concern.id}`;
 }
 
 function lookOfConcern(concern: Concern): StateLook {
@@ -65,6 +66,8 @@ function lookOfConcern(concern: Concern): StateLook {
       return lookOf(BREAKER_LOOKS, concern.state);
     case "queue":
       return HEALTH_LOOKS.late;
+    case "ping":
+      return lookOf(PING_LOOKS, concern.status);
     case "worker":
       return { ...WORKER_LOOKS.offline, word: "Silent" };
     case "node":
@@ -107,6 +110,13 @@ function Words({ concern }: { concern: Concern }) {
         <Line head={<Link to="/queues" search={{ queue: concern.name }}>Queue {concern.name}</Link>}>
           {concern.isExact ? "" : "more than "}
           {concern.depth.toLocaleString("en")} {concern.depth === 1 ? "waits" : "wait"}, the oldest for {formatDuration(concern.age)}: {REASONS[concern.why]}
+        </Line>
+      );
+    case "ping":
+      return (
+        <Line head={<Link to="/pings/$name" params={{ name: concern.name }}>Ping {concern.name}</Link>}>
+          {concern.status === "missing" ? "stays away" : "fails"}
+          {concern.failures > 1 && `, ${concern.failures.toLocaleString("en")} times in a row`}, since <TimeText at={concern.at} />
         </Line>
       );
     case "worker":

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { concernsOf } from "./attention";
-import type { Overview } from "./overviewTypes";
+import type { Overview, Ping } from "./overviewTypes";
 
 const now = Date.parse("2026-11-17T12:00:00Z");
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString();
@@ -41,4 +41,9 @@ test("a worker without a sign of life is named before its lease ends", () => {
 test("causes with dead letters come first", () => {
   const found = concernsOf(overview({ causes: [cause({ fingerprint: "retried", last_hour: 9 }), cause({ fingerprint: "dead", dead_letters: 1 })] }));
   expect(found).toMatchObject([{ fingerprint: "dead" }, { fingerprint: "retried" }]);
+});
+
+test("what runs elsewhere and stays away is named", () => {
+  const pings = [{ name: "backup", status: "missing", failures_in_a_row: 2, failing_since: ago(90) }] as Ping[];
+  expect(concernsOf(overview({}), [], pings)).toEqual([{ kind: "ping", name: "backup", status: "missing", failures: 2, at: ago(90) }]);
 });

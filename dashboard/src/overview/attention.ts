@@ -1,5 +1,5 @@
 import { jobTitle } from "../parts/jobTitle";
-import type { Overview } from "./overviewTypes";
+import type { Overview, Ping } from "./overviewTypes";
 
 /** Something that needs somebody, and what can be done about it. */
 export type Concern =
@@ -7,6 +7,7 @@ export type Concern =
   | { kind: "cause"; fingerprint: string; type: string; task: string; message: string | null; deadLetters: number; lastHour: number; at: string }
   | { kind: "breaker"; destination: string; state: string; waiting: number; reason: string | null; at: string }
   | { kind: "queue"; name: string; depth: number; isExact: boolean; age: number; why: "paused" | "no worker" | "slow" }
+  | { kind: "ping"; name: string; status: string; failures: number; at: string | null }
   | { kind: "worker"; id: string; name: string; holding: number; at: string }
   | { kind: "node"; id: string; host: string; status: string; problems: readonly string[]; at: string };
 
@@ -21,8 +22,8 @@ interface Node {
 const STUCK_AFTER = 60; // seconds that the oldest execution waits
 
 /** All that needs attention. What stops everything comes first, then what fails, then what waits. */
-export function concernsOf(overview: Overview, nodes: readonly Node[] = []): Concern[] {
-  return [...nodesOf(nodes), ...workersOf(overview), ...breakersOf(overview), ...queuesOf(overview), ...jobsOf(overview), ...causesOf(overview)];
+export function concernsOf(overview: Overview, nodes: readonly Node[] = [], pings: readonly Ping[] = []): Concern[] {
+  return [...nodesOf(nodes), ...workersOf(overview), ...breakersOf(overview), ...queuesOf(overview), ...pingsOf(pings), ...jobsOf(overview), ...causesOf(overview)];
 }
 
 function nodesOf(nodes: readonly Node[]): Concern[] {
@@ -51,6 +52,11 @@ function queuesOf({ queues, unserved_queues }: Overview): Concern[] {
       age: queue.oldest_age ?? 0,
       why: queue.paused ? "paused" : unserved_queues.includes(queue.name) ? "no worker" : "slow",
     }));
+}
+
+/** What runs elsewhere and stayed away, or reported a failure. */
+function pingsOf(pings: readonly Ping[]): Concern[] {
+  return pings.map(({ name, status, failures_in_a_row, failing_since }) => ({ kind: "ping", name, status, failures: failures_in_a_row, at: failing_since }));
 }
 
 function jobsOf({ worst }: Overview): Concern[] {

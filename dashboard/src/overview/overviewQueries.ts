@@ -16,6 +16,15 @@ export const overviewQuery = queryOptions({
   refetchInterval: every(10_000),
 });
 
+export const pingsQuery = queryOptions({
+  queryKey: ["pings", "overview"],
+  queryFn: async () => {
+    const states = ["missing", "failed"] as const;
+    const found = await Promise.all(states.map((status) => answer(api.GET("/v1/pings", { params: { query: { status, limit: 20 } } }))));
+    return found.flatMap(({ items }) => items);
+  },
+});
+
 export const clusterQuery = queryOptions({
   queryKey: ["cluster", "overview"],
   queryFn: async () => answer(api.GET("/v1/cluster")),

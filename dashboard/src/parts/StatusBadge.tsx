@@ -6,6 +6,7 @@ import {
   HEALTH_LOOKS,
   JOB_LOOKS,
   lookOf,
+  PING_LOOKS,
   type StateLook,
   WAITING_WORDS,
   type WaitingFor,
@@ -49,4 +50,8 @@ export function WorkerBadge({ status }: { status: string }) {
 
 export function BreakerBadge({ state }: { state: string }) {
   return <StateBadge look={lookOf(BREAKER_LOOKS, state)} />;
+}
+
+export function PingBadge({ status, failures = 0 }: { status: string; failures?: number }) {
+  return <StateBadge look={lookOf(PING_LOOKS, status)} detail={failures > 1 ? `${failures} in a row` : undefined} />;
 }

@@ -86,6 +86,20 @@ export const BREAKER_LOOKS = {
   half_open: look("Half open", "retry", "dotted", "retrying"),
 } satisfies Record<string, StateLook>;
 
+export const PING_LOOKS = {
+  new: look("Not heard yet", "question", "hollow", "neutral"),
+  ok: look("OK", "check", "solid", "completed"),
+  late: look("Late", "clock", "dashed", "retrying"),
+  missing: look("Missing", "octagon", "hollow", "failed"),
+  failed: look("Failed", "cross", "notched", "failed"),
+} satisfies Record<string, StateLook>;
+
+export const PING_RUN_LOOKS = {
+  success: look("Success", "check", "solid", "completed"),
+  failed: PING_LOOKS.failed,
+  missing: PING_LOOKS.missing,
+} satisfies Record<string, StateLook>;
+
 export const BACKFILL_LOOKS = {
   running: EXECUTION_LOOKS.running,
   completed: EXECUTION_LOOKS.completed,

@@ -23,6 +23,7 @@ SECTIONS = (  # the first part of every path that the dashboard shows, as in das
     "calendar",
     "workflows",
     "dead-letters",
+    "pings",
     "queues",
     "workers",
     "breakers",

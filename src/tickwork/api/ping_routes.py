@@ -8,12 +8,13 @@ from msgspec import Meta
 from tickwork.access.trusted_proxies import RequestOrigin
 from tickwork.api.problem import CONFLICT
 from tickwork.api.reply import Reply, json_reply
-from tickwork.api.request_query import Cursor, PageQuery
+from tickwork.api.request_query import Cursor, PageQuery, Text
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.model.access import Scope
 from tickwork.model.field_types import Page
 from tickwork.model.ping import (
     DeletedPing,
+    PingFilter,
     PingReport,
     PingRequest,
     PingRunView,
@@ -30,6 +31,11 @@ _MOST_WITH_LOGS = 100  # runs of a page
 
 class PingQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
     status: PingStatusName | None = None
+    q: Annotated[Text, Meta(description="a part of the name")] | None = None
+
+    @property
+    def filter(self) -> PingFilter:
+        return PingFilter(PingStatus(self.status) if self.status else None, self.q)
 
 
 class PingHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,8 +45,8 @@ class PingHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 async def list_pings(call: Call[PingQuery, None]) -> Reply:
     """List pings by name, each with its latest runs."""
-    status = PingStatus(call.query.status) if call.query.status else None
-    return json_reply(await call.node.pings.list(call.tenant_id, status, call.query.limit, call.query.cursor))
+    query = call.query
+    return json_reply(await call.node.pings.list(call.tenant_id, query.filter, query.limit, query.cursor))
 
 
 async def get_ping(call: Call[NoQuery, None]) -> Reply:

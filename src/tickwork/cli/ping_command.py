@@ -121,6 +121,7 @@ def command() -> None:
 
 @command.command("list")
 @click.option("--status", type=click.Choice(get_args(PingStatusName)))
+@click.option("-q", "--search", "q", help="A part of the name.")
 @page_options
 @prints_list(_COLUMNS)
 def list_(client: Client, **filters: Any) -> Page[PingView]:

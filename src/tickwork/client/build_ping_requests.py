@@ -23,10 +23,11 @@ from tickwork.model.ping import (
 def list_pings(
     *,
     status: PingStatus | PingStatusName | None = None,
+    q: str | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[Page[PingView]]:
-    """One page of pings by name, each with its latest runs."""
+    """One page of pings by name, each with its latest runs. `q` is a part of the name."""
     return get("pings", answer=Page[PingView], query=locals())
 
 

@@ -13,7 +13,7 @@ PingStatusName = Literal["new", "ok", "late", "missing", "failed"]
 PingKind = Literal["late", "missing", "failed", "recovered", "slow"]
 SignalName = Literal["start", "success", "fail", "log"]
 MOST_LOG = 10_000  # characters of a run's log that are kept: the last ones
-RECENT_RUNS = 20  # that lists show, and that say what is usual
+RECENT_RUNS = 30  # that lists show, and that say what is usual
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 PingName = Annotated[
@@ -63,6 +63,11 @@ class PingRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     grace: Duration = "5m"
     description: Annotated[str, Meta(min_length=1, max_length=2000)] | None = None
     notify: Annotated[list[PingNotify], Meta(max_length=20)] = []
+
+
+class PingFilter(NamedTuple):
+    status: PingStatus | None = None
+    q: str | None = None  # a part of the name
 
 
 class PingReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from tickwork.schedule.compile_timing import CompiledTiming
 
 _EARLY = timedelta(minutes=1)  # clocks differ: a run that begins this long before its due time answers it
+_SECOND = timedelta(seconds=1)
+_LARGEST_SHIFT = timedelta(hours=3)  # by which a due time moves with new time zone data
 _MOST_COUNTED = 10_000  # due times that are missed together
 
 
@@ -28,6 +30,12 @@ class Expectation(NamedTuple):
         """The first due time of a ping that is new, or whose schedule is."""
         interval = self.timing.interval
         return now + interval if interval else self.timing.next_after(now)
+
+    def with_new_zone_data(self, due_at: datetime, now: datetime) -> datetime | None:
+        """The due time that is awaited instead, if clocks of its zone change at another time than was thought."""
+        if self.timing.interval or self.timing.next_after(due_at - _SECOND) == due_at:
+            return due_at
+        return self.timing.next_after(max(now, due_at - _LARGEST_SHIFT))
 
     def is_answered_by(self, began: datetime, due_at: datetime) -> bool:
         """Whether a run that began then is the one that was awaited, or a later one."""

@@ -12,10 +12,10 @@ from prometheus_client import Counter
 
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.field_types import Page
-from tickwork.model.ping import PingRequest, PingRunView, PingStatus, PingView, Signal
+from tickwork.model.ping import PingFilter, PingRequest, PingRunView, PingView, Signal
 from tickwork.ping.compile_ping import checked_name, compile_ping, is_name
 from tickwork.ping.expectation import Expectation
-from tickwork.ping.transitions import heard, look, new_ping, rescheduled
+from tickwork.ping.transitions import heard, look, new_ping, rescheduled, retimed
 from tickwork.request_rate_limit import RequestRateLimit
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.ping import LockedPing, PingChange, PingStore, Token
@@ -46,9 +46,9 @@ class Pings:
         self.limit = RequestRateLimit(MOST_SIGNALS, SIGNAL_PERIOD, _MOST_TOKENS)
 
     async def list(
-        self, tenant_id: int, status: PingStatus | None, limit: int, cursor: str | None
+        self, tenant_id: int, wanted: PingFilter, limit: int, cursor: str | None
     ) -> Page[PingView]:
-        return await self._store.page(tenant_id, status, limit, cursor)
+        return await self._store.page(tenant_id, wanted, limit, cursor)
 
     async def get(self, tenant_id: int, name: str) -> PingView:
         return await self._store.get(tenant_id, _known_name(name))
@@ -104,6 +104,12 @@ class Pings:
             _MISSING.inc()
             _log.warning("ping is missing", ping=ping.name, tenant_id=ping.tenant_id)
         return count == _LOOKED_AT_TOGETHER
+
+    async def retime(self) -> None:
+        """Compute what is expected again, after an update of the time zone data."""
+        after: int | None = 0
+        while after is not None:
+            after = await self._store.change_all(after, _LOOKED_AT_TOGETHER, retimed)
 
     async def delete_old_runs(self, history: timedelta) -> bool:
         return await self._store.delete_old_runs(history)

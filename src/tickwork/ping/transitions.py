@@ -39,6 +39,15 @@ def rescheduled(ping: LockedPing) -> PingChange:
     return _change(state._replace(status=status, expected_at=expected_at, told_late=False), expectation)
 
 
+def retimed(ping: LockedPing) -> PingChange:
+    """With new time zone data."""
+    state, expectation = ping.state, expectation_of(ping)
+    if state.expected_at is None or state.expected_at <= ping.now:
+        return _change(state, expectation)
+    expected_at = expectation.with_new_zone_data(state.expected_at, ping.now)
+    return _change(state._replace(expected_at=expected_at), expectation)
+
+
 def heard(signal: Signal, ping: LockedPing, past: Sequence[PastRun]) -> PingChange:
     """`past`: the latest runs that succeeded."""
     state, expectation = ping.state._replace(last_heard_at=ping.now), expectation_of(ping)

@@ -10,7 +10,15 @@ import msgspec
 from tickwork.model.bad_row_isolation import BadRowIsolation
 from tickwork.model.errors import NotFound
 from tickwork.model.field_types import Page
-from tickwork.model.ping import RECENT_RUNS, PingRunView, PingSpec, PingState, PingStatus, PingView
+from tickwork.model.ping import (
+    RECENT_RUNS,
+    PingFilter,
+    PingRunView,
+    PingSpec,
+    PingState,
+    PingStatus,
+    PingView,
+)
 from tickwork.store.event_store import write_events
 from tickwork.store.page_cursor import PingPlace, PingRunPlace, decode_cursor, encode_cursor
 from tickwork.store.ping_views import ping_run_view, ping_view, run_summary, statistics_of
@@ -44,10 +52,10 @@ class PostgresPingStore:
         return await self._database.now()
 
     async def page(
-        self, tenant_id: int, status: PingStatus | None, limit: int, cursor: str | None
+        self, tenant_id: int, wanted: PingFilter, limit: int, cursor: str | None
     ) -> Page[PingView]:
         after = decode_cursor(cursor, PingPlace).name if cursor else ""
-        rows = await self._database.fetch(self._sql["pings"], tenant_id, after, status, limit)
+        rows = await self._database.fetch(self._sql["pings"], tenant_id, after, *wanted, limit)
         end = PingPlace("pings", rows[-1]["name"]) if len(rows) == limit else None
         return Page(await self._views(rows), encode_cursor(end))
 
@@ -125,6 +133,12 @@ class PostgresPingStore:
             rows = await connection.fetch(self._sql["lock_pings_to_check"], limit)
             await self._looking.run_each(rows, partial(self._look_at, decide), self._put_off)
         return len(rows)
+
+    async def change_all(self, after: int, limit: int, decide: DecideLook) -> int | None:
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(self._sql["lock_pings_after"], after, limit)
+            await self._looking.run_each(rows, partial(self._look_at, decide), self._put_off)
+        return rows[-1]["id"] if rows else None
 
     async def _look_at(self, decide: DecideLook, row: asyncpg.Record) -> None:
         async with self._database.transaction() as connection:

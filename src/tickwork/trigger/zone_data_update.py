@@ -1,5 +1,6 @@
 """Computes all timers again after an update of the time zone data."""
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from importlib.metadata import version
 
@@ -14,9 +15,12 @@ _log = structlog.get_logger("tickwork")
 
 
 class ZoneDataUpdate:
-    def __init__(self, store: TriggerStore, lead: timedelta) -> None:
+    def __init__(
+        self, store: TriggerStore, lead: timedelta, retime_pings: Callable[[], Awaitable[None]]
+    ) -> None:
         self._store = store
         self._lead = lead
+        self._retime_pings = retime_pings
 
     async def follow(self) -> bool:
         """Apply this node's time zone data if it is newer. Due times that are already being fired do not change."""
@@ -30,6 +34,7 @@ class ZoneDataUpdate:
             rule: int | None = 0
             while rule is not None:
                 rule = await self._store.retime(rule, self._lead, _BATCH, self._next_at)
+            await self._retime_pings()
         if newer:
             await self._store.set_zone_data(installed)
         return False

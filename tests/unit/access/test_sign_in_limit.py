@@ -37,4 +37,4 @@ def test_many_addresses_take_a_limited_amount_of_memory() -> None:
     limit = SignInLimit(Clock())
     for number in range(20_000):
         limit.failed(f"host{number}")
-    assert len(limit._failures) <= 10_001
+    assert len(limit._limit._counted) <= 10_001

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tickwork.model.field_types import Page
-from tickwork.model.ping import PingRun, PingRunView, PingSpec, PingState, PingStatus, PingView
+from tickwork.model.ping import PingFilter, PingRun, PingRunView, PingSpec, PingState, PingView
 from tickwork.model.stream_event import EventKind
 
 
@@ -57,7 +57,7 @@ class PingStore(Protocol):
     async def now(self) -> datetime: ...
 
     async def page(
-        self, tenant_id: int, status: PingStatus | None, limit: int, cursor: str | None
+        self, tenant_id: int, wanted: PingFilter, limit: int, cursor: str | None
     ) -> Page[PingView]:
         """By name."""
 
@@ -87,6 +87,10 @@ class PingStore(Protocol):
 
     async def look(self, limit: int, decide: DecideLook) -> int:
         """Look at pings that it is time for. Returns how many there were."""
+
+    async def change_all(self, after: int, limit: int, decide: DecideLook) -> int | None:
+        """Ask for some pings, after one in the order of their numbers, what becomes of them. Returns the last of them;
+        None when there are no more."""
 
     async def delete_old_runs(self, older_than: timedelta) -> bool:
         """Delete some old runs. Returns whether there may be more."""

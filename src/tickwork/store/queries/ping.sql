@@ -12,12 +12,13 @@
 FROM tickwork.ping p
 
 -- name: pings
--- One page of a tenant's pings by name, of all or of one status.
+-- One page of a tenant's pings by name: all, or those of one status and with a text in their name.
 SELECT
 -- include: shown
 WHERE p.tenant_id = $1 AND p.name > $2 AND ($3::text IS NULL OR p.status = $3)
+    AND ($4::text IS NULL OR strpos(lower(p.name), lower($4)) > 0)
 ORDER BY p.name
-LIMIT $4;
+LIMIT $5;
 
 -- name: ping
 -- One ping.
@@ -76,6 +77,14 @@ SELECT p.id, p.tenant_id, p.name, p.timing, p.grace, tickwork.clock() AS now,
 FROM tickwork.ping p WHERE p.check_at <= tickwork.clock()
 ORDER BY p.check_at LIMIT $1
 FOR UPDATE SKIP LOCKED;
+
+-- name: lock_pings_after
+-- Locks some pings after one, by their numbers.
+SELECT p.id, p.tenant_id, p.name, p.timing, p.grace, tickwork.clock() AS now,
+-- include: state
+FROM tickwork.ping p WHERE p.id > $1
+ORDER BY p.id LIMIT $2
+FOR UPDATE;
 
 -- name: create_ping
 -- Creates a ping, unless its name is taken.

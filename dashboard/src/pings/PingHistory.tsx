@@ -1,0 +1,65 @@
+import { answer, api, type Schemas } from "../api/client";
+import type { Column } from "../list/columns";
+import { DataTable } from "../list/DataTable";
+import { usePagedList } from "../list/usePagedList";
+import { EmptyState } from "../parts/EmptyState";
+import { StateBadge } from "../parts/StatusBadge";
+import { lookOf, PING_RUN_LOOKS } from "../parts/states";
+import { Duration } from "../time/Duration";
+import { TimeText } from "../time/TimeText";
+import type { Ping } from "./pingColumns";
+import classes from "./Pings.module.css";
+
+type Run = Schemas["PingRunView"];
+
+const COLUMNS: Column<Run>[] = [
+  { id: "outcome", header: "Outcome", width: 150, always: true, cell: (run) => <StateBadge look={lookOf(PING_RUN_LOOKS, run.outcome)} detail={detailOf(run)} /> },
+  { id: "due", header: "Due", width: 120, cell: ({ due_at }) => <TimeText at={due_at} absolute missing="unexpected" /> },
+  { id: "ended", header: "Ended", width: 100, cell: ({ outcome, ended_at }) => (outcome === "missing" ? "–" : <TimeText at={ended_at} />) },
+  { id: "took", header: "Took", width: 80, align: "right", cell: ({ outcome, run_time }) => <Duration seconds={outcome === "missing" ? null : run_time} /> },
+  { id: "delay", header: "Delay", width: 80, align: "right", cell: ({ outcome, delay }) => <Duration seconds={outcome === "missing" || delay === null ? null : Math.max(0, delay)} /> },
+  { id: "log", header: "Log", width: 220, grows: true, cell: ({ log }) => <Log log={log} /> },
+  { id: "number", header: "Number", width: 80, align: "right", extra: true, cell: ({ number }) => number },
+];
+
+const rowId = ({ number }: Run) => String(number);
+
+/** What became of the runs of a ping, latest first. */
+export function PingHistory({ ping }: { ping: Ping }) {
+  const { name } = ping;
+  const list = usePagedList<Run>({
+    queryKey: ["pings", "history", name],
+    fetchPage: (cursor) =>
+      answer(api.GET("/v1/pings/{name}/history", { params: { path: { name }, query: { limit: 50, ...(cursor ? { cursor } : {}) } } })),
+    rowId,
+    refetchInterval: 5_000, // a success is no event
+  });
+  return (
+    <DataTable
+      name="ping-history"
+      label="Runs of this ping"
+      columns={COLUMNS}
+      list={list}
+      rowId={rowId}
+      empty={<EmptyState title="Nothing was heard yet" text="Call its URL when a run has ended: the lines are beside this." />}
+    />
+  );
+}
+
+function detailOf({ missed, exit_code }: Run): string | undefined {
+  if (missed > 1) return `${missed} in a row`;
+  return exit_code ? `exit ${exit_code}` : undefined;
+}
+
+/** Its last line; all of it on demand. */
+function Log({ log }: { log: string | null }) {
+  if (!log) return "–";
+  const lines = log.trimEnd().split("\n");
+  if (lines.length === 1) return lines[0];
+  return (
+    <details className={classes.log}>
+      <summary>{lines.at(-1)}</summary>
+      <pre>{log}</pre>
+    </details>
+  );
+}
