@@ -61,7 +61,7 @@ async def test_says_what_became_of_a_run(
     assert (run["outcome"], run["exit_code"], run["started_at"] is not None) == (outcome, exit_code, True)
 
 
-@pytest.mark.parametrize("ending", ["/256", "/-1", "/nothing", "/start/start", "/１"])
+@pytest.mark.parametrize("ending", ["/256", "/-1", "/nothing", "/start/start", "/\uff11"])
 async def test_does_not_know_other_endings(nobody: httpx2.AsyncClient, url: str, ending: str) -> None:
     assert (await nobody.get(url + ending)).status_code in (401, 404)
 

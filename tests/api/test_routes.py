@@ -91,7 +91,7 @@ async def test_answers_403_to_a_key_of_another_scope_and_names_the_one_needed(
         assert f"scope {route.scope}" in answer.json()["detail"]
 
 
-def test_only_health_the_docs_and_signing_in_are_open():
+def test_only_health_the_docs_signing_in_and_urls_of_pings_are_open():
     open_paths = {route.path for route in (*ROUTES, *PAGES) if route.scope is None}
     assert open_paths == {
         "/livez",
@@ -102,6 +102,8 @@ def test_only_health_the_docs_and_signing_in_are_open():
         "/docs/problems",
         "/docs/problems/{slug}",
         "/v1/session",  # to sign in
+        "/ping/{token}",  # the token is a secret
+        "/ping/{token}/{signal}",
     }
 
 

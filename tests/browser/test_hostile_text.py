@@ -83,6 +83,8 @@ def _write(server: DashboardServer, client: Client, text: str, number: int) -> W
     ended = [_run(server, worker, text, fails=True)]
     client.create_job(name=text, task=text, tags=["hostile"], payload=text)
     ended.append(_run(server, worker, text, fails=False))
+    client.set_ping(f"hostile-{number}", schedule="every 1h", description=text)
+    client.signal_ping(f"hostile-{number}", "fail", log=text)
     return Written(text, job.id, *ended)
 
 
@@ -152,7 +154,12 @@ def test_hostile_text_is_only_text_where_it_is_shown_whole(
     watched: Page, written: list[Written], number: int
 ) -> None:
     text, job, failed, completed = written[number]
-    for path in (f"/jobs/{job}", f"/executions/{failed}", f"/executions/{completed}"):
+    for path in (
+        f"/jobs/{job}",
+        f"/executions/{failed}",
+        f"/executions/{completed}",
+        f"/pings/hostile-{number}",
+    ):
         open_page(watched, path)
         expect(watched.get_by_text(text).first).to_be_visible()
         assert_harmless(watched)

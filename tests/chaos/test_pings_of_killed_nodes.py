@@ -89,7 +89,7 @@ async def test_each_due_time_is_told_once_while_nodes_are_killed_all_the_time(
         )
         await connection.execute(spread, timedelta(seconds=kills * 1.5))
         for _ in range(kills):
-            victim = processes.servers[random.randrange(2)]
+            victim = processes.servers[random.randrange(2)]  # noqa: S311 (spread, not secrecy)
             victim.kill()
             await victim.start()
         await eventually(lambda: _all_told(client, count), within=120, what="the absence of all")

@@ -43,9 +43,9 @@ async def well(clock: SettableClock, nodes: list[Node]) -> list[Node]:
 
 async def test_a_node_that_is_gone_is_told_of_once(clock: SettableClock, well: list[Node]) -> None:
     *others, _ = well
-    await pass_time(clock, others, 4)
+    await pass_time(clock, others, 3)
     assert await kinds(well[0]) == []
-    await pass_time(clock, others, 6)
+    await pass_time(clock, others, 7)
     (event,) = await told(well[0])
     assert event.kind == "node.silent"
     assert event.detail["node"] == well[2].cluster._id

@@ -11,7 +11,8 @@ async def get_cluster(call: Call[NoQuery, None]) -> Reply:
     """Show the server nodes and the state of their database.
 
     Nodes report themselves every 5 seconds. A node that was not seen for 20 seconds, or that looked for nothing due for
-    so long, is `silent`; after an hour it is no longer listed. The cluster serves every tenant, so the key must be an admin key of the tenant `default`.
+    so long, is `silent`; after an hour it is no longer listed. The cluster serves every tenant, so the key must be an
+    admin key of the tenant `default`.
     """
     if call.caller.tenant != DEFAULT_TENANT:
         raise NotAllowed(f"the cluster serves every tenant; use a key of the tenant {DEFAULT_TENANT}")

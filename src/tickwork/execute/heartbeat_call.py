@@ -1,4 +1,4 @@
-"""Calls heartbeat URLs: one GET each, under the rules for HTTP jobs. Only whether it was answered with success counts."""
+"""Calls heartbeat URLs: one GET each, under the rules for HTTP jobs. Only whether it succeeded counts."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Events as users follow them: what happened to jobs, executions, workers, queues, circuit breakers, API keys and pings.
+"""Events as users follow them: what happened to jobs, executions, workers, queues, breakers, API keys, pings and nodes.
 
 Most are *news*: durable, in order, kept as long as the history. What every execution does is the *pulse*: live only,
 sampled when there is very much of it, and sent only to those who ask for its kinds.

@@ -18,7 +18,7 @@ _MOST_COUNTED = 10_000  # due times that are missed together
 
 class MissedTimes(NamedTuple):
     last: datetime
-    count: int
+    times: int  # how many there are
     following: datetime | None  # the due time that is awaited next
 
 

@@ -1,6 +1,5 @@
 """Pings as users define and see them, what is heard of them, and what is noticed when they stay away."""
 
-import builtins
 import hashlib
 import secrets
 from datetime import timedelta
@@ -98,7 +97,7 @@ class Pings:
 
     async def watch(self) -> bool:
         """Tell of pings that stay away; whether there may be more."""
-        missing: builtins.list[LockedPing] = []
+        missing: list[LockedPing] = []
         count = await self._store.look(_LOOKED_AT_TOGETHER, partial(_look, missing))
         for ping in missing:
             _MISSING.inc()

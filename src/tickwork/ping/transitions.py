@@ -171,7 +171,7 @@ def _missing(state: PingState, expectation: Expectation, now: datetime) -> tuple
     assert due_at is not None  # noqa: S101 (without a due time there is no grace that could be over)
     missed = expectation.missed(now, due_at)
     run = PingRun(
-        PingOutcome.MISSING, due_at, state.started_at, now, missed=missed.count, log=state.log or None
+        PingOutcome.MISSING, due_at, state.started_at, now, missed=missed.times, log=state.log or None
     )
     missing = state._replace(
         status=PingStatus.MISSING,
@@ -180,7 +180,7 @@ def _missing(state: PingState, expectation: Expectation, now: datetime) -> tuple
         told_late=False,
         told_missing_at=now,
         failing_since=state.failing_since or now,
-        failures_in_a_row=state.failures_in_a_row + missed.count,
+        failures_in_a_row=state.failures_in_a_row + missed.times,
     )
     return missing, run
 

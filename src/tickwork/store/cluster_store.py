@@ -58,7 +58,7 @@ class PostgresClusterStore:
         """Write the row of a node, and delete those of nodes that were not seen for so long: sooner, if this node was
         started in their place."""
         async with self._database.transaction() as connection:
-            times = await connection.fetchrow(self._sql["report_node"], *node[:-1], list(node.problems))
+            (times,) = await connection.fetch(self._sql["report_node"], *node[:-1], list(node.problems))
             await connection.execute(self._sql["replace_nodes"], EventKind.NODE_BACK, node.id, replaced_after)
             await connection.execute(self._sql["delete_silent_nodes"], forget_after)
         return ReportTimes(*times)

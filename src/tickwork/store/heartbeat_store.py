@@ -34,7 +34,7 @@ async def mark_heartbeats(connection: Connection, completed: CompletedColumns, j
     told = [outcome for outcome in completed.outcomes if outcome.job in jobs] if jobs else []
     if told:
         await connection.execute(
-            queries("heartbeat")["mark_completed"],
+            queries("heartbeat")["mark_heartbeats"],
             [outcome.tenant for outcome in told],
             [from_micros(outcome.at) for outcome in told],
             [outcome.job for outcome in told],
@@ -52,9 +52,9 @@ class PostgresHeartbeatStore:
 
     async def mark_completed_since(self, jobs: Sequence[int]) -> None:
         async with self._database.transaction() as connection:
-            done = await connection.fetch(self._sql["completed_since"], list(jobs))
+            done = await connection.fetch(self._sql["completed_since_heartbeat"], list(jobs))
             if done:
-                await connection.execute(self._sql["mark_completed"], *map(list, zip(*done, strict=True)))
+                await connection.execute(self._sql["mark_heartbeats"], *map(list, zip(*done, strict=True)))
 
     async def take_due(self, limit: int, lease: timedelta) -> list[DueHeartbeat]:
         async with self._database.transaction() as connection:

@@ -64,12 +64,12 @@ class PostgresPingStore:
         if not rows:
             raise NotFound("ping", name)
         (view,) = await self._views(rows)
-        latest = await self._database.fetch(self._sql["latest_runs"], rows[0]["id"], _IN_STATISTICS)
+        latest = await self._database.fetch(self._sql["latest_ping_runs"], rows[0]["id"], _IN_STATISTICS)
         return msgspec.structs.replace(view, log=rows[0]["log"] or None, statistics=statistics_of(latest))
 
     async def _views(self, rows: Sequence[asyncpg.Record]) -> list[PingView]:
         ids = [row["id"] for row in rows]
-        runs = await self._database.fetch(self._sql["recent_runs"], ids, RECENT_RUNS)
+        runs = await self._database.fetch(self._sql["recent_ping_runs"], ids, RECENT_RUNS)
         return [ping_view(row, [run_summary(run) for run in runs if run["id"] == row["id"]]) for row in rows]
 
     async def history(self, tenant_id: int, name: str, limit: int, cursor: str | None) -> Page[PingRunView]:
@@ -77,7 +77,7 @@ class PostgresPingStore:
         if ping is None:
             raise NotFound("ping", name)
         before = decode_cursor(cursor, PingRunPlace).number if cursor else _NEWEST
-        rows = await self._database.fetch(self._sql["history"], ping["id"], before, limit)
+        rows = await self._database.fetch(self._sql["ping_history"], ping["id"], before, limit)
         end = PingRunPlace("ping runs", rows[-1]["number"]) if len(rows) == limit else None
         return Page([ping_run_view(row) for row in rows], encode_cursor(end))
 
@@ -102,7 +102,7 @@ class PostgresPingStore:
 
     async def set_token(self, tenant_id: int, name: str, token: Token) -> bool:
         async with self._database.transaction() as connection:
-            answer = await connection.execute(self._sql["set_token"], tenant_id, name, *token)
+            answer = await connection.execute(self._sql["set_ping_token"], tenant_id, name, *token)
         return bool(rows_written(answer))
 
     async def delete(self, tenant_id: int, name: str) -> bool:
@@ -124,7 +124,7 @@ class PostgresPingStore:
         if row is None:
             return False
         ping = _locked(row)
-        past = await connection.fetch(self._sql["past_successes"], ping.id, RECENT_RUNS)
+        past = await connection.fetch(self._sql["past_ping_successes"], ping.id, RECENT_RUNS)
         await self._write(connection, ping, decide(ping, [PastRun(*run) for run in past]))
         return True
 
@@ -147,20 +147,22 @@ class PostgresPingStore:
 
     async def _put_off(self, row: asyncpg.Record, _: Exception) -> None:
         async with self._database.transaction() as connection:
-            await connection.execute(self._sql["put_off"], row["id"], _UNREADABLE_FOR)
+            await connection.execute(self._sql["put_off_ping"], row["id"], _UNREADABLE_FOR)
 
     async def delete_old_runs(self, older_than: timedelta) -> bool:
         async with self._database.transaction() as connection:
-            answer = await connection.execute(self._sql["delete_old_runs"], older_than, _DELETED_TOGETHER)
+            answer = await connection.execute(
+                self._sql["delete_old_ping_runs"], older_than, _DELETED_TOGETHER
+            )
         return rows_written(answer) == _DELETED_TOGETHER
 
     async def _write(self, connection: Connection, ping: LockedPing, change: PingChange) -> None:
         count = len(change.runs)
         last = await connection.fetchval(
-            self._sql["write_state"], ping.id, change.check_at, count, *change.state
+            self._sql["write_ping_state"], ping.id, change.check_at, count, *change.state
         )
         for number, run in enumerate(change.runs, start=last - count + 1):
-            await connection.execute(self._sql["add_run"], ping.id, number, *run, _MOST_RUNS, _MOST_LOGS)
+            await connection.execute(self._sql["add_ping_run"], ping.id, number, *run, _MOST_RUNS, _MOST_LOGS)
         await write_events(connection, _new_events(ping, change))
 
 

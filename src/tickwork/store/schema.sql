@@ -215,35 +215,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION tickwork.due_times_of_job(tenant integer, job bigint, since timestamp with time zone, before timestamp with time zone, at_most bigint) RETURNS TABLE(at timestamp with time zone)
-    LANGUAGE sql STABLE
-    AS $$
-    SELECT DISTINCT t.scheduled_for
-    FROM tickwork.job j
-    CROSS JOIN LATERAL (
-        (SELECT r.scheduled_for
-         FROM (SELECT j.rule_id UNION SELECT p.rule_id FROM tickwork.past_rule p WHERE p.job_id = j.id) belonged
-         CROSS JOIN LATERAL (
-             SELECT scheduled_for FROM tickwork.round
-             WHERE rule_id = belonged.rule_id AND missed = 0
-                 AND scheduled_for >= greatest(since, j.created_at) AND scheduled_for < before
-             ORDER BY scheduled_for DESC LIMIT at_most
-         ) r)
-        UNION ALL
-        SELECT next_at FROM tickwork.rule
-        WHERE id = j.rule_id AND cursor_job IS NOT NULL AND next_at >= since AND next_at < before
-        UNION ALL
-        (SELECT scheduled_for FROM tickwork.off_schedule_execution
-         WHERE job_id = j.id AND scheduled_for >= since AND scheduled_for < before
-         ORDER BY scheduled_for DESC LIMIT at_most)
-        UNION ALL
-        SELECT j.scheduled_for WHERE j.scheduled_for >= since AND j.scheduled_for < before
-    ) t
-    WHERE j.tenant_id = tenant AND j.id = job
-    ORDER BY t.scheduled_for DESC
-    LIMIT at_most
-$$;
-
 CREATE FUNCTION tickwork.each(sent anyarray, element anyelement) RETURNS anyelement
     LANGUAGE sql IMMUTABLE
     AS $$SELECT CASE cardinality(sent) WHEN 1 THEN sent[1] ELSE element END$$;
@@ -611,16 +582,13 @@ END $$;
 CREATE FUNCTION tickwork.write_job_event() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
-DECLARE change jsonb := nullif(current_setting('tickwork.job_change', true), '')::jsonb;
 BEGIN
     INSERT INTO tickwork.new_event (tenant_id, kind, job_id, lane_id, detail)
     VALUES (NEW.tenant_id,
             CASE WHEN OLD.status = NEW.status THEN 'job.changed'
                  WHEN NEW.status = 'active' THEN 'job.resumed'
                  ELSE 'job.' || NEW.status END,
-            NEW.id, NEW.lane_id,
-            (jsonb_build_object('version', NEW.version)
-             || CASE WHEN change ->> 'job' = NEW.id::text THEN change - 'job' ELSE '{}' END)::text);
+            NEW.id, NEW.lane_id, json_build_object('version', NEW.version)::text);
     RETURN NULL;
 END $$;
 
@@ -772,36 +740,6 @@ CREATE TABLE tickwork.breaker (
     CONSTRAINT closed_needs_no_probe CHECK (((state = 'closed'::text) = (probe_at IS NULL)))
 );
 
-CREATE TABLE tickwork.channel (
-    id integer NOT NULL,
-    tenant_id integer NOT NULL,
-    name text NOT NULL,
-    kind text NOT NULL,
-    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
-    secret bytea,
-    severity text DEFAULT 'info'::text NOT NULL,
-    quiet jsonb,
-    digest text DEFAULT 'immediately'::text NOT NULL,
-    window_seconds double precision DEFAULT 300 NOT NULL,
-    rate integer DEFAULT 30 NOT NULL,
-    paused boolean DEFAULT false NOT NULL,
-    template jsonb,
-    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
-    changed_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
-    CONSTRAINT known_digest CHECK ((digest = ANY (ARRAY['immediately'::text, 'hourly'::text, 'daily'::text]))),
-    CONSTRAINT known_severity CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'error'::text]))),
-    CONSTRAINT positive_rate CHECK ((rate > 0))
-);
-
-ALTER TABLE tickwork.channel ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME tickwork.channel_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
-
 CREATE TABLE tickwork.dead_letter (
     tenant_id integer NOT NULL,
     scheduled_for timestamp with time zone NOT NULL,
@@ -883,7 +821,6 @@ CREATE TABLE tickwork.job (
     trace_origin text,
     description text,
     owner text,
-    created_by integer,
     CONSTRAINT deferred_is_one_time CHECK (((NOT deferred) OR (scheduled_for IS NOT NULL))),
     CONSTRAINT job_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
     CONSTRAINT recurring_or_one_time CHECK (((rule_id IS NULL) <> (scheduled_for IS NULL)))
@@ -961,6 +898,18 @@ CREATE TABLE tickwork.failing_job (
 CREATE TABLE tickwork.fired_to_count (
     at timestamp with time zone NOT NULL,
     tenant_id integer NOT NULL
+);
+
+CREATE TABLE tickwork.heartbeat (
+    job_id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    url text NOT NULL,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    completed_at timestamp with time zone,
+    due_at timestamp with time zone,
+    failures smallint DEFAULT 0 NOT NULL,
+    called_at timestamp with time zone,
+    error text
 );
 
 CREATE TABLE tickwork.held_by_breaker (
@@ -1205,13 +1154,25 @@ CREATE TABLE tickwork.node (
     seen_at timestamp with time zone NOT NULL,
     clock_skew double precision NOT NULL,
     database_latency double precision NOT NULL,
-    problems text[] NOT NULL
+    problems text[] NOT NULL,
+    fired_at timestamp with time zone,
+    told_silent boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE tickwork.off_schedule_execution (
     job_id bigint NOT NULL,
     scheduled_for timestamp with time zone NOT NULL,
     backfill_id bigint
+);
+
+CREATE TABLE tickwork.outside_ping (
+    url text NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    called_at timestamp with time zone,
+    answered_at timestamp with time zone,
+    error text,
+    one boolean DEFAULT true NOT NULL,
+    CONSTRAINT outside_ping_one_check CHECK (one)
 );
 
 CREATE TABLE tickwork.overdue_watch (
@@ -1224,6 +1185,61 @@ CREATE TABLE tickwork.past_rule (
     job_id bigint NOT NULL,
     rule_id bigint NOT NULL,
     until timestamp with time zone NOT NULL
+);
+
+CREATE TABLE tickwork.ping (
+    id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    definition bytea NOT NULL,
+    timing text NOT NULL,
+    grace interval NOT NULL,
+    notify jsonb NOT NULL,
+    digest bytea NOT NULL,
+    token_begins text NOT NULL,
+    status text NOT NULL,
+    expected_at timestamp with time zone,
+    started_at timestamp with time zone,
+    log text NOT NULL,
+    told_late boolean NOT NULL,
+    told_slow boolean NOT NULL,
+    late_after interval,
+    slow_after interval,
+    missed_at timestamp with time zone,
+    told_missing_at timestamp with time zone,
+    failing_since timestamp with time zone,
+    failures_in_a_row integer NOT NULL,
+    last_heard_at timestamp with time zone,
+    last_success_at timestamp with time zone,
+    check_at timestamp with time zone,
+    last_run bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    updated_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    CONSTRAINT ping_digest_check CHECK ((length(digest) = 32)),
+    CONSTRAINT ping_status_check CHECK ((status = ANY (ARRAY['new'::text, 'ok'::text, 'late'::text, 'missing'::text, 'failed'::text])))
+);
+
+ALTER TABLE tickwork.ping ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.ping_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.ping_run (
+    ping_id integer NOT NULL,
+    number bigint NOT NULL,
+    outcome text NOT NULL,
+    due_at timestamp with time zone,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone NOT NULL,
+    missed integer NOT NULL,
+    exit_code smallint,
+    log text,
+    CONSTRAINT ping_run_check CHECK (((missed > 0) = (outcome = 'missing'::text))),
+    CONSTRAINT ping_run_outcome_check CHECK ((outcome = ANY (ARRAY['success'::text, 'failed'::text, 'missing'::text])))
 );
 
 CREATE UNLOGGED TABLE tickwork.pulse (
@@ -1469,12 +1485,6 @@ ALTER TABLE ONLY tickwork.backfill
 ALTER TABLE ONLY tickwork.breaker
     ADD CONSTRAINT breaker_pkey PRIMARY KEY (tenant_id, destination);
 
-ALTER TABLE ONLY tickwork.channel
-    ADD CONSTRAINT channel_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY tickwork.channel
-    ADD CONSTRAINT channel_tenant_id_name_key UNIQUE (tenant_id, name);
-
 ALTER TABLE ONLY tickwork.dead_letter
     ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
 
@@ -1492,6 +1502,9 @@ ALTER TABLE ONLY tickwork.execution
 
 ALTER TABLE ONLY tickwork.failing_job
     ADD CONSTRAINT failing_job_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY tickwork.heartbeat
+    ADD CONSTRAINT heartbeat_pkey PRIMARY KEY (job_id);
 
 ALTER TABLE ONLY tickwork.held_by_breaker
     ADD CONSTRAINT held_by_breaker_pkey PRIMARY KEY (tenant_id, destination, priority, scheduled_for, job_id);
@@ -1550,11 +1563,26 @@ ALTER TABLE ONLY tickwork.node
 ALTER TABLE ONLY tickwork.off_schedule_execution
     ADD CONSTRAINT off_schedule_execution_pkey PRIMARY KEY (job_id, scheduled_for);
 
+ALTER TABLE ONLY tickwork.outside_ping
+    ADD CONSTRAINT outside_ping_pkey PRIMARY KEY (one);
+
 ALTER TABLE ONLY tickwork.overdue_watch
     ADD CONSTRAINT overdue_watch_pkey PRIMARY KEY (one);
 
 ALTER TABLE ONLY tickwork.past_rule
     ADD CONSTRAINT past_rule_pkey PRIMARY KEY (job_id, until);
+
+ALTER TABLE ONLY tickwork.ping
+    ADD CONSTRAINT ping_digest_key UNIQUE (digest);
+
+ALTER TABLE ONLY tickwork.ping
+    ADD CONSTRAINT ping_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.ping_run
+    ADD CONSTRAINT ping_run_pkey PRIMARY KEY (ping_id, number);
+
+ALTER TABLE ONLY tickwork.ping
+    ADD CONSTRAINT ping_tenant_id_name_key UNIQUE (tenant_id, name);
 
 ALTER TABLE ONLY tickwork.pulse
     ADD CONSTRAINT pulse_pkey PRIMARY KEY (id);
@@ -1637,8 +1665,6 @@ CREATE INDEX error_group_age ON tickwork.error_group USING btree (tenant_id, las
 
 CREATE INDEX event_of_cause ON tickwork.event USING btree (tenant_id, fingerprint, number) WHERE (fingerprint IS NOT NULL);
 
-CREATE INDEX event_of_definition ON tickwork.event USING btree (job_id, number) WHERE (kind ~~ 'job.%'::text);
-
 CREATE INDEX event_of_job ON tickwork.event USING btree (job_id, number) WHERE (job_id IS NOT NULL);
 
 CREATE INDEX event_of_kind ON tickwork.event USING btree (tenant_id, kind, scheduled_for, job_id) WHERE (scheduled_for IS NOT NULL);
@@ -1652,6 +1678,8 @@ CREATE INDEX execution_ready ON ONLY tickwork.execution USING btree (lane_id, pr
 CREATE INDEX failing_job_of_tenant ON tickwork.failing_job USING btree (tenant_id, job_id);
 
 CREATE INDEX fired_to_count_minute ON tickwork.fired_to_count USING btree (at, tenant_id);
+
+CREATE INDEX heartbeat_due ON tickwork.heartbeat USING btree (due_at) WHERE (due_at IS NOT NULL);
 
 CREATE INDEX idempotency_age ON tickwork.idempotency USING btree (created_at);
 
@@ -1672,6 +1700,10 @@ CREATE INDEX job_with_last_run ON tickwork.job USING btree (tenant_id, active_un
 CREATE INDEX lease_of_worker ON tickwork.lease USING btree (worker_id);
 
 CREATE INDEX off_schedule_execution_manual ON tickwork.off_schedule_execution USING btree (job_id, scheduled_for) WHERE (backfill_id IS NULL);
+
+CREATE INDEX ping_run_by_time ON tickwork.ping_run USING btree (ended_at);
+
+CREATE INDEX ping_to_check ON tickwork.ping USING btree (check_at) WHERE (check_at IS NOT NULL);
 
 CREATE INDEX revocation_of_worker ON tickwork.revocation USING btree (worker_id);
 
@@ -1738,8 +1770,8 @@ CREATE TRIGGER write_worker_event AFTER UPDATE OF ended_at ON tickwork.worker FO
 ALTER TABLE ONLY tickwork.api_key
     ADD CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tickwork.tenant(id);
 
-ALTER TABLE ONLY tickwork.channel
-    ADD CONSTRAINT channel_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tickwork.tenant(id);
+ALTER TABLE ONLY tickwork.ping_run
+    ADD CONSTRAINT ping_run_ping_id_fkey FOREIGN KEY (ping_id) REFERENCES tickwork.ping(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY tickwork.session
     ADD CONSTRAINT session_key_id_fkey FOREIGN KEY (key_id) REFERENCES tickwork.api_key(id);

@@ -1,6 +1,7 @@
 """A ping that could not work is refused, with every bad field and the fix."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tickwork.ping.compile_ping import checked_name, compile_ping
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
-def errors(**fields: object) -> dict[str, str]:
+def errors(**fields: Any) -> dict[str, str]:
     with pytest.raises(Invalid) as raised:
         compile_ping("backup", PingRequest(**{"schedule": "every 1h", **fields}), NOON)
     return {error.path: error.message for error in raised.value.errors}

@@ -1,9 +1,11 @@
 """Which due time a run answers, and which one is awaited next."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from tickwork.model.schedule import Recurring
 from tickwork.ping.expectation import Expectation
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.schedule.parse import parse_schedule
@@ -12,8 +14,11 @@ NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
 
-def expectation(schedule: str, *, timezone: str | None = None, grace: timedelta = 10 * MINUTE) -> Expectation:
+def expectation(
+    schedule: str | dict[str, Any], *, timezone: str | None = None, grace: timedelta = 10 * MINUTE
+) -> Expectation:
     parsed = parse_schedule(schedule, timezone, now=NOON)
+    assert isinstance(parsed, Recurring)
     return Expectation(timing_from_text(parsed.text), grace)
 
 
@@ -85,7 +90,6 @@ def test_clock_changes_move_the_due_times_of_a_zone() -> None:
 
 
 def test_a_schedule_that_ends_expects_nothing_more() -> None:
-    ending = parse_schedule({"cron": "0 * * * *", "end": "2026-11-15T13:00:00Z"}, None, now=NOON)
-    last = Expectation(timing_from_text(ending.text), MINUTE)
+    last = expectation({"cron": "0 * * * *", "end": "2026-11-15T13:00:00Z"})
     assert last.after_answer(NOON + HOUR, NOON + HOUR, NOON + HOUR) is None
     assert last.missed(NOON + 5 * HOUR, NOON + HOUR) == (NOON + HOUR, 1, None)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tickwork.model.ping import MOST_LOG, PingOutcome, PingState, PingStatus, Signal
+from tickwork.model.schedule import Recurring
 from tickwork.ping.transitions import expectation_of, heard, look, new_ping, rescheduled
 from tickwork.schedule.parse import parse_schedule
 from tickwork.store.port.ping import LockedPing, PastRun, PingChange
@@ -16,11 +17,17 @@ START, SUCCESS, FAIL = Signal("start"), Signal("success"), Signal("fail")
 REGULAR = [PastRun(5.0, 60.0)] * 10
 
 
+def timing_text(schedule: str) -> str:
+    parsed = parse_schedule(schedule, None, now=NOON)
+    assert isinstance(parsed, Recurring)
+    return parsed.text
+
+
 class Ping:
     """One that a test takes through time. It is expected every full hour."""
 
     def __init__(self, schedule: str = "0 * * * *", state: PingState | None = None) -> None:
-        timing = parse_schedule(schedule, None, now=NOON).text
+        timing = timing_text(schedule)
         self.ping = LockedPing(1, 1, "backup", timing, GRACE, NOON, PingState())
         self.check_at: datetime | None = None
         self._take(new_ping(expectation_of(self.ping), NOON))
@@ -42,7 +49,7 @@ class Ping:
         return self._take(look(self.ping))
 
     def reschedule(self, schedule: str) -> PingChange:
-        timing = parse_schedule(schedule, None, now=NOON).text
+        timing = timing_text(schedule)
         self.ping = self.ping._replace(timing=timing)
         return self._take(rescheduled(self.ping))
 

@@ -1,8 +1,8 @@
 -- What stays away. Pings: things that run elsewhere and report here, expected by a schedule with a grace. The reverse:
 -- jobs that call a heartbeat URL after success, and a cluster that reports itself outside. And nodes that fire nothing.
 
--- One row for each ping: what is expected, and how things stand. Whoever changes it locks its row, so that each due time
--- is missed once, whichever node notices.
+-- One row for each ping: what is expected, and how things stand. Whoever changes it locks its row, so that each due
+-- time is missed once, whichever node notices.
 CREATE TABLE tickwork.ping (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     tenant_id integer NOT NULL,
@@ -50,7 +50,8 @@ CREATE TABLE tickwork.ping_run (
 );
 CREATE INDEX ping_run_by_time ON tickwork.ping_run (ended_at);
 
--- The URLs that are called after an execution of a job has completed. However many complete, one call tells of the last.
+-- The URLs that are called after an execution of a job has completed. However many complete, one call tells of the
+-- last.
 CREATE TABLE tickwork.heartbeat (
     job_id bigint PRIMARY KEY,
     tenant_id integer NOT NULL,

@@ -14,7 +14,7 @@ DELETE FROM tickwork.heartbeat WHERE job_id = $1;
 -- The jobs that have a heartbeat URL.
 SELECT job_id FROM tickwork.heartbeat LIMIT $1;
 
--- name: mark_completed
+-- name: mark_heartbeats
 -- Notes that there is something to tell of jobs, if these executions of theirs have completed.
 UPDATE tickwork.heartbeat h SET completed_at = tickwork.clock(), due_at = tickwork.clock(), failures = 0
 FROM (
@@ -26,7 +26,7 @@ FROM (
 ) done
 WHERE h.job_id = done.job_id;
 
--- name: completed_since
+-- name: completed_since_heartbeat
 -- Of these jobs, executions that completed since they have their URL, if none was told of yet: the job's own, of its
 -- latest rounds and of manual runs.
 SELECT e.tenant_id, e.scheduled_for, e.job_id

@@ -26,7 +26,7 @@ SELECT
 -- include: shown
 WHERE p.tenant_id = $1 AND p.name = $2;
 
--- name: recent_runs
+-- name: recent_ping_runs
 -- The latest runs of each of some pings, latest first.
 SELECT p.id, run.number, run.outcome, run.ended_at, run.run_time
 FROM unnest($1::int[]) AS p (id)
@@ -37,14 +37,14 @@ CROSS JOIN LATERAL (
 ) run
 ORDER BY p.id, run.number DESC;
 
--- name: latest_runs
+-- name: latest_ping_runs
 -- The latest runs of one ping, for its statistics.
 SELECT outcome, extract(epoch FROM ended_at - started_at)::float8 AS run_time,
     extract(epoch FROM coalesce(started_at, ended_at) - due_at)::float8 AS delay
 FROM tickwork.ping_run WHERE ping_id = $1
 ORDER BY number DESC LIMIT $2;
 
--- name: history
+-- name: ping_history
 -- One page of the runs of a ping before a number, latest first.
 SELECT number, outcome, due_at, started_at, ended_at, missed, exit_code, log,
     extract(epoch FROM ended_at - started_at)::float8 AS run_time,
@@ -89,9 +89,9 @@ FOR UPDATE;
 -- name: create_ping
 -- Creates a ping, unless its name is taken.
 INSERT INTO tickwork.ping AS p
-    (tenant_id, name, definition, timing, grace, notify, digest, token_begins, check_at, status, expected_at, started_at,
-     log, told_late, told_slow, late_after, slow_after, missed_at, told_missing_at, failing_since, failures_in_a_row,
-     last_heard_at, last_success_at)
+    (tenant_id, name, definition, timing, grace, notify, digest, token_begins, check_at, status, expected_at,
+     started_at, log, told_late, told_slow, late_after, slow_after, missed_at, told_missing_at, failing_since,
+     failures_in_a_row, last_heard_at, last_success_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 ON CONFLICT (tenant_id, name) DO NOTHING
 RETURNING p.id;
@@ -101,7 +101,7 @@ RETURNING p.id;
 UPDATE tickwork.ping SET definition = $2, timing = $3, grace = $4, notify = $5, updated_at = tickwork.clock()
 WHERE id = $1;
 
--- name: set_token
+-- name: set_ping_token
 -- Gives a ping another token: the one before stops working.
 UPDATE tickwork.ping SET digest = $3, token_begins = $4, updated_at = tickwork.clock()
 WHERE tenant_id = $1 AND name = $2;
@@ -110,7 +110,7 @@ WHERE tenant_id = $1 AND name = $2;
 -- Deletes a ping with its history.
 DELETE FROM tickwork.ping WHERE tenant_id = $1 AND name = $2;
 
--- name: write_state
+-- name: write_ping_state
 -- Writes how things stand with a ping, and makes room for the numbers of new runs.
 UPDATE tickwork.ping SET
     check_at = $2, last_run = last_run + $3, status = $4, expected_at = $5, started_at = $6, log = $7, told_late = $8,
@@ -119,7 +119,7 @@ UPDATE tickwork.ping SET
 WHERE id = $1
 RETURNING last_run;
 
--- name: add_run
+-- name: add_ping_run
 -- Adds a run to the history of a ping, and drops what is beyond its bounds: very many runs, and the logs of older ones.
 WITH dropped AS (
     -- The run that is one too many; more only if the bound was lowered.
@@ -131,7 +131,7 @@ WITH dropped AS (
 INSERT INTO tickwork.ping_run (ping_id, number, outcome, due_at, started_at, ended_at, missed, exit_code, log)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
--- name: past_successes
+-- name: past_ping_successes
 -- The latest runs of a ping that succeeded.
 SELECT extract(epoch FROM coalesce(started_at, ended_at) - due_at)::float8 AS delay,
     extract(epoch FROM ended_at - started_at)::float8 AS run_time
@@ -141,11 +141,11 @@ FROM (
 ) latest
 WHERE outcome = 'success';
 
--- name: put_off
+-- name: put_off_ping
 -- Puts off the look at a ping that cannot be read.
 UPDATE tickwork.ping SET check_at = tickwork.clock() + $2::interval WHERE id = $1;
 
--- name: delete_old_runs
+-- name: delete_old_ping_runs
 -- Deletes some runs that are older than the history that is kept.
 DELETE FROM tickwork.ping_run WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM tickwork.ping_run WHERE ended_at < tickwork.clock() - $1::interval LIMIT $2));
