@@ -44,6 +44,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/ping/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report by its URL that a run of a ping has succeeded
+         * @description Answers without a key.
+         */
+        get: operations["ping_by_url"];
+        put?: never;
+        /**
+         * Report by its URL that a run of a ping has succeeded, with its log as the body
+         * @description The body may be of any media type and have up to 1 MiB; its last 10,000 characters are kept. Answers without a key.
+         */
+        post: operations["ping_by_url_with_log"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ping/{token}/{signal}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report by its URL that a run of a ping has started, succeeded or failed
+         * @description `signal` is `start`, `success`, `fail`, or the exit code of a program: 0 is success, any other up to 255 a failure. Answers without a key.
+         */
+        get: operations["signal_by_url"];
+        put?: never;
+        /**
+         * Report by its URL that a run of a ping has started, succeeded or failed, or just its log, which is the body
+         * @description `signal` is `start`, `success`, `fail`, `log`, or the exit code of a program. The body may be of any media type and have up to 1 MiB; the last 10,000 characters of a run's log are kept. Answers without a key.
+         */
+        post: operations["signal_by_url_with_log"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/readyz": {
         parameters: {
             query?: never;
@@ -144,94 +192,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/channels": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List channels by name
-         * @description Needs a key with the scope `read`.
-         */
-        get: operations["list_channels"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/channels/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Show a channel. Its secrets are shown as `***`
-         * @description Needs a key with the scope `read`.
-         */
-        get: operations["get_channel"];
-        /**
-         * Create a channel, or replace everything about it
-         * @description A field that is left out gets its default. Where the request says `***` as an answer does, the stored secret stays, if the channel keeps its kind and destination. Needs a key with the scope `write`.
-         */
-        put: operations["set_channel"];
-        post?: never;
-        /**
-         * Delete a channel. What was about to be delivered to it fails
-         * @description Needs a key with the scope `write`.
-         */
-        delete: operations["delete_channel"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/channels/{name}/preview": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Show what the channel would send about a sample execution that failed, by its own template or by another
-         * @description Needs a key with the scope `read`.
-         */
-        post: operations["preview_channel"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/channels/{name}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Send a test message at once, and say what the receiver answered
-         * @description It is sent whatever the severity, quiet hours, digest and rate of the channel, also if the channel is paused. The answer is 200 even if the message could not be delivered: see `delivered` and `error`. Needs a key with the scope `write`.
-         */
-        post: operations["test_channel"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/cluster": {
         parameters: {
             query?: never;
@@ -241,7 +201,7 @@ export interface paths {
         };
         /**
          * Show the server nodes and the state of their database
-         * @description Nodes report themselves every 5 seconds. A node that was not seen for 20 seconds is `silent`, and after an hour it is no longer listed. The cluster serves every tenant, so the key must be an admin key of the tenant `default`. Needs a key with the scope `admin`.
+         * @description Nodes report themselves every 5 seconds. A node that was not seen for 20 seconds, or that looked for nothing due for so long, is `silent`; after an hour it is no longer listed. The cluster serves every tenant, so the key must be an admin key of the tenant `default`. Needs a key with the scope `admin`.
          */
         get: operations["get_cluster"];
         put?: never;
@@ -1028,6 +988,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/outside-ping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show where the cluster reports itself, and what the last report came to
+         * @description The key must be an admin key of the tenant `default`. Needs a key with the scope `admin`.
+         */
+        get: operations["get_outside_ping"];
+        /**
+         * Let the cluster report itself to a URL: a GET every minute while it fires and is well
+         * @description Give it the URL of a service that tells you when the calls stop. One of the nodes makes the call, under the rules for HTTP jobs. The key must be an admin key of the tenant `default`. Needs a key with the scope `admin`.
+         */
+        put: operations["set_outside_ping"];
+        post?: never;
+        /**
+         * Let the cluster report itself nowhere. The key must be an admin key of the tenant `default`
+         * @description Needs a key with the scope `admin`.
+         */
+        delete: operations["delete_outside_ping"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/overview": {
         parameters: {
             query?: never;
@@ -1042,6 +1030,174 @@ export interface paths {
         get: operations["get_overview"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/pings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List pings by name, each with its latest runs
+         * @description Needs a key with the scope `read`.
+         */
+        get: operations["list_pings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/pings/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a ping, with the log of the run in progress and the statistics of its latest 100 runs
+         * @description Needs a key with the scope `read`.
+         */
+        get: operations["get_ping"];
+        /**
+         * Create a ping, or change one: something that runs elsewhere is expected by a schedule
+         * @description A run that has not succeeded when its due time and then `grace` have passed is `missing`. A plain period such as `every 1h` counts from the run before. The answer to the creation has `url`, which holds the token of the ping: a GET or POST of it reports success; add `/start`, `/fail`, `/log` or an exit code for the others. It is not shown again. What is expected of an existing ping changes only with its schedule or its grace. Needs a key with the scope `write`.
+         */
+        put: operations["set_ping"];
+        post?: never;
+        /**
+         * Delete a ping with its history. Its URL stops working
+         * @description Needs a key with the scope `write`.
+         */
+        delete: operations["delete_ping"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/pings/{name}/fail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report that a run has failed
+         * @description Needs a key with the scope `write`.
+         */
+        post: operations["report_ping_failure"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/pings/{name}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the runs of a ping, latest first: what succeeded, failed and stayed away, with the end of the logs
+         * @description The latest 10,000 runs are kept, for as long as history is, and the logs of the latest 200. Needs a key with the scope `read`.
+         */
+        get: operations["list_ping_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/pings/{name}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add to the log of the run in progress. The last 10,000 characters of a run's log are kept
+         * @description Needs a key with the scope `write`.
+         */
+        post: operations["report_ping_log"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/pings/{name}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report that a run has started, so that its run time is known
+         * @description Needs a key with the scope `write`.
+         */
+        post: operations["report_ping_start"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/pings/{name}/success": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report that a run has succeeded
+         * @description Needs a key with the scope `write`.
+         */
+        post: operations["report_ping_success"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/pings/{name}/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a ping another token, for example because its URL was lost. The URL before stops working
+         * @description Needs a key with the scope `write`.
+         */
+        post: operations["renew_ping_token"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1405,32 +1561,6 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * AppriseChannel
-         * @description Any of the services that apprise knows, by its apprise URL.
-         */
-        AppriseChannel: {
-            /**
-             * @default immediately
-             * @enum {unknown}
-             */
-            digest: "daily" | "hourly" | "immediately";
-            /** @enum {unknown} */
-            kind: "apprise";
-            /** @default false */
-            paused: boolean;
-            /** @default null */
-            quiet: components["schemas"]["QuietHours"] | null;
-            /** @default 30 */
-            rate: number;
-            /** @default info */
-            severity: components["schemas"]["Severity"];
-            /** @default null */
-            template: components["schemas"]["MessageTemplate"] | null;
-            url: string;
-            /** @default 5m */
-            window: components["schemas"]["Duration"];
-        };
-        /**
          * AttemptError
          * @description Why an attempt failed, as text: never a pickled exception.
          */
@@ -1710,78 +1840,6 @@ export interface components {
             workers: string[];
         };
         /**
-         * ChannelError
-         * @description Why a message was not delivered.
-         */
-        ChannelError: {
-            message: string;
-            type: string;
-        };
-        /**
-         * ChannelPreview
-         * @description A sample message as the channel would send it.
-         */
-        ChannelPreview: {
-            body: string;
-            sent: unknown;
-            title: string;
-        };
-        /**
-         * ChannelPreviewRequest
-         * @description What to preview: the channel's own template, or this one.
-         */
-        ChannelPreviewRequest: {
-            /** @default null */
-            template: components["schemas"]["MessageTemplate"] | null;
-        };
-        /**
-         * ChannelTest
-         * @description What became of a test message.
-         */
-        ChannelTest: {
-            /** @default null */
-            answer: unknown;
-            delivered: boolean;
-            /** @default null */
-            error: components["schemas"]["ChannelError"] | null;
-            took: number;
-        };
-        /**
-         * ChannelView
-         * @description A channel as shown to users: the fields of its kind, secrets as ***; those of other kinds are null.
-         */
-        ChannelView: {
-            /** @default null */
-            api_key: string | null;
-            /** Format: date-time */
-            changed_at: string;
-            /** Format: date-time */
-            created_at: string;
-            /** @enum {unknown} */
-            digest: "daily" | "hourly" | "immediately";
-            /** @default null */
-            from: string | null;
-            /** @enum {unknown} */
-            kind: "apprise" | "email" | "opsgenie" | "pagerduty" | "slack" | "teams" | "webhook";
-            name: string;
-            paused: boolean;
-            quiet: components["schemas"]["QuietHours"] | null;
-            rate: number;
-            /** @default null */
-            routing_key: string | null;
-            /** @default null */
-            secret: string | null;
-            severity: components["schemas"]["Severity"];
-            /** @default null */
-            smtp: components["schemas"]["SmtpServerView"] | null;
-            template: components["schemas"]["MessageTemplate"] | null;
-            /** @default null */
-            to: string[] | null;
-            /** @default null */
-            url: string | null;
-            window: number;
-        };
-        /**
          * ClaimedExecution
          * @description An attempt that a worker has, with everything that it needs to run it.
          */
@@ -1910,6 +1968,13 @@ export interface components {
             trigger: components["schemas"]["Trigger"];
         };
         /**
+         * DeletedPing
+         * @description The name of a ping that is no more.
+         */
+        DeletedPing: {
+            name: string;
+        };
+        /**
          * Dependency
          * @description A job that another one runs after.
          */
@@ -1998,36 +2063,6 @@ export interface components {
         };
         /** @description a duration: "90s", "5m", "1h30m", "PT5M" or seconds */
         Duration: string | number;
-        /**
-         * EmailChannel
-         * @description A mail, through the relay in the server's settings or through a mail server of yours.
-         */
-        EmailChannel: {
-            /**
-             * @default immediately
-             * @enum {unknown}
-             */
-            digest: "daily" | "hourly" | "immediately";
-            /** @default null */
-            from: string | null;
-            /** @enum {unknown} */
-            kind: "email";
-            /** @default false */
-            paused: boolean;
-            /** @default null */
-            quiet: components["schemas"]["QuietHours"] | null;
-            /** @default 30 */
-            rate: number;
-            /** @default info */
-            severity: components["schemas"]["Severity"];
-            /** @default null */
-            smtp: components["schemas"]["SmtpServer"] | null;
-            /** @default null */
-            template: components["schemas"]["MessageTemplate"] | null;
-            to: string[];
-            /** @default 5m */
-            window: components["schemas"]["Duration"];
-        };
         /**
          * EndedSessions
          * @description How many sessions ended.
@@ -2334,6 +2369,7 @@ export interface components {
             depends_on?: components["schemas"]["DependencyRequest"][] | null;
             description?: string | null;
             fair_share?: components["schemas"]["JobPatchFairShare"] | null;
+            heartbeat_url?: string | null;
             http?: components["schemas"]["JobPatchHttpTarget"] | null;
             if_exists?: ("error" | "keep" | "replace") | null;
             key?: string | null;
@@ -2410,6 +2446,8 @@ export interface components {
             description: string | null;
             /** @default null */
             fair_share: components["schemas"]["FairShare"] | null;
+            /** @default null */
+            heartbeat_url: string | null;
             /** @default null */
             http: components["schemas"]["HttpTarget"] | null;
             /**
@@ -2496,6 +2534,8 @@ export interface components {
              * @enum {unknown}
              */
             health: "blocked" | "failing" | "late" | "ok" | "unknown";
+            /** @default null */
+            heartbeat_url: string | null;
             http: components["schemas"]["HttpTarget"] | null;
             id: string;
             key: string | null;
@@ -2606,16 +2646,6 @@ export interface components {
             text: string;
         };
         /**
-         * MessageTemplate
-         * @description Texts with fields such as {job.name} in place of the usual ones: see `message_template`.
-         */
-        MessageTemplate: {
-            /** @default null */
-            body: string | null;
-            /** @default null */
-            title: string | null;
-        };
-        /**
          * MissedView
          * @description Due times that passed while no server could fire them, and that the job's catch-up policy passed over.
          */
@@ -2662,6 +2692,8 @@ export interface components {
             answers: boolean;
             clock_skew: number;
             database_latency: number;
+            /** @default null */
+            fired_at: string | null;
             host: string;
             id: string;
             pid: number;
@@ -2676,32 +2708,21 @@ export interface components {
         };
         OfferedTask: string | components["schemas"]["TaskRequest"];
         /**
-         * OpsgenieChannel
-         * @description An alert of Opsgenie's Alert API, version 2.
+         * OutsidePingRequest
+         * @description Where the cluster reports itself: the body of PUT /outside-ping.
          */
-        OpsgenieChannel: {
-            api_key: string;
-            /**
-             * @default immediately
-             * @enum {unknown}
-             */
-            digest: "daily" | "hourly" | "immediately";
-            /** @enum {unknown} */
-            kind: "opsgenie";
-            /** @default false */
-            paused: boolean;
-            /** @default null */
-            quiet: components["schemas"]["QuietHours"] | null;
-            /** @default 30 */
-            rate: number;
-            /** @default info */
-            severity: components["schemas"]["Severity"];
-            /** @default null */
-            template: components["schemas"]["MessageTemplate"] | null;
-            /** @default https://api.opsgenie.com */
+        OutsidePingRequest: {
             url: string;
-            /** @default 5m */
-            window: components["schemas"]["Duration"];
+        };
+        /**
+         * OutsidePingView
+         * @description Where the cluster reports itself every minute while it fires.
+         */
+        OutsidePingView: {
+            answered_at: string | null;
+            called_at: string | null;
+            error: string | null;
+            url: string | null;
         };
         /**
          * OverviewView
@@ -2761,15 +2782,6 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * Page[ChannelView]
-         * @description One page of a list, and the cursor of the next page.
-         */
-        Page_ChannelView_: {
-            items: components["schemas"]["ChannelView"][];
-            /** @default null */
-            next_cursor: string | null;
-        };
-        /**
          * Page[DeadLetterView]
          * @description One page of a list, and the cursor of the next page.
          */
@@ -2811,6 +2823,24 @@ export interface components {
          */
         Page_MissedView_: {
             items: components["schemas"]["MissedView"][];
+            /** @default null */
+            next_cursor: string | null;
+        };
+        /**
+         * Page[PingRunView]
+         * @description One page of a list, and the cursor of the next page.
+         */
+        Page_PingRunView_: {
+            items: components["schemas"]["PingRunView"][];
+            /** @default null */
+            next_cursor: string | null;
+        };
+        /**
+         * Page[PingView]
+         * @description One page of a list, and the cursor of the next page.
+         */
+        Page_PingView_: {
+            items: components["schemas"]["PingView"][];
             /** @default null */
             next_cursor: string | null;
         };
@@ -2860,34 +2890,6 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * PagerDutyChannel
-         * @description An event of PagerDuty's Events API, version 2.
-         */
-        PagerDutyChannel: {
-            /**
-             * @default immediately
-             * @enum {unknown}
-             */
-            digest: "daily" | "hourly" | "immediately";
-            /** @enum {unknown} */
-            kind: "pagerduty";
-            /** @default false */
-            paused: boolean;
-            /** @default null */
-            quiet: components["schemas"]["QuietHours"] | null;
-            /** @default 30 */
-            rate: number;
-            routing_key: string;
-            /** @default info */
-            severity: components["schemas"]["Severity"];
-            /** @default null */
-            template: components["schemas"]["MessageTemplate"] | null;
-            /** @default https://events.pagerduty.com/v2/enqueue */
-            url: string;
-            /** @default 5m */
-            window: components["schemas"]["Duration"];
-        };
-        /**
          * ParentResult
          * @description How a job ended that an execution depends on.
          */
@@ -2907,6 +2909,122 @@ export interface components {
             p50: number;
             p95: number;
             p99: number;
+        };
+        /**
+         * PingNotify
+         * @description Which channels are told of what.
+         */
+        PingNotify: {
+            on: ("failed" | "late" | "missing" | "recovered" | "slow")[];
+            /** @default [] */
+            to: string[];
+        };
+        /**
+         * PingOutcome
+         * @enum {unknown}
+         */
+        PingOutcome: "failed" | "missing" | "success";
+        /**
+         * PingReport
+         * @description What a signal may say besides its name: the body of POST /pings/{name}/success and the others.
+         */
+        PingReport: {
+            /** @default null */
+            exit_code: number | null;
+            /**
+             * @description the end of it is kept
+             * @default
+             */
+            log: string;
+        };
+        /**
+         * PingRequest
+         * @description A ping as users write it: the body of PUT /pings/{name}.
+         */
+        PingRequest: {
+            /** @default null */
+            description: string | null;
+            /** @default 5m */
+            grace: components["schemas"]["Duration"];
+            /** @default [] */
+            notify: components["schemas"]["PingNotify"][];
+            schedule: components["schemas"]["ScheduleRequest"];
+            /** @default null */
+            timezone: string | null;
+        };
+        /**
+         * PingRunSummary
+         * @description One of the latest runs, as lists show it.
+         */
+        PingRunSummary: {
+            /** Format: date-time */
+            ended_at: string;
+            number: number;
+            outcome: components["schemas"]["PingOutcome"];
+            run_time: number | null;
+        };
+        /**
+         * PingRunView
+         * @description What became of an expected run, or one that came unexpectedly.
+         */
+        PingRunView: {
+            delay: number | null;
+            due_at: string | null;
+            /** Format: date-time */
+            ended_at: string;
+            exit_code: number | null;
+            log: string | null;
+            missed: number;
+            number: number;
+            outcome: components["schemas"]["PingOutcome"];
+            run_time: number | null;
+            started_at: string | null;
+        };
+        /**
+         * PingStatistics
+         * @description Of the latest runs, up to a hundred.
+         */
+        PingStatistics: {
+            p95_delay: number | null;
+            p95_run_time: number | null;
+            runs: number;
+            success_share: number | null;
+            typical_delay: number | null;
+            typical_run_time: number | null;
+        };
+        /**
+         * PingStatus
+         * @enum {unknown}
+         */
+        PingStatus: "failed" | "late" | "missing" | "new" | "ok";
+        /**
+         * PingView
+         * @description A ping as shown to users.
+         */
+        PingView: {
+            /** Format: date-time */
+            created_at: string;
+            description: string | null;
+            expected_at: string | null;
+            failing_since: string | null;
+            failures_in_a_row: number;
+            grace: number;
+            last_heard_at: string | null;
+            last_success_at: string | null;
+            log: string | null;
+            missing_at: string | null;
+            name: string;
+            notify: components["schemas"]["PingNotify"][];
+            recent_runs: components["schemas"]["PingRunSummary"][];
+            schedule: Record<string, never>;
+            schedule_words: string;
+            started_at: string | null;
+            statistics: components["schemas"]["PingStatistics"] | null;
+            status: components["schemas"]["PingStatus"];
+            token_begins: string;
+            /** Format: date-time */
+            updated_at: string;
+            url: string | null;
         };
         /** Preview */
         Preview: {
@@ -3000,20 +3118,6 @@ export interface components {
             paused: boolean;
             rate: string | null;
             running: number;
-        };
-        /**
-         * QuietHours
-         * @description From when to when nothing is told, every day, by the clock of a time zone. What gathers is told afterwards.
-         */
-        QuietHours: {
-            /** @default null */
-            except: components["schemas"]["Severity"] | null;
-            /** @description a time of day such as 22:00 */
-            from: string;
-            /** @default UTC */
-            timezone: string;
-            /** @description a time of day such as 22:00 */
-            to: string;
         };
         /**
          * Rates
@@ -3204,12 +3308,6 @@ export interface components {
          */
         Scope: "admin" | "read" | "worker" | "write";
         /**
-         * Severity
-         * @description In ascending order.
-         * @enum {unknown}
-         */
-        Severity: "error" | "info" | "warning";
-        /**
          * SignIn
          * @description Exactly one of both.
          */
@@ -3237,61 +3335,6 @@ export interface components {
         };
         /** @description a size: "512Mi", "8Gi", "1.5G" or bytes */
         Size: string | number;
-        /**
-         * SlackChannel
-         * @description A message by an incoming webhook of Slack.
-         */
-        SlackChannel: {
-            /**
-             * @default immediately
-             * @enum {unknown}
-             */
-            digest: "daily" | "hourly" | "immediately";
-            /** @enum {unknown} */
-            kind: "slack";
-            /** @default false */
-            paused: boolean;
-            /** @default null */
-            quiet: components["schemas"]["QuietHours"] | null;
-            /** @default 30 */
-            rate: number;
-            /** @default info */
-            severity: components["schemas"]["Severity"];
-            /** @default null */
-            template: components["schemas"]["MessageTemplate"] | null;
-            url: string;
-            /** @default 5m */
-            window: components["schemas"]["Duration"];
-        };
-        /** SmtpServer */
-        SmtpServer: {
-            host: string;
-            /** @default null */
-            password: string | null;
-            /** @default 587 */
-            port: number;
-            /**
-             * @default starttls
-             * @enum {unknown}
-             */
-            security: "none" | "starttls" | "tls";
-            /** @default null */
-            username: string | null;
-        };
-        /**
-         * SmtpServerView
-         * @description A mail server as shown to users.
-         */
-        SmtpServerView: {
-            host: string;
-            /** @default null */
-            password: string | null;
-            port: number;
-            /** @enum {unknown} */
-            security: "none" | "starttls" | "tls";
-            /** @default null */
-            username: string | null;
-        };
         /** StartReport */
         StartReport: {
             attempt: number;
@@ -3408,32 +3451,6 @@ export interface components {
             workers: string[];
         };
         /**
-         * TeamsChannel
-         * @description An adaptive card by a workflow of Microsoft Teams.
-         */
-        TeamsChannel: {
-            /**
-             * @default immediately
-             * @enum {unknown}
-             */
-            digest: "daily" | "hourly" | "immediately";
-            /** @enum {unknown} */
-            kind: "teams";
-            /** @default false */
-            paused: boolean;
-            /** @default null */
-            quiet: components["schemas"]["QuietHours"] | null;
-            /** @default 30 */
-            rate: number;
-            /** @default info */
-            severity: components["schemas"]["Severity"];
-            /** @default null */
-            template: components["schemas"]["MessageTemplate"] | null;
-            url: string;
-            /** @default 5m */
-            window: components["schemas"]["Duration"];
-        };
-        /**
          * Trigger
          * @enum {unknown}
          */
@@ -3443,34 +3460,6 @@ export interface components {
          * @enum {unknown}
          */
         WaitingFor: "dependency" | "due" | "limit" | "paused" | "retry" | "worker";
-        /**
-         * WebhookChannel
-         * @description A signed POST to a URL of yours, in the format of Standard Webhooks.
-         */
-        WebhookChannel: {
-            /**
-             * @default immediately
-             * @enum {unknown}
-             */
-            digest: "daily" | "hourly" | "immediately";
-            /** @enum {unknown} */
-            kind: "webhook";
-            /** @default false */
-            paused: boolean;
-            /** @default null */
-            quiet: components["schemas"]["QuietHours"] | null;
-            /** @default 30 */
-            rate: number;
-            /** @default null */
-            secret: string | null;
-            /** @default info */
-            severity: components["schemas"]["Severity"];
-            /** @default null */
-            template: components["schemas"]["MessageTemplate"] | null;
-            url: string;
-            /** @default 5m */
-            window: components["schemas"]["Duration"];
-        };
         /**
          * Why
          * @description Why an execution does not run, and when it will.
@@ -3736,6 +3725,482 @@ export interface operations {
             };
             /** @description [The request is not valid](/docs/problems/invalid-request) */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ping_by_url: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Too many signals of a ping](/docs/problems/too-many-signals) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ping_by_url_with_log: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "*/*": string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Too many signals of a ping](/docs/problems/too-many-signals) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    signal_by_url: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                signal: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Too many signals of a ping](/docs/problems/too-many-signals) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    signal_by_url_with_log: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                signal: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "*/*": string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Too many signals of a ping](/docs/problems/too-many-signals) */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4296,754 +4761,6 @@ export interface operations {
             };
             /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
             415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    list_channels: {
-        parameters: {
-            query?: {
-                cursor?: string;
-                limit?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Page_ChannelView_"];
-                };
-            };
-            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The key may not do this](/docs/problems/not-allowed) */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [This path does not take that method](/docs/problems/wrong-method) */
-            405: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request is not valid](/docs/problems/invalid-request) */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    get_channel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ChannelView"];
-                };
-            };
-            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The key may not do this](/docs/problems/not-allowed) */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [Not found](/docs/problems/not-found) */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [This path does not take that method](/docs/problems/wrong-method) */
-            405: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request is not valid](/docs/problems/invalid-request) */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    set_channel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "kind": "slack",
-                 *       "url": "https://hooks.slack.com/services/T0/B0/secret"
-                 *     }
-                 */
-                "application/json": components["schemas"]["WebhookChannel"] | components["schemas"]["EmailChannel"] | components["schemas"]["SlackChannel"] | components["schemas"]["TeamsChannel"] | components["schemas"]["PagerDutyChannel"] | components["schemas"]["OpsgenieChannel"] | components["schemas"]["AppriseChannel"];
-            };
-        };
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ChannelView"];
-                };
-            };
-            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [Not found](/docs/problems/not-found) */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [This path does not take that method](/docs/problems/wrong-method) */
-            405: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The body is too large](/docs/problems/body-too-large) */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request is not valid](/docs/problems/invalid-request) */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    delete_channel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ChannelView"];
-                };
-            };
-            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [Not found](/docs/problems/not-found) */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [This path does not take that method](/docs/problems/wrong-method) */
-            405: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request is not valid](/docs/problems/invalid-request) */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    preview_channel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                /**
-                 * @example {
-                 *       "template": {
-                 *         "title": "{job.name} failed"
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["ChannelPreviewRequest"];
-            };
-        };
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ChannelPreview"];
-                };
-            };
-            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [Not found](/docs/problems/not-found) */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [This path does not take that method](/docs/problems/wrong-method) */
-            405: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The current state does not allow this](/docs/problems/conflict) */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The body is too large](/docs/problems/body-too-large) */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
-            431: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    test_channel: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ChannelTest"];
-                };
-            };
-            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [Not found](/docs/problems/not-found) */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [This path does not take that method](/docs/problems/wrong-method) */
-            405: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The current state does not allow this](/docs/problems/conflict) */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description [The body is too large](/docs/problems/body-too-large) */
-            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10640,6 +10357,345 @@ export interface operations {
             };
         };
     };
+    get_outside_ping: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutsidePingView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_outside_ping: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://hc-ping.com/…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OutsidePingRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutsidePingView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_outside_ping: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutsidePingView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_overview: {
         parameters: {
             query?: never;
@@ -10704,6 +10760,1344 @@ export interface operations {
                 };
             };
             /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_pings: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                limit?: number;
+                q?: string;
+                status?: "failed" | "late" | "missing" | "new" | "ok";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_PingView_"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_ping: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_ping: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "schedule": "0 2 * * *",
+                 *       "timezone": "Europe/Paris",
+                 *       "grace": "30m"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PingRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingView"];
+                };
+            };
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_ping: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedPing"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    report_ping_failure: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for at least 24 hours it gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "log": "3 files copied"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PingReport"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_ping_history: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_PingRunView_"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    report_ping_log: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for at least 24 hours it gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "log": "3 files copied"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PingReport"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    report_ping_start: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for at least 24 hours it gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "log": "3 files copied"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PingReport"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    report_ping_success: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for at least 24 hours it gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "log": "3 files copied"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PingReport"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    renew_ping_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PingView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
             422: {
                 headers: {
                     [name: string]: unknown;

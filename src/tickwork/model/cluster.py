@@ -22,9 +22,9 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     seen_at: Instant
     clock_skew: float  # seconds by which its clock is ahead of the database's
     database_latency: float  # seconds for a small query
-    fired_at: (
-        Instant | None
-    )  # when it last looked for what is due; null: an older version, which does not say
+    fired_at: Instant | None = (
+        None  # when it last looked for what is due; null: an older version does not say
+    )
     problems: list[str]  # what its /readyz says
     answers: bool  # it is the node that answered this request
 
