@@ -21,7 +21,9 @@ def test_a_ping_is_created_in_the_form_and_reports_by_its_url(page: Page, client
     expect(page.get_by_text("Not heard yet")).to_be_visible()
     url = page.get_by_label("the URL", exact=True).inner_text()
     assert "/ping/twp_" in url
-    expect(page.get_by_label("the line: crontab")).to_contain_text(f"curl -fsS -m 10 --retry 5 {url}/$?")
+    expect(page.get_by_label("the line: crontab", exact=True)).to_contain_text(
+        f"curl -fsS -m 10 --retry 5 {url}/$?"
+    )
     with urlopen(f"{url}/start"), urlopen(url, data=b"copied 3 files"):  # noqa: S310 (of the server under test)
         pass
     expect(page.get_by_role("table").get_by_text("Success")).to_be_visible()
@@ -48,6 +50,7 @@ def test_the_list_shows_states_and_the_latest_runs(page: Page, client: Client) -
 
 
 def test_a_ping_that_stays_away_turns_missing_before_ones_eyes(page: Page, client: Client) -> None:
+    client.create_job(name="something else", task="work", wait=60)  # so that there is an overview
     client.set_ping("stays-away", schedule="every 10s", grace="1s")
     page.goto("/pings/stays-away")
     expect(page.get_by_text("Not heard yet")).to_be_visible()

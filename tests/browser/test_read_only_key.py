@@ -10,7 +10,8 @@ from browser.every_page import LISTS, open_page
 from tickwork import Client
 
 EFFECTS = re.compile(
-    r"^(Run now|Pause|Resume|Cancel|Retry|Delete|Redrive|Discard|Drain|Reset|Edit|New job|New key|Revoke|Create|Save)\b"
+    r"^(Run now|Pause|Resume|Cancel|Retry|Delete|Redrive|Discard|Drain|Reset|Edit|New job|New key|New ping|Revoke|Create|Save"
+    r"|Make another URL)\b"
 )
 PAUSES_ONLY_THE_VIEW = ("/events", "Pause")
 
@@ -27,13 +28,16 @@ def failed(client: Client) -> str:
 
 def test_a_reader_is_offered_no_effect_on_any_page(reader: Page, client: Client, failed: str) -> None:
     execution = client.list_executions(job=failed).items[0].id
+    client.set_ping("seen-by-readers", schedule="every 1h")
     details = (
         f"/jobs/{failed}",
         f"/jobs/{failed}?tab=edit",
         f"/executions/{execution}",
         f"/workflows/{failed}",
+        "/pings/seen-by-readers",
+        "/pings/seen-by-readers?tab=edit",
     )
-    for path in (*(path for path in LISTS if path != "/jobs/new"), *details):
+    for path in (*(path for path in LISTS if not path.endswith("/new")), *details):
         open_page(reader, path)
         for role in ("button", "link"):
             offered = reader.get_by_role("main").get_by_role(role, name=EFFECTS).all_inner_texts()
@@ -50,6 +54,7 @@ def test_a_reader_is_offered_no_effect_on_any_page(reader: Page, client: Client,
         ("DELETE", "/v1/jobs/{job}", {}),
         ("POST", "/v1/jobs/bulk", {"action": "pause", "ids": ["{job}"]}),
         ("POST", "/v1/queues/default/pause", {}),
+        ("PUT", "/v1/pings/mine", {"schedule": "every 1h"}),
         ("POST", "/v1/keys", {"name": "mine", "scopes": ["admin"]}),
     ],
 )
