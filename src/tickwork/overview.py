@@ -80,6 +80,7 @@ class Overview:
             causes=[each for each in causes.items if each.dead_letters or each.last_hour],
             open_breakers=len(breakers),
             breakers=breakers[:_MOST_SHOWN],
+            failing_pings=exceptions.failing_pings,
             backlog=_backlog(queues),
             queues=used,
             unserved_queues=await self._unserved(tenant_id, used, workers),

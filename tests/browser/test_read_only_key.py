@@ -10,8 +10,8 @@ from browser.every_page import LISTS, open_page
 from tickwork import Client
 
 EFFECTS = re.compile(
-    r"^(Run now|Pause|Resume|Cancel|Retry|Delete|Redrive|Discard|Drain|Reset|Edit|New job|New key|New ping|Revoke|Create|Save"
-    r"|Make another URL)\b"
+    r"^(Run now|Pause|Resume|Cancel|Retry|Delete|Redrive|Discard|Drain|Reset|Edit|New job|New key|New ping|Revoke"
+    r"|Create|Save|Make another URL)\b"
 )
 PAUSES_ONLY_THE_VIEW = ("/events", "Pause")
 

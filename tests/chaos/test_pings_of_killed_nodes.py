@@ -95,6 +95,8 @@ async def test_each_due_time_is_told_once_while_nodes_are_killed_all_the_time(
         await eventually(lambda: _all_told(client, count), within=120, what="the absence of all")
         told = (await client.list_events(kind="ping.missing", limit=500)).items
         await connection.close()
+    late = sorted(map(lateness, told))
+    assert 0 <= late[0] <= late[-1] <= WITHIN
     assert sorted(event.detail["ping"] for event in told) == sorted(
         f"ping-{number}" for number in range(count)
     )

@@ -97,9 +97,8 @@ async def test_a_receiver_that_is_away_is_called_again_until_it_answers(
     still_node: Node,
     worker: ScriptedWorker,
     receiver: Receiver,
-    connection: asyncpg.Connection,
 ) -> None:
-    await create(still_node, receiver)
+    job = parse_job_id(await create(still_node, receiver))
     await still_node.step("read heartbeats")
     await complete(still_node, worker)
     receiver.answer = respond("503 Busy")
@@ -109,13 +108,14 @@ async def test_a_receiver_that_is_away_is_called_again_until_it_answers(
         await still_node.step("call heartbeats")
         assert receiver.calls == number  # not at once
         await clock.advance(timedelta(seconds=5 * 2 ** (number - 1)))
-    assert await connection.fetchval("SELECT error FROM tickwork.heartbeat") == "127.0.0.1 answered 503"
+    shown = (await still_node.job_health.get(TENANT, job)).heartbeat
+    assert (shown.failures, shown.error) == (3, "127.0.0.1 answered 503")
     receiver.answer = respond()
     await still_node.step("call heartbeats")
     await clock.advance(HOUR)
     await still_node.step("call heartbeats")
     assert receiver.calls == 4
-    assert await connection.fetchval("SELECT error FROM tickwork.heartbeat") is None
+    assert (await still_node.job_health.get(TENANT, job)).heartbeat.error is None
 
 
 async def test_gives_up_when_the_news_is_old(

@@ -2256,6 +2256,16 @@ export interface components {
             lease_seconds: number;
             stop: components["schemas"]["StopRequest"][];
         };
+        /**
+         * HeartbeatView
+         * @description The heartbeat URL of a job, and what its last call came to.
+         */
+        HeartbeatView: {
+            called_at: string | null;
+            error: string | null;
+            failures: number;
+            url: string;
+        };
         /** HttpTarget */
         HttpTarget: {
             /** @default {} */
@@ -2343,6 +2353,8 @@ export interface components {
             failures_in_a_row: number;
             /** @enum {unknown} */
             health: "blocked" | "failing" | "late" | "ok" | "unknown";
+            /** @default null */
+            heartbeat: components["schemas"]["HeartbeatView"] | null;
             job_id: string;
             last_run: components["schemas"]["LastRun"] | null;
             next_runs: string[];
@@ -2737,6 +2749,7 @@ export interface components {
             dead_letters_exact: boolean;
             failing_jobs: number;
             failing_jobs_exact: boolean;
+            failing_pings: number;
             last_24_hours: components["schemas"]["RecentCounts"];
             next_runs: components["schemas"]["NextRun"][];
             open_breakers: number;

@@ -77,10 +77,16 @@ function Doing({ job, health }: { job: Job; health: Schemas["JobHealthView"] | u
         ["Succeeded", health?.success_share === null || health?.success_share === undefined ? "–" : `${(100 * health.success_share).toFixed(1)} % of ${health.runs}`],
         ["Typical duration", <Duration key="typical" seconds={health?.typical_duration} />],
         ["95 % are below", <Duration key="p95" seconds={health?.p95_duration} />],
+        ...(health?.heartbeat ? ([["Heartbeat", <HeartbeatState key="heartbeat" heartbeat={health.heartbeat} />]] as const) : []),
         ...(job.failing_since ? ([["Failing since", <TimeText key="since" at={job.failing_since} jobZone={zone} />]] as const) : []),
       ]}
     />
   );
+}
+
+function HeartbeatState({ heartbeat: { called_at, error } }: { heartbeat: Schemas["HeartbeatView"] }) {
+  if (error) return <span data-tip={error}>failed <TimeText at={called_at} />: {error}</span>;
+  return <>called <TimeText at={called_at} missing="not yet" /></>;
 }
 
 function LastRun({ last, zone }: { last: Schemas["LastRun"]; zone: string | null }) {
@@ -132,6 +138,7 @@ function Definition({ job }: { job: Job }) {
         ["Tags", job.tags.length > 0 ? <Tags key="tags" tags={job.tags} /> : "–"],
         ["Created", <TimeText key="created" at={job.created_at} />],
         ["Changed", <span key="changed"><TimeText at={job.updated_at} /> (version {job.version})</span>],
+        ...(job.heartbeat_url ? ([["Heartbeat URL", <code key="heartbeat">{job.heartbeat_url}</code>]] as const) : []),
         ...(job.description ? ([["Description", job.description]] as const) : []),
       ]}
     />

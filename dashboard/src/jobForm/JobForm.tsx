@@ -52,6 +52,15 @@ function AboutFields({ draft, onChange, errors }: JobFormProps) {
         onChange={(dependsOn) => onChange({ dependsOn })}
         error={errorAt(errors, "depends_on")}
       />
+      <TextInput
+        label="Heartbeat URL"
+        description="Called by GET after each success, for whoever watches."
+        value={draft.heartbeatUrl}
+        onChange={text("heartbeatUrl")}
+        error={errorAt(errors, "heartbeat_url")}
+        maxLength={2048}
+        spellCheck={false}
+      />
       <Textarea label="Description" description="What it is for." value={draft.description} onChange={text("description")} error={errorAt(errors, "description")} autosize minRows={1} maxRows={6} maxLength={2000} />
     </SimpleGrid>
   );

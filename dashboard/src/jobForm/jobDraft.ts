@@ -36,6 +36,7 @@ export interface JobDraft {
   catchUpMax: string;
   onWorkerLost: string;
   dependsOn: string[];
+  heartbeatUrl: string;
 }
 
 export const NEW_DRAFT: JobDraft = {
@@ -43,7 +44,7 @@ export const NEW_DRAFT: JobDraft = {
   kind: "task", task: "", url: "", method: "POST", headers: "", payload: "",
   schedule: "every day at 09:00", timezone: "UTC", weekendsOff: false, holidays: [], jitter: "", scheduleJson: "",
   queue: "", priority: "", timeout: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
-  overlap: "skip", catchUp: "latest", catchUpWithin: "1h", catchUpMax: "100", onWorkerLost: "retry", dependsOn: [],
+  overlap: "skip", catchUp: "latest", catchUpWithin: "1h", catchUpMax: "100", onWorkerLost: "retry", dependsOn: [], heartbeatUrl: "",
 };
 
 export type JobFields = Record<string, unknown>;
@@ -71,6 +72,7 @@ export function requestOf(draft: JobDraft): JobFields {
   if (draft.onWorkerLost !== NEW_DRAFT.onWorkerLost) put("on_worker_lost", draft.onWorkerLost);
   put("depends_on", draft.dependsOn.map(dependencyOf));
   put("tags", draft.tags);
+  put("heartbeat_url", draft.heartbeatUrl.trim());
   return fields;
 }
 
@@ -198,6 +200,7 @@ export function draftOf(job: Schemas["JobView"]): JobDraft {
     catchUpMax: String(job.catch_up.max),
     onWorkerLost: job.on_worker_lost,
     dependsOn: job.depends_on.map(dependencyText),
+    heartbeatUrl: job.heartbeat_url ?? "",
   };
 }
 

@@ -51,7 +51,7 @@ export function StandingSentence({ overview }: { overview: Overview | undefined 
 }
 
 function Trouble({ overview }: { overview: Overview }) {
-  const { failing_jobs, failing_jobs_exact, dead_letters, dead_letters_exact, open_breakers } = overview;
+  const { failing_jobs, failing_jobs_exact, dead_letters, dead_letters_exact, open_breakers, failing_pings } = overview;
   const parts = [
     failing_jobs > 0 && (
       <Link key="jobs" to="/jobs" search={{ health: "failing" }}>
@@ -66,6 +66,11 @@ function Trouble({ overview }: { overview: Overview }) {
     open_breakers > 0 && (
       <Link key="breakers" to="/breakers">
         {count(open_breakers, "breaker")} {open_breakers === 1 ? "is" : "are"} open
+      </Link>
+    ),
+    failing_pings > 0 && (
+      <Link key="pings" to="/pings">
+        {count(failing_pings, "ping")} {failing_pings === 1 ? "fails or stays" : "fail or stay"} away
       </Link>
     ),
   ].filter(Boolean);

@@ -1,7 +1,9 @@
+import { useState } from "react";
 import { answer, api, type Schemas } from "../api/client";
 import type { Column } from "../list/columns";
 import { DataTable } from "../list/DataTable";
 import { usePagedList } from "../list/usePagedList";
+import { CodeBlock } from "../parts/CodeBlock";
 import { EmptyState } from "../parts/EmptyState";
 import { StateBadge } from "../parts/StatusBadge";
 import { lookOf, PING_RUN_LOOKS } from "../parts/states";
@@ -18,15 +20,16 @@ const COLUMNS: Column<Run>[] = [
   { id: "ended", header: "Ended", width: 100, cell: ({ outcome, ended_at }) => (outcome === "missing" ? "–" : <TimeText at={ended_at} />) },
   { id: "took", header: "Took", width: 80, align: "right", cell: ({ outcome, run_time }) => <Duration seconds={outcome === "missing" ? null : run_time} /> },
   { id: "delay", header: "Delay", width: 80, align: "right", cell: ({ outcome, delay }) => <Duration seconds={outcome === "missing" || delay === null ? null : Math.max(0, delay)} /> },
-  { id: "log", header: "Log", width: 220, grows: true, cell: ({ log }) => <Log log={log} /> },
+  { id: "log", header: "Log", width: 220, grows: true, cell: ({ log }) => lastLine(log) },
   { id: "number", header: "Number", width: 80, align: "right", extra: true, cell: ({ number }) => number },
 ];
 
 const rowId = ({ number }: Run) => String(number);
 
-/** What became of the runs of a ping, latest first. */
+/** What became of the runs of a ping, latest first; a click on one shows its log. */
 export function PingHistory({ ping }: { ping: Ping }) {
   const { name } = ping;
+  const [openedNumber, setOpenedNumber] = useState<number | null>(null);
   const list = usePagedList<Run>({
     queryKey: ["pings", "history", name],
     fetchPage: (cursor) =>
@@ -34,15 +37,25 @@ export function PingHistory({ ping }: { ping: Ping }) {
     rowId,
     refetchInterval: 5_000, // a success is no event
   });
+  const opened = list.rows.find(({ number }) => number === openedNumber);
   return (
-    <DataTable
-      name="ping-history"
-      label="Runs of this ping"
-      columns={COLUMNS}
-      list={list}
-      rowId={rowId}
-      empty={<EmptyState title="Nothing was heard yet" text="Call its URL when a run has ended: the lines are beside this." />}
-    />
+    <>
+      <DataTable
+        name="ping-history"
+        label="Runs of this ping"
+        columns={COLUMNS}
+        list={list}
+        rowId={rowId}
+        onOpen={({ number }) => setOpenedNumber(number)}
+        empty={<EmptyState title="Nothing was heard yet" text="Call its URL when a run has ended: the lines are beside this." />}
+      />
+      {opened?.log && (
+        <>
+          <p className={classes.where}>The end of the log of run {opened.number}</p>
+          <CodeBlock code={opened.log} what="the log" maxHeight={260} wrap />
+        </>
+      )}
+    </>
   );
 }
 
@@ -51,15 +64,6 @@ function detailOf({ missed, exit_code }: Run): string | undefined {
   return exit_code ? `exit ${exit_code}` : undefined;
 }
 
-/** Its last line; all of it on demand. */
-function Log({ log }: { log: string | null }) {
-  if (!log) return "–";
-  const lines = log.trimEnd().split("\n");
-  if (lines.length === 1) return lines[0];
-  return (
-    <details className={classes.log}>
-      <summary>{lines.at(-1)}</summary>
-      <pre>{log}</pre>
-    </details>
-  );
+function lastLine(log: string | null): string {
+  return log?.trimEnd().split("\n").at(-1) || "–";
 }

@@ -56,6 +56,7 @@ class JobHealth:
             typical_duration=durations.typical,
             p95_duration=durations.p95,
             next_runs=await self._next_runs(job),
+            heartbeat=await self._store.heartbeat(tenant_id, number) if job.heartbeat_url else None,
         )
 
     async def _next_runs(self, job: JobView) -> list[datetime]:

@@ -43,6 +43,15 @@ class JobState(NamedTuple):
     health: Health
 
 
+class HeartbeatView(msgspec.Struct, frozen=True, kw_only=True):
+    """The heartbeat URL of a job, and what its last call came to."""
+
+    url: str
+    called_at: Instant | None
+    error: str | None  # of the last call
+    failures: int  # calls that failed since an execution completed
+
+
 class JobHealthView(msgspec.Struct, frozen=True, kw_only=True):
     """How a job is doing, with its record: the answer to GET /jobs/{id}/health."""
 
@@ -57,6 +66,7 @@ class JobHealthView(msgspec.Struct, frozen=True, kw_only=True):
     typical_duration: float | None  # the median, in seconds
     p95_duration: float | None
     next_runs: list[Instant]
+    heartbeat: HeartbeatView | None = None  # null: the job has no heartbeat URL
 
 
 def health_of(*, failing: bool, blocked: bool, late: bool, has_run: bool) -> Health:

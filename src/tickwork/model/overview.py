@@ -97,6 +97,7 @@ class OverviewView(msgspec.Struct, frozen=True, kw_only=True):
     ]  # up to 20 that left dead letters or failed within the last hour, the latest first
     open_breakers: int
     breakers: list[BreakerView]  # up to 20 that are not closed
+    failing_pings: int  # that stay away or reported a failure
     backlog: Backlog
     queues: list[
         QueueView

@@ -1,4 +1,5 @@
-"""What is out of the ordinary: failing jobs and dead letters, counted up to a limit, and queues that need a worker."""
+"""What is out of the ordinary: failing jobs, dead letters and failing pings, counted up to a limit, and queues that
+need a worker."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from tickwork.store.query_files import queries
 class Exceptions(NamedTuple):
     failing_jobs: int
     dead_letters: int
+    failing_pings: int
 
 
 class PostgresOverviewStore:
@@ -22,7 +24,7 @@ class PostgresOverviewStore:
 
     async def count_exceptions(self, tenant_id: int, at_most: int) -> Exceptions:
         (row,) = await self._database.fetch(self._sql["count_exceptions"], tenant_id, at_most)
-        return Exceptions(row["failing_jobs"], row["dead_letters"])
+        return Exceptions(*row)
 
     async def queues_with_tasks(self, tenant_id: int, queues: Sequence[str]) -> list[str]:
         """Those that have been used for other jobs than HTTP jobs."""

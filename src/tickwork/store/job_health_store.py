@@ -6,7 +6,7 @@ from datetime import timedelta
 import asyncpg
 
 from tickwork.model.execution import ExecutionStatus
-from tickwork.model.job_health import HISTORY, JobState, LastRun, RunSummary, health_of
+from tickwork.model.job_health import HISTORY, HeartbeatView, JobState, LastRun, RunSummary, health_of
 from tickwork.model.public_ids import execution_id
 from tickwork.model.stream_event import LATE_AFTER
 from tickwork.store.pool import Database
@@ -44,6 +44,10 @@ class PostgresJobHealthStore:
             )
             runs[row["id"]].append(run)
         return runs
+
+    async def heartbeat(self, tenant_id: int, job: int) -> HeartbeatView | None:
+        row = await self._database.fetchrow(queries("heartbeat")["heartbeat_of_job"], tenant_id, job)
+        return HeartbeatView(**row) if row else None
 
 
 def _state(row: asyncpg.Record) -> JobState:

@@ -19,7 +19,7 @@ from tickwork.model.field_types import Page
 from tickwork.model.job import JobGraph, JobView
 from tickwork.model.job_change import JobChange
 from tickwork.model.job_filter import JobCount, JobCountKind, JobFilter, JobPage
-from tickwork.model.job_health import JobState, RunSummary
+from tickwork.model.job_health import HeartbeatView, JobState, RunSummary
 from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView
 
@@ -39,6 +39,8 @@ class JobHealthStore(Protocol):
         self, tenant_id: int, jobs: Sequence[int], count: int
     ) -> dict[int, list[RunSummary]]:
         """The latest executions of each of these jobs that are due, latest first."""
+
+    async def heartbeat(self, tenant_id: int, job: int) -> HeartbeatView | None: ...
 
 
 class ReadStore(Protocol):

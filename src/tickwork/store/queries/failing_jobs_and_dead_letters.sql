@@ -12,12 +12,17 @@ JOIN tickwork.lane l ON l.id = j.lane_id
 ORDER BY f.last_failed_at DESC, f.job_id;
 
 -- name: count_exceptions
--- How many failing jobs and dead letters a tenant has, each up to a limit.
+-- How many failing jobs, dead letters and failing pings a tenant has, each up to a limit.
 SELECT (
     SELECT count(*) FROM (SELECT FROM tickwork.failing_job WHERE tenant_id = $1 LIMIT $2) counted
 ) AS failing_jobs, (
     SELECT count(*) FROM (SELECT FROM tickwork.dead_letter WHERE tenant_id = $1 LIMIT $2) counted
-) AS dead_letters;
+) AS dead_letters, (
+    SELECT count(*) FROM (
+        SELECT FROM tickwork.ping WHERE tenant_id = $1 AND status IN ('missing', 'failed') LIMIT $2
+    ) counted
+) AS failing_pings;
+
 
 -- name: queues_with_tasks
 -- Those of a tenant's queues that have lanes of other tasks than $3.

@@ -10,6 +10,10 @@ ON CONFLICT (job_id) DO UPDATE SET url = excluded.url, failures = 0, error = NUL
 -- Takes the heartbeat URL of a job away.
 DELETE FROM tickwork.heartbeat WHERE job_id = $1;
 
+-- name: heartbeat_of_job
+-- The heartbeat URL of a job, and what its last call came to.
+SELECT url, called_at, error, failures FROM tickwork.heartbeat WHERE tenant_id = $1 AND job_id = $2;
+
 -- name: heartbeat_jobs
 -- The jobs that have a heartbeat URL.
 SELECT job_id FROM tickwork.heartbeat LIMIT $1;
