@@ -2,13 +2,16 @@ import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { colorSchemeScript } from "./build_plugins/colorSchemeScript.ts";
+import { firstLoadChunk } from "./build_plugins/firstLoadChunk.ts";
 import { gzipFiles } from "./build_plugins/gzipFiles.ts";
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
+const firstLoad = firstLoadChunk(["/src/main.tsx", "/src/pages/OverviewPage.tsx"]);
+
 export default defineConfig({
   base: "./", // the server may be reached under any path: see <base> in index.html
-  plugins: [react(), colorSchemeScript(path("src/shell/colorScheme.js")), gzipFiles()],
+  plugins: [react(), colorSchemeScript(path("src/shell/colorScheme.js")), firstLoad.plugin, gzipFiles()],
   build: {
     outDir: path("../src/tickwork/api/static/dashboard"),
     emptyOutDir: true,
@@ -17,6 +20,8 @@ export default defineConfig({
     assetsInlineLimit: 0, // the policy of the page allows no data: scripts and styles
     chunkSizeWarningLimit: 400,
     reportCompressedSize: false,
+    cssCodeSplit: false, // one small file instead of a dozen tiny ones
+    rolldownOptions: { output: { codeSplitting: { groups: [firstLoad.group] } } },
   },
   server: {
     proxy: { "/v1": process.env["TICKWORK_URL"] ?? "http://127.0.0.1:8080" },

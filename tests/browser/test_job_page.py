@@ -52,7 +52,7 @@ def test_the_changes_of_a_job_say_who_changed_what(page: Page, client: Client, j
     expect(changes.nth(0)).to_contain_text("Paused by first")
     expect(changes.nth(0)).to_contain_text("in a browser")
     edited = changes.nth(1).get_by_role("row").filter(has_text="schedule")
-    expect(edited.get_by_role("cell")).to_have_text(["every day at 9am", "every day at 10am"])
+    expect(edited.get_by_role("cell")).to_have_text("every day at 9am → every day at 10am")
     expect(changes.nth(2)).to_contain_text("Created by first")
 
 

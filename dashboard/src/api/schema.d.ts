@@ -2183,6 +2183,8 @@ export interface components {
             finished_at: string | null;
             id: string;
             job_id: string;
+            /** @default null */
+            job_name: string | null;
             max_attempts: number;
             progress: components["schemas"]["Progress"] | null;
             reason: string | null;

@@ -1,6 +1,7 @@
 import { CloseButton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 import type { Column } from "../list/columns";
 import { rowsOf } from "../list/rowList";
 import { SimpleTable } from "../list/SimpleTable";
@@ -40,43 +41,49 @@ export function HourDetail({ from, until, now, zone, filter, onClose }: HourDeta
   const most = Math.max(1, ...minutes.map(({ ran, due }) => ran + due));
   const sum = minutes.reduce<Cell>((total, each) => add(total, each), { from, until, ran: 0, failed: 0, missed: 0, due: 0 });
   const title = `${shortTime(new Date(from), zone, new Date(now))} to ${clockTime(new Date(until), zone)}`;
+  const card = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    card.current?.scrollIntoView({ block: "nearest" });
+  }, [from, past.isPending, ahead.isPending]);
   return (
-    <Card title={title} actions={<CloseButton aria-label="Close the hour" onClick={onClose} />}>
-      <p className={classes.words}>
-        {cellWords(sum)}.{" "}
-        {from < now && (
-          <>
-            <Link to="/executions" search={executionsSearch(sum, filter)}>
-              Executions of this hour
-            </Link>
-            {sum.failed > 0 && (
-              <>
-                , <Link to="/executions" search={executionsSearch(sum, filter, "failed")}>only failed ones</Link>
-              </>
-            )}
-          </>
+    <div ref={card} className={classes.detail}>
+      <Card title={title} actions={<CloseButton aria-label="Close the hour" onClick={onClose} />}>
+        <p className={classes.words}>
+          {cellWords(sum)}.{" "}
+          {from < now && (
+            <>
+              <Link to="/executions" search={executionsSearch(sum, filter)}>
+                Executions of this hour
+              </Link>
+              {sum.failed > 0 && (
+                <>
+                  , <Link to="/executions" search={executionsSearch(sum, filter, "failed")}>only failed ones</Link>
+                </>
+              )}
+            </>
+          )}
+          {!hasMinutes && from < now && " Minutes are kept for 7 days; this hour is older."}
+        </p>
+        {hasMinutes && (
+          <ol className={classes.minutes} aria-label="Minute by minute">
+            {minutes.map((minute, place) => {
+              const words = `${clockTime(new Date(minute.from), zone)}: ${cellWords(minute)}`;
+              return (
+                <li key={minute.from}>
+                  <Link to="/executions" search={executionsSearch(minute, filter)} aria-label={words} data-tip={words} tabIndex={minute.ran + minute.due > 0 ? 0 : -1}>
+                    {minute.due > 0 && <span className={classes.dueBar} style={{ height: `${(minute.due / most) * 100}%` }} />}
+                    {minute.ran > minute.failed && <span className={classes.ranBar} style={{ height: `${((minute.ran - minute.failed) / most) * 100}%` }} />}
+                    {minute.failed > 0 && <span className={classes.failedBar} style={{ height: `${(minute.failed / most) * 100}%` }} />}
+                  </Link>
+                  <small aria-hidden>{place % 10 === 0 ? clockTime(new Date(minute.from), zone) : ""}</small>
+                </li>
+              );
+            })}
+          </ol>
         )}
-        {!hasMinutes && from < now && " Minutes are kept for 7 days; this hour is older."}
-      </p>
-      {hasMinutes && (
-        <ol className={classes.minutes} aria-label="Minute by minute">
-          {minutes.map((minute, place) => {
-            const words = `${clockTime(new Date(minute.from), zone)}: ${cellWords(minute)}`;
-            return (
-              <li key={minute.from}>
-                <Link to="/executions" search={executionsSearch(minute, filter)} aria-label={words} data-tip={words} tabIndex={minute.ran + minute.due > 0 ? 0 : -1}>
-                  {minute.due > 0 && <span className={classes.dueBar} style={{ height: `${(minute.due / most) * 100}%` }} />}
-                  {minute.ran > minute.failed && <span className={classes.ranBar} style={{ height: `${((minute.ran - minute.failed) / most) * 100}%` }} />}
-                  {minute.failed > 0 && <span className={classes.failedBar} style={{ height: `${(minute.failed / most) * 100}%` }} />}
-                </Link>
-                <small aria-hidden>{place % 10 === 0 ? clockTime(new Date(minute.from), zone) : ""}</small>
-              </li>
-            );
-          })}
-        </ol>
-      )}
-      {until > now && <DueList from={Math.max(from, now)} until={until} filter={filter} />}
-    </Card>
+        {until > now && <DueList from={Math.max(from, now)} until={until} filter={filter} />}
+      </Card>
+    </div>
   );
 }
 

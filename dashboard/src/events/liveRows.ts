@@ -34,7 +34,8 @@ type Detail = Record<string, unknown>;
 
 /** What an event says beyond its own fields: "attempt 2 · reason: overlap". */
 export function detailWords({ attempt, error_type, detail }: { attempt?: number | null; error_type?: string | null; detail?: Detail | null }): string {
-  const more = Object.entries(detail ?? {}).map(([name, value]) => wordsOf(name, value));
+  const given = Object.entries(detail ?? {}).filter(([, value]) => value !== null && value !== "");
+  const more = given.map(([name, value]) => wordsOf(name, value));
   return [error_type, attempt && attempt > 1 ? `attempt ${attempt}` : null, ...more].filter(Boolean).join(" · ");
 }
 

@@ -1,4 +1,5 @@
 import { Button, SegmentedControl, Switch } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
 import { lazy, Suspense, useCallback, useMemo, useState } from "react";
 import type { Schemas } from "../api/client";
 import { useFilters } from "../list/useFilters";
@@ -43,7 +44,8 @@ function Shown({ id, first, graph }: { id: string; first: string; graph: Schemas
   const tooMany = canFold && wanted.nodes.length > MOST_DRAWN;
   const drawn = useMemo(() => (tooMany ? drawnGraph(jobs, true, new Set()) : wanted), [jobs, tooMany, wanted]);
   const openGroup = useCallback((group: string) => setOpened((known) => new Set([...known, group])), []);
-  const asList = filters["view"] === "list";
+  const isNarrow = useMediaQuery("(max-width: 40em)", false, { getInitialValueInEffect: false });
+  const asList = filters["view"] ? filters["view"] === "list" : isNarrow; // a graph on a phone cannot be read
   const chosen = filters["node"] ?? first;
   const job = jobs.find(({ job_id }) => job_id === chosen) ?? jobs.find(({ job_id }) => job_id === id);
   if (jobs.length <= 1) {
@@ -67,7 +69,7 @@ function Shown({ id, first, graph }: { id: string; first: string; graph: Schemas
             { value: "list", label: "List" },
           ]}
           value={asList ? "list" : "graph"}
-          onChange={(view) => change({ view: view === "list" ? "list" : undefined })}
+          onChange={(view) => change({ view: (view === "list") === isNarrow ? undefined : view })}
         />
         {canFold && !asList && <Switch label="Fold wide groups" checked={folds} onChange={(event) => change({ fold: event.currentTarget.checked ? "yes" : "no" })} />}
         {opened.size > 0 && !asList && (

@@ -15,13 +15,14 @@ interface DurationScatterProps {
 }
 
 const HEIGHT = 200;
+const LABELS = 96; // pixels at the right, for the words of the lines
 
 /** Each run as a point: when, how long, how it ended. The lines are the typical duration and the 95th percentile. */
 export function DurationScatter({ runs, typical, p95 }: DurationScatterProps) {
   const { ref, width } = useElementSize();
   const navigate = useNavigate();
   const zone = useZone();
-  const frame = { left: 58, top: 10, width: Math.max(100, width - 76), height: HEIGHT - 36 };
+  const frame = { left: 58, top: 10, width: Math.max(100, width - 58 - LABELS), height: HEIGHT - 36 };
   const chart = scatterOf(runs, frame);
   const now = useNow(() => 600_000);
   return (
@@ -40,7 +41,7 @@ export function DurationScatter({ runs, typical, p95 }: DurationScatterProps) {
             <Point key={point.id} point={point} zone={zone} now={now} onOpen={() => void navigate({ to: "/executions/$id", params: { id: point.id } })} />
           ))}
           <Level value={typical} words="typical" frame={frame} yOf={chart.yOf} />
-          <Level value={p95} words="p95" frame={frame} yOf={chart.yOf} dash="4 3" />
+          <Level value={p95} words="p95" frame={frame} yOf={chart.yOf} dash="4 3" above={typical} />
           <text x={frame.left} y={HEIGHT - 6} className={classes.axis}>
             {shortTime(new Date(chart.from * 1000), zone, now)}
           </text>
@@ -59,15 +60,20 @@ interface LevelProps {
   frame: { left: number; width: number };
   yOf: (value: number) => number;
   dash?: string;
+  /** Another line below this one, whose word must stay readable. */
+  above?: number | null;
 }
 
-function Level({ value, words, frame, yOf, dash }: LevelProps) {
+const LINE = 13; // pixels
+
+function Level({ value, words, frame, yOf, dash, above }: LevelProps) {
   if (value === null || value <= 0) return null;
   const y = yOf(value);
+  const wordY = above ? Math.min(y, yOf(above) - LINE) : y;
   return (
     <g>
       <line x1={frame.left} x2={frame.left + frame.width} y1={y} y2={y} stroke="var(--secondary)" strokeDasharray={dash} />
-      <text x={frame.left + frame.width} y={y - 3} textAnchor="end" className={classes.axis}>
+      <text x={frame.left + frame.width + 6} y={wordY + 4} className={classes.axis}>
         {words} {formatDuration(value)}
       </text>
     </g>

@@ -59,7 +59,7 @@ function Change({ change }: { change: JobChange }) {
             <span className={classes.quiet}>by whom is not recorded</span>
           )}
           <span className={classes.when}>
-            <TimeText at={change.at} /> <span className={classes.quiet}>· <TimeText at={change.at} absolute />{change.version !== null && ` · version ${change.version}`}</span>
+            <TimeText at={change.at} /> {change.version !== null && <span className={classes.quiet}>· version {change.version}</span>}
           </span>
         </p>
         {change.kind === "changed" && fields.length === 0 && <p className={classes.quiet}>It was saved again; no field differs.</p>}
@@ -77,8 +77,7 @@ function Fields({ fields }: { fields: JobChange["fields"] }) {
       <thead className="visually-hidden">
         <tr>
           <th scope="col">Field</th>
-          <th scope="col">Before</th>
-          <th scope="col">After</th>
+          <th scope="col">Before and after</th>
         </tr>
       </thead>
       <tbody>
@@ -86,10 +85,7 @@ function Fields({ fields }: { fields: JobChange["fields"] }) {
           <tr key={field}>
             <th scope="row">{field}</th>
             <td>
-              <del>{valueWords(old)}</del>
-            </td>
-            <td>
-              <ins>{valueWords(now)}</ins>
+              <del>{valueWords(old)}</del> <span aria-hidden>→</span> <ins>{valueWords(now)}</ins>
             </td>
           </tr>
         ))}

@@ -44,6 +44,7 @@ export function JobHistory({ job }: { job: Job }) {
       <DataTable
         name="executions-of-job"
         label="Executions of this job"
+        noun="execution"
         columns={HISTORY_COLUMNS}
         list={list}
         rowId={({ id }) => id}

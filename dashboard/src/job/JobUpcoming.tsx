@@ -48,7 +48,7 @@ export function JobUpcoming({ job }: { job: Job }) {
           {words}
         </p>
       ))}
-      <SimpleTable label="Upcoming times" columns={COLUMNS} list={rowsOf({ ...preview, data: rows })} rowId={({ at }) => at} empty={<EmptyState title="It has no due time left" />} />
+      <SimpleTable label="Upcoming times" columns={zone === MY_ZONE ? COLUMNS.filter(({ id }) => id !== "mine") : COLUMNS} list={rowsOf({ ...preview, data: rows })} rowId={({ at }) => at} empty={<EmptyState title="It has no due time left" />} />
     </Card>
   );
 }

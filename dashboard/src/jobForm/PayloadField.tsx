@@ -20,7 +20,7 @@ export function PayloadField({ label, schema, value, onChange, errors }: Payload
   const parsed = parse(value);
   const [asJson, setAsJson] = useState(false);
   const canForm = fields !== null && fields.length > 0 && parsed.ok && isPlainObject(parsed.value ?? {});
-  if (fields?.length === 0 && value.trim() === "") return <p className={classes.hint}>This task has no parameters.</p>;
+  if (fields?.length === 0 && isNothing(parsed)) return <p className={classes.hint}>This task has no parameters.</p>;
   const switcher = fields !== null && fields.length > 0 && (
     <SegmentedControl
       size="xs"
@@ -196,6 +196,10 @@ function parse(text: string): Parsed {
 
 function textOf(payload: Record<string, unknown>): string {
   return Object.keys(payload).length === 0 ? "" : JSON.stringify(payload, null, 2);
+}
+
+function isNothing(parsed: Parsed): boolean {
+  return parsed.ok && (parsed.value === undefined || JSON.stringify(parsed.value) === "{}");
 }
 
 function isPlainObject(value: unknown): boolean {

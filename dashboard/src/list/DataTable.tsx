@@ -17,6 +17,8 @@ export interface DataTableProps<Row> {
   name: string;
   /** What it lists, for screen readers: "Jobs". */
   label: string;
+  /** What a row is, for the count of them: "job". */
+  noun?: string;
   /** At module scope or memoized. */
   columns: readonly Column<Row>[];
   list: RowList<Row>;
@@ -55,7 +57,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           {props.onSelect && !isEmpty(selection) ? (
             <SelectionBar {...props} selection={selection} onSelect={props.onSelect} />
           ) : (
-            <div className={classes.toolbar}>{props.toolbar ?? rowCount(list, props.total)}</div>
+            <div className={classes.toolbar}>{props.toolbar ?? rowCount(list, props.total, props.noun ?? "row")}</div>
           )}
           <ColumnChooser columns={columns} shown={shown} />
         </div>
@@ -97,11 +99,11 @@ function FreshPill({ count, onShow }: { count: number; onShow: () => void }) {
   );
 }
 
-function rowCount<Row>(list: RowList<Row>, total: number | null | undefined): string {
+function rowCount<Row>(list: RowList<Row>, total: number | null | undefined, noun: string): string {
   if (list.isLoading) return "";
   const count = total ?? list.rows.length;
   const more = list.hasMore && (total === null || total === undefined) ? " loaded, and more" : "";
-  return `${count.toLocaleString("en")} ${count === 1 ? "row" : "rows"}${more}`;
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}${more}`;
 }
 
 const CHECKBOX_WIDTH = 36;

@@ -12,15 +12,15 @@ export function ResetBreaker({ destination, waiting }: { destination: string; wa
   });
   const ask = async () => {
     const yes = await confirm({
-      title: `Close the breaker of ${destination}?`,
-      effect: `${waiting === 1 ? "1 execution that waits is" : `${waiting} executions that wait are`} sent at once. If the destination still fails, the breaker opens again.`,
-      action: "Close the breaker",
+      title: `Call ${destination} again?`,
+      effect: `${waiting === 1 ? "1 execution that waits is" : `${waiting} executions that wait are`} sent, slowly at first. If the destination still fails, the breaker opens again.`,
+      action: "Reset the breaker",
     });
     if (yes) resetting.mutate(undefined);
   };
   return (
     <Button size="compact-xs" variant="default" loading={resetting.isPending} onClick={() => void ask()}>
-      Close
+      Reset
     </Button>
   );
 }

@@ -69,9 +69,9 @@ function lookOfConcern(concern: Concern): StateLook {
     case "ping":
       return lookOf(PING_LOOKS, concern.status);
     case "worker":
-      return { ...WORKER_LOOKS.offline, word: "Silent" };
+      return WORKER_LOOKS.silent;
     case "node":
-      return { ...HEALTH_LOOKS.failing, word: concern.status };
+      return { ...(concern.status === "silent" ? HEALTH_LOOKS.late : HEALTH_LOOKS.failing), word: concern.status };
   }
 }
 

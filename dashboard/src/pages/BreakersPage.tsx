@@ -49,6 +49,7 @@ export default function BreakersPage() {
       <DataTable
         name="breakers"
         label="Breakers"
+        noun="breaker"
         columns={may ? COLUMNS_WITH_ACTIONS : COLUMNS}
         list={list}
         rowId={rowId}

@@ -10,7 +10,7 @@ import { EmptyState } from "../parts/EmptyState";
 import { Facts } from "../parts/Facts";
 import { PageHeader } from "../parts/PageHeader";
 import { StateBadge } from "../parts/StatusBadge";
-import { HEALTH_LOOKS, type StateLook, UNKNOWN_LOOK } from "../parts/states";
+import { HEALTH_LOOKS, type StateLook } from "../parts/states";
 import { formatBytes } from "../operations/formatBytes";
 import { Duration } from "../time/Duration";
 import { TimeText } from "../time/TimeText";
@@ -20,13 +20,13 @@ type Node = Schemas["NodeView"];
 const NODE_LOOKS: Record<Node["status"], StateLook> = {
   ready: { ...HEALTH_LOOKS.ok, word: "Ready" },
   unwell: { ...HEALTH_LOOKS.failing, word: "Unwell" },
-  silent: { ...UNKNOWN_LOOK, word: "Silent" },
+  silent: { ...HEALTH_LOOKS.late, word: "Silent" },
 };
 
 const COLUMNS: Column<Node>[] = [
   { id: "host", header: "Node", width: 160, grows: true, always: true, cell: ({ host, pid, answers }) => `${host} · ${pid}${answers ? " (this page)" : ""}` },
   { id: "status", header: "Status", width: 120, cell: ({ status }) => <StateBadge look={NODE_LOOKS[status]} /> },
-  { id: "problems", header: "Problems", width: 140, grows: true, cell: ({ problems }) => problems.join("; ") || "none" },
+  { id: "problems", header: "Problems", width: 140, grows: true, cell: ({ status, problems }) => (status === "silent" ? "it no longer reports" : problems.join("; ") || "none") },
   { id: "skew", header: "Clock skew", width: 100, align: "right", cell: ({ clock_skew }) => <Duration seconds={clock_skew} /> },
   { id: "latency", header: "Database", width: 90, align: "right", cell: ({ database_latency }) => <Duration seconds={database_latency} /> },
   { id: "address", header: "Address", width: 140, cell: ({ address }) => address },

@@ -17,8 +17,8 @@ type ErrorGroup = Schemas["ErrorGroupView"];
 
 const COLUMNS: Column<ErrorGroup>[] = [
   { id: "cause", header: "Cause", width: 260, grows: true, always: true, cell: (group) => <Cause group={group} /> },
-  { id: "task", header: "Task", width: 150, cell: ({ task }) => <Link to="/executions" search={{ task, status: "failed" }}>{task}</Link> },
   { id: "dead", header: "Dead letters", width: 110, align: "right", cell: ({ dead_letters }) => dead_letters.toLocaleString("en") },
+  { id: "task", header: "Task", width: 150, cell: ({ task }) => <Link to="/executions" search={{ task, status: "failed" }}>{task}</Link> },
   { id: "count", header: "Failures", width: 90, align: "right", cell: ({ count }) => count.toLocaleString("en") },
   { id: "hour", header: "Last hour", width: 90, align: "right", cell: ({ last_hour }) => last_hour.toLocaleString("en") },
   { id: "first", header: "First seen", width: 100, extra: true, cell: ({ first_seen }) => <TimeText at={first_seen} /> },
@@ -32,7 +32,7 @@ const COLUMNS_WITH_ACTIONS: Column<ErrorGroup>[] = [
 ];
 
 const FIELDS: FilterField[] = [
-  { name: "view", kind: "choice", label: "One by one, or by cause", options: [{ value: "single", label: "One by one" }], placeholder: "By cause" },
+  { name: "view", kind: "choice", label: "One by one, or by cause", options: [{ value: "all", label: "All causes of failures" }, { value: "single", label: "One by one" }], placeholder: "By cause", width: 190 },
   { name: "task", kind: "text", label: "Task" },
   { name: "error", kind: "text", label: "Error type" },
 ];
@@ -48,26 +48,29 @@ export default function DeadLettersPage() {
     <>
       <PageHeader title="Dead letters" sentence="Executions that used up their attempts wait here, grouped by cause, until they are redriven or discarded." />
       <FilterBar fields={FIELDS} value={{ ...(view ? { view } : {}), ...filters }} onChange={change} />
-      {view === "single" ? <DeadLetterList filters={filters} /> : <Causes filters={filters} />}
+      {view === "single" ? <DeadLetterList filters={filters} /> : <Causes filters={filters} all={view === "all"} />}
     </>
   );
 }
 
-function Causes({ filters }: { filters: { task?: string; error?: string } }) {
+/** Those that left dead letters, or all: what was retried in time has none. */
+function Causes({ filters, all }: { filters: { task?: string; error?: string }; all: boolean }) {
   const may = useMay("write");
   const list = usePagedList<ErrorGroup>({
     queryKey: ["errors", "list", filters],
     fetchPage: (cursor) => answer(api.GET("/v1/errors", { params: { query: { ...filters, limit: 100, ...(cursor ? { cursor } : {}) } } })),
     rowId,
   });
+  const rows = all ? list.rows : list.rows.filter(({ dead_letters }) => dead_letters > 0);
   return (
     <DataTable
       name="causes"
       label="Causes of failures"
+      noun="cause"
       columns={may ? COLUMNS_WITH_ACTIONS : COLUMNS}
-      list={list}
+      list={{ ...list, rows }}
       rowId={rowId}
-      empty={<EmptyState title="Nothing has failed" text="Failures show here, one line for each cause." command="tickwork errors list" />}
+      empty={<EmptyState title={all ? "Nothing has failed" : "No dead letters"} text="What fails for good shows here, one line for each cause." command="tickwork errors list" />}
     />
   );
 }

@@ -75,6 +75,7 @@ export default function EventsPage() {
         <DataTable
           name="events"
           label="Events"
+          noun="event"
           columns={COLUMNS}
           list={hasPulse ? { ...list, rows: mergeRows(list.rows, pulse) } : list}
           rowId={rowId}

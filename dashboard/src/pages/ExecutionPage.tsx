@@ -12,6 +12,7 @@ import { Duration } from "../time/Duration";
 import { zoneOf } from "../time/ScheduleWords";
 import { TimeText } from "../time/TimeText";
 import { AttemptErrors } from "./execution/AttemptErrors";
+import classes from "./execution/AttemptErrors.module.css";
 import { AttemptTimeline } from "./execution/AttemptTimeline";
 import { ExecutionActions } from "./execution/ExecutionActions";
 import { ExecutionLog } from "./execution/ExecutionLog";
@@ -25,9 +26,9 @@ type Job = Schemas["JobView"];
 
 const TRIGGERS: Record<string, string> = {
   schedule: "its schedule",
-  manual: "a run by hand",
+  manual: "a manual run",
   backfill: "a backfill",
-  retry: "a retry by hand",
+  retry: "a retry by request",
 };
 
 const route = getRouteApi("/inside/executions/$id");
@@ -67,7 +68,12 @@ function ShownExecution({ execution }: { execution: Execution }) {
       {execution.status === "pending" && <WhyNotRunning id={id} />}
       {execution.reason && (
         <Card title={execution.status === "failed" ? "Why it failed" : `Why it was ${execution.status}`}>
-          {execution.reason}
+          {execution.error && (
+            <p className={classes.error}>
+              <strong>{execution.error.type}</strong> {execution.error.message.split("\n", 1)[0]}
+            </p>
+          )}
+          {sentence(execution.reason)}
           {execution.blocked_by && (
             <>
               {" "}
@@ -102,6 +108,12 @@ function ShownExecution({ execution }: { execution: Execution }) {
   );
 }
 
+/** The API's reasons are parts of sentences: "not to be retried". */
+function sentence(reason: string): string {
+  const whole = reason.startsWith("not to be retried") ? `It is ${reason}` : reason.charAt(0).toUpperCase() + reason.slice(1);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
+}
+
 /** What has not come to its time, or was skipped, has nothing to show yet. */
 function wasDue(execution: Execution): boolean {
   return execution.waiting_for !== "due" && execution.status !== "skipped";
@@ -111,6 +123,7 @@ function ExecutionFacts({ execution, job, worker }: { execution: Execution; job:
   const zone = job && zoneOf(job.schedule);
   return (
     <Facts
+      roomy
       facts={[
         ["Job", <JobLink key="job" job={{ id: execution.job_id, name: job?.name ?? null, key: job?.key ?? null }} />],
         ["Task", execution.task],

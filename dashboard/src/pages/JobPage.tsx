@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useEffect, useRef } from "react";
 import { answer, api } from "../api/client";
 import { useMay } from "../api/session";
 import classes from "../job/Job.module.css";
@@ -44,6 +44,10 @@ function JobTabs({ job }: { job: Job }) {
   const { tab } = route.useSearch();
   const mayWrite = useMay("write");
   const shown = TABS.filter((each) => each.tab !== "edit" || mayWrite);
+  const tabs = useRef<HTMLElement>(null);
+  useEffect(() => {
+    tabs.current?.querySelector("[data-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [tab]);
   return (
     <>
       <PageHeader
@@ -57,7 +61,7 @@ function JobTabs({ job }: { job: Job }) {
         sentence={<Sentence job={job} />}
         actions={mayWrite && <JobActions job={job} />}
       />
-      <nav className={classes.tabs} aria-label="Parts of this job">
+      <nav ref={tabs} className={classes.tabs} aria-label="Parts of this job">
         {shown.map((each) => (
           <Link key={each.word} to="/jobs/$id" params={{ id: job.id }} search={each.tab ? { tab: each.tab } : {}} className={classes.tab} activeOptions={{ exact: true, includeSearch: true }} data-current={tab === each.tab || undefined}>
             {each.word}

@@ -21,11 +21,12 @@ type Key = Schemas["KeyView"];
 
 const COLUMNS: Column<Key>[] = [
   { id: "name", header: "Key", width: 180, grows: true, always: true, cell: ({ name }) => name },
+  { id: "id", header: "Id", width: 70, cell: ({ id }) => <code>{id}</code> },
   { id: "prefix", header: "Begins with", width: 130, cell: ({ prefix }) => <code>{prefix}</code> },
   { id: "scopes", header: "Scopes", width: 120, cell: ({ scopes }) => scopes.join(", ") },
-  { id: "created", header: "Made", width: 100, cell: ({ created_at }) => <TimeText at={created_at} /> },
-  { id: "used", header: "Last used", width: 100, cell: ({ last_used_at }) => <TimeText at={last_used_at} missing="never" /> },
-  { id: "expires", header: "Expires", width: 100, cell: ({ expires_at }) => <TimeText at={expires_at} missing="never" /> },
+  { id: "created", header: "Made", width: 116, cell: ({ created_at }) => <TimeText at={created_at} /> },
+  { id: "used", header: "Last used", width: 116, cell: ({ last_used_at }) => <TimeText at={last_used_at} missing="never" /> },
+  { id: "expires", header: "Expires", width: 116, cell: ({ expires_at }) => <TimeText at={expires_at} missing="never" /> },
   { id: "actions", header: "", width: 110, always: true, cell: (key) => (key.revoked_at ? <span>revoked</span> : <RevokeKey apiKey={key} />) },
 ];
 

@@ -15,14 +15,21 @@ type WorkerView = Schemas["WorkerView"];
 
 const COLUMNS: Column<WorkerView>[] = [
   { id: "name", header: "Worker", width: 200, grows: true, always: true, cell: ({ id, name }) => <Link to="/executions" search={{ worker: id }}>{name}</Link> },
-  { id: "status", header: "Status", width: 120, cell: ({ status }) => <WorkerBadge status={status} /> },
+  { id: "status", header: "Status", width: 120, cell: (worker) => <WorkerBadge status={statusOf(worker)} /> },
   { id: "slots", header: "Slots in use", width: 190, cell: ({ holding, slots }) => <SlotCells holding={holding} slots={slots} /> },
-  { id: "host", header: "Host", width: 160, cell: ({ host }) => host },
-  { id: "version", header: "Version", width: 90, cell: ({ version }) => version },
+  { id: "host", header: "Host", width: 160, cell: ({ host }) => host || "–" },
+  { id: "version", header: "Version", width: 90, cell: ({ version }) => version || "–" },
   { id: "queues", header: "Queues", width: 140, cell: ({ queues }) => queues.join(", ") || "all" },
   { id: "tasks", header: "Tasks", width: 80, align: "right", cell: ({ tasks }) => tasks.length },
   { id: "heartbeat", header: "Heartbeat", width: 110, cell: ({ heartbeat_at }) => <TimeText at={heartbeat_at} /> },
 ];
+
+const SILENT_AFTER = 9_000; // milliseconds: three heartbeats
+
+/** Until its lease ends, a worker that sends no heartbeats counts as online. */
+function statusOf({ status, heartbeat_at }: WorkerView): string {
+  return status !== "offline" && Date.now() - Date.parse(heartbeat_at) > SILENT_AFTER ? "silent" : status;
+}
 
 const LABELS: Column<WorkerView> = {
   id: "labels",
@@ -52,6 +59,7 @@ export default function WorkersPage() {
       <DataTable
         name="workers"
         label="Workers"
+        noun="worker"
         columns={may ? COLUMNS_WITH_ACTIONS : COLUMNS_WITH_LABELS}
         list={list}
         rowId={rowId}

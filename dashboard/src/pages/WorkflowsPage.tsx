@@ -48,6 +48,7 @@ export default function WorkflowsPage() {
       <DataTable
         name="workflows"
         label="Workflows"
+        noun="workflow"
         columns={COLUMNS}
         list={list}
         rowId={({ job_id }) => job_id}

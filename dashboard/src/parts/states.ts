@@ -77,6 +77,7 @@ export type Health = keyof typeof HEALTH_LOOKS;
 export const WORKER_LOOKS = {
   online: look("Online", "plug", "solid", "completed"),
   draining: look("Draining", "drain", "hatched", "retrying"),
+  silent: look("Silent", "clock", "dashed", "retrying"),
   offline: look("Offline", "minus", "hatched", "neutral"),
 } satisfies Record<string, StateLook>;
 

@@ -109,9 +109,9 @@ function SlotsLabel({ slots, most }: { slots: number; most: number }) {
       <Link to="/workers" style={{ display: "block" }}>
         {slots === 0 ? "No worker" : `${slots.toLocaleString("en")} slots`}
       </Link>
-      busy, then wanted:
+      busy on average, then
       <br />
-      {most.toLocaleString("en")} at most
+      wanted at once: up to {most.toLocaleString("en")}
     </p>
   );
 }

@@ -5,7 +5,7 @@ const at = (text: string) => Date.parse(`2026-11-${text}:00Z`);
 const shortage = { from: "2026-11-18T02:00:00Z", until: "2026-11-18T02:20:00Z", wanted: 38, slots: 24, delay: 240 };
 
 test("a shortage is told by its time, what is wanted and what there is", () => {
-  expect(shortageWords(shortage, "UTC", at("18T01:00"))).toBe("02:00–02:20: 38 wanted, 24 slots; the last starts 4 m 00 s late");
+  expect(shortageWords(shortage, "UTC", at("18T01:00"))).toBe("02:00–02:20: 38 wanted, 24 slots; the last starts 4 min late");
 });
 
 test("one that is days away has its date, and a short one a single time", () => {

@@ -6,7 +6,7 @@ type Shortage = Schemas["Shortage"];
 
 const DAY = 86_400_000;
 
-/** "02:00–02:20: 38 wanted, 24 slots; the last starts 4 m 00 s late" */
+/** "02:00–02:20: 38 wanted, 24 slots; the last starts 4 min late" */
 export function shortageWords({ from, until, wanted, slots, delay }: Shortage, zone: string, now: number): string {
   const [begin, end] = [new Date(from), new Date(until)];
   const start = begin.getTime() - now > DAY ? shortTime(begin, zone, new Date(now)) : clockTime(begin, zone);

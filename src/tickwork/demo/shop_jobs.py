@@ -18,7 +18,7 @@ WORKFLOW = ("etl-extract", "etl-orders", "etl-customers", "etl-load", "etl-repor
 def _job(key: str, name: str, owner: str, tags: list[str], **fields: Any) -> JobRequest:
     task = app.tasks.get(fields.get("task", ""))
     defaults = {"retry": _RETRY, **(task.definition.defaults if task else {})}
-    document = {**defaults, **fields, "key": key, "name": name, "owner": owner, "tags": [TAG, *tags]}
+    document = {**defaults, **fields, "key": key, "name": name, "owner": owner, "tags": [*tags, TAG]}
     return msgspec.convert(document, JobRequest)
 
 
@@ -306,21 +306,8 @@ def recent_jobs() -> Iterator[JobRequest]:
 
 
 def troubled_jobs() -> Iterator[JobRequest]:
-    """One-time jobs that show what trouble looks like: a destination that refuses every call, so that its circuit
-    breaker opens, and work for a machine that nobody has."""
-    for parcel in range(1041, 1053):
-        yield _job(
-            f"label-{parcel}",
-            f"Order the label of parcel {parcel}",
-            "team-warehouse",
-            ["partner", "shipping"],
-            http={"url": "http://127.0.0.1:9/v2/labels", "method": "POST"},
-            payload={"parcel": parcel},
-            schedule={"in": "90s"},
-            queue="partners",
-            retry={"max_attempts": 20, "initial": "1m"},
-        )
-    for size in ("shoes", "shirts", "rings"):
+    """Work for a machine that nobody has."""
+    for size in ("shoes", "rings"):
         yield _job(
             f"size-advisor-{size}",
             f"Train the size advisor: {size}",

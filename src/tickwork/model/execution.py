@@ -94,6 +94,7 @@ class ExecutionView(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     job_id: str
+    job_name: str | None = None  # or its key, if it has no name
     task: str
     status: ExecutionStatus
     waiting_for: WaitingFor | None

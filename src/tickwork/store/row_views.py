@@ -125,6 +125,7 @@ def execution_of(row: asyncpg.Record) -> ExecutionView:
     return ExecutionView(
         id=execution_id(row["job_id"], row["scheduled_for"]),
         job_id=job_id(row["job_id"]),
+        job_name=request.name or request.key,
         task=row["task"],
         status=ExecutionStatus(row["status"]),
         waiting_for=WaitingFor(row["waiting_for"]) if row["waiting_for"] else None,

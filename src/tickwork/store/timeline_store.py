@@ -19,6 +19,7 @@ class RecentRuns(NamedTuple):
     task: str
     executions: int
     failed: int
+    seconds: float = 0.0  # that they ran
 
 
 class RunningNow(NamedTuple):
@@ -57,7 +58,7 @@ class PostgresTimelineStore:
     async def recent(self, tenant_id: int, begin: datetime, end: datetime, limit: int) -> list[RecentRuns]:
         """Of the latest executions that were due in the range."""
         rows = await self._database.fetch(self._sql["recent_of_range"], tenant_id, begin, end, limit)
-        return [RecentRuns(row["job_id"], row["task"], row["executions"], row["failed"]) for row in rows]
+        return [RecentRuns(*row) for row in rows]
 
     async def failed(self, tenant_id: int, begin: datetime, end: datetime, limit: int) -> list[RecentRuns]:
         """Of the latest executions that failed for good."""

@@ -1,4 +1,4 @@
-"""Which jobs or tasks get a row: those that fail first, then the busiest."""
+"""Which jobs or tasks get a row: those that fail first, then those that run, then those that ran longest."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -11,7 +11,6 @@ from tickwork.store.timeline_store import RecentRuns, RunningNow
 
 _ENOUGH = 50  # executions that tell what an installation is like
 _MOST_FAILED = 9  # that make a difference
-_MOST_BUSY = 9_999
 
 
 class Candidate(NamedTuple):
@@ -23,12 +22,18 @@ class Candidate(NamedTuple):
     failed: int = 0
     running: int = 0
     executions: int = 0
+    seconds: float = 0.0  # that they ran
     due: int = 0
 
     @property
-    def rank(self) -> tuple[bool, int, int]:
-        busy = self.running * 3 + self.executions + self.due
-        return self.failing, min(self.failed, _MOST_FAILED), min(busy, _MOST_BUSY)
+    def is_active(self) -> bool:
+        """Whether there is anything to draw."""
+        return bool(self.failed or self.running or self.executions or self.due)
+
+    @property
+    def rank(self) -> tuple[bool, int, bool, float]:
+        busy = self.seconds + self.executions + self.due
+        return self.failing, min(self.failed, _MOST_FAILED), self.running > 0, busy
 
     def and_also(self, other: "Candidate") -> "Candidate":
         """The same job or task, as two sources know it."""
@@ -37,6 +42,7 @@ class Candidate(NamedTuple):
             failed=max(self.failed, other.failed),  # both may have counted the same
             running=self.running + other.running,
             executions=self.executions + other.executions,
+            seconds=self.seconds + other.seconds,
             due=self.due + other.due,
         )
 
@@ -53,7 +59,8 @@ def choose_rows(candidates: Iterable[Candidate], most: int) -> tuple[list[Candid
     found: dict[str, Candidate] = {}
     for each in candidates:
         found[each.id] = found[each.id].and_also(each) if each.id in found else each
-    ranked = sorted(found.values(), key=lambda each: each.rank, reverse=True)
+    active = [each for each in found.values() if each.is_active]
+    ranked = sorted(active, key=lambda each: each.rank, reverse=True)
     return ranked[:most], max(len(ranked) - most, 0)
 
 
@@ -63,8 +70,9 @@ def failing_candidates(by: RowKind, failing: Iterable[FailingJob]) -> Iterator[C
 
 
 def recent_candidates(by: RowKind, recent: Iterable[RecentRuns]) -> Iterator[Candidate]:
-    for job, task, executions, failed in recent:
-        yield Candidate(job_id(job) if by == "job" else task, task, failed=failed, executions=executions)
+    for job, task, executions, failed, seconds in recent:
+        name = job_id(job) if by == "job" else task
+        yield Candidate(name, task, failed=failed, executions=executions, seconds=seconds)
 
 
 def running_candidates(by: RowKind, running: Iterable[RunningNow]) -> Iterator[Candidate]:

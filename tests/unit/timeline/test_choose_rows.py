@@ -8,18 +8,20 @@ def ids(candidates: list[Candidate], most: int) -> list[str]:
     return [each.id for each in choose_rows(candidates, most)[0]]
 
 
-def test_those_that_fail_come_first_then_those_with_failures_then_the_busiest() -> None:
+def test_those_that_fail_come_first_then_what_runs_then_what_ran_longest() -> None:
     candidates = [
-        Candidate("idle", "t"),
+        Candidate("idle", "t", due=1),
         Candidate("busy", "t", executions=900),
+        Candidate("long", "t", executions=2, seconds=6000.0),
         Candidate("failed", "t", failed=1),
-        Candidate("failing", "t", failing=True),
+        Candidate("failing", "t", failing=True, due=1),
+        Candidate("running", "t", running=1),
     ]
-    assert ids(candidates, 4) == ["failing", "failed", "busy", "idle"]
+    assert ids(candidates, 6) == ["failing", "failed", "running", "long", "busy", "idle"]
 
 
-def test_what_runs_weighs_more_than_what_ran() -> None:
-    assert ids([Candidate("ran", "t", executions=2), Candidate("runs", "t", running=1)], 1) == ["runs"]
+def test_what_has_nothing_to_draw_has_no_row() -> None:
+    assert choose_rows([Candidate("fails elsewhere", "t", failing=True)], 9) == ([], 0)
 
 
 def test_equal_ones_keep_their_order_and_the_rest_is_counted() -> None:

@@ -74,13 +74,9 @@ function Bar({ segment, axis }: { segment: Segment; axis: readonly Stretch[] }) 
 function RowLabel({ row, axis, now }: { row: TimelineRow; axis: readonly Stretch[]; now: number }) {
   const segment = row.segments.at(-1);
   if (!segment) return null;
-  const end = placeOf(segment.until, axis);
-  const inside = end > 0.7;
-  const style = inside ? { right: `calc(${(1 - placeOf(segment.from, axis)) * 100}% + 6px)` } : { left: `calc(${end * 100}% + 8px)` };
   const words = segment.kind === "running" ? formatDuration((segment.until - segment.from) / 1000) : comingWords(segment, now);
-  const crowded = inside && placeOf(segment.from, axis) < 0.2;
   return (
-    <span className={classes.label} data-over={crowded || undefined} style={crowded ? { right: 8 } : style}>
+    <span className={classes.label} style={{ left: `calc(${placeOf(segment.until, axis) * 100}% + 8px)` }}>
       {segment.kind === "running" && <StateIcon look={segment.look} size={12} />}
       {words}
     </span>

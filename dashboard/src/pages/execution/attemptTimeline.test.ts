@@ -7,7 +7,7 @@ const at = (seconds: number) => new Date(START + seconds * 1000).toISOString();
 
 function execution(fields: Partial<Schemas["ExecutionView"]>): Schemas["ExecutionView"] {
   return {
-    id: "e1", job_id: "j1", task: "etl", status: "completed", waiting_for: null, trigger: "schedule", attempt: 1, max_attempts: 4,
+    id: "e1", job_id: "j1", job_name: null, task: "etl", status: "completed", waiting_for: null, trigger: "schedule", attempt: 1, max_attempts: 4,
     scheduled_for: at(0), due_at: at(0), started_at: null, finished_at: null, worker: null, progress: null, result: null,
     error: null, reason: null, blocked_by: null, ...fields,
   };

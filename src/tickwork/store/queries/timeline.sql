@@ -20,10 +20,12 @@
     percentile_cont(0.5) WITHIN GROUP (ORDER BY r.run_time) AS run_time
 
 -- name: recent_of_range
--- How many of the latest executions of a tenant that were due in a range belong to each job and task; $4 are looked at.
-SELECT s.job_id, l.task, count(*) AS executions, count(*) FILTER (WHERE s.status = 'failed') AS failed
+-- How many of the latest executions of a tenant that were due in a range belong to each job and task, and how long they
+-- ran; $4 are looked at.
+SELECT s.job_id, l.task, count(*) AS executions, count(*) FILTER (WHERE s.status = 'failed') AS failed,
+    coalesce(date_part('epoch', sum(s.finished_at - s.started_at)), 0) AS seconds
 FROM (
-    SELECT job_id, lane_id, status FROM tickwork.execution
+    SELECT job_id, lane_id, status, started_at, finished_at FROM tickwork.execution
     WHERE tenant_id = $1 AND scheduled_for >= $2 AND scheduled_for < $3
     ORDER BY tenant_id DESC, scheduled_for DESC, job_id DESC
     LIMIT $4
