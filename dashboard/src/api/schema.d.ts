@@ -3890,7 +3890,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "*/*": string;
+                "application/octet-stream": string;
             };
         };
         responses: {
@@ -4129,7 +4129,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "*/*": string;
+                "application/octet-stream": string;
             };
         };
         responses: {

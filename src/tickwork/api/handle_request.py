@@ -193,7 +193,8 @@ async def _body(route: Route, raw: RawBody, headers: RawHeaders) -> Any:
     if route.body.default is not None:
         if raw in _EMPTY_BODIES:
             return route.body.default
-        check_media(headers, route.body.media)
+        if not route.body.is_any_media:
+            check_media(headers, route.body.media)
     if len(raw) > _MAX_BYTES_ON_LOOP:  # decoding this much would block the event loop
         return await to_thread(route.body.read, raw, media_of(headers))
     return route.body.read(raw, media_of(headers))

@@ -7,8 +7,8 @@ import re
 from math import ceil
 
 from tickwork.api.problem import NOT_FOUND, TOO_MANY_SIGNALS, UNAVAILABLE, Refusal
-from tickwork.api.reply import PLAIN, Reply
-from tickwork.api.request_body import ANY_MEDIA, RawBody
+from tickwork.api.reply import BYTES, PLAIN, Reply
+from tickwork.api.request_body import RawBody
 from tickwork.api.route import Call, Content, Route
 from tickwork.model.json_limits import NUL
 from tickwork.model.ping import MOST_LOG, Signal, SignalName
@@ -83,7 +83,7 @@ def _read_log(raw: RawBody, _media: str) -> str:
     return end.decode(errors="replace").replace(NUL, "")[-MOST_LOG:]
 
 
-_LOG = Content(str, _read_log, (ANY_MEDIA,), default="")
+_LOG = Content(str, _read_log, (BYTES,), default="", is_any_media=True)
 _PROBLEMS = (NOT_FOUND, TOO_MANY_SIGNALS, UNAVAILABLE)
 
 ROUTES = (

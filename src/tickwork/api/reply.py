@@ -12,6 +12,7 @@ Headers = dict[str, str]
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
 PLAIN = "text/plain"
+BYTES = "application/octet-stream"
 TSV = "text/tab-separated-values"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _encode = msgspec.json.Encoder().encode

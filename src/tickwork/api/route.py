@@ -96,6 +96,7 @@ class Content(NamedTuple):
     limit: int = MAX_BODY_BYTES
     example: Any = None
     default: Any = None  # the value of an empty body; None: a body is required
+    is_any_media: bool = False  # whatever the client says that it is
 
 
 def json_content(
