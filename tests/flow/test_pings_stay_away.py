@@ -172,6 +172,14 @@ async def test_the_history_has_what_became_of_each_run(clock: SettableClock, sti
     assert ping.statistics.typical_run_time == 30.0
 
 
+async def test_a_run_that_nobody_expected_has_no_delay(clock: SettableClock, still_node: Node) -> None:
+    await still_node.pings.hear_by_token(await expect(still_node), SUCCESS)
+    await clock.advance(10 * MINUTE)
+    await still_node.pings.hear(TENANT, "backup", SUCCESS)
+    page = await still_node.pings.history(TENANT, "backup", 10, None)
+    assert [(run.due_at, run.delay) for run in page.items] == [(None, None)] * 2
+
+
 async def test_setting_a_ping_again_does_not_change_what_is_expected(
     clock: SettableClock, still_node: Node
 ) -> None:

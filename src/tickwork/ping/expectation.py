@@ -41,6 +41,10 @@ class Expectation(NamedTuple):
         """Whether a run that began then is the one that was awaited, or a later one."""
         return self.timing.interval is not None or began >= due_at - self._early(due_at)
 
+    def due_time_of(self, began: datetime, due_at: datetime) -> datetime:
+        """The due time of a run that answered this one. With a plain period, a run that comes sooner is on time."""
+        return min(began, due_at) if self.timing.interval else due_at
+
     def after_answer(self, began: datetime, now: datetime, due_at: datetime) -> datetime | None:
         """The due time that is awaited after a run that answered one."""
         interval = self.timing.interval

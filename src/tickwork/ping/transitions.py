@@ -127,10 +127,13 @@ def _started(state: PingState, signal: Signal, now: datetime) -> PingState:
 
 def _ended_run(state: PingState, expectation: Expectation, signal: Signal, now: datetime) -> PingRun:
     began, due_at = state.started_at or now, state.expected_at
-    answers = due_at is not None and expectation.is_answered_by(began, due_at)
+    if due_at is not None and expectation.is_answered_by(began, due_at):
+        due_at = expectation.due_time_of(began, due_at)
+    else:
+        due_at = state.missed_at
     return PingRun(
         outcome=PingOutcome.FAILED if signal.name == "fail" else PingOutcome.SUCCESS,
-        due_at=due_at if answers else state.missed_at,
+        due_at=due_at,
         started_at=state.started_at,
         ended_at=now,
         exit_code=signal.exit_code,

@@ -216,6 +216,14 @@ def test_a_run_that_nobody_expected_changes_nothing_about_the_next_due_time() ->
     assert (ping.state.expected_at, change.runs[0].due_at) == (NOON.replace(day=16, hour=2), None)
 
 
+def test_what_is_expected_in_a_period_is_on_time_whenever_it_comes() -> None:
+    ping = Ping("every 1h")
+    (run,) = ping.at(NOON + 20 * MINUTE).hear(SUCCESS).runs
+    assert (run.due_at, ping.state.expected_at) == (NOON + 20 * MINUTE, NOON + 80 * MINUTE)
+    (run,) = ping.at(NOON + 85 * MINUTE).hear(SUCCESS).runs
+    assert run.due_at == NOON + 80 * MINUTE
+
+
 def test_another_schedule_is_awaited_from_now_on_and_failures_stay() -> None:
     ping = Ping()
     ping.at(NOON + HOUR).hear(FAIL)

@@ -11,6 +11,11 @@
     p.started_at, p.log, p.failing_since, p.failures_in_a_row, p.last_heard_at, p.last_success_at
 FROM tickwork.ping p
 
+-- snippet: delay
+-- How late a run began, or ended if its start was not reported.
+    CASE WHEN due_at IS NOT NULL
+         THEN greatest(extract(epoch FROM coalesce(started_at, ended_at) - due_at)::float8, 0) END AS delay
+
 -- name: pings
 -- One page of a tenant's pings by name: all, or those of one status and with a text in their name.
 SELECT
@@ -40,7 +45,7 @@ ORDER BY p.id, run.number DESC;
 -- name: latest_ping_runs
 -- The latest runs of one ping, for its statistics.
 SELECT outcome, extract(epoch FROM ended_at - started_at)::float8 AS run_time,
-    extract(epoch FROM coalesce(started_at, ended_at) - due_at)::float8 AS delay
+-- include: delay
 FROM tickwork.ping_run WHERE ping_id = $1
 ORDER BY number DESC LIMIT $2;
 
@@ -48,7 +53,7 @@ ORDER BY number DESC LIMIT $2;
 -- One page of the runs of a ping before a number, latest first.
 SELECT number, outcome, due_at, started_at, ended_at, missed, exit_code, log,
     extract(epoch FROM ended_at - started_at)::float8 AS run_time,
-    extract(epoch FROM coalesce(started_at, ended_at) - due_at)::float8 AS delay
+-- include: delay
 FROM tickwork.ping_run WHERE ping_id = $1 AND number < $2
 ORDER BY number DESC LIMIT $3;
 
@@ -133,8 +138,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
 -- name: past_ping_successes
 -- The latest runs of a ping that succeeded.
-SELECT extract(epoch FROM coalesce(started_at, ended_at) - due_at)::float8 AS delay,
-    extract(epoch FROM ended_at - started_at)::float8 AS run_time
+SELECT
+-- include: delay
+    , extract(epoch FROM ended_at - started_at)::float8 AS run_time
 FROM (
     SELECT outcome, due_at, started_at, ended_at FROM tickwork.ping_run
     WHERE ping_id = $1 ORDER BY number DESC LIMIT $2
