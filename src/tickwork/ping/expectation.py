@@ -13,7 +13,7 @@ from tickwork.schedule.compile_timing import CompiledTiming
 _EARLY = timedelta(minutes=1)  # clocks differ: a run that begins this long before its due time answers it
 _SECOND = timedelta(seconds=1)
 _LARGEST_SHIFT = timedelta(hours=3)  # by which a due time moves with new time zone data
-_MOST_COUNTED = 10_000  # due times that are missed together
+_MOST_COUNTED = 1000  # due times that are missed together: a few milliseconds
 
 
 class MissedTimes(NamedTuple):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any, TypeAlias
 
 import asyncpg
 import msgspec
@@ -13,6 +14,7 @@ from tickwork.model.field_types import Page
 from tickwork.model.ping import (
     RECENT_RUNS,
     PingFilter,
+    PingRunSummary,
     PingRunView,
     PingSpec,
     PingState,
@@ -40,6 +42,8 @@ _IN_STATISTICS = 100  # runs
 _DELETED_TOGETHER = 10_000
 _UNREADABLE_FOR = timedelta(hours=1)  # until a ping that cannot be read is looked at again
 _NEWEST = 2**62
+
+Changed: TypeAlias = tuple[LockedPing, PingChange]
 
 
 class PostgresPingStore:
@@ -69,8 +73,10 @@ class PostgresPingStore:
 
     async def _views(self, rows: Sequence[asyncpg.Record]) -> list[PingView]:
         ids = [row["id"] for row in rows]
-        runs = await self._database.fetch(self._sql["recent_ping_runs"], ids, RECENT_RUNS)
-        return [ping_view(row, [run_summary(run) for run in runs if run["id"] == row["id"]]) for row in rows]
+        runs: dict[int, list[PingRunSummary]] = {ping: [] for ping in ids}
+        for run in await self._database.fetch(self._sql["recent_ping_runs"], ids, RECENT_RUNS):
+            runs[run["id"]].append(run_summary(run))
+        return [ping_view(row, runs[row["id"]]) for row in rows]
 
     async def history(self, tenant_id: int, name: str, limit: int, cursor: str | None) -> Page[PingRunView]:
         ping = await self._database.fetchrow(self._sql["find_ping"], tenant_id, name)
@@ -97,7 +103,7 @@ class PostgresPingStore:
             await connection.execute(self._sql["define_ping"], before.id, *_defined(spec))
             if (before.timing, before.grace) != (spec.timing, spec.grace):
                 ping = before._replace(timing=spec.timing, grace=spec.grace)
-                await self._write(connection, ping, decide(ping))
+                await self._write(connection, [(ping, decide(ping))])
         return True
 
     async def set_token(self, tenant_id: int, name: str, token: Token) -> bool:
@@ -125,25 +131,25 @@ class PostgresPingStore:
             return False
         ping = _locked(row)
         past = await connection.fetch(self._sql["past_ping_successes"], ping.id, RECENT_RUNS)
-        await self._write(connection, ping, decide(ping, [PastRun(*run) for run in past]))
+        change = decide(ping, [PastRun(*run) for run in past])
+        await self._write(connection, [(ping, change)])
         return True
 
     async def look(self, limit: int, decide: DecideLook) -> int:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(self._sql["lock_pings_to_check"], limit)
-            await self._looking.run_each(rows, partial(self._look_at, decide), self._put_off)
+            await self._looking.run_batch(rows, partial(self._look_at, decide), self._put_off)
         return len(rows)
 
     async def change_all(self, after: int, limit: int, decide: DecideLook) -> int | None:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(self._sql["lock_pings_after"], after, limit)
-            await self._looking.run_each(rows, partial(self._look_at, decide), self._put_off)
+            await self._looking.run_batch(rows, partial(self._look_at, decide), self._put_off)
         return rows[-1]["id"] if rows else None
 
-    async def _look_at(self, decide: DecideLook, row: asyncpg.Record) -> None:
+    async def _look_at(self, decide: DecideLook, rows: Sequence[asyncpg.Record]) -> None:
         async with self._database.transaction() as connection:
-            ping = _locked(row)
-            await self._write(connection, ping, decide(ping))
+            await self._write(connection, [(ping, decide(ping)) for ping in map(_locked, rows)])
 
     async def _put_off(self, row: asyncpg.Record, _: Exception) -> None:
         async with self._database.transaction() as connection:
@@ -156,14 +162,24 @@ class PostgresPingStore:
             )
         return rows_written(answer) == _DELETED_TOGETHER
 
-    async def _write(self, connection: Connection, ping: LockedPing, change: PingChange) -> None:
-        count = len(change.runs)
-        last = await connection.fetchval(
-            self._sql["write_ping_state"], ping.id, change.check_at, count, *change.state
-        )
-        for number, run in enumerate(change.runs, start=last - count + 1):
-            await connection.execute(self._sql["add_ping_run"], ping.id, number, *run, _MOST_RUNS, _MOST_LOGS)
-        await write_events(connection, _new_events(ping, change))
+    async def _write(self, connection: Connection, changes: Sequence[Changed]) -> None:
+        if not changes:
+            return
+        states = [(ping.id, change.check_at, len(change.runs), *change.state) for ping, change in changes]
+        written = await connection.fetch(self._sql["write_ping_states"], *_columns(states))
+        last = {row["id"]: row["last_run"] for row in written}
+        runs = [
+            (ping.id, number, *run)
+            for ping, change in changes
+            for number, run in enumerate(change.runs, start=last[ping.id] - len(change.runs) + 1)
+        ]
+        if runs:
+            await connection.execute(self._sql["add_ping_runs"], *_columns(runs), _MOST_RUNS, _MOST_LOGS)
+        await write_events(connection, [event for changed in changes for event in _new_events(*changed)])
+
+
+def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def _new_events(ping: LockedPing, change: PingChange) -> list[NewEvent]:

@@ -115,26 +115,43 @@ WHERE tenant_id = $1 AND name = $2;
 -- Deletes a ping with its history.
 DELETE FROM tickwork.ping WHERE tenant_id = $1 AND name = $2;
 
--- name: write_ping_state
--- Writes how things stand with a ping, and makes room for the numbers of new runs.
-UPDATE tickwork.ping SET
-    check_at = $2, last_run = last_run + $3, status = $4, expected_at = $5, started_at = $6, log = $7, told_late = $8,
-    told_slow = $9, late_after = $10, slow_after = $11, missed_at = $12, told_missing_at = $13, failing_since = $14,
-    failures_in_a_row = $15, last_heard_at = $16, last_success_at = $17
-WHERE id = $1
-RETURNING last_run;
+-- name: write_ping_states
+-- Writes how things stand with pings, and gives the numbers up to which their runs are numbered then.
+UPDATE tickwork.ping p SET
+    check_at = s.check_at, last_run = p.last_run + s.runs, status = s.status, expected_at = s.expected_at,
+    started_at = s.started_at, log = s.log, told_late = s.told_late, told_slow = s.told_slow,
+    late_after = s.late_after, slow_after = s.slow_after, missed_at = s.missed_at,
+    told_missing_at = s.told_missing_at, failing_since = s.failing_since, failures_in_a_row = s.failures_in_a_row,
+    last_heard_at = s.last_heard_at, last_success_at = s.last_success_at
+FROM unnest($1::int[], $2::timestamptz[], $3::int[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::text[],
+            $8::boolean[], $9::boolean[], $10::interval[], $11::interval[], $12::timestamptz[], $13::timestamptz[],
+            $14::timestamptz[], $15::int[], $16::timestamptz[], $17::timestamptz[])
+    AS s (id, check_at, runs, status, expected_at, started_at, log, told_late, told_slow, late_after, slow_after,
+          missed_at, told_missing_at, failing_since, failures_in_a_row, last_heard_at, last_success_at)
+WHERE p.id = s.id
+RETURNING p.id, p.last_run;
 
--- name: add_ping_run
--- Adds a run to the history of a ping, and drops what is beyond its bounds: very many runs, and the logs of older ones.
+-- name: add_ping_runs
+-- Adds runs to the history of pings, and drops what is beyond its bounds: very many runs, and the logs of older ones.
 WITH dropped AS (
-    -- The run that is one too many; more only if the bound was lowered.
-    DELETE FROM tickwork.ping_run WHERE ping_id = $1 AND number <= $2::bigint - $10::bigint
+    -- The run of each ping that is one too many; more only if the bound was lowered.
+    DELETE FROM tickwork.ping_run WHERE ctid = ANY(ARRAY(
+        SELECT r.ctid FROM unnest($1::int[], $2::bigint[]) AS n (ping_id, number)
+        CROSS JOIN LATERAL (
+            SELECT ctid FROM tickwork.ping_run WHERE ping_id = n.ping_id AND number <= n.number - $10::bigint OFFSET 0
+        ) r))
 ), shortened AS (
-    -- The run that is the first whose log is no longer kept.
-    UPDATE tickwork.ping_run SET log = NULL WHERE ping_id = $1 AND number = $2::bigint - $11::bigint AND log IS NOT NULL
+    -- The run of each ping that is the first whose log is no longer kept.
+    UPDATE tickwork.ping_run SET log = NULL WHERE ctid = ANY(ARRAY(
+        SELECT r.ctid FROM unnest($1::int[], $2::bigint[]) AS n (ping_id, number)
+        CROSS JOIN LATERAL (
+            SELECT ctid FROM tickwork.ping_run
+            WHERE ping_id = n.ping_id AND number = n.number - $11::bigint AND log IS NOT NULL OFFSET 0
+        ) r))
 )
 INSERT INTO tickwork.ping_run (ping_id, number, outcome, due_at, started_at, ended_at, missed, exit_code, log)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+SELECT * FROM unnest($1::int[], $2::bigint[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[],
+                     $7::int[], $8::smallint[], $9::text[]);
 
 -- name: past_ping_successes
 -- The latest runs of a ping that succeeded.
