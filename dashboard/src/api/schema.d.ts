@@ -192,6 +192,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List channels by name
+         * @description Needs a key with the scope `read`.
+         */
+        get: operations["list_channels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/channels/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a channel. Its secrets are shown as `***`
+         * @description Needs a key with the scope `read`.
+         */
+        get: operations["get_channel"];
+        /**
+         * Create a channel, or replace everything about it
+         * @description A field that is left out gets its default. Where the request says `***` as an answer does, the stored secret stays, if the channel keeps its kind and destination. Needs a key with the scope `write`.
+         */
+        put: operations["set_channel"];
+        post?: never;
+        /**
+         * Delete a channel. What was about to be delivered to it fails
+         * @description Needs a key with the scope `write`.
+         */
+        delete: operations["delete_channel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/channels/{name}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what the channel would send about a sample execution that failed, by its own template or by another
+         * @description Needs a key with the scope `read`.
+         */
+        post: operations["preview_channel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/channels/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test message at once, and say what the receiver answered
+         * @description It is sent whatever the severity, quiet hours, digest and rate of the channel, also if the channel is paused. The answer is 200 even if the message could not be delivered: see `delivered` and `error`. Needs a key with the scope `write`.
+         */
+        post: operations["test_channel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/cluster": {
         parameters: {
             query?: never;
@@ -696,6 +784,26 @@ export interface paths {
          * @description Needs a key with the scope `read`.
          */
         get: operations["list_backfills"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who changed a job, when and what, latest first
+         * @description Each change has the API key that made it, and of each field the old and the new value: secrets are replaced by marks, and long values are cut. The last one is its creation. Changes are kept as long as the history. Needs a key with the scope `read`.
+         */
+        get: operations["list_job_changes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1381,7 +1489,7 @@ export interface paths {
         };
         /**
          * Show statistics in steps of a minute, five minutes, an hour or a day
-         * @description Without `from` and `until`: the last hour. Steps in which nothing happened are left out; `by` gives an item for each task or queue instead of one for all. Minutes are kept for 7 days, hours for 400 days and days for 10 years; a step can be no shorter than what is kept. With `timezone`, steps of a day are days of that zone, made of hours. With `job`, the numbers come from its own executions, each in the step in which it was due. Needs a key with the scope `read`.
+         * @description Without `from` and `until`: the last hour. Steps in which nothing happened are left out; `by` gives an item for each task or queue instead of one for all. Minutes are kept for 7 days, hours for 400 days and days for 10 years; a step can be no shorter than what is kept. With `timezone`, steps of an hour or a day are those of that zone. With `job` or `tag`, the numbers come from the executions themselves, each in the step in which it was due; beyond 60,000 of them `complete_since` says from when on all are counted. Needs a key with the scope `read`.
          */
         get: operations["read_stats"];
         put?: never;
@@ -1412,6 +1520,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what ran and what is due on one line of time, beside the slots that it takes
+         * @description The rows are the jobs, or the tasks, that fail, and then the busiest. Executions that are close together are one bar. Where most jobs run one time only, rows are tasks unless `by` says otherwise. The range is 40 days at most. `wanted` and `shortages` say how many slots of workers will be wanted at once, if executions take as long as they usually do. Needs a key with the scope `read`.
+         */
+        get: operations["get_timeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/upcoming": {
         parameters: {
             query?: never;
@@ -1420,7 +1548,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what is due in a range of time, over all jobs, soonest first
+         * List what is due in a range of time, over all jobs or those of a job, task, queue or tag, soonest first
          * @description Paused jobs are left out. With `step`, the answer counts the due times in each step instead, with `by` those of each task or queue, and with `timezone` in days and hours of that zone. `estimate` says that there are more jobs or due times than are counted one by one. `searched_until` says up to when an answer is complete, if it is not complete up to `until`. Needs a key with the scope `read`.
          */
         get: operations["list_upcoming"];
@@ -1560,6 +1688,32 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AppriseChannel
+         * @description Any of the services that apprise knows, by its apprise URL.
+         */
+        AppriseChannel: {
+            /**
+             * @default immediately
+             * @enum {unknown}
+             */
+            digest: "daily" | "hourly" | "immediately";
+            /** @enum {unknown} */
+            kind: "apprise";
+            /** @default false */
+            paused: boolean;
+            /** @default null */
+            quiet: components["schemas"]["QuietHours"] | null;
+            /** @default 30 */
+            rate: number;
+            /** @default info */
+            severity: components["schemas"]["Severity"];
+            /** @default null */
+            template: components["schemas"]["MessageTemplate"] | null;
+            url: string;
+            /** @default 5m */
+            window: components["schemas"]["Duration"];
+        };
         /**
          * AttemptError
          * @description Why an attempt failed, as text: never a pickled exception.
@@ -1840,6 +1994,88 @@ export interface components {
             workers: string[];
         };
         /**
+         * ChangeAuthor
+         * @description The API key that a change was made with.
+         */
+        ChangeAuthor: {
+            key: string;
+            name: string;
+            /** @default false */
+            session: boolean;
+        };
+        /**
+         * ChannelError
+         * @description Why a message was not delivered.
+         */
+        ChannelError: {
+            message: string;
+            type: string;
+        };
+        /**
+         * ChannelPreview
+         * @description A sample message as the channel would send it.
+         */
+        ChannelPreview: {
+            body: string;
+            sent: unknown;
+            title: string;
+        };
+        /**
+         * ChannelPreviewRequest
+         * @description What to preview: the channel's own template, or this one.
+         */
+        ChannelPreviewRequest: {
+            /** @default null */
+            template: components["schemas"]["MessageTemplate"] | null;
+        };
+        /**
+         * ChannelTest
+         * @description What became of a test message.
+         */
+        ChannelTest: {
+            /** @default null */
+            answer: unknown;
+            delivered: boolean;
+            /** @default null */
+            error: components["schemas"]["ChannelError"] | null;
+            took: number;
+        };
+        /**
+         * ChannelView
+         * @description A channel as shown to users: the fields of its kind, secrets as ***; those of other kinds are null.
+         */
+        ChannelView: {
+            /** @default null */
+            api_key: string | null;
+            /** Format: date-time */
+            changed_at: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @enum {unknown} */
+            digest: "daily" | "hourly" | "immediately";
+            /** @default null */
+            from: string | null;
+            /** @enum {unknown} */
+            kind: "apprise" | "email" | "opsgenie" | "pagerduty" | "slack" | "teams" | "webhook";
+            name: string;
+            paused: boolean;
+            quiet: components["schemas"]["QuietHours"] | null;
+            rate: number;
+            /** @default null */
+            routing_key: string | null;
+            /** @default null */
+            secret: string | null;
+            severity: components["schemas"]["Severity"];
+            /** @default null */
+            smtp: components["schemas"]["SmtpServerView"] | null;
+            template: components["schemas"]["MessageTemplate"] | null;
+            /** @default null */
+            to: string[] | null;
+            /** @default null */
+            url: string | null;
+            window: number;
+        };
+        /**
          * ClaimedExecution
          * @description An attempt that a worker has, with everything that it needs to run it.
          */
@@ -2064,6 +2300,36 @@ export interface components {
         /** @description a duration: "90s", "5m", "1h30m", "PT5M" or seconds */
         Duration: string | number;
         /**
+         * EmailChannel
+         * @description A mail, through the relay in the server's settings or through a mail server of yours.
+         */
+        EmailChannel: {
+            /**
+             * @default immediately
+             * @enum {unknown}
+             */
+            digest: "daily" | "hourly" | "immediately";
+            /** @default null */
+            from: string | null;
+            /** @enum {unknown} */
+            kind: "email";
+            /** @default false */
+            paused: boolean;
+            /** @default null */
+            quiet: components["schemas"]["QuietHours"] | null;
+            /** @default 30 */
+            rate: number;
+            /** @default info */
+            severity: components["schemas"]["Severity"];
+            /** @default null */
+            smtp: components["schemas"]["SmtpServer"] | null;
+            /** @default null */
+            template: components["schemas"]["MessageTemplate"] | null;
+            to: string[];
+            /** @default 5m */
+            window: components["schemas"]["Duration"];
+        };
+        /**
          * EndedSessions
          * @description How many sessions ended.
          */
@@ -2232,6 +2498,12 @@ export interface components {
             /** @default 1 */
             weight: number;
         };
+        /** FieldChange */
+        FieldChange: {
+            field: string;
+            new: unknown;
+            old: unknown;
+        };
         /**
          * GraphJob
          * @description A job in a graph of dependencies, with its execution in the latest round.
@@ -2291,6 +2563,21 @@ export interface components {
             key_name: string;
             scopes: components["schemas"]["Scope"][];
             tenant: string;
+        };
+        /**
+         * JobChange
+         * @description What somebody did to a job.
+         */
+        JobChange: {
+            /** Format: date-time */
+            at: string;
+            by: components["schemas"]["ChangeAuthor"] | null;
+            fields: components["schemas"]["FieldChange"][];
+            /** @enum {unknown} */
+            kind: "cancelled" | "changed" | "created" | "failed" | "paused" | "resumed";
+            /** @default 0 */
+            more_fields: number;
+            version: number | null;
         };
         /** JobConditions */
         JobConditions: {
@@ -2660,6 +2947,16 @@ export interface components {
             text: string;
         };
         /**
+         * MessageTemplate
+         * @description Texts with fields such as {job.name} in place of the usual ones: see `message_template`.
+         */
+        MessageTemplate: {
+            /** @default null */
+            body: string | null;
+            /** @default null */
+            title: string | null;
+        };
+        /**
          * MissedView
          * @description Due times that passed while no server could fire them, and that the job's catch-up policy passed over.
          */
@@ -2688,13 +2985,17 @@ export interface components {
             secret: string | null;
             tenant: string;
         };
-        /** NextRun */
+        /**
+         * NextRun
+         * @description The next due time of a job.
+         */
         NextRun: {
             /** Format: date-time */
             at: string;
             job_id: string;
             key: string | null;
             name: string | null;
+            queue: string;
             task: string | null;
         };
         /**
@@ -2722,6 +3023,34 @@ export interface components {
         };
         OfferedTask: string | components["schemas"]["TaskRequest"];
         /**
+         * OpsgenieChannel
+         * @description An alert of Opsgenie's Alert API, version 2.
+         */
+        OpsgenieChannel: {
+            api_key: string;
+            /**
+             * @default immediately
+             * @enum {unknown}
+             */
+            digest: "daily" | "hourly" | "immediately";
+            /** @enum {unknown} */
+            kind: "opsgenie";
+            /** @default false */
+            paused: boolean;
+            /** @default null */
+            quiet: components["schemas"]["QuietHours"] | null;
+            /** @default 30 */
+            rate: number;
+            /** @default info */
+            severity: components["schemas"]["Severity"];
+            /** @default null */
+            template: components["schemas"]["MessageTemplate"] | null;
+            /** @default https://api.opsgenie.com */
+            url: string;
+            /** @default 5m */
+            window: components["schemas"]["Duration"];
+        };
+        /**
          * OutsidePingRequest
          * @description Where the cluster reports itself: the body of PUT /outside-ping.
          */
@@ -2746,7 +3075,9 @@ export interface components {
             /** Format: date-time */
             at: string;
             backlog: components["schemas"]["Backlog"];
+            breakers: components["schemas"]["BreakerView"][];
             capacity: components["schemas"]["Capacity"];
+            causes: components["schemas"]["ErrorGroupView"][];
             dead_letters: number;
             dead_letters_exact: boolean;
             failing_jobs: number;
@@ -2755,6 +3086,9 @@ export interface components {
             last_24_hours: components["schemas"]["RecentCounts"];
             next_runs: components["schemas"]["NextRun"][];
             open_breakers: number;
+            queues: components["schemas"]["QueueView"][];
+            silent: components["schemas"]["SilentWorker"][];
+            unserved_queues: string[];
             worst: components["schemas"]["FailingJob"][];
         };
         /**
@@ -2797,6 +3131,15 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * Page[ChannelView]
+         * @description One page of a list, and the cursor of the next page.
+         */
+        Page_ChannelView_: {
+            items: components["schemas"]["ChannelView"][];
+            /** @default null */
+            next_cursor: string | null;
+        };
+        /**
          * Page[DeadLetterView]
          * @description One page of a list, and the cursor of the next page.
          */
@@ -2811,6 +3154,15 @@ export interface components {
          */
         Page_ErrorGroupView_: {
             items: components["schemas"]["ErrorGroupView"][];
+            /** @default null */
+            next_cursor: string | null;
+        };
+        /**
+         * Page[JobChange]
+         * @description One page of a list, and the cursor of the next page.
+         */
+        Page_JobChange_: {
+            items: components["schemas"]["JobChange"][];
             /** @default null */
             next_cursor: string | null;
         };
@@ -2903,6 +3255,34 @@ export interface components {
             items: components["schemas"]["WorkflowView"][];
             /** @default null */
             next_cursor: string | null;
+        };
+        /**
+         * PagerDutyChannel
+         * @description An event of PagerDuty's Events API, version 2.
+         */
+        PagerDutyChannel: {
+            /**
+             * @default immediately
+             * @enum {unknown}
+             */
+            digest: "daily" | "hourly" | "immediately";
+            /** @enum {unknown} */
+            kind: "pagerduty";
+            /** @default false */
+            paused: boolean;
+            /** @default null */
+            quiet: components["schemas"]["QuietHours"] | null;
+            /** @default 30 */
+            rate: number;
+            routing_key: string;
+            /** @default info */
+            severity: components["schemas"]["Severity"];
+            /** @default null */
+            template: components["schemas"]["MessageTemplate"] | null;
+            /** @default https://events.pagerduty.com/v2/enqueue */
+            url: string;
+            /** @default 5m */
+            window: components["schemas"]["Duration"];
         };
         /**
          * ParentResult
@@ -3135,6 +3515,20 @@ export interface components {
             running: number;
         };
         /**
+         * QuietHours
+         * @description From when to when nothing is told, every day, by the clock of a time zone. What gathers is told afterwards.
+         */
+        QuietHours: {
+            /** @default null */
+            except: components["schemas"]["Severity"] | null;
+            /** @description a time of day such as 22:00 */
+            from: string;
+            /** @default UTC */
+            timezone: string;
+            /** @description a time of day such as 22:00 */
+            to: string;
+        };
+        /**
          * Rates
          * @description Executions per second.
          */
@@ -3323,6 +3717,25 @@ export interface components {
          */
         Scope: "admin" | "read" | "worker" | "write";
         /**
+         * Severity
+         * @description In ascending order.
+         * @enum {unknown}
+         */
+        Severity: "error" | "info" | "warning";
+        /**
+         * Shortage
+         * @description A time in which more executions want a slot than there are slots.
+         */
+        Shortage: {
+            delay: number;
+            /** Format: date-time */
+            from: string;
+            slots: number;
+            /** Format: date-time */
+            until: string;
+            wanted: number;
+        };
+        /**
          * SignIn
          * @description Exactly one of both.
          */
@@ -3348,8 +3761,85 @@ export interface components {
             expires_at: string;
             token: string;
         };
+        /**
+         * SilentWorker
+         * @description A worker that is not offline, but has sent no heartbeat for longer than it should.
+         */
+        SilentWorker: {
+            /** Format: date-time */
+            heartbeat_at: string;
+            holding: number;
+            id: string;
+            name: string;
+        };
         /** @description a size: "512Mi", "8Gi", "1.5G" or bytes */
         Size: string | number;
+        /**
+         * SlackChannel
+         * @description A message by an incoming webhook of Slack.
+         */
+        SlackChannel: {
+            /**
+             * @default immediately
+             * @enum {unknown}
+             */
+            digest: "daily" | "hourly" | "immediately";
+            /** @enum {unknown} */
+            kind: "slack";
+            /** @default false */
+            paused: boolean;
+            /** @default null */
+            quiet: components["schemas"]["QuietHours"] | null;
+            /** @default 30 */
+            rate: number;
+            /** @default info */
+            severity: components["schemas"]["Severity"];
+            /** @default null */
+            template: components["schemas"]["MessageTemplate"] | null;
+            url: string;
+            /** @default 5m */
+            window: components["schemas"]["Duration"];
+        };
+        /**
+         * SlotsInUse
+         * @description How many slots are in use, or wanted, in a part of the range.
+         */
+        SlotsInUse: {
+            /** Format: date-time */
+            from: string;
+            slots: number;
+            /** Format: date-time */
+            until: string;
+        };
+        /** SmtpServer */
+        SmtpServer: {
+            host: string;
+            /** @default null */
+            password: string | null;
+            /** @default 587 */
+            port: number;
+            /**
+             * @default starttls
+             * @enum {unknown}
+             */
+            security: "none" | "starttls" | "tls";
+            /** @default null */
+            username: string | null;
+        };
+        /**
+         * SmtpServerView
+         * @description A mail server as shown to users.
+         */
+        SmtpServerView: {
+            host: string;
+            /** @default null */
+            password: string | null;
+            port: number;
+            /** @enum {unknown} */
+            security: "none" | "starttls" | "tls";
+            /** @default null */
+            username: string | null;
+        };
         /** StartReport */
         StartReport: {
             attempt: number;
@@ -3387,6 +3877,8 @@ export interface components {
          * @description The steps in which something happened, in order.
          */
         StatisticsSeries: {
+            /** @default null */
+            complete_since: string | null;
             items: components["schemas"]["StatisticsPoint"][];
         };
         /**
@@ -3466,6 +3958,86 @@ export interface components {
             workers: string[];
         };
         /**
+         * TeamsChannel
+         * @description An adaptive card by a workflow of Microsoft Teams.
+         */
+        TeamsChannel: {
+            /**
+             * @default immediately
+             * @enum {unknown}
+             */
+            digest: "daily" | "hourly" | "immediately";
+            /** @enum {unknown} */
+            kind: "teams";
+            /** @default false */
+            paused: boolean;
+            /** @default null */
+            quiet: components["schemas"]["QuietHours"] | null;
+            /** @default 30 */
+            rate: number;
+            /** @default info */
+            severity: components["schemas"]["Severity"];
+            /** @default null */
+            template: components["schemas"]["MessageTemplate"] | null;
+            url: string;
+            /** @default 5m */
+            window: components["schemas"]["Duration"];
+        };
+        /**
+         * TimelineBar
+         * @description An execution, or several of one row that are close to each other.
+         */
+        TimelineBar: {
+            counts: {
+                [key: string]: number;
+            };
+            /** @default null */
+            execution_id: string | null;
+            /** Format: date-time */
+            from: string;
+            /** @enum {unknown} */
+            state: "cancelled" | "completed" | "due" | "failed" | "pending" | "retrying" | "running" | "skipped";
+            /** @default null */
+            until: string | null;
+        };
+        /**
+         * TimelineRow
+         * @description What ran and what is due of one job, or of one task.
+         */
+        TimelineRow: {
+            bars: components["schemas"]["TimelineBar"][];
+            complete_since: string | null;
+            complete_until: string | null;
+            failing: boolean;
+            id: string;
+            key: string | null;
+            name: string | null;
+            next_at: string | null;
+            run_time: number | null;
+            task: string;
+        };
+        /**
+         * TimelineView
+         * @description Past, now and future of a few jobs or tasks: those that fail, then the busiest.
+         */
+        TimelineView: {
+            /** Format: date-time */
+            at: string;
+            busy: components["schemas"]["SlotsInUse"][];
+            /** @enum {unknown} */
+            by: "job" | "task";
+            due_known_until: string | null;
+            /** Format: date-time */
+            from: string;
+            more: number;
+            rows: components["schemas"]["TimelineRow"][];
+            shortages: components["schemas"]["Shortage"][];
+            slots: number;
+            /** Format: date-time */
+            until: string;
+            wanted: components["schemas"]["SlotsInUse"][];
+        };
+        /**
          * Trigger
          * @enum {unknown}
          */
@@ -3475,6 +4047,34 @@ export interface components {
          * @enum {unknown}
          */
         WaitingFor: "dependency" | "due" | "limit" | "paused" | "retry" | "worker";
+        /**
+         * WebhookChannel
+         * @description A signed POST to a URL of yours, in the format of Standard Webhooks.
+         */
+        WebhookChannel: {
+            /**
+             * @default immediately
+             * @enum {unknown}
+             */
+            digest: "daily" | "hourly" | "immediately";
+            /** @enum {unknown} */
+            kind: "webhook";
+            /** @default false */
+            paused: boolean;
+            /** @default null */
+            quiet: components["schemas"]["QuietHours"] | null;
+            /** @default 30 */
+            rate: number;
+            /** @default null */
+            secret: string | null;
+            /** @default info */
+            severity: components["schemas"]["Severity"];
+            /** @default null */
+            template: components["schemas"]["MessageTemplate"] | null;
+            url: string;
+            /** @default 5m */
+            window: components["schemas"]["Duration"];
+        };
         /**
          * Why
          * @description Why an execution does not run, and when it will.
@@ -4776,6 +5376,754 @@ export interface operations {
             };
             /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_channels: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_ChannelView_"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "slack",
+                 *       "url": "https://hooks.slack.com/services/T0/B0/secret"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookChannel"] | components["schemas"]["EmailChannel"] | components["schemas"]["SlackChannel"] | components["schemas"]["TeamsChannel"] | components["schemas"]["PagerDutyChannel"] | components["schemas"]["OpsgenieChannel"] | components["schemas"]["AppriseChannel"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "template": {
+                 *         "title": "{job.name} failed"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChannelPreviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelPreview"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_channel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelTest"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8401,6 +9749,121 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_BackfillView_"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_job_changes: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_JobChange_"];
                 };
             };
             /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
@@ -13390,6 +14853,7 @@ export interface operations {
                 job?: string;
                 queue?: string;
                 step?: "1d" | "1h" | "1m" | "5m";
+                tag?: string;
                 task?: string;
                 timezone?: string;
                 until?: string;
@@ -13593,14 +15057,124 @@ export interface operations {
             };
         };
     };
+    get_timeline: {
+        parameters: {
+            query?: {
+                by?: "job" | "task";
+                from?: string;
+                rows?: number;
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimelineView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_upcoming: {
         parameters: {
             query?: {
                 by?: "queue" | "task";
                 cursor?: string;
                 from?: string;
+                job?: string;
                 limit?: number;
+                queue?: string;
                 step?: string;
+                tag?: string;
+                task?: string;
                 timezone?: string;
                 until?: string;
             };

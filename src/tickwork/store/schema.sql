@@ -215,6 +215,35 @@ BEGIN
     RETURN NULL;
 END $$;
 
+CREATE FUNCTION tickwork.due_times_of_job(tenant integer, job bigint, since timestamp with time zone, before timestamp with time zone, at_most bigint) RETURNS TABLE(at timestamp with time zone)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT DISTINCT t.scheduled_for
+    FROM tickwork.job j
+    CROSS JOIN LATERAL (
+        (SELECT r.scheduled_for
+         FROM (SELECT j.rule_id UNION SELECT p.rule_id FROM tickwork.past_rule p WHERE p.job_id = j.id) belonged
+         CROSS JOIN LATERAL (
+             SELECT scheduled_for FROM tickwork.round
+             WHERE rule_id = belonged.rule_id AND missed = 0
+                 AND scheduled_for >= greatest(since, j.created_at) AND scheduled_for < before
+             ORDER BY scheduled_for DESC LIMIT at_most
+         ) r)
+        UNION ALL
+        SELECT next_at FROM tickwork.rule
+        WHERE id = j.rule_id AND cursor_job IS NOT NULL AND next_at >= since AND next_at < before
+        UNION ALL
+        (SELECT scheduled_for FROM tickwork.off_schedule_execution
+         WHERE job_id = j.id AND scheduled_for >= since AND scheduled_for < before
+         ORDER BY scheduled_for DESC LIMIT at_most)
+        UNION ALL
+        SELECT j.scheduled_for WHERE j.scheduled_for >= since AND j.scheduled_for < before
+    ) t
+    WHERE j.tenant_id = tenant AND j.id = job
+    ORDER BY t.scheduled_for DESC
+    LIMIT at_most
+$$;
+
 CREATE FUNCTION tickwork.each(sent anyarray, element anyelement) RETURNS anyelement
     LANGUAGE sql IMMUTABLE
     AS $$SELECT CASE cardinality(sent) WHEN 1 THEN sent[1] ELSE element END$$;
@@ -582,13 +611,16 @@ END $$;
 CREATE FUNCTION tickwork.write_job_event() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
+DECLARE change jsonb := nullif(current_setting('tickwork.job_change', true), '')::jsonb;
 BEGIN
     INSERT INTO tickwork.new_event (tenant_id, kind, job_id, lane_id, detail)
     VALUES (NEW.tenant_id,
             CASE WHEN OLD.status = NEW.status THEN 'job.changed'
                  WHEN NEW.status = 'active' THEN 'job.resumed'
                  ELSE 'job.' || NEW.status END,
-            NEW.id, NEW.lane_id, json_build_object('version', NEW.version)::text);
+            NEW.id, NEW.lane_id,
+            (jsonb_build_object('version', NEW.version)
+             || CASE WHEN change ->> 'job' = NEW.id::text THEN change - 'job' ELSE '{}' END)::text);
     RETURN NULL;
 END $$;
 
@@ -740,6 +772,36 @@ CREATE TABLE tickwork.breaker (
     CONSTRAINT closed_needs_no_probe CHECK (((state = 'closed'::text) = (probe_at IS NULL)))
 );
 
+CREATE TABLE tickwork.channel (
+    id integer NOT NULL,
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    kind text NOT NULL,
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    secret bytea,
+    severity text DEFAULT 'info'::text NOT NULL,
+    quiet jsonb,
+    digest text DEFAULT 'immediately'::text NOT NULL,
+    window_seconds double precision DEFAULT 300 NOT NULL,
+    rate integer DEFAULT 30 NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    template jsonb,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    changed_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    CONSTRAINT known_digest CHECK ((digest = ANY (ARRAY['immediately'::text, 'hourly'::text, 'daily'::text]))),
+    CONSTRAINT known_severity CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'error'::text]))),
+    CONSTRAINT positive_rate CHECK ((rate > 0))
+);
+
+ALTER TABLE tickwork.channel ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.channel_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE tickwork.dead_letter (
     tenant_id integer NOT NULL,
     scheduled_for timestamp with time zone NOT NULL,
@@ -821,6 +883,7 @@ CREATE TABLE tickwork.job (
     trace_origin text,
     description text,
     owner text,
+    created_by integer,
     CONSTRAINT deferred_is_one_time CHECK (((NOT deferred) OR (scheduled_for IS NOT NULL))),
     CONSTRAINT job_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
     CONSTRAINT recurring_or_one_time CHECK (((rule_id IS NULL) <> (scheduled_for IS NULL)))
@@ -1485,6 +1548,12 @@ ALTER TABLE ONLY tickwork.backfill
 ALTER TABLE ONLY tickwork.breaker
     ADD CONSTRAINT breaker_pkey PRIMARY KEY (tenant_id, destination);
 
+ALTER TABLE ONLY tickwork.channel
+    ADD CONSTRAINT channel_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.channel
+    ADD CONSTRAINT channel_tenant_id_name_key UNIQUE (tenant_id, name);
+
 ALTER TABLE ONLY tickwork.dead_letter
     ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
 
@@ -1665,6 +1734,8 @@ CREATE INDEX error_group_age ON tickwork.error_group USING btree (tenant_id, las
 
 CREATE INDEX event_of_cause ON tickwork.event USING btree (tenant_id, fingerprint, number) WHERE (fingerprint IS NOT NULL);
 
+CREATE INDEX event_of_definition ON tickwork.event USING btree (job_id, number) WHERE (kind ~~ 'job.%'::text);
+
 CREATE INDEX event_of_job ON tickwork.event USING btree (job_id, number) WHERE (job_id IS NOT NULL);
 
 CREATE INDEX event_of_kind ON tickwork.event USING btree (tenant_id, kind, scheduled_for, job_id) WHERE (scheduled_for IS NOT NULL);
@@ -1769,6 +1840,9 @@ CREATE TRIGGER write_worker_event AFTER UPDATE OF ended_at ON tickwork.worker FO
 
 ALTER TABLE ONLY tickwork.api_key
     ADD CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tickwork.tenant(id);
+
+ALTER TABLE ONLY tickwork.channel
+    ADD CONSTRAINT channel_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tickwork.tenant(id);
 
 ALTER TABLE ONLY tickwork.ping_run
     ADD CONSTRAINT ping_run_ping_id_fkey FOREIGN KEY (ping_id) REFERENCES tickwork.ping(id) ON DELETE CASCADE;
