@@ -83,6 +83,10 @@ LoopName: TypeAlias = Literal[
     "watch pings",
     "delete old ping runs",
     "report outside",
+    "notify",
+    "read completion rules",
+    "tell exceeded limits",
+    "delete old notifications",
     # upkeep
     "read clock",
     "test writes",

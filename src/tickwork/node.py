@@ -46,6 +46,7 @@ from tickwork.node_channels import NodeChannels
 from tickwork.node_database import open_database
 from tickwork.node_events_and_statistics import Monitoring
 from tickwork.node_metrics import SystemMetrics, show_database, show_disk, show_workers
+from tickwork.node_notifications import Notifications
 from tickwork.node_watches import Watches
 from tickwork.overview import Overview
 from tickwork.record.bulk_executions import BulkExecutions
@@ -220,6 +221,7 @@ class Node:
         )
         self._wake = Wake(self._loops, self._database.after_commit)
         self._events = EventPublisher(self._database.after_commit)
+        self.notifications = Notifications(self._database, self._partitions.horizon, self._events.publish)
         self._compose_define()
         self._compose_trigger()
         self._compose_dispatch()
@@ -231,7 +233,6 @@ class Node:
 
     def _compose_define(self) -> None:
         define = PostgresJobStore(self._database, self._partitions.horizon)
-        runs = PostgresRunNowStore(self._database)
         self.keys = ApiKeys(self._access)
         self._job_search = PostgresJobSearch(self._database)
         self.sessions = Sessions(PostgresSessionStore(self._database), self.keys)
@@ -247,7 +248,7 @@ class Node:
             self._wait_until_stopped,
         )
         JobIndexing(PostgresJobIndex(self._database)).add_loops(self._loops)
-        self.runs = Runs(runs, self._read, self._events.publish, self._wake)
+        self.runs = Runs(PostgresRunNowStore(self._database), self._read, self._events.publish, self._wake)
         self.bulk_jobs = BulkJobs(self.jobs, self.runs, self.idempotency)
         self.backfills = Backfills(self._backfills, self._read, self._wake)
         self._channels = NodeChannels(self._settings, self._database, self._access, self._clock.micros)
@@ -278,8 +279,8 @@ class Node:
             self._partitions.make_for,
         )
         self._loops.add("create deferred", create_deferred, every=5)
-        dependencies = PostgresDependencyStore(self._database)
-        self._loops.add("skip rounds", partial(waiting.skip_rounds_without_parents, dependencies), every=1)
+        skip_rounds = partial(waiting.skip_rounds_without_parents, PostgresDependencyStore(self._database))
+        self._loops.add("skip rounds", skip_rounds, every=1)
         upcoming = PostgresUpcomingStore(self._database)
         self.upcoming, self.upcoming_counts = Upcoming(upcoming), UpcomingCounts(upcoming, self._job_search)
         zone_data = ZoneDataUpdate(self._triggers, LEAD, self._watches.pings.retime)
@@ -287,9 +288,8 @@ class Node:
 
     def _compose_dispatch(self) -> None:
         workers = PostgresRestWorkerStore(self._database, self._vital)
-        queues = PostgresQueueStore(self._database)
         self.reasons = WaitingReasons(PostgresWhyWaitingStore(self._database))
-        self.queues = Queues(queues, self._events.publish)
+        self.queues = Queues(PostgresQueueStore(self._database), self._events.publish)
         self.workers, self.tasks = Workers(self._read, workers), Tasks(self._read)
         self.rest_workers = RestWorkers(self._dispatch, workers, self._clock.micros, self._trace_handover)
         self.breakers = Breakers(
@@ -314,8 +314,9 @@ class Node:
         self.event_feed, self.event_history = monitoring.event_feed, monitoring.event_history
         self.statistics, self._statistics_counter = monitoring.statistics, monitoring.statistics_counter
         failing, heartbeats = monitoring.failing_jobs, self._watches.heartbeats
+        wanted = self.notifications.wanted_completions
         self._recorder = OutcomeRecorder(
-            records, failing, heartbeats, self._statistics_counter, self._wake, self._events.publish
+            records, failing, heartbeats, wanted, self._statistics_counter, self._wake, self._events.publish
         )
         self.waiting = ExecutionWaits(self._read)
         self._log_writer = LogWriter(logs, self._wake, self._events.publish)
@@ -337,7 +338,9 @@ class Node:
         self._loops.add("record", self._recorder.record, every=1)
         self._loops.add("write logs", self._log_writer.write, every=_LOG_INTERVAL)
         self._loops.add("wake waiting callers", self.waiting.wake_ended, every=_WAKE_INTERVAL)
-        monitoring.add_loops(self._loops, timedelta(days=self._settings.history_days))
+        history = timedelta(days=self._settings.history_days)
+        monitoring.add_loops(self._loops, history)
+        self.notifications.add_loops(self._loops, history)
         self._events.subscribe(AttemptsEnded, monitoring.pulse.after_end)
 
     def _compose_gateway(self) -> None:

@@ -32,6 +32,9 @@ _MOST_DEAD_LETTERS = 10_000  # counted
 
 _FIRE_LAG = Gauge("tickwork_fire_lag_seconds", "How late the oldest rule is that is due and not fired.")
 _EVENT_LAG = Gauge("tickwork_event_lag_seconds", "For how long the oldest event has not reached the stream.")
+_NOTIFIER_LAG = Gauge(
+    "tickwork_notifier_lag_seconds", "For how long the oldest event has waited for the notifier."
+)
 _DEAD_LETTERS = Gauge("tickwork_dead_letters_kept", "Dead letters that nobody has redriven or discarded.")
 _WORKERS = Gauge("tickwork_workers_alive", "Workers with a lease, on all nodes.")
 _KEY_EXPIRY = Gauge("tickwork_key_expiry_seconds", "Until the next API key in use expires.")
@@ -80,6 +83,7 @@ class SystemMetrics:
         state = await self._metrics.system_state(_MOST_DEAD_LETTERS)
         _FIRE_LAG.set(state.fire_lag)
         _EVENT_LAG.set(state.event_lag)
+        _NOTIFIER_LAG.set(state.notifier_lag)
         _DEAD_LETTERS.set(state.dead_letters)
         _WORKERS.set(state.workers)
         _KEY_EXPIRY.set(inf if state.key_expires_in is None else state.key_expires_in)

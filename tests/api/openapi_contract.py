@@ -17,6 +17,7 @@ _DOCUMENT = document(ROUTES)
 _JSON_MEDIA = ("application/json", MEDIA)
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
 _AS_GIVEN = ("Requires", "Limit", "FairShare", "Dependency", "QuietHours", "MessageTemplate")
+_AS_TOLD = ("NotificationItem", "NotifiedJob", "NotifiedExecution")
 _PAGES = ("/docs", "/assets")  # for people, and not in the document
 _HTML = "text/html"  # likewise
 _NOT_DESCRIBED = (HTTPStatus.NOT_FOUND, HTTPStatus.UNAUTHORIZED, HTTPStatus.METHOD_NOT_ALLOWED)
@@ -86,12 +87,14 @@ def _validator(schema: bytes) -> jsonschema_rs.Draft202012Validator:
 @cache
 def _closed_schemas() -> dict[str, Any]:
     """The schemas as strict as can be: an answer holds every field that is published, and nothing else. What users gave
-    is shown as they gave it."""
+    is shown as they gave it, and what a channel is told as it is told."""
     return {
         name: {
             **schema,
             "additionalProperties": False,
-            "required": schema.get("required", []) if name in _AS_GIVEN else list(schema["properties"]),
+            "required": schema.get("required", [])
+            if name in (*_AS_GIVEN, *_AS_TOLD)
+            else list(schema["properties"]),
         }
         if "properties" in schema
         else schema

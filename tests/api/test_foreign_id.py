@@ -14,6 +14,7 @@ from tickwork.api.asgi_app import ROUTES
 NOT_THERE = {
     "jobs": "jzzzzzzz", "executions": "ezzzzzzz-1k0avmtt23w", "workers": "wzzzzz", "keys": "kzzzzz",
     "backfills": "bzzzzzzz",
+    "notifications": "nzzzzzzz",
 }  # fmt: skip
 
 

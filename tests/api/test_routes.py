@@ -13,7 +13,14 @@ from tickwork.model.access import Scope
 
 on_shared_node = pytest.mark.asyncio(loop_scope="module")
 
-UNKNOWN_IDS = {"jobs": "j0", "executions": "e0-0", "backfills": "b0", "workers": "w0", "keys": "k0"}
+UNKNOWN_IDS = {
+    "jobs": "j0",
+    "executions": "e0-0",
+    "backfills": "b0",
+    "workers": "w0",
+    "keys": "k0",
+    "notifications": "n0",
+}
 CLOSED = [route for route in ROUTES if route.scope]
 WIDER = {
     Scope.READ: {Scope.READ, Scope.WRITE, Scope.ADMIN},

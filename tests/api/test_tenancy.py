@@ -9,6 +9,7 @@ import pytest
 
 from api.conftest import Connect, MakeTenant, Tenant
 from api.database_dump import dump
+from support.told_channel import make_channel
 from tickwork.api.asgi_app import ROUTES
 from tickwork.api.route import Route
 from tickwork.model.access import Scope
@@ -22,7 +23,14 @@ CANARY = "canary"
 OF_ALL_TENANTS = {"/metrics", "/v1/cluster", "/v1/outside-ping"}  # for keys of the default tenant only
 OPEN_WITH_A_SECRET = {"/v1/session": 401, "/ping/{token}": 404, "/ping/{token}/{signal}": 404}
 WITH_ID = [route for route in ROUTES if "{id}" in route.path]
-UNKNOWN = {"jobs": "j0", "executions": "e0-0", "workers": "w0", "keys": "k0", "backfills": "b0"}
+UNKNOWN = {
+    "jobs": "j0",
+    "executions": "e0-0",
+    "workers": "w0",
+    "keys": "k0",
+    "backfills": "b0",
+    "notifications": "n0",
+}
 ENOUGH = {
     Scope.READ: {Scope.READ, Scope.WRITE, Scope.ADMIN},
     Scope.WRITE: {Scope.WRITE, Scope.ADMIN},
@@ -41,8 +49,12 @@ class Estate(NamedTuple):
 
 
 @pytest.fixture
-async def estate(client: httpx2.AsyncClient, make_tenant: MakeTenant, still_node: Node) -> Estate:
+async def estate(
+    client: httpx2.AsyncClient, make_tenant: MakeTenant, still_node: Node, connection: asyncpg.Connection
+) -> Estate:
     ann, bob = await make_tenant(f"ann.{CANARY}"), await make_tenant("bob")
+    await make_channel(connection, CANARY, tenant_id=ann.id)
+    await ann.admin.put(f"/v1/notification-rules/{CANARY}", json={"on": ["failed"], "to": [CANARY]})
     worker = await ScriptedWorker.connect(still_node, tasks=[f"mine.{CANARY}"], tenant_id=ann.id)
     await ScriptedWorker.offer_only(still_node, tasks=["mine"], tenant_id=bob.id)
     http = {"url": f"https://{CANARY}.example.com", "headers": {"x": CANARY}}
@@ -62,6 +74,10 @@ async def estate(client: httpx2.AsyncClient, make_tenant: MakeTenant, still_node
     first, second, *_ = await worker.runs()
     await worker.complete(first, f'"{CANARY}"'.encode())
     await worker.fail(second, Failure(CANARY, CANARY, CANARY, retry=False))
+    await still_node.step("number events")
+    await still_node.step("notify")
+    notifications = (await ann.admin.get("/v1/notifications")).json()["items"]
+    assert notifications
     executions = (await ann.admin.get("/v1/executions")).json()["items"]
     assert {each["status"] for each in executions} == {"completed", "failed", "running", "pending"}
     past = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T05:00:00Z"}
@@ -78,6 +94,7 @@ async def estate(client: httpx2.AsyncClient, make_tenant: MakeTenant, still_node
             "workers": [worker_id(worker.welcome.worker)],
             "keys": [each["id"] for each in keys],
             "backfills": [backfill],
+            "notifications": [each["id"] for each in notifications],
         },
     )
 

@@ -220,5 +220,5 @@ async def _report(node: Node, holder: ScriptedWorker, run: Run) -> None:
     outcome = Outcome(run.tenant, run.at, run.job, run.attempt, AttemptOutcome.COMPLETED, run.at, run.at + 1)
     assert holder.welcome
     await PostgresOutcomeStore(node._database).complete(
-        CompletedColumns.of([(holder.welcome.worker, outcome, 0)]), [], (), ()
+        CompletedColumns.of([(holder.welcome.worker, outcome, 0)]), [], (), (), ()
     )

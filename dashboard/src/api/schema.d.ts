@@ -892,6 +892,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{id}/notify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what is told about a job, to which channels, and why; also what is not told, and why not
+         * @description Needs a key with the scope `read`.
+         */
+        get: operations["get_notify"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{id}/pause": {
         parameters: {
             query?: never;
@@ -1070,6 +1090,114 @@ export interface paths {
         get: operations["get_me"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notification-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rules by which channels are told of the jobs of a tenant, a tag or a queue
+         * @description Needs a key with the scope `read`.
+         */
+        get: operations["list_rules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notification-rules/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a rule
+         * @description Needs a key with the scope `read`.
+         */
+        get: operations["get_rule"];
+        /**
+         * Create a rule, or replace it
+         * @description With `tag` or `queue` it is for the jobs of these, otherwise for the whole tenant. It applies in addition to what jobs say in `notify`. Where it asks for `completed`, it takes effect within a second. Needs a key with the scope `write`.
+         */
+        put: operations["set_rule"];
+        post?: never;
+        /**
+         * Delete a rule
+         * @description Needs a key with the scope `write`.
+         */
+        delete: operations["delete_rule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what channels are told, latest first: what waits, what is on its way, what was sent and what failed
+         * @description A notification is about one cause: `count` facts, of which `item` shows the first and the last. Several may be told in one message, which has one `message_id`. Needs a key with the scope `read`.
+         */
+        get: operations["list_notifications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notifications/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a notification
+         * @description Needs a key with the scope `read`.
+         */
+        get: operations["get_notification"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/notifications/{id}/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the message of a notification again, with the same id, by which a receiver knows it again
+         * @description A message that tells of several notifications is sent as a whole. Needs a key with the scope `write`.
+         */
+        post: operations["resend_notification"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1688,6 +1816,21 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AppliedNotification
+         * @description That something about a job is told to a channel, or is not, and why.
+         */
+        AppliedNotification: {
+            /** @enum {unknown} */
+            by: "job" | "rule";
+            channel: string;
+            /** @enum {unknown} */
+            on: "backfill_done" | "blocked" | "cancelled" | "completed" | "failed" | "late" | "missed" | "recovered" | "retrying" | "skipped" | "slow" | "workflow_done";
+            /** @default null */
+            rule: string | null;
+            told: boolean;
+            why: string;
+        };
         /**
          * AppriseChannel
          * @description Any of the services that apprise knows, by its apprise URL.
@@ -2676,6 +2819,7 @@ export interface components {
             key?: string | null;
             limits?: components["schemas"]["Limit"][] | null;
             name?: string | null;
+            notify?: components["schemas"]["NotifyEntry"][] | null;
             on_worker_lost?: ("fail" | "retry") | null;
             overlap?: ("allow" | "queue" | "replace" | "skip") | null;
             owner?: string | null;
@@ -2763,6 +2907,11 @@ export interface components {
             /** @default null */
             name: string | null;
             /**
+             * @description who is told of what
+             * @default []
+             */
+            notify: components["schemas"]["NotifyEntry"][];
+            /**
              * @default retry
              * @enum {unknown}
              */
@@ -2846,6 +2995,8 @@ export interface components {
             limits: components["schemas"]["Limit"][];
             name: string | null;
             next_run_at: string | null;
+            /** @default [] */
+            notify: components["schemas"]["NotifyEntry"][];
             /** @enum {unknown} */
             on_worker_lost: "fail" | "retry";
             /** @enum {unknown} */
@@ -3021,6 +3172,130 @@ export interface components {
             status: "ready" | "silent" | "unwell";
             version: string;
         };
+        /**
+         * NotificationItem
+         * @description Facts of one cause: the first and the last of them, and how many there were.
+         */
+        NotificationItem: {
+            /** Format: date-time */
+            at: string;
+            /** @default 1 */
+            count: number;
+            /** @default {} */
+            detail: Record<string, never>;
+            /** @default null */
+            execution: components["schemas"]["NotifiedExecution"] | null;
+            /** @default null */
+            job: components["schemas"]["NotifiedJob"] | null;
+            kind: string;
+            /** @default null */
+            last_at: string | null;
+            /** @default null */
+            last_execution: components["schemas"]["NotifiedExecution"] | null;
+            /** @default null */
+            last_job: components["schemas"]["NotifiedJob"] | null;
+            /** @default null */
+            path: string | null;
+            severity: components["schemas"]["Severity"];
+            title: string;
+        };
+        /**
+         * NotificationRuleRequest
+         * @description The body of PUT /notification-rules/{name}.
+         */
+        NotificationRuleRequest: {
+            /** @default null */
+            dead_letters_above: number | null;
+            on: ("backfill_done" | "blocked" | "breaker_closed" | "breaker_opened" | "cancelled" | "completed" | "dead_letters" | "failed" | "late" | "missed" | "missing" | "node_silent" | "queue_stuck" | "recovered" | "retrying" | "skipped" | "slow" | "worker_lost" | "workflow_done")[];
+            /** @default null */
+            queue: string | null;
+            /** @default null */
+            stuck_after: (string | number) | null;
+            /** @default null */
+            tag: string | null;
+            to: string[];
+        };
+        /**
+         * NotificationRuleView
+         * @description A rule as shown to users.
+         */
+        NotificationRuleView: {
+            /** Format: date-time */
+            changed_at: string;
+            /** Format: date-time */
+            created_at: string;
+            dead_letters_above: number | null;
+            name: string;
+            on: ("backfill_done" | "blocked" | "breaker_closed" | "breaker_opened" | "cancelled" | "completed" | "dead_letters" | "failed" | "late" | "missed" | "missing" | "node_silent" | "queue_stuck" | "recovered" | "retrying" | "skipped" | "slow" | "worker_lost" | "workflow_done")[];
+            queue: string | null;
+            stuck_after: number | null;
+            tag: string | null;
+            to: string[];
+        };
+        /**
+         * NotificationStatus
+         * @enum {unknown}
+         */
+        NotificationStatus: "failed" | "sending" | "sent" | "waiting";
+        /**
+         * NotificationView
+         * @description What a channel is told about one cause.
+         */
+        NotificationView: {
+            /** @default 0 */
+            attempts: number;
+            channel: string;
+            count: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            due_at: string;
+            /** @default null */
+            ended_at: string | null;
+            /** @default null */
+            error: string | null;
+            id: string;
+            item: components["schemas"]["NotificationItem"];
+            kind: string;
+            /** @default null */
+            message_id: string | null;
+            severity: components["schemas"]["Severity"];
+            status: components["schemas"]["NotificationStatus"];
+        };
+        /** NotifiedExecution */
+        NotifiedExecution: {
+            /** @default null */
+            attempt: number | null;
+            /** @default null */
+            error_message: string | null;
+            /** @default null */
+            error_type: string | null;
+            id: string;
+            /** @default null */
+            scheduled_for: string | null;
+        };
+        /** NotifiedJob */
+        NotifiedJob: {
+            id: string;
+            /** @default null */
+            key: string | null;
+            /** @default null */
+            name: string | null;
+            /** @default null */
+            queue: string | null;
+            /** @default [] */
+            tags: string[];
+            /** @default null */
+            task: string | null;
+        };
+        /**
+         * NotifyEntry
+         * @description Of a job: what is told to which channels. Without channels, what rules would tell of the job is not told.
+         */
+        NotifyEntry: {
+            on: ("backfill_done" | "blocked" | "cancelled" | "completed" | "failed" | "late" | "missed" | "recovered" | "retrying" | "skipped" | "slow" | "workflow_done")[];
+            to: string[];
+        };
         OfferedTask: string | components["schemas"]["TaskRequest"];
         /**
          * OpsgenieChannel
@@ -3102,6 +3377,15 @@ export interface components {
             rate: string | null;
             /** @default null */
             start_at: string | null;
+        };
+        /**
+         * Page[AppliedNotification]
+         * @description One page of a list, and the cursor of the next page.
+         */
+        Page_AppliedNotification_: {
+            items: components["schemas"]["AppliedNotification"][];
+            /** @default null */
+            next_cursor: string | null;
         };
         /**
          * Page[AttemptView]
@@ -3190,6 +3474,24 @@ export interface components {
          */
         Page_MissedView_: {
             items: components["schemas"]["MissedView"][];
+            /** @default null */
+            next_cursor: string | null;
+        };
+        /**
+         * Page[NotificationRuleView]
+         * @description One page of a list, and the cursor of the next page.
+         */
+        Page_NotificationRuleView_: {
+            items: components["schemas"]["NotificationRuleView"][];
+            /** @default null */
+            next_cursor: string | null;
+        };
+        /**
+         * Page[NotificationView]
+         * @description One page of a list, and the cursor of the next page.
+         */
+        Page_NotificationView_: {
+            items: components["schemas"]["NotificationView"][];
             /** @default null */
             next_cursor: string | null;
         };
@@ -10426,6 +10728,118 @@ export interface operations {
             };
         };
     };
+    get_notify: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_AppliedNotification_"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     pause_job: {
         parameters: {
             query?: never;
@@ -11715,6 +12129,829 @@ export interface operations {
                 };
             };
             /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_NotificationRuleView_"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationRuleView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "tag": "billing",
+                 *       "on": [
+                 *         "failed",
+                 *         "recovered"
+                 *       ],
+                 *       "to": [
+                 *         "ops"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["NotificationRuleRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationRuleView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationRuleView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_notifications: {
+        parameters: {
+            query?: {
+                channel?: string;
+                cursor?: string;
+                kind?: string;
+                limit?: number;
+                status?: components["schemas"]["NotificationStatus"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_NotificationView_"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_notification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resend_notification: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: for at least 24 hours it gets the same answer */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationView"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request may come from another site](/docs/problems/cross-site-request) or [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
             422: {
                 headers: {
                     [name: string]: unknown;

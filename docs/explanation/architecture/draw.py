@@ -23,6 +23,7 @@ CAPTIONS = {
     "node_metrics": "of a node and the system",
     "node_events_and_statistics": "events, errors, statistics",
     "node_watches": "pings, heartbeats, nodes",
+    "node_notifications": "who is told of what",
     "cluster": "nodes and database",
     "overview": "how things stand",
     "timeline": "past and future",

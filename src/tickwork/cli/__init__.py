@@ -23,6 +23,7 @@ _COMMANDS = {  # the help of cli/NAME_command.py begins with the same sentence
     "events": "Show what happened, or follow what happens.",
     "errors": "Inspect failures by cause; redrive or discard all of one cause.",
     "dead-letter": "Inspect, redrive and discard executions that failed for good.",
+    "notification": "Inspect what channels are told, send it again, and set who is told of what.",
     "queue": "Inspect, limit, pause and resume queues.",
     "breaker": "Inspect and reset the circuit breakers of HTTP destinations.",
     "channel": "Set, test and preview channels: where notifications go.",

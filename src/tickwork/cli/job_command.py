@@ -40,6 +40,7 @@ from tickwork.model.field_types import Page
 from tickwork.model.job import PRIORITIES, Dependency, JobRequest, JobStatus, JobView
 from tickwork.model.job_filter import JobCountKind, JobPage, Sort
 from tickwork.model.job_health import Health
+from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.overlap import Overlap
 from tickwork.model.quantities import format_duration
 from tickwork.model.schedule import PreviewTime
@@ -53,6 +54,10 @@ def _dependency_text(entry: str | Dependency) -> str:
     if isinstance(entry, str):
         return entry
     return f"{entry.job} ({entry.on})"
+
+
+def _notify_text(entry: NotifyEntry) -> str:
+    return f"{','.join(entry.on)}={','.join(entry.to)}"
 
 
 def _health_text(job: JobView) -> str:
@@ -102,6 +107,7 @@ _FIELDS: Columns[JobView] = {
     "description": lambda job: job.description,
     "owner": lambda job: job.owner,
     "heartbeat URL": lambda job: job.heartbeat_url,
+    "notify": lambda job: [_notify_text(entry) for entry in job.notify],
     "version": lambda job: job.version,
     "created": lambda job: job.created_at,
     "updated": lambda job: job.updated_at,

@@ -5,7 +5,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from tickwork.cli.option_types import dependency, header, json_value, label, resource
+from tickwork.cli.option_types import dependency, header, json_value, label, notify_entry, resource
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import PRIORITIES, OnWorkerLost
 from tickwork.model.overlap import Overlap
@@ -140,6 +140,13 @@ _OPTIONS = (
     click.option("--description", help="What the job is for."),
     click.option("--owner", help="Who looks after the job: a team or a person."),
     click.option("--heartbeat-url", metavar="URL", help="Call this URL by GET after each success."),
+    click.option(
+        "--notify",
+        type=notify_entry,
+        multiple=True,
+        metavar="KIND,…=CHANNEL,…",
+        help="Tell channels of the job, such as failed,recovered=ops; failed= silences rules. Can be repeated.",
+    ),
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from tickwork.model.notification_rule import JOB_NEWS
 from tickwork.model.public_ids import KEY_PREFIX
 from tickwork.model.quantities import parse_duration
 from tickwork.model.rest_worker import LEAST_WEIGHT, MOST_WEIGHT, resource_amounts
@@ -68,6 +69,19 @@ def dependency(text: str) -> str | dict[str, str]:
     if ":" in text and not text.startswith(KEY_PREFIX):
         raise click.BadParameter(f"{text!r} is not a dependency; write JOB, or JOB:any for any outcome")
     return text
+
+
+def notify_entry(text: str) -> dict[str, list[str]]:
+    """What is told to which channels."""
+    kinds, equals, channels = text.partition("=")
+    on = [word.strip() for word in kinds.split(",")]
+    unknown = [word for word in on if word not in JOB_NEWS]
+    if not equals or unknown:
+        problem = f"{unknown[0]!r} is no kind of news" if equals else f"{text!r} names no channel"
+        raise click.BadParameter(
+            f"{problem}; write KIND,…=CHANNEL,…, such as failed,recovered=ops. The kinds are {', '.join(JOB_NEWS)}"
+        )
+    return {"on": on, "to": [name.strip() for name in channels.split(",") if name.strip()]}
 
 
 def label(text: str) -> tuple[str, str]:

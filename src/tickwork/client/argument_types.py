@@ -21,6 +21,7 @@ from tickwork.model.job import (
 )
 from tickwork.model.job_filter import Sort
 from tickwork.model.job_health import Health
+from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.overlap import Overlap
 from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires
 
@@ -72,6 +73,7 @@ class JobFields(TypedDict, total=False):
     description: str
     owner: str
     heartbeat_url: str
+    notify: list[NotifyEntry] | list[dict[str, Any]]
 
 
 class EventFilters(TypedDict, total=False):

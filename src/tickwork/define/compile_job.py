@@ -24,6 +24,7 @@ from tickwork.model.job import (
     may_keep_stored_secrets,
     run_settings,
 )
+from tickwork.model.notification_rule import asks_for_completion
 from tickwork.model.quantities import parse_duration
 from tickwork.model.requires_limits_fair_share import placement_errors, placement_of
 from tickwork.model.schedule import Once, Schedule
@@ -100,7 +101,12 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
         request=request,
         task=request.task or HTTP_TASK,
         queue=run.queue,
-        placement=placement_of(request.requires, request.limits, request.fair_share).text(),
+        placement=placement_of(
+            request.requires,
+            request.limits,
+            request.fair_share,
+            tells_completion=asks_for_completion(request.notify),
+        ).text(),
         priority=PRIORITIES.index(run.priority),
         payload=payload,
         target=msgspec.json.encode(request.http) if request.http else None,

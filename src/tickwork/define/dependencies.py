@@ -9,7 +9,9 @@ import msgspec
 
 from tickwork.model.errors import BadId, FieldError, Invalid
 from tickwork.model.job import CatchUp, Dependency, JobRequest, JobSpec, JobStatus, Parent
+from tickwork.model.notification_rule import asks_for_workflow_end
 from tickwork.model.public_ids import is_job_key, job_id, job_key, parse_job_id
+from tickwork.model.requires_limits_fair_share import placement_from_text
 from tickwork.model.schedule import Recurring
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.define import ParentJob
@@ -73,6 +75,8 @@ class Dependencies:
         for place in self._parents_first():
             if self.parents[place]:
                 linked[place] = self._linked(place, linked)
+        if any(asks_for_workflow_end(request.notify) for request in self._requests):
+            return [_telling_completion(spec) if spec.parents else spec for spec in linked]
         return linked
 
     def _read(self, place: int, request: JobRequest) -> Iterator[Parent]:
@@ -178,6 +182,12 @@ class Dependencies:
 
     def _refuse(self, place: int, path: str, message: str, hint: str | None = None) -> None:
         self.faults.append(Fault(place, FieldError(path, message, hint)))
+
+
+def _telling_completion(spec: JobSpec) -> JobSpec:
+    """With its completions as events: whichever job of a workflow ends last, the end is noticed."""
+    placement = msgspec.structs.replace(placement_from_text(spec.placement), tells_completion=True)
+    return msgspec.structs.replace(spec, placement=placement.text())
 
 
 def _different_schedules(one: ParentSchedule, other: ParentSchedule) -> str:

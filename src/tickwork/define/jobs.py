@@ -23,7 +23,6 @@ from tickwork.model.http_secrets import with_stored_secrets
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import (
     BUILT_IN,
-    HTTP_TASK,
     CreatedJob,
     JobGraph,
     JobRequest,
@@ -34,10 +33,11 @@ from tickwork.model.job import (
 )
 from tickwork.model.job_change import JobChange
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage
+from tickwork.model.notification_rule import unknown_channels
 from tickwork.model.public_ids import KEY_PREFIX, execution_id, is_job_key, job_id
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.schedule import KINDS, Once, Recurring, describe_once
-from tickwork.model.task import NO_DEFAULTS, TaskDefaults
+from tickwork.model.task import BUILT_IN_TASKS, NO_DEFAULTS, TaskDefaults
 from tickwork.store.port.define import JobStore, KnownTask, Made
 from tickwork.store.port.read import JobSearch, ReadStore
 
@@ -176,7 +176,10 @@ class Jobs:
             shown = (await self.get(tenant_id, job)).schedule
             schedule = _schedule_to_patch(shown, patch["schedule"])
             document = {**document, "schedule": schedule, "timezone": None}
-        (spec,) = await self._compile(tenant_id, [_patched(document, patch)], itself=job)
+        # A channel that is gone by now is no reason to refuse a patch of something else.
+        (spec,) = await self._compile(
+            tenant_id, [_patched(document, patch)], itself=job, checks_channels="notify" in patch
+        )
         spec = _with_origin(spec, requester.traceparent)
         version = current.version if if_match is None else if_match
         await self._store.change(tenant_id, job, spec, version, requester.author)
@@ -203,7 +206,12 @@ class Jobs:
         return await self.get(tenant_id, job)
 
     async def _compile(
-        self, tenant_id: int, requests: Sequence[JobRequest], itself: int | None = None
+        self,
+        tenant_id: int,
+        requests: Sequence[JobRequest],
+        itself: int | None = None,
+        *,
+        checks_channels: bool = True,
     ) -> builtins.list[JobSpec]:
         now = await self._read.now()
         tasks = await self._known_tasks(tenant_id, {each.task for each in requests if each.task})
@@ -221,6 +229,8 @@ class Jobs:
                 errors.extend(error.at(number, len(requests)) for error in invalid.errors)
             if len(errors) >= MOST_ERRORS:
                 break
+        if checks_channels:
+            errors.extend(await self._unknown_channels(tenant_id, requests))
         if not errors:
             specs = await self._linked(tenant_id, requests, specs, itself, errors)
         if errors:
@@ -243,6 +253,19 @@ class Jobs:
         linked = dependencies.link(specs)
         errors.extend(error.at(place, len(requests)) for place, error in dependencies.faults)
         return linked
+
+    async def _unknown_channels(
+        self, tenant_id: int, requests: Sequence[JobRequest]
+    ) -> builtins.list[FieldError]:
+        if not any(request.notify for request in requests):
+            return []
+        known = await self._store.channel_names(tenant_id)
+        return [
+            error.at(number, len(requests))
+            for number, request in enumerate(requests)
+            for place, entry in enumerate(request.notify)
+            for error in unknown_channels(f"notify[{place}].to", entry.to, known)
+        ]
 
     async def _known_tasks(self, tenant_id: int, wanted: set[str]) -> "_KnownTasks":
         found = await self._store.find_tasks(tenant_id, wanted)
@@ -307,7 +330,7 @@ def _compile_one(request: JobRequest, tasks: _KnownTasks, compiler: Compiler) ->
         spec = compiler.compile(request, tasks.defaults(request.task))
     except Invalid as invalid:
         errors.extend(invalid.errors)
-    if request.task and request.task != HTTP_TASK:
+    if request.task and request.task not in BUILT_IN_TASKS:
         errors.extend(_task_errors(request, tasks))
     if errors:
         raise Invalid(errors)

@@ -15,6 +15,7 @@ from tickwork.model.http_secrets import redacted
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job_health import Health, LastRun, RunSummary
 from tickwork.model.json_limits import raw_json
+from tickwork.model.notification_rule import Notify
 from tickwork.model.overlap import Overlap
 from tickwork.model.public_ids import execution_id, job_id
 from tickwork.model.quantities import parse_duration
@@ -154,6 +155,7 @@ class JobRequest(Partial, frozen=True, kw_only=True, omit_defaults=True, forbid_
         Annotated[str, Meta(min_length=1, max_length=2048, description="called by GET after each success")]
         | None
     ) = None
+    notify: Annotated[Notify, Meta(description="who is told of what")] = []
 
 
 BUILT_IN = {"priority": "normal", "queue": DEFAULT_QUEUE, "timeout": "5m"}
@@ -258,6 +260,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     description: str | None = None
     owner: str | None = None
     heartbeat_url: str | None = None
+    notify: Notify = []
     last_run: LastRun | None = None
     running: int = 0
     failures_in_a_row: int = 0
@@ -312,6 +315,7 @@ def job_view(
         description=request.description,
         owner=request.owner,
         heartbeat_url=request.heartbeat_url,
+        notify=request.notify,
         version=version,
         created_at=created_at,
         updated_at=updated_at,

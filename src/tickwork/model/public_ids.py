@@ -70,6 +70,14 @@ def parse_backfill_id(text: str) -> int:
     return _decode(text, "b", "backfill")
 
 
+def notification_id(number: int) -> str:
+    return "n" + _encode(number)
+
+
+def parse_notification_id(text: str) -> int:
+    return _decode(text, "n", "notification")
+
+
 def execution_id(job: int, scheduled_for: datetime) -> str:
     return f"e{_encode(job)}-{_encode_instant(scheduled_for)}"
 

@@ -66,6 +66,7 @@ class Placement(msgspec.Struct, frozen=True, omit_defaults=True):
     labels: dict[str, str] = {}
     limits: list[Limit] = []
     fair_share: FairShare | None = None
+    tells_completion: bool = False  # that an execution completes is an event, because somebody is told of it
 
     def text(self) -> str:
         return "" if self == NO_PLACEMENT else msgspec.json.encode(self, order="deterministic").decode()
@@ -88,10 +89,11 @@ def placement_from_text(text: str) -> Placement:
     return _decoder.decode(text) if text else NO_PLACEMENT
 
 
-def placement_of(requires: Requires, limits: list[Limit], fair_share: FairShare | None) -> Placement:
-    return Placement(
-        requires.resources(), requires.labels, sorted(limits, key=lambda limit: limit.key), fair_share
-    )
+def placement_of(
+    requires: Requires, limits: list[Limit], fair_share: FairShare | None, *, tells_completion: bool = False
+) -> Placement:
+    by_key = sorted(limits, key=lambda limit: limit.key)
+    return Placement(requires.resources(), requires.labels, by_key, fair_share, tells_completion)
 
 
 def placement_errors(requires: Requires, limits: list[Limit]) -> Iterator[FieldError]:

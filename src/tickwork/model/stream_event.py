@@ -33,6 +33,10 @@ class EventKind(StrEnum):
     EXECUTION_LATE = "execution.late"
     EXECUTION_SLOW = "execution.slow"
     EXECUTION_BLOCKED = "execution.blocked"
+    BACKFILL_ENDED = "backfill.ended"
+    WORKFLOW_ENDED = "workflow.ended"
+    DEAD_LETTERS_EXCEEDED = "deadletters.exceeded"
+    DEAD_LETTERS_RECEDED = "deadletters.receded"
     BREAKER_OPENED = "breaker.opened"
     BREAKER_CLOSED = "breaker.closed"
     WORKER_JOINED = "worker.joined"
@@ -41,6 +45,8 @@ class EventKind(StrEnum):
     QUEUE_CHANGED = "queue.changed"
     QUEUE_PAUSED = "queue.paused"
     QUEUE_RESUMED = "queue.resumed"
+    QUEUE_STUCK = "queue.stuck"
+    QUEUE_RECOVERED = "queue.recovered"
     KEY_CREATED = "key.created"
     KEY_REVOKED = "key.revoked"
     PING_LATE = "ping.late"
@@ -101,6 +107,8 @@ class EventFilter(NamedTuple):
         event = each.event
         if event.kind == EventKind.PULSE_SAMPLED:
             return self.wants_pulse
+        if each.number and event.kind in PULSE:
+            return False  # stored for notifications only; followers hear of it through the pulse
         return (
             (event.kind in self.kinds if self.kinds else event.kind not in PULSE)
             and self.job in (None, event.job_id)

@@ -27,6 +27,7 @@ from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
 from tickwork.record.failed_attempt_server_log import FailedAttemptServerLog
 from tickwork.record.heartbeats import Heartbeats
+from tickwork.record.notify.wanted_completions import WantedCompletions
 from tickwork.record.statistics_counter import StatisticsCounter
 from tickwork.store.port.record import (
     AttemptNote,
@@ -91,6 +92,7 @@ class OutcomeRecorder:
         store: OutcomeStore,
         failing: FailingJobs,
         heartbeats: Heartbeats,
+        wanted: WantedCompletions,
         statistics: StatisticsCounter,
         wake: Wake,
         publish: Publish,
@@ -99,6 +101,7 @@ class OutcomeRecorder:
         self._statistics = statistics
         self._failing = failing
         self._heartbeats = heartbeats
+        self._wanted = wanted
         self._wake = wake
         self._publish = publish
         self._waiting: list[_Submission] = []
@@ -185,7 +188,10 @@ class OutcomeRecorder:
             await self._complete(CompletedColumns.of(completed), leases)
 
     async def _complete(self, completed: CompletedColumns, leases: Sequence[int]) -> None:
-        recorded = await self._store.complete(completed, leases, self._failing.jobs, self._heartbeats.jobs)
+        told = await self._wanted.among(completed)
+        recorded = await self._store.complete(
+            completed, leases, self._failing.jobs, self._heartbeats.jobs, told
+        )
         self._statistics.count_completed(completed, recorded)
         _STALE.inc(len(completed.outcomes) - recorded)
         _ATTEMPTS.labels("completed").inc(len(completed.outcomes))

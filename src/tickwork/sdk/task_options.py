@@ -9,6 +9,7 @@ from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.explain_type_errors import type_errors
 from tickwork.model.field_types import Duration
 from tickwork.model.job import JobRequest, Priority, timeout_errors
+from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires, placement_errors
 from tickwork.model.retry_policy import error_name
 
@@ -40,6 +41,7 @@ class TaskOptions(TypedDict, total=False):
     description: str | None
     owner: str | None
     heartbeat_url: str | None
+    notify: list[NotifyEntry] | list[dict[str, Any]] | None
 
 
 def check_option_names(options: TaskOptions) -> None:

@@ -46,6 +46,9 @@ class PostgresJobStore:
     async def task_names(self, tenant_id: int) -> list[str]:
         return [row["name"] for row in await self._database.fetch(self._sql["task_names"], tenant_id)]
 
+    async def channel_names(self, tenant_id: int) -> list[str]:
+        return [row["name"] for row in await self._database.fetch(self._sql["channel_names"], tenant_id)]
+
     async def find_keys(self, tenant_id: int, keys: set[str]) -> dict[str, int]:
         rows = await self._database.fetch(self._sql["jobs_by_key"], tenant_id, list(keys)) if keys else []
         return {row["key"]: row["id"] for row in rows}

@@ -9,7 +9,8 @@ from tickwork.store.query_files import queries
 class SystemState(NamedTuple):
     fire_lag: float  # seconds; 0 if no rule is late
     event_lag: float  # seconds; 0 if every event has its number
-    dead_letters: int
+    notifier_lag: float  # seconds; 0 if every event was handled
+    dead_letters: int  # of users
     workers: int
     key_expires_in: float | None  # seconds, of the API key in use that expires next
 
@@ -25,6 +26,7 @@ class PostgresMetricStore:
         return SystemState(
             row["fire_lag"] or 0.0,
             row["event_lag"] or 0.0,
+            row["notifier_lag"] or 0.0,
             row["dead_letters"],
             row["workers"],
             row["key_expires_in"],

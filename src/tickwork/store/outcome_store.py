@@ -23,9 +23,11 @@ from tickwork.store.attempt_events import (
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.heartbeat_store import mark_heartbeats
 from tickwork.store.pool import Connection, Database
+from tickwork.store.port.notify import ToldCompletion
 from tickwork.store.port.record import AttemptNote, Claimed, CompletedColumns
 from tickwork.store.query_files import queries, rows_written
 from tickwork.store.statistics_store import count_overdue
+from tickwork.store.told_completion_store import write_told_completions
 
 # Attributes, in the order of the statements' parameters
 _KEY = ("key.tenant_id", "key.scheduled_for", "key.job_id")
@@ -146,6 +148,7 @@ class PostgresOutcomeStore:
         leases: Sequence[int],
         failing: Collection[int],
         heartbeats: Collection[int],
+        told: Sequence[ToldCompletion],
     ) -> int:
         outcomes = completed.outcomes
         async with self._database.transaction() as connection:
@@ -166,6 +169,7 @@ class PostgresOutcomeStore:
                 await connection.execute(self._sql["close_leases"], list(leases))
             await write_completion_events(connection, completed, failing)
             await mark_heartbeats(connection, completed, heartbeats)
+            await write_told_completions(connection, told)
         return rows_written(answer)
 
     @asynccontextmanager

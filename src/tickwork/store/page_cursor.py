@@ -81,6 +81,11 @@ class ErrorGroupPlace(NamedTuple):
     fingerprint: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
+class NotificationPlace(NamedTuple):
+    list: Literal["notifications"]
+    id: _Id
+
+
 class LogPlace(NamedTuple):
     list: Literal["log"]
     attempt: _Number
@@ -126,6 +131,7 @@ Place = (
     | BackfillPlace
     | DeadLetterPlace
     | ErrorGroupPlace
+    | NotificationPlace
     | LogPlace
     | QueuePlace
     | ChannelPlace

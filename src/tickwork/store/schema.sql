@@ -676,7 +676,8 @@ CREATE TABLE tickwork.api_key (
     last_used_at timestamp with time zone,
     revoked_at timestamp with time zone,
     CONSTRAINT api_key_digest_check CHECK ((length(digest) = 32)),
-    CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['admin'::text, 'write'::text, 'read'::text, 'worker'::text]) AND (scopes <> '{}'::text[])))
+    CONSTRAINT api_key_scopes_check CHECK (((scopes <@ ARRAY['admin'::text, 'write'::text, 'read'::text, 'worker'::text]) AND (scopes <> '{}'::text[]))),
+    CONSTRAINT system_has_no_key CHECK ((tenant_id <> 0))
 );
 
 ALTER TABLE tickwork.api_key ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -847,6 +848,15 @@ CREATE TABLE tickwork.event (
     detail text
 );
 
+CREATE TABLE tickwork.exceeded_limit (
+    tenant_id integer NOT NULL,
+    rule text NOT NULL,
+    kind text NOT NULL,
+    queue text DEFAULT ''::text NOT NULL,
+    since timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    CONSTRAINT exceeded_limit_kind_check CHECK ((kind = ANY (ARRAY['dead_letters'::text, 'queue_stuck'::text])))
+);
+
 CREATE SEQUENCE tickwork.job_id
     START WITH 1
     INCREMENT BY 1
@@ -963,6 +973,16 @@ CREATE TABLE tickwork.fired_to_count (
     tenant_id integer NOT NULL
 );
 
+CREATE TABLE tickwork.flapping_job (
+    channel_id integer NOT NULL,
+    job_id bigint NOT NULL,
+    recoveries integer NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    is_failing boolean NOT NULL,
+    is_told boolean NOT NULL,
+    example bytea NOT NULL
+);
+
 CREATE TABLE tickwork.heartbeat (
     job_id bigint NOT NULL,
     tenant_id integer NOT NULL,
@@ -991,6 +1011,12 @@ CREATE TABLE tickwork.idempotency (
     headers jsonb NOT NULL,
     body bytea NOT NULL,
     created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL
+);
+
+CREATE TABLE tickwork.incident (
+    channel_id integer NOT NULL,
+    cause text NOT NULL,
+    subject text NOT NULL
 );
 
 CREATE TABLE tickwork.job_change (
@@ -1220,6 +1246,96 @@ CREATE TABLE tickwork.node (
     problems text[] NOT NULL,
     fired_at timestamp with time zone,
     told_silent boolean DEFAULT false NOT NULL
+);
+
+CREATE TABLE tickwork.notification (
+    id bigint NOT NULL,
+    tenant_id integer NOT NULL,
+    channel_id integer NOT NULL,
+    channel text NOT NULL,
+    cause text NOT NULL,
+    kind text NOT NULL,
+    severity text NOT NULL,
+    count bigint NOT NULL,
+    first bytea NOT NULL,
+    last bytea,
+    incident_key text,
+    incident_action text,
+    status text DEFAULT 'waiting'::text NOT NULL,
+    reason text,
+    message_id bigint,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    CONSTRAINT incident_is_whole CHECK (((incident_key IS NULL) = (incident_action IS NULL))),
+    CONSTRAINT notification_count_check CHECK ((count > 0)),
+    CONSTRAINT notification_incident_action_check CHECK ((incident_action = ANY (ARRAY['open'::text, 'close'::text]))),
+    CONSTRAINT notification_severity_check CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'error'::text]))),
+    CONSTRAINT notification_status_check CHECK ((status = ANY (ARRAY['waiting'::text, 'sending'::text, 'sent'::text, 'failed'::text]))),
+    CONSTRAINT waits_without_message CHECK (((status <> 'waiting'::text) OR (message_id IS NULL)))
+);
+
+ALTER TABLE tickwork.notification ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.notification_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.notification_message (
+    id bigint NOT NULL,
+    dedupe_id text NOT NULL,
+    tenant_id integer NOT NULL,
+    channel_id integer NOT NULL,
+    status text DEFAULT 'sending'::text NOT NULL,
+    job_id bigint NOT NULL,
+    content bytea NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    error text,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT ended_is_dated CHECK (((status = 'sending'::text) = (ended_at IS NULL))),
+    CONSTRAINT notification_message_status_check CHECK ((status = ANY (ARRAY['sending'::text, 'sent'::text, 'failed'::text])))
+);
+
+ALTER TABLE tickwork.notification_message ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME tickwork.notification_message_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE tickwork.notification_rule (
+    tenant_id integer NOT NULL,
+    name text NOT NULL,
+    tag text,
+    queue text,
+    kinds text[] NOT NULL,
+    channels text[] NOT NULL,
+    dead_letters_above integer,
+    stuck_after interval,
+    created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    changed_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    CONSTRAINT notification_rule_channels_check CHECK ((channels <> '{}'::text[])),
+    CONSTRAINT notification_rule_kinds_check CHECK ((kinds <> '{}'::text[])),
+    CONSTRAINT one_scope CHECK (((tag IS NULL) OR (queue IS NULL)))
+);
+
+CREATE TABLE tickwork.notification_window (
+    channel_id integer NOT NULL,
+    cause text NOT NULL,
+    until timestamp with time zone NOT NULL,
+    length interval NOT NULL
+);
+
+CREATE TABLE tickwork.notifier (
+    place bigint NOT NULL,
+    installation uuid DEFAULT gen_random_uuid() NOT NULL,
+    one boolean DEFAULT true NOT NULL,
+    CONSTRAINT notifier_one_check CHECK (one)
 );
 
 CREATE TABLE tickwork.off_schedule_execution (
@@ -1479,7 +1595,7 @@ CREATE TABLE tickwork.tenant (
     name text NOT NULL,
     signing_secret text NOT NULL,
     created_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
-    CONSTRAINT tenant_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,62}$'::text))
+    CONSTRAINT tenant_name_check CHECK (((id = 0) OR (name ~ '^[a-z0-9][a-z0-9._-]{0,62}$'::text)))
 );
 
 ALTER TABLE tickwork.tenant ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -1489,6 +1605,13 @@ ALTER TABLE tickwork.tenant ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE tickwork.watched_queue (
+    tenant_id integer NOT NULL,
+    queue text NOT NULL,
+    foremost text[] NOT NULL,
+    since timestamp with time zone DEFAULT tickwork.clock() NOT NULL
 );
 
 CREATE TABLE tickwork.worker (
@@ -1566,11 +1689,17 @@ ALTER TABLE ONLY tickwork.error_group
 ALTER TABLE ONLY tickwork.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (number);
 
+ALTER TABLE ONLY tickwork.exceeded_limit
+    ADD CONSTRAINT exceeded_limit_pkey PRIMARY KEY (tenant_id, rule, kind, queue);
+
 ALTER TABLE ONLY tickwork.execution
     ADD CONSTRAINT execution_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
 
 ALTER TABLE ONLY tickwork.failing_job
     ADD CONSTRAINT failing_job_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY tickwork.flapping_job
+    ADD CONSTRAINT flapping_job_pkey PRIMARY KEY (channel_id, job_id);
 
 ALTER TABLE ONLY tickwork.heartbeat
     ADD CONSTRAINT heartbeat_pkey PRIMARY KEY (job_id);
@@ -1580,6 +1709,9 @@ ALTER TABLE ONLY tickwork.held_by_breaker
 
 ALTER TABLE ONLY tickwork.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant_id, key);
+
+ALTER TABLE ONLY tickwork.incident
+    ADD CONSTRAINT incident_pkey PRIMARY KEY (channel_id, cause, subject);
 
 ALTER TABLE ONLY tickwork.job_change
     ADD CONSTRAINT job_change_pkey PRIMARY KEY (id);
@@ -1628,6 +1760,21 @@ ALTER TABLE ONLY tickwork.new_event
 
 ALTER TABLE ONLY tickwork.node
     ADD CONSTRAINT node_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.notification_message
+    ADD CONSTRAINT notification_message_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.notification
+    ADD CONSTRAINT notification_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY tickwork.notification_rule
+    ADD CONSTRAINT notification_rule_pkey PRIMARY KEY (tenant_id, name);
+
+ALTER TABLE ONLY tickwork.notification_window
+    ADD CONSTRAINT notification_window_pkey PRIMARY KEY (channel_id, cause);
+
+ALTER TABLE ONLY tickwork.notifier
+    ADD CONSTRAINT notifier_pkey PRIMARY KEY (one);
 
 ALTER TABLE ONLY tickwork.off_schedule_execution
     ADD CONSTRAINT off_schedule_execution_pkey PRIMARY KEY (job_id, scheduled_for);
@@ -1704,6 +1851,9 @@ ALTER TABLE ONLY tickwork.tenant
 ALTER TABLE ONLY tickwork.tenant
     ADD CONSTRAINT tenant_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY tickwork.watched_queue
+    ADD CONSTRAINT watched_queue_pkey PRIMARY KEY (tenant_id, queue);
+
 ALTER TABLE ONLY tickwork.worker
     ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
 
@@ -1750,9 +1900,13 @@ CREATE INDEX failing_job_of_tenant ON tickwork.failing_job USING btree (tenant_i
 
 CREATE INDEX fired_to_count_minute ON tickwork.fired_to_count USING btree (at, tenant_id);
 
+CREATE INDEX flapping_job_settled ON tickwork.flapping_job USING btree (changed_at);
+
 CREATE INDEX heartbeat_due ON tickwork.heartbeat USING btree (due_at) WHERE (due_at IS NOT NULL);
 
 CREATE INDEX idempotency_age ON tickwork.idempotency USING btree (created_at);
+
+CREATE INDEX incident_of_subject ON tickwork.incident USING btree (subject, channel_id);
 
 CREATE INDEX job_change_of_tenant ON tickwork.job_change USING btree (tenant_id, job_id);
 
@@ -1769,6 +1923,20 @@ CREATE INDEX job_once ON tickwork.job USING btree (scheduled_for, id) WHERE (rul
 CREATE INDEX job_with_last_run ON tickwork.job USING btree (tenant_id, active_until) WHERE (active_until IS NOT NULL);
 
 CREATE INDEX lease_of_worker ON tickwork.lease USING btree (worker_id);
+
+CREATE INDEX notification_due ON tickwork.notification USING btree (channel_id, due_at) WHERE (status = 'waiting'::text);
+
+CREATE INDEX notification_message_age ON tickwork.notification_message USING btree (ended_at);
+
+CREATE INDEX notification_message_of_channel ON tickwork.notification_message USING btree (channel_id, created_at);
+
+CREATE INDEX notification_message_on_its_way ON tickwork.notification_message USING btree (job_id) WHERE (status = 'sending'::text);
+
+CREATE INDEX notification_of_message ON tickwork.notification USING btree (message_id) WHERE (message_id IS NOT NULL);
+
+CREATE INDEX notification_of_tenant ON tickwork.notification USING btree (tenant_id, id);
+
+CREATE UNIQUE INDEX notification_waiting ON tickwork.notification USING btree (channel_id, cause) WHERE (status = 'waiting'::text);
 
 CREATE INDEX off_schedule_execution_manual ON tickwork.off_schedule_execution USING btree (job_id, scheduled_for) WHERE (backfill_id IS NULL);
 

@@ -54,6 +54,8 @@ class JobStore(Protocol):
 
     async def task_names(self, tenant_id: int) -> list[str]: ...
 
+    async def channel_names(self, tenant_id: int) -> list[str]: ...
+
     async def find_keys(self, tenant_id: int, keys: set[str]) -> dict[str, int]:
         """The jobs with these keys, without cancelled ones."""
 

@@ -16,6 +16,7 @@ from tickwork.model.statistics import ORDINARY_MICROS, Counted, Histogram, Serie
 from tickwork.model.stream_event import EventKind, NumberedEvent
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import LogLine, Micros, Outcome
+from tickwork.store.port.notify import ToldCompletion
 
 
 class Claimed(NamedTuple):
@@ -99,10 +100,11 @@ class OutcomeStore(Protocol):
         leases: Sequence[int],
         failing: Collection[int],
         heartbeats: Collection[int],
+        told: Sequence[ToldCompletion],
     ) -> int:
         """Complete executions and close leases. Returns how many of the workers still had their execution. `failing`:
         jobs that are failing, as far as is known; they recover when an execution of theirs completes. `heartbeats`:
-        jobs with a heartbeat URL, which is to be called then."""
+        jobs with a heartbeat URL, which is to be called then. `told`: those of which somebody is told."""
 
     def settling(self) -> AbstractAsyncContextManager[AttemptEnding]: ...
 

@@ -138,13 +138,31 @@ WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.at AND e.job
 -- Cancels a backfill: it creates no more executions.
 UPDATE tickwork.backfill SET status = 'cancelled' WHERE id = $1;
 
+-- snippet: write_ended
+-- Writes the event of a backfill that has ended, `ended`.
+INSERT INTO tickwork.new_event (tenant_id, kind, job_id, lane_id, detail)
+SELECT b.tenant_id, 'backfill.ended', b.job_id, (SELECT lane_id FROM tickwork.job WHERE id = b.job_id),
+    json_build_object('backfill_id', 'b' || substr(tickwork.job_name(b.id), 2), 'status', b.status, 'total', b.total,
+                      'completed', b.completed, 'failed', b.failed)::text
+FROM ended b;
+
 -- name: give_up_backfill
 -- Cancels a backfill that cannot go on. The executions that it created go on.
-UPDATE tickwork.backfill SET status = 'cancelled', active = '{}', ended_at = tickwork.clock()
-WHERE id = $1 AND ended_at IS NULL;
+WITH ended AS (
+    -- The backfill.
+    UPDATE tickwork.backfill SET status = 'cancelled', active = '{}', ended_at = tickwork.clock()
+    WHERE id = $1 AND ended_at IS NULL
+    RETURNING *
+)
+-- include: write_ended
 
 -- name: end_backfill
 -- Ends a backfill that has nothing left to run.
-UPDATE tickwork.backfill
-SET status = CASE WHEN status = 'running' THEN 'completed' ELSE status END, ended_at = tickwork.clock()
-WHERE id = $1 AND ended_at IS NULL AND active = '{}' AND (made = total OR status = 'cancelled');
+WITH ended AS (
+    -- The backfill.
+    UPDATE tickwork.backfill
+    SET status = CASE WHEN status = 'running' THEN 'completed' ELSE status END, ended_at = tickwork.clock()
+    WHERE id = $1 AND ended_at IS NULL AND active = '{}' AND (made = total OR status = 'cancelled')
+    RETURNING *
+)
+-- include: write_ended

@@ -8,6 +8,10 @@ SELECT name, parameters, defaults FROM tickwork.task WHERE tenant_id = $1 AND na
 -- The names of all tasks that a tenant's workers have offered.
 SELECT name FROM tickwork.task WHERE tenant_id = $1 ORDER BY name LIMIT 1000;
 
+-- name: channel_names
+-- The names of all channels of a tenant.
+SELECT name FROM tickwork.channel WHERE tenant_id = $1 ORDER BY name;
+
 -- name: definition
 -- A job as it was defined.
 SELECT definition, payload, version FROM tickwork.job WHERE tenant_id = $1 AND id = $2;

@@ -2,8 +2,8 @@
 
 -- name: system_state
 -- What the metrics say about the whole system: how late the oldest due rule is, for how long the oldest event has had
--- no number, how many dead letters there are up to a limit, how many workers of users live, and when the next API key
--- in use expires.
+-- no number, and the oldest after it has waited for the notifier, how many dead letters users have up to a limit, how
+-- many workers of users live, and when the next API key in use expires.
 SELECT
     (
         SELECT greatest(extract(epoch FROM tickwork.clock() - next_at), 0)::float8 FROM tickwork.rule
@@ -13,7 +13,11 @@ SELECT
         SELECT greatest(extract(epoch FROM tickwork.clock() - at), 0)::float8 FROM tickwork.new_event
         ORDER BY id LIMIT 1
     ) AS event_lag,
-    (SELECT count(*) FROM (SELECT FROM tickwork.dead_letter LIMIT $1) AS counted) AS dead_letters,
+    (
+        SELECT greatest(extract(epoch FROM tickwork.clock() - at), 0)::float8 FROM tickwork.event
+        WHERE number > (SELECT place FROM tickwork.notifier) ORDER BY number LIMIT 1
+    ) AS notifier_lag,
+    (SELECT count(*) FROM (SELECT FROM tickwork.dead_letter WHERE tenant_id > 0 LIMIT $1) AS counted) AS dead_letters,
     (
         SELECT count(*) FROM tickwork.worker
         WHERE ended_at IS NULL AND tenant_id IS NOT NULL AND lease_until > tickwork.clock()

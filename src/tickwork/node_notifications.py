@@ -1,0 +1,42 @@
+"""How a node tells users what happened: the rules, the notifier, and the log of what was told."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+
+from tickwork.loop import Loops
+from tickwork.model.event_after_commit import Publish
+from tickwork.record.notify.notification_log import NotificationLog
+from tickwork.record.notify.notification_rules import NotificationRules
+from tickwork.record.notify.notifier import Notifier
+from tickwork.record.notify.wanted_completions import WantedCompletions
+from tickwork.store.create_and_change_job import PostgresJobStore
+from tickwork.store.exceeded_limit_store import PostgresExceededLimitStore
+from tickwork.store.notification_log_store import PostgresNotificationLogStore
+from tickwork.store.notification_rule_store import PostgresNotificationRuleStore
+from tickwork.store.notifier_store import PostgresNotifierStore
+from tickwork.store.pool import Database
+from tickwork.store.told_completion_store import PostgresToldCompletionStore
+
+# Seconds between the steps of a loop
+_NOTIFY_INTERVAL = 0.5
+_LIMIT_INTERVAL = 5
+
+
+class Notifications:
+    def __init__(self, database: Database, horizon: Callable[[], datetime], publish: Publish) -> None:
+        """`horizon`: until when there are partitions for deliveries."""
+        jobs = PostgresJobStore(database, horizon)
+        self._store = PostgresNotifierStore(database, jobs)
+        self._notifier = Notifier(self._store, publish)
+        self._limits = PostgresExceededLimitStore(database)
+        self.rules = NotificationRules(PostgresNotificationRuleStore(database))
+        self.log = NotificationLog(PostgresNotificationLogStore(database, jobs), publish)
+        self.wanted_completions = WantedCompletions(PostgresToldCompletionStore(database))
+
+    def add_loops(self, loops: Loops, history: timedelta) -> None:
+        """`history`: how long it is kept what was told."""
+        loops.add("notify", self._notifier.notify, every=_NOTIFY_INTERVAL)
+        loops.add("read completion rules", self.wanted_completions.read_rules, every=1)
+        loops.add("tell exceeded limits", self._limits.tell, every=_LIMIT_INTERVAL)
+        loops.add("delete old notifications", partial(self._store.delete_old, history), every=600)

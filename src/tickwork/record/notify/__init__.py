@@ -1,0 +1,1 @@
+"""Tells users what happened: from events to messages for their channels."""
