@@ -104,7 +104,8 @@ async def test_no_service_starts_a_program_or_reads_a_file(tmp_path):
 async def test_a_service_that_hangs_is_killed_at_the_deadline(sender, monkeypatch):
     monkeypatch.setenv("TICKWORK_ADMIN_KEY", "not for the child")
     async with target(hang) as served:
-        sending = asyncio.create_task(failure(sender, f"json://127.0.0.1:{served.port}/x", within=5.0))
+        url = f"json://127.0.0.1:{served.port}/x?rto=60"  # apprise itself would give up after 4 seconds
+        sending = asyncio.create_task(failure(sender, url, within=5.0))
         await eventually(lambda: served.connections == 1, within=IN_TIME)
         (child,) = children()
         assert "TICKWORK_ADMIN_KEY" not in child.environ()

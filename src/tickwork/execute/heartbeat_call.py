@@ -27,14 +27,15 @@ class HeartbeatCaller:
         self._session = self._session or GuardedSession(self._policy, _LIMITS)
         try:
             async with asyncio.timeout(_TIMEOUT):
-                await self._session.request(call.method, call.url, {}, None, call.hidden)
+                status = await self._session.status_of(call.url, call.hidden)
         except AddressDenied:
             return address_denied(call.host).message
         except AttemptFailed as failed:
             return failed.failure.message
         except TimeoutError:
             return f"{call.host} did not answer within {_TIMEOUT:g} s"
-        return None
+        is_success = 200 <= status < 300  # noqa: PLR2004 (2xx is what it is)
+        return None if is_success else f"{call.host} answered {status}"
 
     async def close(self) -> None:
         if self._session:

@@ -83,6 +83,14 @@ class GuardedSession:
         except ClientError as error:
             raise AttemptFailed(_connection_failure(error, host, hidden)) from error
 
+    async def status_of(self, url: URL, hidden: Sequence[str]) -> int:
+        """What a GET is answered with. The body is not read. Raises like `request`."""
+        try:
+            async with self._session.get(url, allow_redirects=False) as response:
+                return response.status
+        except ClientError as error:
+            raise AttemptFailed(_connection_failure(error, url.raw_host or "", hidden)) from error
+
     async def close(self) -> None:
         await self._session.close()
         await self._guard.close()
