@@ -1,6 +1,6 @@
 """Keeping the index of jobs: by any node, one at a time, without passing over what commits late."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
 import asyncpg
@@ -11,10 +11,12 @@ from tickwork.model.job import JobRequest
 from tickwork.model.job_filter import JobFilter
 from tickwork.node import Node
 from tickwork.store.job_index.write_index import PostgresJobIndex
+from tickwork.store.job_search.check_found_jobs import JobMatcher
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
+BLOCK = 1024  # ids whose times of creation are kept together
 TAGGED = JobRequest(task="work", tags=["x"])
 
 
@@ -22,6 +24,20 @@ TAGGED = JobRequest(task="work", tags=["x"])
 async def index(clock: SettableClock, still_node: Node) -> PostgresJobIndex:
     await ScriptedWorker.offer_only(still_node, tasks=["work"])
     return PostgresJobIndex(still_node._database, wait_for=1)
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The jobs that searches read and check, as they come."""
+    seen: list[int] = []
+    among = JobMatcher.among
+
+    async def watched(matcher: JobMatcher, jobs: Sequence[int]) -> list[asyncpg.Record]:
+        seen.extend(jobs)
+        return await among(matcher, jobs)
+
+    monkeypatch.setattr(JobMatcher, "among", watched)
+    return seen
 
 
 @pytest.fixture
@@ -143,6 +159,22 @@ async def test_a_job_that_the_index_misses_gets_into_it(
     assert missed.id in await found(still_node, tag=("x",))
 
 
+async def test_a_job_that_the_index_misses_is_found_by_when_it_was_created(
+    index: PostgresJobIndex, still_node: Node, connection: asyncpg.Connection, clock: SettableClock
+) -> None:
+    await still_node.jobs.create(TENANT, [TAGGED])
+    await keep_up(index)
+    await clock.advance(timedelta(hours=1))
+    (missed,) = await still_node.jobs.create(TENANT, [TAGGED])
+    await connection.execute("UPDATE tickwork.job_index SET indexed_to = 2")
+    since = missed.created_at - timedelta(minutes=1)
+    assert await found(still_node, created_after=since) == []
+    await index.clean((0, -1))
+    assert await found(still_node, created_after=since) == [missed.id]
+    await keep_up(index)
+    assert await found(still_node, created_after=since) == [missed.id]
+
+
 async def test_new_jobs_wait_until_there_are_many_or_they_are_old(
     index: PostgresJobIndex, still_node: Node, clock: SettableClock, connection: asyncpg.Connection
 ) -> None:
@@ -156,6 +188,24 @@ async def test_new_jobs_wait_until_there_are_many_or_they_are_old(
     await keep_up(patient)
     assert await connection.fetchval("SELECT count(*) FROM tickwork.job_term") > 0
     assert await found(still_node, tag=("x",)) == [job.id]
+
+
+async def test_only_jobs_of_the_blocks_that_were_created_in_a_range_are_looked_at(
+    index: PostgresJobIndex, still_node: Node, clock: SettableClock, looked_at: list[int]
+) -> None:
+    (*_, last) = await still_node.jobs.create(TENANT, [TAGGED] * 1100)
+    await clock.advance(timedelta(hours=1))
+    await still_node.jobs.create(TENANT, [TAGGED] * 1100)
+    await keep_up(index)
+    between = last.created_at + timedelta(minutes=30)
+    assert len(await found(still_node, created_before=between)) == 500
+    assert max(looked_at) < 2 * BLOCK
+    looked_at.clear()
+    assert len(await found(still_node, created_after=between, sort="created_at")) == 500
+    assert BLOCK <= min(looked_at) < max(looked_at) < 2200
+    looked_at.clear()
+    assert await found(still_node, created_after=between + timedelta(hours=1)) == []
+    assert looked_at == []
 
 
 async def test_pages_end_while_jobs_are_indexed_between_them(

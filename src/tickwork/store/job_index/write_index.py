@@ -212,6 +212,7 @@ class PostgresJobIndex:
         missing = [job for job in missing if job <= indexed_to]
         if missing:
             await connection.execute(self._sql["note_missing_jobs"], segment.tenant_id, missing)
+            await self._note_creation(connection, segment.number, missing[0] - 1, missing[-1])
         if not there:
             await connection.execute(self._sql["delete_segment"], *segment)
 
