@@ -93,6 +93,31 @@ async def test_failed_attempts_are_found_by_their_error(
         assert await found(client, **query) == expected, query
 
 
+@pytest.mark.parametrize("numbered", [False, True], ids=["at once", "later"])
+async def test_a_rare_error_is_found_without_looking_at_other_failures(
+    client: httpx2.AsyncClient,
+    still_node: Node,
+    worker: ScriptedWorker,
+    monkeypatch: pytest.MonkeyPatch,
+    numbered: bool,
+) -> None:
+    rare = await create(client, retry={"max_attempts": 1})
+    (run,) = await start(still_node, worker)
+    await worker.fail(run, Failure("KeyError", "gone"))
+    for _ in range(5):
+        await create(client, retry={"max_attempts": 1})
+        (run,) = await start(still_node, worker)
+        await worker.fail(run, Failure("ValueError", "no good"))
+    if numbered:
+        await number(still_node)
+    monkeypatch.setattr(execution_search, "_SLICES", (2,))
+    assert (await page(client, status="failed", tag="none"))["searched_until"] is not None
+    for query, expected in (({"error": "KeyError"}, [rare]), ({"timed_out": "true"}, [])):
+        answer = await page(client, **query)
+        assert [execution["job_id"] for execution in answer["items"]] == expected
+        assert (answer["next_cursor"], answer["searched_until"]) == (None, None)
+
+
 async def test_an_execution_that_is_redriven_is_failed_no_more(
     client: httpx2.AsyncClient, still_node: Node, worker: ScriptedWorker
 ) -> None:

@@ -142,10 +142,11 @@ async def test_each_execution_of_a_page_is_looked_up_by_its_whole_key(filled: Da
 
 async def test_what_is_out_of_the_ordinary_is_found_by_its_events(filled: Database) -> None:
     plan = await explain(filled, "execution_search", "search_candidates")
-    (events,) = scans(plan, "event")
-    assert events.index == "event_of_kind"
-    assert events.goes_by("tenant_id", "kind")
-    assert "ROW(scheduled_for, job_id) < ROW" in events.condition
+    events = {way.index: way for way in scans(plan, "event")}
+    assert events.keys() == {"event_of_kind", "event_of_error"}
+    assert events["event_of_kind"].goes_by("tenant_id", "kind")
+    assert events["event_of_error"].goes_by("tenant_id", "error_type")
+    assert all("ROW(scheduled_for, job_id) < ROW" in way.condition for way in events.values())
     executions = list(scans(plan, "execution", "attempt"))
     assert executions
     assert all(_is_short(way) for way in executions)

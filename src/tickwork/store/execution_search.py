@@ -56,12 +56,6 @@ _ENDED_BADLY = {
     ExecutionStatus.SKIPPED: EventKind.EXECUTION_SKIPPED,
 }
 
-_FAILED_ATTEMPT = (
-    EventKind.EXECUTION_RETRYING,
-    EventKind.EXECUTION_LOST,
-    EventKind.EXECUTION_FAILED,
-)
-
 _Key = tuple[datetime, int]  # (scheduled_for, job_id)
 
 
@@ -81,6 +75,7 @@ class _Candidates(NamedTuple):
     """Where to look for executions."""
 
     kinds: tuple[EventKind, ...] = ()  # among those that have such events
+    error: str | None = None  # among those that have events with an error of this type
     running: bool = False  # among those that workers have
     waiting: tuple[_ReadyAt, ...] = ()  # among those that wait
 
@@ -170,7 +165,7 @@ class PostgresExecutionSearch:
         if candidates is None or current is None:
             return _IN_ORDER_OF_TIME
         times, jobs = [key[0] for key in current], [key[1] for key in current]
-        return _Search("search_candidates", (list(candidates.kinds), times, jobs))
+        return _Search("search_candidates", (list(candidates.kinds), times, jobs, candidates.error))
 
     async def _current(
         self, tenant_id: int, wanted: ExecutionFilter, candidates: _Candidates
@@ -191,7 +186,7 @@ class PostgresExecutionSearch:
 def _candidates(wanted: ExecutionFilter) -> _Candidates | None:
     """Where the executions are that can match. None: anywhere."""
     if wanted.error is not None or wanted.timed_out:
-        return _Candidates(_FAILED_ATTEMPT)
+        return _Candidates(error=TIMEOUT if wanted.error is None else wanted.error)
     if wanted.blocked:
         return _Candidates((EventKind.EXECUTION_BLOCKED,))
     if wanted.retrying:

@@ -124,9 +124,10 @@ WITH seen AS (
 ;
 
 -- name: search_candidates
--- Searches the executions that have events of the kinds $19, and those with the keys ($20, $21).
+-- Searches the executions that have events of the kinds $19 or with errors of the type $22, and those with the keys
+-- ($20, $21).
 WITH candidates AS (
-    -- The next ones of each kind; what happened just now and has no number yet; and the given ones.
+    -- The next ones of each kind; of the type of error; what happened just now and has no number yet; the given ones.
     SELECT e.scheduled_for, e.job_id FROM unnest($19::text[]) AS wanted (kind) CROSS JOIN LATERAL (
         SELECT DISTINCT scheduled_for, job_id FROM tickwork.event
         WHERE tenant_id = $1 AND kind = wanted.kind AND (scheduled_for, job_id) < ($2, $3)
@@ -135,9 +136,17 @@ WITH candidates AS (
         LIMIT $6
     ) e
     UNION
+    (SELECT DISTINCT scheduled_for, job_id FROM tickwork.event
+     WHERE tenant_id = $1 AND error_type = $22::text AND (scheduled_for, job_id) < ($2, $3)
+         AND scheduled_for >= $4 AND scheduled_for <= $5
+     ORDER BY scheduled_for DESC, job_id DESC
+     LIMIT $6)
+    UNION
     SELECT scheduled_for, job_id
-    FROM (SELECT tenant_id, kind, scheduled_for, job_id FROM tickwork.new_event ORDER BY id DESC LIMIT 10000) fresh
-    WHERE tenant_id = $1 AND kind = ANY($19) AND (scheduled_for, job_id) < ($2, $3)
+    FROM (
+        SELECT tenant_id, kind, error_type, scheduled_for, job_id FROM tickwork.new_event ORDER BY id DESC LIMIT 10000
+    ) fresh
+    WHERE tenant_id = $1 AND (kind = ANY($19) OR error_type = $22) AND (scheduled_for, job_id) < ($2, $3)
         AND scheduled_for >= $4 AND scheduled_for <= $5
     UNION
     SELECT scheduled_for, job_id FROM unnest($20::timestamptz[], $21::bigint[]) AS given (scheduled_for, job_id)
