@@ -61,6 +61,8 @@ START_DELAY = BatchHistogram(
 )
 RUN_TIME = BatchHistogram("tickwork_run_time_seconds", "From the start of an attempt to its end.")
 
+# Once, and to be compared first: finding a member of an enumeration in its class or in a set is slow in Python 3.11.
+COMPLETED = AttemptOutcome.COMPLETED
 NOT_STARTED = frozenset({AttemptOutcome.RETURNED, AttemptOutcome.HELD})  # the code was not called
 _RETRY_CAUSES = (AttemptOutcome.FAILED, AttemptOutcome.LOST)
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from tickwork.execution_metrics import NOT_STARTED, START_DELAY
+from tickwork.execution_metrics import COMPLETED, NOT_STARTED, START_DELAY
 from tickwork.model.requires_limits_fair_share import labels_match
 from tickwork.model.worker_protocol import FromServer, Hello, Key, Outcome, Run, Runs
 from tickwork.store.port.dispatch import ExecutionColumns, Lane, WorkerConnection
@@ -164,7 +164,7 @@ class ConnectedWorker:
             [
                 outcome.started - at
                 for outcome, at in zip(accepted, ready, strict=True)
-                if outcome.kind not in NOT_STARTED
+                if outcome.kind is COMPLETED or outcome.kind not in NOT_STARTED
             ]
         )
         return accepted, lanes, self._count_removed(leases, lanes)

@@ -6,8 +6,7 @@ from typing import TypeAlias
 from prometheus_client import Counter, Gauge
 
 from tickwork.execute.attempt_state import Attempt
-from tickwork.execution_metrics import NOT_STARTED, BatchHistogram
-from tickwork.model.execution import AttemptOutcome
+from tickwork.execution_metrics import COMPLETED, NOT_STARTED, BatchHistogram
 from tickwork.model.worker_protocol import Outcome
 
 _ATTEMPTS = Counter(
@@ -30,8 +29,6 @@ _PENDING = Gauge(
     "Attempts of this worker that wait, run, or ended and are not recorded yet.",
 )
 
-_COMPLETED = AttemptOutcome.COMPLETED  # once: finding a member of an enumeration is slow in Python 3.11
-
 
 def report_worker(
     *, slots: int, running: Callable[[], int], pending: Callable[[], int], connected: Callable[[], bool]
@@ -52,14 +49,14 @@ CountEnded: TypeAlias = Callable[[Sequence[Outcome], Sequence[Attempt | None]], 
 
 def count_ended(outcomes: Sequence[Outcome], attempts: Sequence[Attempt | None]) -> None:
     """Count attempts whose outcomes a server has recorded; None for one that this worker has forgotten."""
-    others = [outcome for outcome in outcomes if outcome.kind is not _COMPLETED]
+    others = [outcome for outcome in outcomes if outcome.kind is not COMPLETED]
     _ATTEMPTS.labels("completed").inc(len(outcomes) - len(others))
     for outcome in others:
         _ATTEMPTS.labels(outcome.kind).inc()
     ran = [
         (outcome, attempt)
         for outcome, attempt in zip(outcomes, attempts, strict=True)
-        if attempt and outcome.kind not in NOT_STARTED
+        if attempt and (outcome.kind is COMPLETED or outcome.kind not in NOT_STARTED)
     ]
     _START_DELAY.add([outcome.started - attempt.run.not_before for outcome, attempt in ran])
     _RUN_TIME.add([outcome.finished - outcome.started for outcome, _ in ran])

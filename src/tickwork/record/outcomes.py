@@ -11,7 +11,7 @@ from itertools import islice
 import msgspec
 from prometheus_client import Counter
 
-from tickwork.execution_metrics import ENDED, NOT_STARTED, RUN_TIME, count_after_attempt
+from tickwork.execution_metrics import COMPLETED, ENDED, NOT_STARTED, RUN_TIME, count_after_attempt
 from tickwork.loop import Wake
 from tickwork.model import transition_after_attempt as lifecycle
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
@@ -44,7 +44,6 @@ _ATTEMPTS = Counter("tickwork_attempts_total", "Attempts that ended, by how.", [
 _STALE = Counter(
     "tickwork_stale_outcomes_total", "Outcomes refused because the worker no longer has the execution."
 )
-_COMPLETED = AttemptOutcome.COMPLETED  # once: finding a member of an enumeration is slow in Python 3.11
 _NO_REASON = Failure("Unknown", "the worker gave no reason")
 
 
@@ -160,7 +159,7 @@ class OutcomeRecorder:
     async def _write(self, batch: Sequence[_Submission]) -> None:
         leases = [lease for each in batch for lease in each.leases]
         outcomes = [outcome for each in batch for outcome in each.outcomes]
-        others = [outcome for outcome in outcomes if outcome.kind is not _COMPLETED]
+        others = [outcome for outcome in outcomes if outcome.kind is not COMPLETED]
         if others or not outcomes:
             await self._write_all(_reported(batch), leases)
         else:  # as nearly always
@@ -180,7 +179,7 @@ class OutcomeRecorder:
         completed: list[Reported] = []
         others: list[Reported] = []
         for each in reported:
-            group = completed if each[1].kind is _COMPLETED else others
+            group = completed if each[1].kind is COMPLETED else others
             group.append(each)
         if others or not completed:
             await self._end_attempts(others, leases if not completed else [])
