@@ -1886,6 +1886,8 @@ CREATE INDEX event_of_cause ON tickwork.event USING btree (tenant_id, fingerprin
 
 CREATE INDEX event_of_definition ON tickwork.event USING btree (job_id, number) WHERE (kind ~~ 'job.%'::text);
 
+CREATE INDEX event_of_error ON tickwork.event USING btree (tenant_id, error_type, scheduled_for, job_id) WHERE ((error_type IS NOT NULL) AND (scheduled_for IS NOT NULL));
+
 CREATE INDEX event_of_job ON tickwork.event USING btree (job_id, number) WHERE (job_id IS NOT NULL);
 
 CREATE INDEX event_of_kind ON tickwork.event USING btree (tenant_id, kind, scheduled_for, job_id) WHERE (scheduled_for IS NOT NULL);
