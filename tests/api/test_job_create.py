@@ -125,6 +125,19 @@ async def test_every_field_comes_back_as_it_was_meant(noon: datetime, client: ht
     assert job["catch_up"] == {"policy": "skip", "within": 7200, "max": 7}
 
 
+async def test_a_job_has_a_heartbeat_url_that_can_be_called(
+    noon: datetime, client: httpx2.AsyncClient
+) -> None:
+    url = "https://example.com/beat?x=1"
+    created = await client.post("/v1/jobs", json={"task": "work", "heartbeat_url": url})
+    assert created.json()["heartbeat_url"] == url
+    health = (await client.get(f"/v1/jobs/{created.json()['id']}/health")).json()
+    assert health["heartbeat"] == {"url": url, "called_at": None, "error": None, "failures": 0}
+    for wrong in ("ftp://example.com", "https://user:secret@example.com", "https://2130706433/"):
+        answer = await client.post("/v1/jobs", json={"task": "work", "heartbeat_url": wrong})
+        assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "heartbeat_url")
+
+
 async def test_an_http_job_shows_its_whole_call(noon: datetime, client: httpx2.AsyncClient) -> None:
     job = (await client.post("/v1/jobs", json={"http": {"url": "https://example.com/hook"}})).json()
     assert job["task"] is None

@@ -54,10 +54,10 @@ def test_the_schedule_builder_and_the_free_text_are_one(page: Page, errors: list
 def test_what_is_wrong_is_said_at_its_field(page: Page, errors: list[str]) -> None:
     page.goto("/jobs/new")
     page.get_by_text("An HTTP call", exact=True).click()
-    page.get_by_role("textbox", name="URL").fill("ftp://example.org/")
+    page.get_by_role("textbox", name="URL", exact=True).fill("ftp://example.org/")
     page.get_by_label("Timeout of an attempt").fill("soon")
     page.get_by_role("button", name="Create the job").click()
-    expect(page.get_by_role("textbox", name="URL")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("textbox", name="URL", exact=True)).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("Timeout of an attempt")).to_have_attribute("aria-invalid", "true")
     assert [error for error in errors if "422" not in error] == []
     errors.clear()
@@ -68,7 +68,7 @@ def test_an_http_call_can_be_tried_out(page: Page, server: DashboardServer) -> N
     page.get_by_text("An HTTP call", exact=True).click()
     page.get_by_role("combobox", name="Method").click()
     page.get_by_role("option", name="GET", exact=True).click()
-    page.get_by_role("textbox", name="URL").fill(f"{server.url}/livez")
+    page.get_by_role("textbox", name="URL", exact=True).fill(f"{server.url}/livez")
     page.get_by_role("button", name="Try it out").click()
     expect(page.get_by_role("status", name="Outcome of the try-out")).to_contain_text("Completed")
 

@@ -154,7 +154,8 @@ async def test_another_node_calls_what_a_dead_one_had_taken(
 ) -> None:
     worker = await ScriptedWorker.connect(nodes[0], ["work"])
     await create(nodes[0], receiver)
-    await nodes[0].step("read heartbeats")
+    for node in nodes:
+        await node.step("read heartbeats")
     await complete(nodes[0], worker)
     store = nodes[0]._watches.heartbeats._store
     assert len(await store.take_due(10, MINUTE)) == 1  # and then it is killed

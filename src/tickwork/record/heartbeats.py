@@ -47,7 +47,7 @@ class Heartbeats:
 
     async def call_due(self) -> bool:
         """Make the calls that are due; whether there may be more."""
-        due = await self._store.take_due(_TOGETHER, _LEASE)
+        due = await self._store.take_due(_TOGETHER, _LEASE) if self.jobs else []
         if due:
             called = await asyncio.gather(*map(self._make, due))
             await self._store.note_called(called, _GIVE_UP_AFTER)

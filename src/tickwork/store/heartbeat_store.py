@@ -90,6 +90,9 @@ class PostgresOutsidePingStore:
         return OutsidePingView(**row) if row else _NOWHERE
 
     async def take_due(self, interval: timedelta, most_late: timedelta) -> str | None:
+        (row,) = await self._database.fetch(self._sql["is_outside_ping_due"])
+        if not row["is_due"]:
+            return None
         async with self._database.transaction() as connection:
             url: str | None = await connection.fetchval(
                 self._sql["take_due_outside_ping"], interval, most_late

@@ -136,6 +136,9 @@ class PostgresPingStore:
         return True
 
     async def look(self, limit: int, decide: DecideLook) -> int:
+        (row,) = await self._database.fetch(self._sql["is_any_ping_to_check"])
+        if not row["is_any"]:
+            return 0
         async with self._database.transaction() as connection:
             rows = await connection.fetch(self._sql["lock_pings_to_check"], limit)
             await self._looking.run_batch(rows, partial(self._look_at, decide), self._put_off)

@@ -247,6 +247,15 @@ def test_every_filter_of_the_list_is_asked_for(ask, server):
     }
 
 
+def test_a_heartbeat_url_is_sent_and_shown(ask, server):
+    url = "https://example.com/beat"
+    server.will_answer(changed(JOB, heartbeat_url=url), 201)
+    server.will_answer(PREVIEW)
+    answer = ask("job", "create", "--task", "hello", "--heartbeat-url", url)
+    assert server.asked[0].json["heartbeat_url"] == url
+    assert url in answer.stdout
+
+
 def test_a_description_and_an_owner_are_sent_and_shown(ask, server):
     server.will_answer(changed(JOB, description="Sends invoices", owner="team-a"), 201)
     server.will_answer(PREVIEW)

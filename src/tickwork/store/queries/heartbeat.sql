@@ -88,6 +88,10 @@ DELETE FROM tickwork.outside_ping;
 -- Where the cluster reports itself.
 SELECT url, called_at, answered_at, error FROM tickwork.outside_ping;
 
+-- name: is_outside_ping_due
+-- Whether the cluster is to report itself now. Nearly always it is not, and this needs no transaction.
+SELECT EXISTS (SELECT FROM tickwork.outside_ping WHERE due_at <= tickwork.clock()) AS is_due;
+
 -- name: take_due_outside_ping
 -- Takes the report of the cluster that is due, if no rule waits to be fired for longer than it may.
 UPDATE tickwork.outside_ping SET due_at = tickwork.clock() + $1::interval

@@ -75,6 +75,10 @@ SELECT p.id, p.tenant_id, p.name, p.timing, p.grace, tickwork.clock() AS now,
 FROM tickwork.ping p WHERE p.digest = $1
 FOR UPDATE;
 
+-- name: is_any_ping_to_check
+-- Whether it is time to look at a ping. Nearly always it is not, and this needs no transaction.
+SELECT EXISTS (SELECT FROM tickwork.ping WHERE check_at <= tickwork.clock()) AS is_any;
+
 -- name: lock_pings_to_check
 -- Locks pings that it is time to look at, unless another node does or something is just heard of them.
 SELECT p.id, p.tenant_id, p.name, p.timing, p.grace, tickwork.clock() AS now,
