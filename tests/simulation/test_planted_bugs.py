@@ -9,7 +9,7 @@ from simulation.simulation_runner import SimulationRunner, open_runner
 from support.docs_page import ROOT
 from support.invariant import violations
 
-_SEEDS = 50
+_SEEDS = 200
 
 
 @pytest.mark.timeout(300)
