@@ -23,22 +23,22 @@ from tickwork.access.trusted_proxies import TrustedProxies
 from tickwork.builtin_worker import BuiltInWorker
 from tickwork.config import Settings
 from tickwork.define.bulk_jobs import BulkJobs
-from tickwork.define.index_jobs import JobIndexing
 from tickwork.define.job_health import JobHealth
 from tickwork.define.jobs import Jobs
 from tickwork.define.preview_schedule import Previews
 from tickwork.define.run_now_and_backfills import Backfills, Runs
+from tickwork.define.update_job_search_index import JobIndexing
 from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.claim import ClaimAgain, Claimer, Placer
 from tickwork.dispatch.connected_workers import ConnectedWorkers
 from tickwork.dispatch.limits import clean_up_slots
-from tickwork.dispatch.queues import Queues
+from tickwork.dispatch.list_set_and_pause_queues import Queues
+from tickwork.dispatch.list_workers_and_tasks import Tasks, Workers
 from tickwork.dispatch.renew_and_revoke_leases import Reconciler, Renewer, Revoker
 from tickwork.dispatch.rescue import Rescuer
 from tickwork.dispatch.rest_workers import RestWorkers
 from tickwork.dispatch.why_waiting import WaitingReasons
 from tickwork.dispatch.worker_gateway import WorkerGateway
-from tickwork.dispatch.workers_and_tasks import Tasks, Workers
 from tickwork.loop import LoopName, Loops, Wake
 from tickwork.model.errors import Unavailable
 from tickwork.model.event_after_commit import AttemptsEnded, JobChanged, LogWritten, WorkArrived
@@ -65,7 +65,6 @@ from tickwork.store.create_and_change_job import PostgresJobStore
 from tickwork.store.dead_letter_store import PostgresDeadLetterStore
 from tickwork.store.dispatch_store import PostgresDispatchStore
 from tickwork.store.execution_search import PostgresExecutionSearch
-from tickwork.store.failing_jobs_and_dead_letters import PostgresOverviewStore
 from tickwork.store.idempotency_store import PostgresIdempotencyStore
 from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_index.write_index import PostgresJobIndex
@@ -74,6 +73,7 @@ from tickwork.store.log_store import PostgresLogStore
 from tickwork.store.metric_store import PostgresMetricStore
 from tickwork.store.migrate import trace_seed
 from tickwork.store.outcome_store import PostgresOutcomeStore
+from tickwork.store.overview_store import PostgresOverviewStore
 from tickwork.store.partitions_and_retention import PastJobs
 from tickwork.store.queue_store import PostgresQueueStore
 from tickwork.store.read_by_id_store import PostgresReadStore

@@ -10,8 +10,8 @@ from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.execute.runners.notify.apprise_sender import is_apprise_installed
 from tickwork.execute.runners.notify.channel_sender import ChannelSender, MailRelay
+from tickwork.execute.runners.notify.channel_test_and_preview import ChannelTests
 from tickwork.execute.runners.notify.notification_runner import NotificationRunner
-from tickwork.execute.runners.notify.sample_message import ChannelTests
 from tickwork.model.public_ids import from_micros
 from tickwork.model.smtp_server import parse_smtp_url
 from tickwork.store.channel_store import PostgresChannelStore

@@ -6,15 +6,15 @@ from functools import partial
 
 from tickwork.loop import Loops
 from tickwork.model.event_after_commit import Publish
+from tickwork.record.notify.edit_and_explain_rules import NotificationRules
 from tickwork.record.notify.notification_log import NotificationLog
-from tickwork.record.notify.notification_rules import NotificationRules
 from tickwork.record.notify.notifier import Notifier
 from tickwork.record.notify.wanted_completions import WantedCompletions
 from tickwork.store.create_and_change_job import PostgresJobStore
 from tickwork.store.exceeded_limit_store import PostgresExceededLimitStore
 from tickwork.store.notification_log_store import PostgresNotificationLogStore
 from tickwork.store.notification_rule_store import PostgresNotificationRuleStore
-from tickwork.store.notifier_store import PostgresNotifierStore
+from tickwork.store.notifier_lock_and_cleanup import PostgresNotifierStore
 from tickwork.store.pool import Database
 from tickwork.store.told_completion_store import PostgresToldCompletionStore
 

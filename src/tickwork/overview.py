@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from tickwork.define.jobs import Jobs
 from tickwork.dispatch.circuit_breakers import Breakers
-from tickwork.dispatch.queues import Queues
-from tickwork.dispatch.workers_and_tasks import Workers
+from tickwork.dispatch.list_set_and_pause_queues import Queues
+from tickwork.dispatch.list_workers_and_tasks import Workers
 from tickwork.model.circuit_breaker import BreakerState
 from tickwork.model.job import HTTP_TASK, JobView
 from tickwork.model.job_filter import JobFilter
@@ -27,7 +27,7 @@ from tickwork.model.statistics import Counts, percentiles
 from tickwork.model.worker import BEAT, WorkerView
 from tickwork.record.error_groups import ErrorGroups
 from tickwork.record.statistics import Statistics
-from tickwork.store.failing_jobs_and_dead_letters import PostgresOverviewStore
+from tickwork.store.overview_store import PostgresOverviewStore
 
 _WINDOW = timedelta(hours=24)
 _MOST_COUNTED = 10_000

@@ -17,7 +17,7 @@ from tickwork.api import (
     bulk_routes,
     channel_routes,
     circuit_breaker_routes,
-    cluster_routes,
+    cluster_nodes_and_database_routes,
     dashboard_pages,
     dead_letter_routes,
     docs_pages,
@@ -76,7 +76,7 @@ ROUTES = with_document(
         *ping_routes.ROUTES,
         *ping_url_routes.ROUTES,
         *outside_ping_routes.ROUTES,
-        *cluster_routes.ROUTES,
+        *cluster_nodes_and_database_routes.ROUTES,
         *health_routes.ROUTES,
     )
 )

@@ -9,15 +9,15 @@ from typing import Any
 import click
 
 from tickwork import __version__
-from tickwork.cli.database_access import (
+from tickwork.cli.output import Columns, output_option, say, show_item
+from tickwork.cli.run_until_stopped import StopRequest
+from tickwork.cli.settings_and_client import read_settings
+from tickwork.cli.wait_for_database import (
     readable_postgres_errors,
     require_database,
     retry_until_reachable,
     wait_option,
 )
-from tickwork.cli.output import Columns, output_option, say, show_item
-from tickwork.cli.run_until_stopped import StopRequest
-from tickwork.cli.settings_and_client import read_settings
 from tickwork.client.find_server import KEY_FILE
 from tickwork.config import Settings
 from tickwork.log_setup import configure_logs

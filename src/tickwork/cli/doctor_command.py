@@ -12,10 +12,10 @@ import click
 import httpx2
 import msgspec
 
-from tickwork.cli.database_access import readable_postgres_errors
 from tickwork.cli.exit_codes import FAILED
 from tickwork.cli.output import Columns, absolute, output_option, show_page
 from tickwork.cli.settings_and_client import find_address, read_settings
+from tickwork.cli.wait_for_database import readable_postgres_errors
 from tickwork.client.argument_types import Problem
 from tickwork.client.find_server import KEY_FILE, Address
 from tickwork.client.sync_client import Client

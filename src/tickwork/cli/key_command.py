@@ -10,11 +10,11 @@ import click
 import msgspec
 
 from tickwork.access.api_keys import ApiKeys
-from tickwork.cli.database_access import readable_postgres_errors
 from tickwork.cli.option_types import duration
 from tickwork.cli.output import Columns, output_option, say, show_item
 from tickwork.cli.print_answer import prints_item, prints_page
 from tickwork.cli.settings_and_client import open_client, read_settings, server_option, with_client
+from tickwork.cli.wait_for_database import readable_postgres_errors
 from tickwork.client.argument_types import NewKey
 from tickwork.client.sync_client import Client
 from tickwork.config import Settings

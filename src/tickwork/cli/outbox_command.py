@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 import asyncpg
 import click
 
-from tickwork.cli.database_access import readable_postgres_errors
 from tickwork.cli.option_types import duration
 from tickwork.cli.output import Columns, output_option, say, show_page
 from tickwork.cli.run_until_stopped import StopRequest, run_loop
 from tickwork.cli.settings_and_client import find_address, read_settings, server_option
+from tickwork.cli.wait_for_database import readable_postgres_errors
 from tickwork.client.async_client import AsyncClient
 from tickwork.client.find_server import Address
 from tickwork.log_setup import configure_logs

@@ -12,10 +12,10 @@ from tickwork.api import dashboard_pages
 from tickwork.api.asgi_app import build_app
 from tickwork.api.http_server_with_limits import MAX_CONNECTIONS, HttpServer
 from tickwork.cli.data_folder import create_data_folder, save_admin_key
-from tickwork.cli.database_access import require_database, retry_until_reachable, wait_option
 from tickwork.cli.output import say
 from tickwork.cli.run_until_stopped import StopRequest, run_loop
 from tickwork.cli.settings_and_client import read_settings
+from tickwork.cli.wait_for_database import require_database, retry_until_reachable, wait_option
 from tickwork.config import Settings
 from tickwork.log_setup import configure_logs
 from tickwork.model.errors import TickworkError

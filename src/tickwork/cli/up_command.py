@@ -20,7 +20,6 @@ from tickwork.cli.data_folder import (
     save_admin_key,
     server_file,
 )
-from tickwork.cli.database_access import wait_option
 from tickwork.cli.login_command import open_in_browser, sign_in_url
 from tickwork.cli.output import say
 from tickwork.cli.run_until_stopped import StopRequest, run_loop
@@ -33,6 +32,7 @@ from tickwork.cli.server_command import (
     url_of,
 )
 from tickwork.cli.settings_and_client import read_settings
+from tickwork.cli.wait_for_database import wait_option
 from tickwork.client.async_client import AsyncClient
 from tickwork.client.find_server import DATA_DIR_DEFAULT, KEY_FILE, Address
 from tickwork.config import DEFAULT, Settings, variable

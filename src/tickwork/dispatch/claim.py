@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from prometheus_client import Counter
 
+from tickwork.dispatch.assigned_executions import Assignment
 from tickwork.dispatch.claim_order import ClaimOrder
 from tickwork.dispatch.connected_workers import ConnectedWorkers, LateBacklog
-from tickwork.dispatch.lease_then_send import Assignment
 from tickwork.dispatch.limits import LockedLimits, lock_limits
 from tickwork.loop import Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error

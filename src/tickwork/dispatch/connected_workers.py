@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
+from tickwork.dispatch.assigned_executions import Assignment, Share
 from tickwork.dispatch.connected_worker import ConnectedWorker, TraceHandover
-from tickwork.dispatch.lease_then_send import Assignment, Share
 from tickwork.dispatch.limits import LockedLimits
 from tickwork.store.port.dispatch import ExecutionColumns, Lane
 

@@ -15,7 +15,7 @@ from tickwork.execute.clock import DatabaseClock, Elapsed
 from tickwork.execute.lease_expiry import Lease
 from tickwork.execute.log.capture import current_log_sink
 from tickwork.execute.ready_queue import ReadyQueue
-from tickwork.execute.runners.coroutine_runner import remaining_steps
+from tickwork.execute.runners.call_async_task import remaining_steps
 
 _CREDIT_AHEAD = (
     0.25  # seconds of work to accept beyond the free slots; servers hand over as far ahead of time

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from tickwork.execute.attempt_state import Handler
 from tickwork.execute.blocked_loop import BlockedLoopWatch
 from tickwork.execute.log.capture import Capture
-from tickwork.execute.runners.coroutine_runner import coroutine_handler, direct_handler
+from tickwork.execute.runners.call_async_task import coroutine_handler, direct_handler
 from tickwork.execute.runners.process_runner import ProcessRunner
 from tickwork.execute.runners.thread_runner import ThreadRunner
 from tickwork.model.task import Runner, TaskDefinition

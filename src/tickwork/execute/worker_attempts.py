@@ -8,10 +8,10 @@ from tickwork import __version__
 from tickwork.execute.attempt_ending import Ending, cancelled, failed, unchanged
 from tickwork.execute.attempt_state import Attempt, Handler, Key
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.due_timer import DueTimer
 from tickwork.execute.lease_expiry import Lease
 from tickwork.execute.log.outbox import LogOutbox
 from tickwork.execute.run_in_slots import Slots, Throughput
+from tickwork.execute.start_attempts_when_due import DueTimer
 from tickwork.execute.traced_attempt import traced
 from tickwork.execute.unacknowledged_outcomes import UnacknowledgedOutcomes, key_of
 from tickwork.execute.worker_metrics import CountEnded

@@ -25,8 +25,8 @@ from tickwork.model.public_ids import from_micros
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
+from tickwork.record.call_heartbeat_urls_after_success import Heartbeats
 from tickwork.record.failed_attempt_server_log import FailedAttemptServerLog
-from tickwork.record.heartbeats import Heartbeats
 from tickwork.record.notify.wanted_completions import WantedCompletions
 from tickwork.record.statistics_counter import StatisticsCounter
 from tickwork.store.port.record import (

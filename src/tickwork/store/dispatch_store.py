@@ -12,7 +12,6 @@ from tickwork.model.access import Caller
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.task import valid_defaults
 from tickwork.model.worker_protocol import Hello
-from tickwork.store.attempt_events import write_failure
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.lease_under_limits import PostgresHandover, lanes_of
 from tickwork.store.outcome_store import PostgresAttemptEnding
@@ -30,6 +29,7 @@ from tickwork.store.port.dispatch import (
 )
 from tickwork.store.port.record import Claimed
 from tickwork.store.query_files import queries, rows_written
+from tickwork.store.write_attempt_events import write_failure
 
 
 class PostgresDispatchStore:

@@ -17,7 +17,7 @@ from tickwork.model.schedule import Once, count_between, nth_due_time
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.batch_columns import stored
 from tickwork.store.executions_of_changed_job import UnstartedExecutions
-from tickwork.store.heartbeat_store import change_heartbeat
+from tickwork.store.heartbeat_url_store import change_heartbeat
 from tickwork.store.insert_and_update_job import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name
 from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs

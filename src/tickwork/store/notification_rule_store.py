@@ -10,7 +10,7 @@ from tickwork.model.quantities import parse_duration
 from tickwork.store.pool import Database
 from tickwork.store.port.notify import ToldChannel
 from tickwork.store.query_files import queries
-from tickwork.store.told_channels import read_told_channels
+from tickwork.store.read_channel_settings import read_told_channels
 
 
 class PostgresNotificationRuleStore:

@@ -14,20 +14,20 @@ from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.public_ids import execution_id
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
-from tickwork.store.attempt_events import (
-    error_of,
-    mark_failing,
-    write_attempt_events,
-    write_completion_events,
-)
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.heartbeat_store import mark_heartbeats
+from tickwork.store.heartbeat_url_store import mark_heartbeats
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.notify import ToldCompletion
 from tickwork.store.port.record import AttemptNote, Claimed, CompletedColumns
 from tickwork.store.query_files import queries, rows_written
 from tickwork.store.statistics_store import count_overdue
 from tickwork.store.told_completion_store import write_told_completions
+from tickwork.store.write_attempt_events import (
+    error_of,
+    mark_failing,
+    write_attempt_events,
+    write_completion_events,
+)
 
 # Attributes, in the order of the statements' parameters
 _KEY = ("key.tenant_id", "key.scheduled_for", "key.job_id")

@@ -23,7 +23,7 @@ from tickwork.model.ping import (
 )
 from tickwork.store.event_store import write_events
 from tickwork.store.page_cursor import PingPlace, PingRunPlace, decode_cursor, encode_cursor
-from tickwork.store.ping_views import ping_run_view, ping_view, run_summary, statistics_of
+from tickwork.store.ping_rows_to_views import ping_run_view, ping_view, run_summary, statistics_of
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.ping import (
     DecideHeard,

@@ -13,7 +13,7 @@ from tickwork.store.pool import Connection, Database
 from tickwork.store.port.define import JobStore
 from tickwork.store.port.notify import DueChannel, DueNotification, ToldChannel
 from tickwork.store.query_files import queries
-from tickwork.store.told_channels import read_told_channels
+from tickwork.store.read_channel_settings import read_told_channels
 
 _LONGEST_WINDOW = timedelta(hours=1)
 

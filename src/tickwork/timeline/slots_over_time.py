@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from tickwork.model.forecast_slot_shortage import Demand, peaks, waits
 from tickwork.model.job import HTTP_TASK
-from tickwork.model.slot_demand import Demand, peaks, waits
 from tickwork.model.statistics import Histogram, middle_of
 from tickwork.model.timeline import Shortage, SlotsInUse
 from tickwork.model.upcoming import DueTime

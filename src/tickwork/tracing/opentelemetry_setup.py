@@ -57,7 +57,7 @@ def tracing_is_on(settings: Settings) -> bool:
 def open_pipeline(service_name: str) -> SpanPipeline:
     """`service_name`: unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES names the service."""
     try:
-        from tickwork.tracing.otlp_export import exporting_provider  # noqa: PLC0415 (needs the extra)
+        from tickwork.tracing.otlp_tracer_provider import exporting_provider  # noqa: PLC0415 (needs the extra)
     except ImportError as error:
         raise TickworkError(
             f"tracing is on, but {error.name} is not installed: pip install 'tickwork[otel]'"

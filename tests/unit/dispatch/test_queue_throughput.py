@@ -2,7 +2,7 @@
 
 from prometheus_client import REGISTRY
 
-from tickwork.dispatch import queues
+from tickwork.dispatch import list_set_and_pause_queues
 from tickwork.model.requires_limits_fair_share import NO_PLACEMENT
 from tickwork.store.port.dispatch import Lane
 
@@ -14,8 +14,8 @@ def counted(queue: str) -> float:
 
 
 def test_adds_up_the_lanes_of_a_queue_and_the_queues_above_the_bound(monkeypatch):
-    monkeypatch.setattr(queues, "_counters", {})
-    monkeypatch.setattr(queues, "_MOST_QUEUES", 1)
+    monkeypatch.setattr(list_set_and_pause_queues, "_counters", {})
+    monkeypatch.setattr(list_set_and_pause_queues, "_MOST_QUEUES", 1)
     before = {queue: counted(queue) for queue in ("a", "b", "(others)")}
-    queues.count_started([0, 1, 1, 2, 3, 3], LANES)
+    list_set_and_pause_queues.count_started([0, 1, 1, 2, 3, 3], LANES)
     assert {queue: counted(queue) - before[queue] for queue in before} == {"a": 3, "b": 0, "(others)": 3}

@@ -46,7 +46,7 @@ def test_refuses_a_protocol_that_it_does_not_speak(monkeypatch: pytest.MonkeyPat
 
 
 def test_says_how_to_install_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "tickwork.tracing.otlp_export", raising=False)
+    monkeypatch.delitem(sys.modules, "tickwork.tracing.otlp_tracer_provider", raising=False)
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     with pytest.raises(TickworkError, match=r"is not installed: pip install 'tickwork\[otel\]'"):
         open_pipeline("test")

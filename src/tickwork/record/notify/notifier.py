@@ -20,9 +20,13 @@ from tickwork.model.notification import Severity
 from tickwork.model.notification_delivery import SYSTEM_TENANT
 from tickwork.model.notification_rule import NEWS
 from tickwork.model.stream_event import EventKind
-from tickwork.record.notify.compose_message import MOST_TOLD, compose, together
+from tickwork.record.notify.combine_notifications_into_one_message import MOST_TOLD, compose, together
 from tickwork.record.notify.flapping import SETTLED_AFTER, Flaps
-from tickwork.record.notify.gather_facts import FactGathering, Recipients, jobs_that_may_flap
+from tickwork.record.notify.group_facts_by_channel_and_cause import (
+    FactGathering,
+    Recipients,
+    jobs_that_may_flap,
+)
 from tickwork.store.port.notify import (
     DeliveryEnd,
     DueChannel,

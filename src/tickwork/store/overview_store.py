@@ -20,7 +20,7 @@ class Exceptions(NamedTuple):
 class PostgresOverviewStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("failing_jobs_and_dead_letters")
+        self._sql = queries("overview")
 
     async def count_exceptions(self, tenant_id: int, at_most: int) -> Exceptions:
         (row,) = await self._database.fetch(self._sql["count_exceptions"], tenant_id, at_most)

@@ -7,7 +7,7 @@ import pytest
 
 from support.worker_clock import WorkerClock
 from tickwork.execute.clock import DatabaseClock
-from tickwork.execute.due_timer import DueTimer
+from tickwork.execute.start_attempts_when_due import DueTimer
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from datetime import timedelta
 from tickwork.model.ping import OutsidePingView
 from tickwork.model.public_ids import from_micros
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.heartbeat import CalledHeartbeat, DueHeartbeat
+from tickwork.store.port.heartbeat_url import CalledHeartbeat, DueHeartbeat
 from tickwork.store.port.record import CompletedColumns
 from tickwork.store.query_files import queries, rows_written
 
@@ -18,7 +18,7 @@ async def set_heartbeats(connection: Connection, tenant_id: int, urls: Mapping[i
     given = {job: url for job, url in urls.items() if url}
     if given:
         await connection.execute(
-            queries("heartbeat")["set_heartbeats"], tenant_id, [*given], [*given.values()]
+            queries("heartbeat_url")["set_heartbeats"], tenant_id, [*given], [*given.values()]
         )
 
 
@@ -26,7 +26,7 @@ async def change_heartbeat(connection: Connection, tenant_id: int, job: int, url
     if url:
         await set_heartbeats(connection, tenant_id, {job: url})
     else:
-        await connection.execute(queries("heartbeat")["delete_heartbeat"], job)
+        await connection.execute(queries("heartbeat_url")["delete_heartbeat"], job)
 
 
 async def mark_heartbeats(connection: Connection, completed: CompletedColumns, jobs: Collection[int]) -> None:
@@ -34,7 +34,7 @@ async def mark_heartbeats(connection: Connection, completed: CompletedColumns, j
     told = [outcome for outcome in completed.outcomes if outcome.job in jobs] if jobs else []
     if told:
         await connection.execute(
-            queries("heartbeat")["mark_heartbeats"],
+            queries("heartbeat_url")["mark_heartbeats"],
             [outcome.tenant for outcome in told],
             [from_micros(outcome.at) for outcome in told],
             [outcome.job for outcome in told],
@@ -44,7 +44,7 @@ async def mark_heartbeats(connection: Connection, completed: CompletedColumns, j
 class PostgresHeartbeatStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("heartbeat")
+        self._sql = queries("heartbeat_url")
 
     async def jobs(self, limit: int) -> frozenset[int]:
         rows = await self._database.fetch(self._sql["heartbeat_jobs"], limit)
@@ -75,7 +75,7 @@ class PostgresHeartbeatStore:
 class PostgresOutsidePingStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("heartbeat")
+        self._sql = queries("heartbeat_url")
 
     async def set(self, url: str) -> None:
         async with self._database.transaction() as connection:

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from tickwork.store.gather_facts import PostgresGathering
 from tickwork.store.pool import Database
 from tickwork.store.port.define import JobStore
 from tickwork.store.query_files import queries, rows_written
+from tickwork.store.read_facts_and_add_to_notifications import PostgresGathering
 from tickwork.store.send_messages import PostgresSending
 
 _DELETED_TOGETHER = 5000
@@ -18,7 +18,7 @@ class PostgresNotifierStore:
         """`jobs`: creates the deliveries, in the open transaction."""
         self._database = database
         self._jobs = jobs
-        self._sql = queries("notifier")
+        self._sql = queries("notifier_lock_and_cleanup")
 
     async def has_events(self, settled_after: timedelta) -> bool:
         (row,) = await self._database.fetch(self._sql["is_any_to_gather"], settled_after)

@@ -23,7 +23,7 @@ from tickwork.store.port.notify import (
     WorkflowEnd,
 )
 from tickwork.store.query_files import queries
-from tickwork.store.told_channels import read_told_channels
+from tickwork.store.read_channel_settings import read_told_channels
 
 _LOOKED_THROUGH = 50_000  # events of one transaction, of which few may be facts
 
@@ -44,7 +44,7 @@ class PostgresGathering:
         """`notifier`: its locked row."""
         self._database = database
         self._connection = connection
-        self._sql = queries("gather_facts")
+        self._sql = queries("read_facts_and_add_to_notifications")
         self._place: int = notifier["place"]
         self._last: int = notifier["last_number"]
         self.now: datetime = notifier["now"]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tickwork.dispatch.connected_worker import ConnectedWorker
 from tickwork.dispatch.limits import LockedLimits
-from tickwork.dispatch.queues import count_started
+from tickwork.dispatch.list_set_and_pause_queues import count_started
 from tickwork.store.port.dispatch import ExecutionColumns, Handover, Lane, Slot
 
 

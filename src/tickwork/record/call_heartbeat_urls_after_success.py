@@ -14,7 +14,7 @@ import structlog
 from prometheus_client import Counter
 
 from tickwork.model.public_ids import job_id
-from tickwork.store.port.heartbeat import CalledHeartbeat, DueHeartbeat, HeartbeatStore
+from tickwork.store.port.heartbeat_url import CalledHeartbeat, DueHeartbeat, HeartbeatStore
 
 CallUrl: TypeAlias = Callable[[str], Awaitable[str | None]]  # what went wrong; None: success
 

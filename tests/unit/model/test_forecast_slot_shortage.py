@@ -1,6 +1,6 @@
 """How many slots are wanted at once, and who has to wait."""
 
-from tickwork.model.slot_demand import Demand, peaks, waits
+from tickwork.model.forecast_slot_shortage import Demand, peaks, waits
 
 
 def test_counts_the_most_at_once_in_each_step() -> None:
