@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tickwork.model.task_exceptions import Cancel, NoRetry, Snooze
     from tickwork.sdk.app import App
     from tickwork.sdk.job_handle import ExecutionFailed, Handle
-    from tickwork.sdk.task import Task
+    from tickwork.sdk.submit_task import Task
     from tickwork.sdk.workflow import Step, Steps, gather
 
 __version__ = "0.1.0"
@@ -97,7 +97,7 @@ _HOMES = {
     "StaleAttempt": "tickwork.model.errors",
     "Step": "tickwork.sdk.workflow",
     "Steps": "tickwork.sdk.workflow",
-    "Task": "tickwork.sdk.task",
+    "Task": "tickwork.sdk.submit_task",
     "TickworkError": "tickwork.model.errors",
     "Unavailable": "tickwork.model.errors",
     "WrongSchema": "tickwork.model.errors",

@@ -22,7 +22,7 @@ from tickwork.access.sessions import Sessions
 from tickwork.access.trusted_proxies import TrustedProxies
 from tickwork.builtin_worker import BuiltInWorker
 from tickwork.config import Settings
-from tickwork.define.bulk_jobs import BulkJobs
+from tickwork.define.bulk_job_actions import BulkJobs
 from tickwork.define.job_health import JobHealth
 from tickwork.define.jobs import Jobs
 from tickwork.define.preview_schedule import Previews
@@ -47,12 +47,12 @@ from tickwork.node_database import open_database
 from tickwork.node_events_and_statistics import Monitoring
 from tickwork.node_metrics import SystemMetrics, show_database, show_disk, show_workers
 from tickwork.node_notifications import Notifications
-from tickwork.node_watches import Watches
+from tickwork.node_pings_and_heartbeat_urls import Watches
 from tickwork.overview import Overview
-from tickwork.record.bulk_executions import BulkExecutions
+from tickwork.record.bulk_execution_actions import BulkExecutions
 from tickwork.record.dead_letters import DeadLetters
-from tickwork.record.error_groups import ErrorGroups
-from tickwork.record.execution_history_and_waits import ExecutionHistory, ExecutionWaits
+from tickwork.record.list_and_redrive_error_groups import ErrorGroups
+from tickwork.record.list_cancel_and_await_executions import ExecutionHistory, ExecutionWaits
 from tickwork.record.log_reader import LogFeeds, LogReader
 from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder
@@ -76,8 +76,8 @@ from tickwork.store.outcome_store import PostgresOutcomeStore
 from tickwork.store.overview_store import PostgresOverviewStore
 from tickwork.store.partitions_and_retention import PastJobs
 from tickwork.store.queue_store import PostgresQueueStore
-from tickwork.store.read_by_id_store import PostgresReadStore
-from tickwork.store.rest_worker_store import PostgresRestWorkerReportStore, PostgresRestWorkerStore
+from tickwork.store.read_jobs_executions_workers_store import PostgresReadStore
+from tickwork.store.rest_worker_and_report_store import PostgresRestWorkerReportStore, PostgresRestWorkerStore
 from tickwork.store.run_now_store import PostgresRunNowStore
 from tickwork.store.session_store import PostgresSessionStore
 from tickwork.store.tenant_and_key_store import PostgresAccessStore
@@ -101,7 +101,7 @@ from tickwork.trigger.zone_data_update import ZoneDataUpdate
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
-    from tickwork.tracing.server_spans import ServerSpans
+    from tickwork.tracing.fire_and_handover_spans import ServerSpans
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 # Seconds between the steps of a loop
@@ -199,7 +199,7 @@ class Node:
         opened.add_loops(self._loops)
 
     async def _trace(self, pipeline: SpanPipeline) -> None:
-        from tickwork.tracing.server_spans import ServerSpans  # noqa: PLC0415 (needs the SDK, which is an extra)
+        from tickwork.tracing.fire_and_handover_spans import ServerSpans  # noqa: PLC0415 (needs the SDK, which is an extra)
 
         seed = await trace_seed(self._database)
         self._spans = ServerSpans(pipeline, ExecutionTraces(seed, sampling_rate(os.environ)))

@@ -6,8 +6,8 @@ from functools import partial
 from tickwork.loop import Loops
 from tickwork.record.event_stream import PULSE_INTERVAL, EventFeed, EventHistory, EventNumbering, PulseWriter
 from tickwork.record.outcomes import FailingJobs
+from tickwork.record.read_statistics_series import Statistics
 from tickwork.record.recount_and_merge_statistics import StatisticsUpkeep
-from tickwork.record.statistics import Statistics
 from tickwork.record.statistics_counter import StatisticsCounter
 from tickwork.store.error_group_store import PostgresErrorGroupStore
 from tickwork.store.event_store import PostgresEventStore

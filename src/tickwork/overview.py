@@ -25,8 +25,8 @@ from tickwork.model.overview import (
 from tickwork.model.queue import QueueView
 from tickwork.model.statistics import Counts, percentiles
 from tickwork.model.worker import BEAT, WorkerView
-from tickwork.record.error_groups import ErrorGroups
-from tickwork.record.statistics import Statistics
+from tickwork.record.list_and_redrive_error_groups import ErrorGroups
+from tickwork.record.read_statistics_series import Statistics
 from tickwork.store.overview_store import PostgresOverviewStore
 
 _WINDOW = timedelta(hours=24)

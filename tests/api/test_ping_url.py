@@ -7,7 +7,7 @@ import pytest
 
 from api.conftest import Connect
 from tickwork.node import Node
-from tickwork.ping.pings import MOST_SIGNALS
+from tickwork.ping.define_receive_and_watch_pings import MOST_SIGNALS
 
 NIGHTLY = {"schedule": "0 2 * * *", "grace": "30m"}
 

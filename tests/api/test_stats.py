@@ -9,7 +9,7 @@ import pytest
 from api.conftest import MakeTenant
 from support.node_steps import run_due
 from tickwork.node import Node
-from tickwork.record import statistics
+from tickwork.record import read_statistics_series
 from tickwork.schedule.zone_name import read_zone_name
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
@@ -165,7 +165,7 @@ async def test_a_tag_counts_the_executions_of_its_jobs(
     await ran_at(still_node, client, clock, [1, 2], tags=["billing"], queue="mail")
     await ran_at(still_node, client, clock, [3], tags=["other"])
     for most in (50, 0):  # looked at job by job, and in the order of time
-        monkeypatch.setattr(statistics, "_MOST_TAGGED", most)
+        monkeypatch.setattr(read_statistics_series, "_MOST_TAGGED", most)
         (point,) = await stats(client, step="1h", tag="billing")
         assert (point["completed"], point["started"], point["run_time"] is not None) == (2, 2, True)
         assert await stats(client, step="1h", tag="billing", queue="default") == []
@@ -181,8 +181,8 @@ async def test_says_from_when_on_all_executions_are_counted(
     most: int,
 ) -> None:
     await ran_at(still_node, client, clock, [1, 2, 3, 4], tags=["billing"])
-    monkeypatch.setattr(statistics, "_MOST_TAGGED", most)
-    monkeypatch.setattr(statistics, "_MOST_EXECUTIONS", 2)
+    monkeypatch.setattr(read_statistics_series, "_MOST_TAGGED", most)
+    monkeypatch.setattr(read_statistics_series, "_MOST_EXECUTIONS", 2)
     answer = (await client.get("/v1/stats", params={"tag": "billing", "step": "1m"})).json()
     assert sum(point["completed"] for point in answer["items"]) == 2
     since = datetime.fromisoformat(answer["complete_since"])

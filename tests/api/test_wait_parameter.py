@@ -11,7 +11,7 @@ from support.sent_statements import watch_statements
 from support.waiting import eventually
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
-from tickwork.record import execution_history_and_waits as waiting
+from tickwork.record import list_cancel_and_await_executions as waiting
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.loopback_target import Answer, Request, Target, hang, respond, target
 from support.node_steps import later, run_due
-from tickwork.execute import heartbeat_url_call
+from tickwork.execute import call_heartbeat_url
 from tickwork.model.job import JobRequest
 from tickwork.model.public_ids import parse_job_id
 from tickwork.model.worker_protocol import Failure
@@ -138,7 +138,7 @@ async def test_a_receiver_that_hangs_delays_nothing_and_fails_nothing(
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(heartbeat_url_call, "_TIMEOUT", 0.05)
+    monkeypatch.setattr(call_heartbeat_url, "_TIMEOUT", 0.05)
     receiver.answer = hang
     job = await create(still_node, receiver)
     await still_node.step("read heartbeats")

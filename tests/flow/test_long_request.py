@@ -8,7 +8,7 @@ import pytest
 
 from tickwork.define import compile_job, jobs
 from tickwork.model.job import JobRequest
-from tickwork.model.schedule import Schedule
+from tickwork.model.parsed_schedule_and_preview import Schedule
 from tickwork.node import Node
 from tickwork.schedule.parse import parse_schedule
 from tickwork.testing.scripted_worker import ScriptedWorker

@@ -9,7 +9,7 @@ from cronsim import CronSim
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tickwork.model.schedule import Recurring
+from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.schedule.cron.read_expression import read_cron
 from tickwork.schedule.parse import parse_schedule, parse_with_notes
 

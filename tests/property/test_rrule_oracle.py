@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tickwork.model.errors import Invalid
-from tickwork.model.schedule import Recurring, Timing
+from tickwork.model.parsed_schedule_and_preview import Recurring, Timing
 from tickwork.schedule.cron.read_expression import Cron, read_cron
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.parse import parse_schedule

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickwork.model.errors import Invalid
-from tickwork.model.schedule import Recurring, Timing
+from tickwork.model.parsed_schedule_and_preview import Recurring, Timing
 from tickwork.schedule.parse import parse_schedule
 
 NOW = datetime(2026, 3, 4, 10, 30, tzinfo=UTC)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from support.call_count import MOST_CALLS, calls
 from tickwork.model.errors import Invalid
-from tickwork.model.schedule import Recurring
+from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.schedule.parse import parse_schedule, parse_with_notes, timing_from_text
 from tickwork.schedule.preview import preview
 

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickwork.model.errors import Invalid
-from tickwork.model.schedule import Recurring, Timing
+from tickwork.model.parsed_schedule_and_preview import Recurring, Timing
 from tickwork.schedule.due.calendar_bit_masks import to_seconds
 from tickwork.schedule.due.time_zone import zone_named
 from tickwork.schedule.parse import parse_schedule

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.call_count import MOST_CALLS, calls
 from tickwork.model.errors import Invalid
-from tickwork.model.schedule import MOST_RUNS, Recurring, count_between, nth_due_time
+from tickwork.model.parsed_schedule_and_preview import MOST_RUNS, Recurring, count_between, nth_due_time
 from tickwork.schedule.due.time_zone import zone_named
 from tickwork.schedule.excluded_days import load_calendars
 from tickwork.schedule.parse import parse_schedule, parse_with_notes

@@ -93,7 +93,9 @@ async def test_plans_are_those_of_a_session(pooled_url: str) -> None:
     database = Database(pooled_url, size=1)
     await database.open()
     async with database.transaction() as connection:
-        await connection.fetch(queries("read_by_id")["execution"], _TENANT, datetime.now(UTC), 1)
+        await connection.fetch(
+            queries("read_jobs_executions_workers")["execution"], _TENANT, datetime.now(UTC), 1
+        )
         left_out = await connection.fetchval(
             "SELECT count(*) FROM pg_inherits WHERE inhparent = 'tickwork.execution'::regclass "
             "AND inhrelid NOT IN (SELECT relation FROM pg_locks WHERE pid = pg_backend_pid() AND relation IS NOT NULL)"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tickwork.model.errors import FieldError, Invalid
-from tickwork.model.schedule import Once, Recurring, Timing
+from tickwork.model.parsed_schedule_and_preview import Once, Recurring, Timing
 from tickwork.schedule.parse import parse_schedule
 
 NOW = datetime(2026, 3, 4, 10, 30, tzinfo=UTC)  # a Wednesday

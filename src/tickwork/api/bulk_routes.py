@@ -13,7 +13,7 @@ from tickwork.api.repeated_headers_and_request_id import request_id_of
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.request_query import Cursor, Limit, Text
 from tickwork.api.route import Call, NoQuery, Route, json_content
-from tickwork.define.bulk_jobs import BulkJobChange
+from tickwork.define.bulk_job_actions import BulkJobChange
 from tickwork.model.access import Scope
 from tickwork.model.bulk_action import (
     LARGEST_CHUNK,

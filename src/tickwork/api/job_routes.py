@@ -25,7 +25,7 @@ from tickwork.model.job import (
     Priority,
     RunRequest,
 )
-from tickwork.model.job_change import JobChange
+from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage, Sort, filter_errors
 from tickwork.model.job_health import Health, JobHealthView
 from tickwork.model.public_ids import job_id

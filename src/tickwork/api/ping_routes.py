@@ -24,7 +24,7 @@ from tickwork.model.ping import (
     Signal,
     SignalName,
 )
-from tickwork.ping.pings import SetPing
+from tickwork.ping.define_receive_and_watch_pings import SetPing
 
 _MOST_WITH_LOGS = 100  # runs of a page
 

@@ -9,7 +9,7 @@ from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.model.access import Scope
 from tickwork.model.field_types import Instant
-from tickwork.model.schedule import Preview
+from tickwork.model.parsed_schedule_and_preview import Preview
 
 Zone = Annotated[str, Meta(max_length=64)]
 

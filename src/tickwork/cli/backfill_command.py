@@ -11,7 +11,7 @@ from tickwork.cli.execution_command import seconds
 from tickwork.cli.exit_codes import FAILED
 from tickwork.cli.option_types import duration, past
 from tickwork.cli.output import Columns, output_option, page_options, say, show_item
-from tickwork.cli.print_answer import prints_item, prints_page
+from tickwork.cli.print_or_watch_answer import prints_item, prints_page
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.backfill import BackfillPlan, BackfillStatus, BackfillView, Order, Policy

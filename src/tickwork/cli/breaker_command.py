@@ -3,7 +3,7 @@
 import click
 
 from tickwork.cli.output import Columns
-from tickwork.cli.print_answer import prints_item, prints_list
+from tickwork.cli.print_or_watch_answer import prints_item, prints_list
 from tickwork.client.sync_client import Client
 from tickwork.model.circuit_breaker import BreakerView
 from tickwork.model.field_types import Page

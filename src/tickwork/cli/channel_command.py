@@ -8,7 +8,7 @@ import click
 from tickwork.cli.channel_options import changed_channel, channel_options
 from tickwork.cli.exit_codes import FAILED
 from tickwork.cli.output import Columns, as_json, output_option, page_options, say, show_item
-from tickwork.cli.print_answer import prints_item, prints_list
+from tickwork.cli.print_or_watch_answer import prints_item, prints_list
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.channel import ChannelPreview, ChannelTest, ChannelView, QuietHours

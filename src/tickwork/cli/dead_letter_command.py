@@ -8,7 +8,7 @@ import click
 from tickwork.cli.exit_codes import CONFLICT, NOT_FOUND
 from tickwork.cli.option_types import past
 from tickwork.cli.output import Columns, output_option, page_options, say, show_item
-from tickwork.cli.print_answer import prints_list
+from tickwork.cli.print_or_watch_answer import prints_list
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.dead_letter import DeadLetterView, Discarded, Redriven

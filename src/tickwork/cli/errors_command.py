@@ -4,7 +4,7 @@ import click
 
 from tickwork.cli.dead_letter_command import DISCARD_FIELDS, REDRIVE_FIELDS, rate
 from tickwork.cli.output import Columns, output_option, page_options, show_item
-from tickwork.cli.print_answer import prints_list
+from tickwork.cli.print_or_watch_answer import prints_list
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.error_group import ErrorGroupView

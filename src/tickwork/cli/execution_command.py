@@ -22,7 +22,7 @@ from tickwork.cli.output import (
     show_item,
     show_page,
 )
-from tickwork.cli.print_answer import prints_item, prints_list, prints_page
+from tickwork.cli.print_or_watch_answer import prints_item, prints_list, prints_page
 from tickwork.cli.progress_or_why_waiting import fetch_execution, progress_while_waiting, why_lines
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client

@@ -7,12 +7,12 @@ from typing import Any, get_args
 import click
 
 from tickwork.cli.backfill_command import backfill, backfills, cancel_backfill
-from tickwork.cli.bulk_jobs import change_jobs, job_choice, job_choice_options
+from tickwork.cli.bulk_job_actions import change_jobs, job_choice, job_choice_options
 from tickwork.cli.describe_execution import format_elapsed
 from tickwork.cli.execution_command import EXECUTION_FIELDS, print_outcome_and_exit, seconds
-from tickwork.cli.job_changes import changes
 from tickwork.cli.job_options import definition_fields, definition_options
 from tickwork.cli.job_tree import tree
+from tickwork.cli.list_job_changes import changes
 from tickwork.cli.option_types import duration, instant
 from tickwork.cli.output import (
     Columns,
@@ -26,7 +26,7 @@ from tickwork.cli.output import (
     show_item,
 )
 from tickwork.cli.preview_command import TIME_COLUMNS
-from tickwork.cli.print_answer import prints_item, prints_page, show_list, watch_option
+from tickwork.cli.print_or_watch_answer import prints_item, prints_page, show_list, watch_option
 from tickwork.cli.progress_or_why_waiting import (
     fetch_execution,
     fetch_latest_execution,
@@ -42,8 +42,8 @@ from tickwork.model.job_filter import JobCountKind, JobPage, Sort
 from tickwork.model.job_health import Health
 from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.overlap import Overlap
+from tickwork.model.parsed_schedule_and_preview import PreviewTime
 from tickwork.model.quantities import format_duration
-from tickwork.model.schedule import PreviewTime
 
 
 def _target(job: JobView) -> str | None:

@@ -12,7 +12,7 @@ import msgspec
 from tickwork.access.api_keys import ApiKeys
 from tickwork.cli.option_types import duration
 from tickwork.cli.output import Columns, output_option, say, show_item
-from tickwork.cli.print_answer import prints_item, prints_page
+from tickwork.cli.print_or_watch_answer import prints_item, prints_page
 from tickwork.cli.settings_and_client import open_client, read_settings, server_option, with_client
 from tickwork.cli.wait_for_database import readable_postgres_errors
 from tickwork.client.argument_types import NewKey

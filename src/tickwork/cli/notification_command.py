@@ -7,7 +7,7 @@ import click
 
 from tickwork.cli.option_types import duration
 from tickwork.cli.output import Columns, page_options
-from tickwork.cli.print_answer import prints_item, prints_list, prints_page
+from tickwork.cli.print_or_watch_answer import prints_item, prints_list, prints_page
 from tickwork.client.sync_client import Client
 from tickwork.model.field_types import Page
 from tickwork.model.notification_rule import RULE_NEWS, AppliedNotification, NotificationRuleView, RuleNews

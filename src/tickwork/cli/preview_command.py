@@ -7,7 +7,7 @@ import click
 
 from tickwork.cli.option_types import instant
 from tickwork.cli.output import Columns, as_json, output_option, print_table, say, show_item
-from tickwork.model.schedule import Preview
+from tickwork.model.parsed_schedule_and_preview import Preview
 from tickwork.schedule.preview import preview
 
 TIME_COLUMNS: Columns[Any] = {

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from tickwork.cli.output import Columns, page_options
-from tickwork.cli.print_answer import prints_item, prints_list
+from tickwork.cli.print_or_watch_answer import prints_item, prints_list
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import NotFound
 from tickwork.model.field_types import Page

@@ -11,7 +11,7 @@ import click
 from tickwork.api import dashboard_pages
 from tickwork.api.asgi_app import build_app
 from tickwork.api.http_server_with_limits import MAX_CONNECTIONS, HttpServer
-from tickwork.cli.data_folder import create_data_folder, save_admin_key
+from tickwork.cli.admin_key_and_server_file import create_data_folder, save_admin_key
 from tickwork.cli.output import say
 from tickwork.cli.run_until_stopped import StopRequest, run_loop
 from tickwork.cli.settings_and_client import read_settings

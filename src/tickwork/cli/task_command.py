@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from tickwork.cli.output import Columns, as_json
-from tickwork.cli.print_answer import prints_list
+from tickwork.cli.print_or_watch_answer import prints_list
 from tickwork.client.sync_client import Client
 from tickwork.model.field_types import Page
 from tickwork.model.task import TaskView

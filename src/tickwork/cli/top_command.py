@@ -16,7 +16,7 @@ from rich.text import Text
 from tickwork.cli.describe_execution import format_elapsed
 from tickwork.cli.execution_command import progress_of
 from tickwork.cli.output import Columns, Item, table_lines
-from tickwork.cli.print_answer import unwrapped
+from tickwork.cli.print_or_watch_answer import unwrapped
 from tickwork.cli.queue_command import QUEUE_COLUMNS
 from tickwork.cli.settings_and_client import with_client
 from tickwork.cli.status_command import (

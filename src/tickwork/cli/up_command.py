@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 import click
 import msgspec
 
-from tickwork.cli.data_folder import (
+from tickwork.cli.admin_key_and_server_file import (
     create_data_folder,
     delete_pending_admin_key,
     pending_admin_key,

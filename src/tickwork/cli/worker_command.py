@@ -9,7 +9,7 @@ import click
 
 from tickwork.cli.option_types import label, listen_address, resource, weighted_queue
 from tickwork.cli.output import Columns, page_options
-from tickwork.cli.print_answer import prints_item, prints_list
+from tickwork.cli.print_or_watch_answer import prints_item, prints_list
 from tickwork.cli.run_until_stopped import exit_soon, replace_process, run_loop
 from tickwork.cli.run_worker_until_stopped import run_worker
 from tickwork.cli.settings_and_client import find_address, read_settings

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from tickwork.cli.output import Columns, output_option, page_options
-from tickwork.cli.print_answer import show_list, watch_option
+from tickwork.cli.print_or_watch_answer import show_list, watch_option
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.workflow_list import WorkflowView

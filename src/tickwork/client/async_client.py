@@ -13,7 +13,7 @@ from tickwork.client import (
     build_access_requests,
     build_channel_requests,
     build_monitoring_and_dead_letter_requests,
-    build_notification_requests,
+    build_notification_rule_and_log_requests,
     build_ping_requests,
     build_requests,
     rest_worker_requests,
@@ -124,14 +124,14 @@ class AsyncClient:
     redrive_dead_letters = _runs_steps(batch_and_bulk_requests.redrive_dead_letters)
     discard_dead_letters = _sends(build_monitoring_and_dead_letter_requests.discard_dead_letters)
 
-    list_notifications = _sends(build_notification_requests.list_notifications)
-    get_notification = _sends(build_notification_requests.get_notification)
-    resend_notification = _sends(build_notification_requests.resend_notification)
-    list_notification_rules = _sends(build_notification_requests.list_notification_rules)
-    get_notification_rule = _sends(build_notification_requests.get_notification_rule)
-    set_notification_rule = _sends(build_notification_requests.set_notification_rule)
-    delete_notification_rule = _sends(build_notification_requests.delete_notification_rule)
-    get_job_notify = _sends(build_notification_requests.get_job_notify)
+    list_notifications = _sends(build_notification_rule_and_log_requests.list_notifications)
+    get_notification = _sends(build_notification_rule_and_log_requests.get_notification)
+    resend_notification = _sends(build_notification_rule_and_log_requests.resend_notification)
+    list_notification_rules = _sends(build_notification_rule_and_log_requests.list_notification_rules)
+    get_notification_rule = _sends(build_notification_rule_and_log_requests.get_notification_rule)
+    set_notification_rule = _sends(build_notification_rule_and_log_requests.set_notification_rule)
+    delete_notification_rule = _sends(build_notification_rule_and_log_requests.delete_notification_rule)
+    get_job_notify = _sends(build_notification_rule_and_log_requests.get_job_notify)
 
     list_workflows = _sends(build_monitoring_and_dead_letter_requests.list_workflows)
     get_cluster = _sends(build_monitoring_and_dead_letter_requests.get_cluster)

@@ -30,12 +30,12 @@ from tickwork.model.job import (
     JobView,
     Priority,
 )
-from tickwork.model.job_change import JobChange
+from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCountKind, JobPage, Sort
 from tickwork.model.job_health import Health
 from tickwork.model.overlap import Overlap
+from tickwork.model.parsed_schedule_and_preview import Preview
 from tickwork.model.queue import QueueSettings, QueueView
-from tickwork.model.schedule import Preview
 from tickwork.model.task import TaskView
 from tickwork.model.why_waiting import Why
 from tickwork.model.worker import WorkerView

@@ -25,9 +25,9 @@ from tickwork.model.job import (
     run_settings,
 )
 from tickwork.model.notification_rule import asks_for_completion
+from tickwork.model.parsed_schedule_and_preview import Once, Schedule
 from tickwork.model.quantities import parse_duration
 from tickwork.model.requires_limits_fair_share import placement_errors, placement_of
-from tickwork.model.schedule import Once, Schedule
 from tickwork.model.task import BUILT_IN_TASKS, NO_DEFAULTS, TaskDefaults, with_task_defaults
 from tickwork.schedule.parse import parse_schedule
 

@@ -10,9 +10,9 @@ import msgspec
 from tickwork.model.errors import BadId, FieldError, Invalid
 from tickwork.model.job import CatchUp, Dependency, JobRequest, JobSpec, JobStatus, Parent
 from tickwork.model.notification_rule import asks_for_workflow_end
+from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.model.public_ids import is_job_key, job_id, job_key, parse_job_id
 from tickwork.model.requires_limits_fair_share import placement_from_text
-from tickwork.model.schedule import Recurring
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.define import ParentJob
 

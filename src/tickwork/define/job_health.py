@@ -10,7 +10,7 @@ from tickwork.model.job import JobView
 from tickwork.model.job_health import JobHealthView, summarize
 from tickwork.model.public_ids import job_id, parse_job_id
 from tickwork.schedule.preview import preview
-from tickwork.store.port.read import JobHealthStore, ReadStore
+from tickwork.store.port.read_jobs_executions_workers import JobHealthStore, ReadStore
 
 _NEXT_RUNS = 5
 

@@ -31,15 +31,15 @@ from tickwork.model.job import (
     JobView,
     job_view,
 )
-from tickwork.model.job_change import JobChange
+from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage
 from tickwork.model.notification_rule import unknown_channels
+from tickwork.model.parsed_schedule_and_preview import KINDS, Once, Recurring, describe_once
 from tickwork.model.public_ids import KEY_PREFIX, execution_id, is_job_key, job_id
 from tickwork.model.retry_policy import RetryPolicy
-from tickwork.model.schedule import KINDS, Once, Recurring, describe_once
 from tickwork.model.task import BUILT_IN_TASKS, NO_DEFAULTS, TaskDefaults
 from tickwork.store.port.define import JobStore, KnownTask, Made
-from tickwork.store.port.read import JobSearch, ReadStore
+from tickwork.store.port.read_jobs_executions_workers import JobSearch, ReadStore
 
 _MAX_TRIES = 50  # of a change that conflicts with other changes
 _YIELD_AFTER = 0.02  # seconds that compiling a long request may block the event loop

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from tickwork.model.schedule import Preview
+from tickwork.model.parsed_schedule_and_preview import Preview
 from tickwork.schedule.preview import preview
-from tickwork.store.port.read import ReadStore
+from tickwork.store.port.read_jobs_executions_workers import ReadStore
 
 
 class Previews:

@@ -14,10 +14,10 @@ from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.execution import ExecutionView
 from tickwork.model.field_types import Page, to_utc
 from tickwork.model.overlap import Overlap
-from tickwork.model.schedule import Timing
+from tickwork.model.parsed_schedule_and_preview import Timing
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.define import BackfillStore, RunNowStore
-from tickwork.store.port.read import ReadStore
+from tickwork.store.port.read_jobs_executions_workers import ReadStore
 
 MOST_TIMES = 10_000
 _FURTHEST_BACK = timedelta(days=3_660)

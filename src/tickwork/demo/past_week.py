@@ -34,10 +34,10 @@ from tickwork.model.public_ids import parse_execution_id, parse_job_id, parse_ke
 from tickwork.model.queue import QueueSettings
 from tickwork.model.worker_protocol import LogLine, Note, Outcome, Run
 from tickwork.node import Node
+from tickwork.store.demo_clock_and_statistics import PostgresDemoStore
 from tickwork.store.embedded.server import EmbeddedPostgres
 from tickwork.store.migrate import upgrade
 from tickwork.store.pool import Database
-from tickwork.store.simulated_past import PostgresDemoStore
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 

@@ -7,7 +7,7 @@ from tickwork.model.field_types import Page
 from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView
 from tickwork.store.port.dispatch import RestWorkerStore
-from tickwork.store.port.read import ReadStore
+from tickwork.store.port.read_jobs_executions_workers import ReadStore
 
 
 class Workers:

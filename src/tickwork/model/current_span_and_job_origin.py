@@ -8,7 +8,7 @@ import sys
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tickwork.model.schedule import Once, Schedule
+from tickwork.model.parsed_schedule_and_preview import Once, Schedule
 
 if TYPE_CHECKING:
     from opentelemetry.trace import SpanContext

@@ -17,11 +17,11 @@ from tickwork.model.job_health import Health, LastRun, RunSummary
 from tickwork.model.json_limits import raw_json
 from tickwork.model.notification_rule import Notify
 from tickwork.model.overlap import Overlap
+from tickwork.model.parsed_schedule_and_preview import Schedule
 from tickwork.model.public_ids import execution_id, job_id
 from tickwork.model.quantities import parse_duration
 from tickwork.model.requires_limits_fair_share import FairShare, Limits, Requires
 from tickwork.model.retry_policy import Backoff, RetryPolicy
-from tickwork.model.schedule import Schedule
 
 HTTP_TASK = "http"  # the task that the built-in worker offers to every tenant
 DEFAULT_QUEUE = "default"

@@ -6,9 +6,9 @@ from itertools import islice, pairwise
 import msgspec
 
 from tickwork.model.errors import FieldError, Invalid
+from tickwork.model.parsed_schedule_and_preview import Recurring, Timing
 from tickwork.model.ping import PingName, PingRequest, PingSpec
 from tickwork.model.quantities import parse_duration
-from tickwork.model.schedule import Recurring, Timing
 from tickwork.schedule.parse import parse_schedule
 
 _SHORTEST_PERIOD = timedelta(seconds=10)

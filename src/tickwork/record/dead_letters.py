@@ -24,7 +24,7 @@ from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.execution import ExecutionKey, ExecutionView
 from tickwork.model.field_types import Page
 from tickwork.model.public_ids import execution_id, job_id
-from tickwork.store.port.read import ReadStore
+from tickwork.store.port.read_jobs_executions_workers import ReadStore
 from tickwork.store.port.record import DeadLetterStore
 
 _MOST_REFUSED = 100  # in one answer

@@ -20,7 +20,7 @@ from tickwork.model.errors import Unavailable
 from tickwork.model.event_after_commit import LogWritten
 from tickwork.model.execution import ExecutionKey
 from tickwork.model.field_types import Page
-from tickwork.store.port.read import ReadStore
+from tickwork.store.port.read_jobs_executions_workers import ReadStore
 from tickwork.store.port.record import LogState, LogStore
 
 _log = structlog.get_logger("tickwork.feed")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
-from tickwork.model.schedule import MOST_RUNS
+from tickwork.model.parsed_schedule_and_preview import MOST_RUNS
 from tickwork.schedule.due.calendar_bit_masks import DAY, to_seconds
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.errors import ScheduleError, ScheduleProblems

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tickwork.model.errors import Invalid
-from tickwork.model.schedule import KINDS, Once, Recurring, Schedule, Timing
+from tickwork.model.parsed_schedule_and_preview import KINDS, Once, Recurring, Schedule, Timing
 from tickwork.schedule.canonical_form import ParsedSchedule, canonical_form, canonical_text
 from tickwork.schedule.compile_timing import compile_source, timing_from_text
 from tickwork.schedule.due.time_zone import zone_named

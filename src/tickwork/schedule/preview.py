@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tickwork.model.errors import Invalid
-from tickwork.model.schedule import Preview, PreviewTime, Recurring, Timing
+from tickwork.model.parsed_schedule_and_preview import Preview, PreviewTime, Recurring, Timing
 from tickwork.schedule.due.calendar_bit_masks import DAY, to_seconds
 from tickwork.schedule.due.time_zone import Zone, zone_named
 from tickwork.schedule.english.describe import clock_text

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from tickwork.model.schedule import Timing
+from tickwork.model.parsed_schedule_and_preview import Timing
 from tickwork.schedule.compile_timing import compile_source
 from tickwork.schedule.cron.days import EVERY_DATE, EVERY_WEEKDAY
 from tickwork.schedule.cron.read_expression import Cron, read_cron

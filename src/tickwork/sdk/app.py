@@ -12,7 +12,7 @@ from tickwork.model.job import JobRequest
 from tickwork.model.task import TaskDefinition
 from tickwork.model.task_context import Context
 from tickwork.sdk.lazy_client import LazyClients
-from tickwork.sdk.task import Schedule, Task
+from tickwork.sdk.submit_task import Schedule, Task
 from tickwork.sdk.task_decorator_types import (
     After0,
     After1,

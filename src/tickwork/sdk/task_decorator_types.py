@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Concatenate, Never, ParamSpec, Protocol, TypeVar, overload
 
 from tickwork.model.task_context import Context
-from tickwork.sdk.task import Task
+from tickwork.sdk.submit_task import Task
 
 P = ParamSpec("P")
 R = TypeVar("R")

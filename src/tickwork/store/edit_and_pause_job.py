@@ -11,9 +11,9 @@ from tickwork.model.errors import Conflict
 from tickwork.model.execution import Trigger
 from tickwork.model.http_secrets import mark_errors, with_stored_secrets
 from tickwork.model.job import JobRequest, JobSpec, JobStatus
-from tickwork.model.job_change import FieldChange, changed_fields, note_of
+from tickwork.model.job_change_record import FieldChange, changed_fields, note_of
+from tickwork.model.parsed_schedule_and_preview import Once, count_between, nth_due_time
 from tickwork.model.public_ids import job_id
-from tickwork.model.schedule import Once, count_between, nth_due_time
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.batch_columns import stored
 from tickwork.store.executions_of_changed_job import UnstartedExecutions

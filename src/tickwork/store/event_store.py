@@ -9,7 +9,7 @@ import asyncpg
 import msgspec
 
 from tickwork.model.access import Author
-from tickwork.model.job_change import author_view
+from tickwork.model.job_change_record import author_view
 from tickwork.model.public_ids import from_micros, job_id
 from tickwork.model.stream_event import EventKind, NumberedEvent, StreamEvent, fingerprint_text, ids
 from tickwork.model.worker_protocol import Outcome

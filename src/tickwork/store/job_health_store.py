@@ -10,7 +10,7 @@ from tickwork.model.job_health import HISTORY, HeartbeatView, JobState, LastRun,
 from tickwork.model.public_ids import execution_id
 from tickwork.model.stream_event import LATE_AFTER
 from tickwork.store.pool import Database
-from tickwork.store.port.read import RecentRun
+from tickwork.store.port.read_jobs_executions_workers import RecentRun
 from tickwork.store.query_files import queries
 
 _RECENT = 10  # due times of a job that are looked at

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tickwork.model.job import JobSpec
-from tickwork.model.schedule import MOST_RUNS, Once, Recurring, nth_due_time
+from tickwork.model.parsed_schedule_and_preview import MOST_RUNS, Once, Recurring, nth_due_time
 from tickwork.store.lock_schedule_rules import LockedRules
 
 

@@ -8,7 +8,7 @@ import asyncpg
 
 from tickwork.model.errors import Conflict, Unavailable
 from tickwork.model.job import JobSpec
-from tickwork.model.schedule import Recurring
+from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+from tickwork.store.create_notification_messages import PostgresSending
 from tickwork.store.pool import Database
 from tickwork.store.port.define import JobStore
 from tickwork.store.query_files import queries, rows_written
 from tickwork.store.read_facts_and_add_to_notifications import PostgresGathering
-from tickwork.store.send_messages import PostgresSending
 
 _DELETED_TOGETHER = 5000
 

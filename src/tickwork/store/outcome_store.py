@@ -15,13 +15,13 @@ from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.public_ids import execution_id
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.store.batch_columns import literal, shortened
+from tickwork.store.completion_events_to_notify import write_told_completions
 from tickwork.store.heartbeat_url_store import mark_heartbeats
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.notify import ToldCompletion
 from tickwork.store.port.record import AttemptNote, Claimed, CompletedColumns
 from tickwork.store.query_files import queries, rows_written
 from tickwork.store.statistics_store import count_overdue
-from tickwork.store.told_completion_store import write_told_completions
 from tickwork.store.write_attempt_events import (
     error_of,
     mark_failing,

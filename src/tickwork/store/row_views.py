@@ -25,10 +25,10 @@ from tickwork.model.job import (
     JobView,
     job_view,
 )
-from tickwork.model.job_change import ChangeAuthor, ChangeNote, JobChange
+from tickwork.model.job_change_record import ChangeAuthor, ChangeNote, JobChange
 from tickwork.model.json_limits import raw_json
+from tickwork.model.parsed_schedule_and_preview import describe_once
 from tickwork.model.public_ids import execution_id, job_id, key_id, worker_id
-from tickwork.model.schedule import describe_once
 from tickwork.model.task import TaskView
 from tickwork.model.worker import LEASE, WorkerView
 from tickwork.schedule.compile_timing import timing_from_text

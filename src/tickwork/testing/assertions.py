@@ -9,7 +9,7 @@ import msgspec
 from tickwork.client.async_client import AsyncClient
 from tickwork.model.execution import ExecutionStatus, ExecutionView
 from tickwork.model.job import JobStatus, JobView
-from tickwork.sdk.task import Task
+from tickwork.sdk.submit_task import Task
 
 AnyTask = Task[..., Any] | str
 Payload = Mapping[str, Any]

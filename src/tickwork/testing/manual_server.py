@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from tickwork.model.execution import ExecutionStatus, ExecutionView
 from tickwork.model.job import JobView
-from tickwork.sdk.task import Task
+from tickwork.sdk.submit_task import Task
 from tickwork.testing.clock import to_timedelta
 from tickwork.testing.server_thread import Server
 

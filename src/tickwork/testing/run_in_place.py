@@ -13,7 +13,7 @@ from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionStatus, Progress
 from tickwork.model.public_ids import execution_id, job_id
 from tickwork.model.task_context import Context, ParentOutcome
-from tickwork.sdk.task import Task
+from tickwork.sdk.submit_task import Task
 
 _JOB = 1  # the number in the ids that a context shows
 

@@ -19,7 +19,7 @@ from tickwork.model.statistics import MINUTES_KEPT, STEPS, Step
 from tickwork.model.timeline import RowKind, SlotsInUse, TimelineBar, TimelineRow, TimelineView
 from tickwork.model.upcoming import DueTime
 from tickwork.overview import Overview
-from tickwork.record.statistics import Statistics
+from tickwork.record.read_statistics_series import Statistics
 from tickwork.store.port.trigger import TimedJob
 from tickwork.store.timeline_store import Part, PastBars, PostgresTimelineStore, RecentRuns, RunningNow
 from tickwork.timeline import bars_of_due_times_and_statistics as bars

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 from tickwork.model.job import CatchUp
+from tickwork.model.parsed_schedule_and_preview import Timing
 from tickwork.model.quantities import parse_duration
-from tickwork.model.schedule import Timing
 from tickwork.store.port.trigger import NOT_BEGUN, DueRule, Round, RoundNote
 
 GRACE = timedelta(seconds=10)

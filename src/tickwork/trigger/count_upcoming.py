@@ -19,7 +19,7 @@ from tickwork.model.job_filter import JobFilter
 from tickwork.model.statistics import GroupBy
 from tickwork.model.upcoming import ALL_DUE, DueFilter, DueTimeCount, DueTimeCounts
 from tickwork.schedule.compile_timing import timing_from_text
-from tickwork.store.port.read import JobSearch
+from tickwork.store.port.read_jobs_executions_workers import JobSearch
 from tickwork.store.port.trigger import JobsInSpan, TimedJob, UpcomingRule, UpcomingStore
 from tickwork.trigger.upcoming import due_times
 

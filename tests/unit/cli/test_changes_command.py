@@ -3,7 +3,7 @@
 import json
 
 from support.sample_answers import NOON, page
-from tickwork.model.job_change import ChangeAuthor, FieldChange, JobChange
+from tickwork.model.job_change_record import ChangeAuthor, FieldChange, JobChange
 
 EDITED = JobChange(
     at=NOON,

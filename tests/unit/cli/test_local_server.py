@@ -7,7 +7,12 @@ import stat
 import msgspec
 import pytest
 
-from tickwork.cli.data_folder import create_data_folder, read_admin_key, save_admin_key, server_file
+from tickwork.cli.admin_key_and_server_file import (
+    create_data_folder,
+    read_admin_key,
+    save_admin_key,
+    server_file,
+)
 from tickwork.cli.server_command import PortInUse, listen, url_of
 from tickwork.cli.up_command import _listen_on_next_free_port
 from tickwork.client.find_server import Address, find_server

@@ -20,7 +20,7 @@ def three_looks(monkeypatch):
         if next(looks, None) is None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("tickwork.cli.print_answer.sleep", pause)
+    monkeypatch.setattr("tickwork.cli.print_or_watch_answer.sleep", pause)
 
 
 @pytest.mark.parametrize("output", ["json", "jsonl"])

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tickwork.model.job import JobRequest, JobSpec
-from tickwork.model.schedule import Recurring
+from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.schedule.compile_timing import CompiledTiming
 from tickwork.store.job_timing import last_due_times
 

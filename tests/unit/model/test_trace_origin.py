@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tickwork.model.current_span_and_job_origin import origin_of, read_origin
-from tickwork.model.schedule import Once, Schedule
+from tickwork.model.parsed_schedule_and_preview import Once, Schedule
 from tickwork.schedule.parse import parse_schedule
 
 SPAN = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tickwork.model.schedule import Recurring
+from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.ping.expectation import Expectation
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.schedule.parse import parse_schedule

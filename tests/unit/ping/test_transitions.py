@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.model.ping import MOST_LOG, PingOutcome, PingState, PingStatus, Signal
-from tickwork.model.schedule import Recurring
 from tickwork.ping.transitions import expectation_of, heard, look, new_ping, rescheduled
 from tickwork.schedule.parse import parse_schedule
 from tickwork.store.port.ping import LockedPing, PastRun, PingChange

@@ -1,7 +1,7 @@
 import pytest
 
 from support.schedule_reading import NOW, once, problem, problems
-from tickwork.model.schedule import Once
+from tickwork.model.parsed_schedule_and_preview import Once
 from tickwork.schedule.parse import parse_schedule
 
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from support.schedule_reading import NOW, canonical, due, problem, problems, timing
-from tickwork.model.schedule import Recurring
+from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.schedule.parse import parse_with_notes
 
 

@@ -10,7 +10,7 @@ import pytest
 from support.phrase_file import Phrase, read_phrases
 from support.schedule_reading import NOW
 from tickwork.model.errors import Invalid
-from tickwork.model.schedule import Once, Recurring, Timing
+from tickwork.model.parsed_schedule_and_preview import Once, Recurring, Timing
 from tickwork.schedule.due.time_zone import zone_named, zone_names
 from tickwork.schedule.parse import parse_schedule, parse_with_notes
 from tickwork.schedule.preview import preview

@@ -7,7 +7,7 @@ import pytest
 from support.call_count import calls
 from support.schedule_reading import NOW
 from tickwork.model.errors import Invalid
-from tickwork.model.schedule import Preview
+from tickwork.model.parsed_schedule_and_preview import Preview
 from tickwork.schedule.preview import preview
 
 

@@ -61,7 +61,9 @@ class PostgresJobSearch:
 
     async def _with_key(self, tenant_id: int, wanted: JobFilter) -> list[asyncpg.Record]:
         """At most one job has it."""
-        row = await self._database.fetchrow(queries("read_by_id")["job_with_key"], tenant_id, wanted.key)
+        row = await self._database.fetchrow(
+            queries("read_jobs_executions_workers")["job_with_key"], tenant_id, wanted.key
+        )
         return await JobMatcher(self._database, tenant_id, wanted).among([row["id"]]) if row else []
 
     async def _by_health(self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None) -> JobPage:

@@ -18,8 +18,8 @@ from tickwork.execute.runners.http.guarded_session import GuardedSession, HttpLi
 from tickwork.execute.runners.http.http_runner import SecretsOf
 from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressPolicy
 from tickwork.execute.runners.notify.apprise_sender import AppriseSender
+from tickwork.execute.runners.notify.channel_http_request_type import ChannelRequest
 from tickwork.execute.runners.notify.channel_metrics import measured_message
-from tickwork.execute.runners.notify.channel_request import ChannelRequest
 from tickwork.execute.runners.notify.email_message import email_message
 from tickwork.execute.runners.notify.opsgenie_request import opsgenie_request
 from tickwork.execute.runners.notify.pagerduty_request import pagerduty_request

@@ -2,7 +2,11 @@
 
 from typing import Any
 
-from tickwork.execute.runners.notify.channel_request import ChannelRequest, bounded_key, json_request
+from tickwork.execute.runners.notify.channel_http_request_type import (
+    ChannelRequest,
+    bounded_key,
+    json_request,
+)
 from tickwork.execute.runners.notify.render_message import Rendered
 from tickwork.model.channel import PagerDutyChannel
 from tickwork.model.notification import NotificationMessage

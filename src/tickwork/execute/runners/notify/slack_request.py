@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tickwork.execute.runners.notify.channel_request import ChannelRequest, fitting, json_request
+from tickwork.execute.runners.notify.channel_http_request_type import ChannelRequest, fitting, json_request
 from tickwork.execute.runners.notify.render_message import Rendered, RenderedItem
 from tickwork.model.channel import SlackChannel
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tickwork.execute.runners.notify.channel_request import ChannelRequest, json_request
+from tickwork.execute.runners.notify.channel_http_request_type import ChannelRequest, json_request
 from tickwork.execute.runners.notify.render_message import Rendered, RenderedItem
 from tickwork.model.channel import WebhookChannel
 from tickwork.model.notification import NotificationMessage

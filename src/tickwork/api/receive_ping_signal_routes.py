@@ -12,7 +12,7 @@ from tickwork.api.request_body import RawBody
 from tickwork.api.route import Call, Content, Route
 from tickwork.model.json_limits import NUL
 from tickwork.model.ping import MOST_LOG, Signal, SignalName
-from tickwork.ping.pings import LONGEST_TOKEN
+from tickwork.ping.define_receive_and_watch_pings import LONGEST_TOKEN
 
 _SIGNALS: dict[str, SignalName] = {"start": "start", "success": "success", "fail": "fail", "log": "log"}
 _EXIT_CODE = re.compile(r"[0-9]{1,3}")

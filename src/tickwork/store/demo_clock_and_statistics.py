@@ -11,7 +11,7 @@ from tickwork.store.query_files import queries
 class PostgresDemoStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("simulated_past")
+        self._sql = queries("demo_clock_and_statistics")
 
     async def has_jobs(self) -> bool:
         (row,) = await self._database.fetch(self._sql["any_job"])

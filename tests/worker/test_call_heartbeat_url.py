@@ -3,8 +3,8 @@
 import pytest
 
 from support.loopback_target import Answer, canary, endless, hang, reset, respond, target
-from tickwork.execute import heartbeat_url_call
-from tickwork.execute.heartbeat_url_call import HeartbeatCaller
+from tickwork.execute import call_heartbeat_url
+from tickwork.execute.call_heartbeat_url import HeartbeatCaller
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 
 LOOPBACK = AddressPolicy.of([], loopback=True)
@@ -31,7 +31,7 @@ async def test_anything_but_2xx_is_a_failure(status: str) -> None:
 
 
 async def test_a_target_that_does_not_answer_costs_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heartbeat_url_call, "_TIMEOUT", 0.05)
+    monkeypatch.setattr(call_heartbeat_url, "_TIMEOUT", 0.05)
     error, _ = await call(hang)
     assert error == "127.0.0.1 did not answer within 0.05 s"
 

@@ -6,7 +6,7 @@ import msgspec
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.field_types import Page
 from tickwork.model.notification import NotificationItem, Severity
-from tickwork.model.notification_delivery import SYSTEM_TENANT, resent_delivery
+from tickwork.model.notification_delivery_job import SYSTEM_TENANT, resent_delivery
 from tickwork.model.notification_view import (
     NotificationFilter,
     NotificationStatus,
@@ -27,7 +27,7 @@ class PostgresNotificationLogStore:
         """`jobs`: creates the deliveries."""
         self._database = database
         self._jobs = jobs
-        self._sql = queries("notification_log")
+        self._sql = queries("list_and_resend_notifications")
 
     async def page(
         self, tenant_id: int, wanted: NotificationFilter, limit: int, cursor: str | None

@@ -23,7 +23,7 @@ from tickwork.model.statistics import (
     quantile,
     sum_of,
 )
-from tickwork.store.port.read import JobSearch
+from tickwork.store.port.read_jobs_executions_workers import JobSearch
 from tickwork.store.port.record import StatisticsStore
 
 _DEFAULT_RANGE = timedelta(hours=1)

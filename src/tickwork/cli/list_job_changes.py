@@ -8,7 +8,7 @@ from tickwork.cli.output import absolute, as_json, brief, output_option, page_op
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.errors import printable
-from tickwork.model.job_change import FieldChange, JobChange
+from tickwork.model.job_change_record import FieldChange, JobChange
 
 
 @click.command()

@@ -5,9 +5,9 @@ import msgspec
 from tickwork.model.channel import NOTIFY_TASK
 from tickwork.model.job import PRIORITIES, CatchUp, JobRequest, JobSpec, RetryRequest
 from tickwork.model.notification import NotificationMessage
+from tickwork.model.parsed_schedule_and_preview import Once
 from tickwork.model.quantities import parse_duration
 from tickwork.model.requires_limits_fair_share import Placement
-from tickwork.model.schedule import Once
 
 SYSTEM_TENANT = 0  # no key belongs to it
 NOTIFICATION_QUEUE = "notifications"

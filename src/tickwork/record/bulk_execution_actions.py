@@ -7,7 +7,7 @@ from tickwork.model.bulk_action import BulkChunk, BulkCount, ExecutionAction, ac
 from tickwork.model.execution import ExecutionFilter
 from tickwork.model.public_ids import parse_execution_id
 from tickwork.record.dead_letters import DeadLetters
-from tickwork.record.execution_history_and_waits import ExecutionHistory
+from tickwork.record.list_cancel_and_await_executions import ExecutionHistory
 
 
 class BulkExecutions:

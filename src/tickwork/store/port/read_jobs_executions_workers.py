@@ -17,7 +17,7 @@ from tickwork.model.execution import (
 )
 from tickwork.model.field_types import Page
 from tickwork.model.job import JobGraph, JobView
-from tickwork.model.job_change import JobChange
+from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCount, JobCountKind, JobFilter, JobPage
 from tickwork.model.job_health import HeartbeatView, JobState, RunSummary
 from tickwork.model.task import TaskView

@@ -7,7 +7,7 @@ import asyncpg
 import msgspec
 
 from tickwork.model.notification import Incident, NotificationItem, NotificationMessage, Severity
-from tickwork.model.notification_delivery import SYSTEM_TENANT, delivery_of
+from tickwork.model.notification_delivery_job import SYSTEM_TENANT, delivery_of
 from tickwork.model.notification_rule import is_severe
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.define import JobStore
@@ -23,7 +23,7 @@ class PostgresSending:
         self._database = database
         self._connection = connection
         self._jobs = jobs
-        self._sql = queries("send_messages")
+        self._sql = queries("create_notification_messages")
         self.now = now
 
     async def due_channels(self) -> list[DueChannel]:

@@ -22,7 +22,7 @@ from tickwork.store.query_files import queries
 class PostgresRestWorkerReportStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("rest_worker")
+        self._sql = queries("rest_worker_and_report")
 
     async def state(self, key: ExecutionKey, attempt: int, key_id: int) -> AttemptState:
         row = await self._database.fetchrow(self._sql["attempt_state"], *key, attempt, key_id)
@@ -74,7 +74,7 @@ class PostgresRestWorkerStore:
         """`vital`: connections for heartbeats, so that load cannot make live workers look dead."""
         self._database = database
         self._vital = vital
-        self._sql = queries("rest_worker")
+        self._sql = queries("rest_worker_and_report")
 
     async def heartbeat(self, caller: Caller, worker: int, lease: timedelta) -> bool:
         number = min(worker, _LARGEST)

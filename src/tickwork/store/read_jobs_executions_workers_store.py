@@ -21,7 +21,7 @@ from tickwork.model.job import (
     JobGraph,
     JobView,
 )
-from tickwork.model.job_change import JobChange
+from tickwork.model.job_change_record import JobChange
 from tickwork.model.public_ids import execution_id, job_id, parse_worker_id, worker_id
 from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView
@@ -57,7 +57,7 @@ _LARGEST_NUMBER = 2**63 - 1  # of an event
 class PostgresReadStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("read_by_id")
+        self._sql = queries("read_jobs_executions_workers")
 
     async def now(self) -> datetime:
         return await self._database.now()

@@ -50,7 +50,7 @@ class DatabaseState(NamedTuple):
 class PostgresClusterStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("cluster")
+        self._sql = queries("node_report_and_database_state")
 
     async def report(
         self, node: NodeReport, forget_after: timedelta, replaced_after: timedelta

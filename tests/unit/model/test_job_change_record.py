@@ -6,7 +6,7 @@ import msgspec
 
 from tickwork.model.access import Author
 from tickwork.model.job import JobRequest
-from tickwork.model.job_change import FieldChange, changed_fields, note_of
+from tickwork.model.job_change_record import FieldChange, changed_fields, note_of
 
 
 def job(**fields: Any) -> JobRequest:

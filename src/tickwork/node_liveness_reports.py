@@ -18,14 +18,14 @@ import structlog
 from tickwork import __version__
 from tickwork.model.cluster import ClusterView, DiskView
 from tickwork.model.errors import Unavailable
-from tickwork.store.cluster_store import (
+from tickwork.store.database_clock import DatabaseClock
+from tickwork.store.node_report_and_database_state_store import (
     SILENT_AFTER,
     NodeReport,
     PostgresClusterStore,
     ReportTimes,
     SilentNodes,
 )
-from tickwork.store.database_clock import DatabaseClock
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 REPORT_INTERVAL = 5.0  # seconds

@@ -7,7 +7,7 @@ from tickwork.store.query_files import queries
 class PostgresExceededLimitStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("exceeded_limit")
+        self._sql = queries("stuck_queue_and_dead_letter_events")
 
     async def tell(self) -> bool:
         """Write the events of what became too much since the last look, or is no more. One node does so at a time."""

@@ -5,16 +5,16 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from tickwork.config import Settings
-from tickwork.execute.heartbeat_url_call import HeartbeatCaller
+from tickwork.execute.call_heartbeat_url import HeartbeatCaller
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.loop import Loops
-from tickwork.node_reports import REPORT_INTERVAL, Cluster
-from tickwork.ping.pings import Pings
+from tickwork.node_liveness_reports import REPORT_INTERVAL, Cluster
+from tickwork.ping.define_receive_and_watch_pings import Pings
 from tickwork.ping.report_cluster_to_outside_url import OutsidePing
 from tickwork.record.call_heartbeat_urls_after_success import Heartbeats
-from tickwork.store.cluster_store import PostgresClusterStore
 from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.heartbeat_url_store import PostgresHeartbeatStore, PostgresOutsidePingStore
+from tickwork.store.node_report_and_database_state_store import PostgresClusterStore
 from tickwork.store.ping_store import PostgresPingStore
 from tickwork.store.pool import Database
 

@@ -32,7 +32,7 @@ from tickwork.model.execution import (
 )
 from tickwork.model.public_ids import from_micros, parse_execution_id, to_micros
 from tickwork.model.worker_protocol import Key
-from tickwork.store.port.read import ExecutionSearch, ReadStore
+from tickwork.store.port.read_jobs_executions_workers import ExecutionSearch, ReadStore
 from tickwork.store.port.record import OutcomeStore
 
 _MOST_CALLERS = 10_000  # on one node; any more are answered at once

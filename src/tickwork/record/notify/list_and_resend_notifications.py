@@ -2,7 +2,7 @@
 
 from tickwork.model.event_after_commit import Publish, WorkArrived
 from tickwork.model.field_types import Page
-from tickwork.model.notification_delivery import SYSTEM_TENANT
+from tickwork.model.notification_delivery_job import SYSTEM_TENANT
 from tickwork.model.notification_view import NotificationFilter, NotificationView
 from tickwork.store.port.notify import NotificationLogStore
 
