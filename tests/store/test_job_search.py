@@ -145,7 +145,9 @@ class World:
     def __init__(self, node: Node, connection: asyncpg.Connection, clock: SettableClock, seed: int) -> None:
         self.node, self.connection, self.clock = node, connection, clock
         self.chance = random.Random(seed)  # noqa: S311 (the same in every run)
-        self.index = PostgresJobIndex(node._database, wait_for=0, wait_at_most=timedelta(0))
+        self.index = PostgresJobIndex(
+            node._database, wait_for=0, wait_at_most=timedelta(0), settle_after=timedelta(0)
+        )
         self.workers: list[ScriptedWorker] = []
         self.number = 0
 

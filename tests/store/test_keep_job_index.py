@@ -23,7 +23,7 @@ TAGGED = JobRequest(task="work", tags=["x"])
 @pytest.fixture
 async def index(clock: SettableClock, still_node: Node) -> PostgresJobIndex:
     await ScriptedWorker.offer_only(still_node, tasks=["work"])
-    return PostgresJobIndex(still_node._database, wait_for=1)
+    return PostgresJobIndex(still_node._database, wait_for=1, settle_after=timedelta(0))
 
 
 @pytest.fixture
@@ -221,3 +221,17 @@ async def test_pages_end_while_jobs_are_indexed_between_them(
         await still_node.jobs.create(TENANT, [TAGGED])
         await keep_up(index)
     assert seen == [job.id for job in reversed(jobs)]
+
+
+async def test_looks_at_one_time_jobs_when_most_have_ended(
+    clock: SettableClock, still_node: Node, connection: asyncpg.Connection
+) -> None:
+    await ScriptedWorker.offer_only(still_node, tasks=["work"])
+    index = PostgresJobIndex(still_node._database, wait_for=1, settle_after=timedelta(seconds=5))
+    await still_node.jobs.create_one(TENANT, TAGGED)
+    await clock.advance(timedelta(seconds=1))
+    await keep_up(index)
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.job_unended") == 0
+    await clock.advance(timedelta(minutes=2))
+    await keep_up(index)
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.job_unended") == 1

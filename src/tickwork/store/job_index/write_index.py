@@ -64,11 +64,15 @@ class PostgresJobIndex:
         *,
         wait_for: int = 2048,
         wait_at_most: timedelta = timedelta(minutes=1),
+        settle_after: timedelta = timedelta(seconds=5),
     ) -> None:
-        """`wait_for`: new or changed jobs, that searches look at one by one until there are this many of them."""
+        """`wait_for`: new or changed jobs, that searches look at one by one until there are this many of them.
+        `settle_after`: how long after their due times one-time jobs are looked at. Most have ended by then, so that
+        they are looked at once, and not noted and looked at again."""
         self._database = database
         self._wait_for = wait_for
         self._wait_at_most = wait_at_most
+        self._settle_after = settle_after
         self._sql = queries("job_index")
         self._unended_place: tuple[int, datetime, int] = (0, _START, 0)
 
@@ -167,7 +171,7 @@ class PostgresJobIndex:
 
     async def _settle_due(self, connection: Connection, state: asyncpg.Record, changes: SetChanges) -> int:
         """Only as far as all jobs that were created by then are indexed: later ones have later due times."""
-        until = min(state["indexed_at"], state["now"])
+        until = min(state["indexed_at"], state["now"] - self._settle_after)
         place = state["settled_time"], state["settled_job"]
         rows = await connection.fetch(self._sql["settle_due_jobs"], *place, until, _DUE_TOGETHER)
         if not rows:
