@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from tickwork.model.task_context import Context
     from tickwork.model.task_exceptions import Cancel, NoRetry, Snooze
     from tickwork.sdk.app import App
-    from tickwork.sdk.job_handle import ExecutionFailed, Handle
     from tickwork.sdk.submit_task import Task
+    from tickwork.sdk.submitted_job_handle import ExecutionFailed, Handle
     from tickwork.sdk.workflow import Step, Steps, gather
 
 __version__ = "0.1.0"
@@ -77,11 +77,11 @@ _HOMES = {
     "Client": "tickwork.client.sync_client",
     "Conflict": "tickwork.model.errors",
     "Context": "tickwork.model.task_context",
-    "ExecutionFailed": "tickwork.sdk.job_handle",
+    "ExecutionFailed": "tickwork.sdk.submitted_job_handle",
     "ExecutionStatus": "tickwork.model.execution",
     "FairShare": "tickwork.model.requires_limits_fair_share",
     "FieldError": "tickwork.model.errors",
-    "Handle": "tickwork.sdk.job_handle",
+    "Handle": "tickwork.sdk.submitted_job_handle",
     "Invalid": "tickwork.model.errors",
     "JobStatus": "tickwork.model.job",
     "KeyReused": "tickwork.model.errors",

@@ -47,7 +47,7 @@ from tickwork.node_database import open_database
 from tickwork.node_events_and_statistics import Monitoring
 from tickwork.node_metrics import SystemMetrics, show_database, show_disk, show_workers
 from tickwork.node_notifications import Notifications
-from tickwork.node_pings_and_heartbeat_urls import Watches
+from tickwork.node_pings_heartbeat_urls_and_liveness import Watches
 from tickwork.overview import Overview
 from tickwork.record.bulk_execution_actions import BulkExecutions
 from tickwork.record.dead_letters import DeadLetters
@@ -70,7 +70,6 @@ from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_index.write_index import PostgresJobIndex
 from tickwork.store.job_search.search_jobs import PostgresJobSearch
 from tickwork.store.log_store import PostgresLogStore
-from tickwork.store.metric_store import PostgresMetricStore
 from tickwork.store.migrate import trace_seed
 from tickwork.store.outcome_store import PostgresOutcomeStore
 from tickwork.store.overview_store import PostgresOverviewStore
@@ -80,6 +79,7 @@ from tickwork.store.read_jobs_executions_workers_store import PostgresReadStore
 from tickwork.store.rest_worker_and_report_store import PostgresRestWorkerReportStore, PostgresRestWorkerStore
 from tickwork.store.run_now_store import PostgresRunNowStore
 from tickwork.store.session_store import PostgresSessionStore
+from tickwork.store.system_lag_metrics_store import PostgresMetricStore
 from tickwork.store.tenant_and_key_store import PostgresAccessStore
 from tickwork.store.timeline_store import PostgresTimelineStore
 from tickwork.store.trigger_store import PostgresTriggerStore

@@ -10,13 +10,13 @@ from tickwork.record.notify.edit_and_explain_rules import NotificationRules
 from tickwork.record.notify.list_and_resend_notifications import NotificationLog
 from tickwork.record.notify.notifier import Notifier
 from tickwork.record.notify.wanted_completions import WantedCompletions
-from tickwork.store.completion_events_to_notify import PostgresToldCompletionStore
 from tickwork.store.create_and_change_job import PostgresJobStore
 from tickwork.store.list_and_resend_notifications_store import PostgresNotificationLogStore
 from tickwork.store.notification_rule_store import PostgresNotificationRuleStore
 from tickwork.store.notifier_lock_and_cleanup import PostgresNotifierStore
 from tickwork.store.pool import Database
 from tickwork.store.stuck_queue_and_dead_letter_events import PostgresExceededLimitStore
+from tickwork.store.write_completion_events_to_notify import PostgresToldCompletionStore
 
 # Seconds between the steps of a loop
 _NOTIFY_INTERVAL = 0.5

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tickwork.api import handle_request
-from tickwork.api.job_batch_routes import MAX_JOBS
+from tickwork.api.create_job_batch_route import MAX_JOBS
 from tickwork.testing.scripted_worker import ScriptedWorker
 
 JSON = {"content-type": "application/json"}

@@ -15,7 +15,7 @@ from tickwork.model.job import JobRequest, JobStatus, JobStatusName
 from tickwork.model.job_filter import JobFilter
 from tickwork.model.retry_policy import error_name
 from tickwork.sdk.app import declared_jobs
-from tickwork.sdk.job_handle import Handle
+from tickwork.sdk.submitted_job_handle import Handle
 
 NAMES = [name for name in tickwork.__all__ if name != "__version__"]
 

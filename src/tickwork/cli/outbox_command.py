@@ -18,7 +18,7 @@ from tickwork.log_setup import configure_logs
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import Page
 from tickwork.outbox import relay_statements as statement
-from tickwork.outbox.relay import Relay, connected
+from tickwork.outbox.create_jobs_from_outbox import Relay, connected
 from tickwork.outbox.relay_statements import Connection, check, install, schema_sql
 from tickwork.store.database_errors import unavailable
 

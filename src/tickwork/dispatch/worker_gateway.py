@@ -18,11 +18,16 @@ from tickwork.dispatch.worker_message_channel import BrokenProtocol, Socket, Wor
 from tickwork.log_rate_limit import LogRateLimit
 from tickwork.loop import Wake
 from tickwork.model.access import Caller
-from tickwork.model.check_outcomes import LATEST_TIME, is_valid_note, recordable_outcomes, truncate_note
 from tickwork.model.errors import Unavailable
 from tickwork.model.json_limits import json_error
 from tickwork.model.public_ids import from_micros, worker_id
 from tickwork.model.task import BUILT_IN_TASKS
+from tickwork.model.validate_worker_reports import (
+    LATEST_TIME,
+    is_valid_note,
+    recordable_outcomes,
+    truncate_note,
+)
 from tickwork.model.worker import LEASE
 from tickwork.model.worker_protocol import (
     LEASE_RAN_OUT,

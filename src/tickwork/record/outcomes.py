@@ -15,7 +15,6 @@ from tickwork.execution_metrics import COMPLETED, ENDED, NOT_STARTED, RUN_TIME, 
 from tickwork.loop import Wake
 from tickwork.model import transition_after_attempt as lifecycle
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
-from tickwork.model.check_outcomes import as_failed_outcome
 from tickwork.model.error_group import error_fingerprint
 from tickwork.model.event_after_commit import AttemptsEnded, Publish
 from tickwork.model.execution import AttemptError, AttemptOutcome
@@ -24,6 +23,7 @@ from tickwork.model.job import JobRequest
 from tickwork.model.public_ids import from_micros
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
+from tickwork.model.validate_worker_reports import as_failed_outcome
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
 from tickwork.record.call_heartbeat_urls_after_success import Heartbeats
 from tickwork.record.failed_attempt_server_log import FailedAttemptServerLog

@@ -12,7 +12,6 @@ from datetime import datetime
 import msgspec
 
 from tickwork.model.access import Caller
-from tickwork.model.check_outcomes import result_error, truncate_failure
 from tickwork.model.errors import Invalid, StaleAttempt, Unavailable
 from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStatus
 from tickwork.model.public_ids import execution_id, to_micros
@@ -25,6 +24,7 @@ from tickwork.model.rest_worker import (
     ReportedAttempt,
     StartReport,
 )
+from tickwork.model.validate_worker_reports import result_error, truncate_failure
 from tickwork.model.worker_protocol import Failure, LogLine, Micros, Note, Outcome
 from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder

@@ -16,8 +16,8 @@ from tickwork.model.job import IfExists, JobRequest, JobView
 from tickwork.model.task import Runner, TaskDefinition, defaults_of
 from tickwork.model.task_context import Context
 from tickwork.outbox.submit_in_transaction import write, write_async
-from tickwork.sdk.job_handle import Handle
 from tickwork.sdk.lazy_client import LazyClients
+from tickwork.sdk.submitted_job_handle import Handle
 from tickwork.sdk.task_options import TaskOptions, check_option_names, with_options
 from tickwork.sdk.task_parameters import TaskSignature, read_signature
 from tickwork.sdk.workflow import Step, Steps

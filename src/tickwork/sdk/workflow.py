@@ -13,8 +13,8 @@ import msgspec
 
 from tickwork.model.errors import Invalid
 from tickwork.model.job import CreatedJob, Dependency, JobRequest
-from tickwork.sdk.job_handle import Handle
 from tickwork.sdk.lazy_client import LazyClients
+from tickwork.sdk.submitted_job_handle import Handle
 
 Result = TypeVar("Result")
 Next = TypeVar("Next", bound="Step[Any] | Steps[Any]")

@@ -16,7 +16,7 @@ from tickwork.model.field_types import Page, to_utc
 from tickwork.model.job import JobStatus
 from tickwork.model.public_ids import execution_id, from_micros, job_id, to_micros
 from tickwork.store.batch_columns import stored
-from tickwork.store.lock_schedule_rules import ConcurrentChange, retry_on_conflict
+from tickwork.store.lock_rules_while_jobs_join_or_leave import ConcurrentChange, retry_on_conflict
 from tickwork.store.page_cursor import DeadLetterPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.record import OldestDeadLetters, Revived

@@ -15,13 +15,18 @@ from tickwork.model.job_change_record import FieldChange, changed_fields, note_o
 from tickwork.model.parsed_schedule_and_preview import Once, count_between, nth_due_time
 from tickwork.model.public_ids import job_id
 from tickwork.schedule.compile_timing import timing_from_text
+from tickwork.store.add_move_and_stop_unstarted_executions import UnstartedExecutions
 from tickwork.store.batch_columns import stored
-from tickwork.store.executions_of_changed_job import UnstartedExecutions
 from tickwork.store.heartbeat_url_store import change_heartbeat
 from tickwork.store.insert_and_update_job import CHANGE_JOB, JobLane, JobRow, values_of_changed
 from tickwork.store.job_insert import ensure_lanes, lane_name
 from tickwork.store.job_timing import JobTiming, job_timing, last_due, runs
-from tickwork.store.lock_schedule_rules import ConcurrentChange, LockedRule, LockedRules, RuleMembership
+from tickwork.store.lock_rules_while_jobs_join_or_leave import (
+    ConcurrentChange,
+    LockedRule,
+    LockedRules,
+    RuleMembership,
+)
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
 from tickwork.store.write_dependencies import JobDependencies
@@ -152,11 +157,15 @@ class JobUpdate:
             await self._connection.execute(self._sql["note_past_rule"], row["id"], old_rule.id)
             if old_rule.last_at:
                 await self._connection.execute(
-                    queries("executions_of_changed_job")["note_off_schedule"], row["id"], old_rule.last_at
+                    queries("add_move_and_stop_unstarted_executions")["note_off_schedule"],
+                    row["id"],
+                    old_rule.last_at,
                 )
         else:
             await self._connection.execute(
-                queries("executions_of_changed_job")["note_off_schedule"], row["id"], row["scheduled_for"]
+                queries("add_move_and_stop_unstarted_executions")["note_off_schedule"],
+                row["id"],
+                row["scheduled_for"],
             )
             await unstarted.stop_ahead([row["scheduled_for"]], "cancelled", "rescheduled")
             await unstarted.cancel(row["lane_id"], "rescheduled")

@@ -15,7 +15,6 @@ from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.public_ids import execution_id
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.store.batch_columns import literal, shortened
-from tickwork.store.completion_events_to_notify import write_told_completions
 from tickwork.store.heartbeat_url_store import mark_heartbeats
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.notify import ToldCompletion
@@ -28,6 +27,7 @@ from tickwork.store.write_attempt_events import (
     write_attempt_events,
     write_completion_events,
 )
+from tickwork.store.write_completion_events_to_notify import write_told_completions
 
 # Attributes, in the order of the statements' parameters
 _KEY = ("key.tenant_id", "key.scheduled_for", "key.job_id")

@@ -13,8 +13,8 @@ from tickwork.model.execution import Trigger
 from tickwork.model.job import JobStatus
 from tickwork.model.overlap import QUEUE_LIMIT, Blocker, Overlap, Queue, Replace, Skip, decide
 from tickwork.model.public_ids import execution_id, job_id
-from tickwork.store.executions_of_changed_job import UnstartedExecutions
-from tickwork.store.lock_schedule_rules import LockedRule, RuleMembership, retry_on_conflict
+from tickwork.store.add_move_and_stop_unstarted_executions import UnstartedExecutions
+from tickwork.store.lock_rules_while_jobs_join_or_leave import LockedRule, RuleMembership, retry_on_conflict
 from tickwork.store.pool import Connection, Database
 from tickwork.store.query_files import queries
 from tickwork.store.queue_store import refuse_if_full

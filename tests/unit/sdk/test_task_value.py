@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tickwork import App, Invalid
 from tickwork.execute.attempt_ending import ending_of_value
 from tickwork.model import payload_codec as codec
-from tickwork.sdk.job_handle import Handle
+from tickwork.sdk.submitted_job_handle import Handle
 
 
 class Size(StrEnum):

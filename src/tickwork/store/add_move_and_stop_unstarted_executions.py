@@ -20,7 +20,7 @@ class UnstartedExecutions:
     def __init__(self, connection: Connection, tenant_id: int, job: int) -> None:
         self._connection = connection
         self._job = (tenant_id, job)
-        self._sql = queries("executions_of_changed_job")
+        self._sql = queries("add_move_and_stop_unstarted_executions")
 
     async def add(self, lane: int, priority: int, at: datetime, trigger: Trigger) -> datetime:
         """Add an off-schedule execution. A manual run whose due time is taken gets the next microsecond. A scheduled

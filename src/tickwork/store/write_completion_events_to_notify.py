@@ -16,7 +16,7 @@ async def write_told_completions(connection: Connection, told: Sequence[ToldComp
     if told:
         outcomes = [each.outcome for each in told]
         await connection.execute(
-            queries("completion_events_to_notify")["write_told_completions"],
+            queries("write_completion_events_to_notify")["write_told_completions"],
             [outcome.tenant for outcome in outcomes],
             [from_micros(outcome.at) for outcome in outcomes],
             [outcome.job for outcome in outcomes],
@@ -28,7 +28,7 @@ async def write_told_completions(connection: Connection, told: Sequence[ToldComp
 class PostgresToldCompletionStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = queries("completion_events_to_notify")
+        self._sql = queries("write_completion_events_to_notify")
 
     async def completion_rules(self) -> dict[int, CompletionRules]:
         by_tenant: defaultdict[int, list[asyncpg.Record]] = defaultdict(list)

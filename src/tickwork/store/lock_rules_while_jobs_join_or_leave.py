@@ -89,7 +89,7 @@ class RuleMembership:
     def __init__(self, connection: Connection, tenant_id: int) -> None:
         self._connection = connection
         self._tenant_id = tenant_id
-        self._sql = queries("lock_schedule_rules")
+        self._sql = queries("lock_rules_while_jobs_join_or_leave")
 
     async def lock(self, joined: Iterable[JobSpec], left: Iterable[int | None]) -> LockedRules:
         """Lock the rules that jobs join, creating them if needed, and the rules that jobs leave. All are locked in one
