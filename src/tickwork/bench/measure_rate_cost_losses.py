@@ -2,6 +2,7 @@
 
 import asyncio
 from array import array
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from tickwork.bench.bench_cluster import BenchCluster
@@ -29,13 +30,17 @@ class Window(NamedTuple):
     def cost(self) -> dict[str, float]:
         """Per execution."""
         executions = self.executions or 1
-        micros = {f"{part}_us": round(used / executions * 1e6, 2) for part, used in self.processor.items()}
         return {
-            **micros,
-            "all_us": round(sum(micros.values()), 2),
+            **micros_each(self.processor, executions),
             "wal_bytes": round(self.wal_bytes / executions, 1),
             "transactions": round(self.transactions / executions, 5),
         }
+
+
+def micros_each(processor: Mapping[str, float], executions: int) -> dict[str, float]:
+    """Microseconds of processor time of each part for one execution, and of all."""
+    micros = {f"{part}_us": round(used / executions * 1e6, 2) for part, used in processor.items()}
+    return {**micros, "all_us": round(sum(micros.values()), 2)}
 
 
 async def transactions(cluster: BenchCluster) -> int:

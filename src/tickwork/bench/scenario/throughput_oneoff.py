@@ -2,6 +2,7 @@
 
 import asyncio
 from array import array
+from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import Meta
@@ -9,7 +10,7 @@ from msgspec import Meta
 from tickwork.bench import scenario_types as base
 from tickwork.bench.api_load import Answers, post, send_from_process
 from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
-from tickwork.bench.measure_rate_cost_losses import LostAndDoubled, count_lost_and_doubled
+from tickwork.bench.measure_rate_cost_losses import LostAndDoubled, count_lost_and_doubled, micros_each
 from tickwork.bench.scenario_types import Curve, Many, ProgressLine, ScenarioResult
 from tickwork.model.errors import TickworkError
 
@@ -41,10 +42,12 @@ async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
         )
         if created.refused:
             raise TickworkError(f"{created.refused} batches were refused")
+        creating = cluster.meter.seconds()
         await cluster.start_worker(plan.slots)
         drained = await _drain(cluster, plan.jobs, progress)
+        used = {part: now - creating.get(part, 0.0) for part, now in cluster.meter.seconds().items()}
         balance = await count_lost_and_doubled(cluster, array("I", [1]) * plan.jobs, progress, "bench.count")
-    return _result(plan, created, drained, balance)
+    return _result(plan, created, drained, used, balance)
 
 
 def _batches(jobs: int) -> list[list[dict[str, object]]]:
@@ -71,7 +74,10 @@ async def _drain(cluster: BenchCluster, jobs: int, progress: ProgressLine) -> Cu
     return [(round(at - seen[0][0], 3), ran) for at, ran in seen]
 
 
-def _result(plan: Plan, created: Answers, drained: Curve, balance: LostAndDoubled) -> ScenarioResult:
+def _result(
+    plan: Plan, created: Answers, drained: Curve, used: Mapping[str, float], balance: LostAndDoubled
+) -> ScenarioResult:
+    """`used`: seconds of processor time for draining, by part."""
     (_, first), (seconds, last) = drained[0], drained[-1]
     drain = (last - first) / seconds if seconds else 0.0
     create = plan.jobs / created.seconds
@@ -90,6 +96,7 @@ def _result(plan: Plan, created: Answers, drained: Curve, balance: LostAndDouble
             "batch": _BATCH,
             "batch_p99_ms": created.summary()["p99_ms"],
             "drain_seconds": round(seconds, 2),
+            "drain_cost": micros_each(used, plan.jobs),
             **balance.details(),
         },
         held_equal=HELD_EQUAL,

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from tickwork.bench import scenario_types as base
-from tickwork.bench.bench_cluster import HELD_EQUAL, running_cluster
+from tickwork.bench.bench_cluster import HELD_EQUAL, BenchCluster, running_cluster
 from tickwork.bench.measure_rate_cost_losses import LostAndDoubled, Window, count_lost_and_doubled, measure
 from tickwork.bench.recurring_jobs import (
     PERIOD,
@@ -18,6 +18,7 @@ from tickwork.bench.recurring_jobs import (
 )
 from tickwork.bench.scenario_types import Many, ProgressLine, ScenarioResult
 from tickwork.model.job import PRIORITIES, JobRequest
+from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.requires_limits_fair_share import Limit
 
 _GOAL = 50_000
@@ -35,6 +36,7 @@ class Plan(base.Plan, frozen=True, kw_only=True):
     queues: Annotated[Many, Meta(description="Queues that the jobs are spread over.")] = 1
     priorities: Annotated[int, Meta(ge=1, le=4, description="Priorities that they have.")] = 1
     keys: Annotated[int, Meta(ge=0, description="Keys that limit them, to more than there are.")] = 0
+    notify: Annotated[bool, Meta(description="Have a channel told when a job fails or recovers.")] = False
 
 
 QUICK = Plan(rate=200, schedules=5_000, warm_up=1, seconds=3)
@@ -53,6 +55,7 @@ async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
             progress.counter("schedules", active),
             after=_time_to_vary(plan),
             task="bench.count",
+            notify=await _channel(cluster) if plan.notify else [],
         )
         if variants := _variants(plan):
             await spread_over_lanes(cluster, load, variants)
@@ -67,6 +70,13 @@ async def run(progress: ProgressLine, plan: Plan) -> ScenarioResult:
             cluster, await load.due_times(cluster), progress, "bench.count"
         )
     return _result(plan, window, backlog, balance)
+
+
+async def _channel(cluster: BenchCluster) -> list[NotifyEntry]:
+    """Nobody listens there: nothing fails."""
+    async with cluster.client() as client:
+        await client.set_channel("ops", kind="webhook", url="http://127.0.0.1:9")
+    return [NotifyEntry(on=["failed", "recovered"], to=["ops"])]
 
 
 def _variants(plan: Plan) -> list[JobRequest]:
@@ -109,6 +119,7 @@ def _result(plan: Plan, window: Window, backlog: tuple[int, int], balance: LostA
             "queues": plan.queues,
             "priorities": plan.priorities,
             "keys": plan.keys,
+            "notify": plan.notify,
             "seconds": round(window.seconds, 1),
             "backlog_before": backlog[0],
             "backlog_after": backlog[1],
