@@ -3,8 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import datetime
-from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tickwork.schedule.canonical_form import LONGEST, ParsedSchedule
 from tickwork.schedule.compile_timing import compile_source
@@ -15,7 +14,6 @@ from tickwork.schedule.dialects.systemd import is_calendar_event, read_calendar_
 from tickwork.schedule.due.calendar_bit_masks import from_seconds
 from tickwork.schedule.due.time_zone import Zone
 from tickwork.schedule.english.parse_sentence import Sentence, read_sentence
-from tickwork.schedule.english.vocabulary import MONTHS, WEEKDAYS
 from tickwork.schedule.errors import ScheduleError
 from tickwork.schedule.instant_and_duration import (
     Moment,
@@ -24,6 +22,7 @@ from tickwork.schedule.instant_and_duration import (
     read_instant,
     write_instant,
 )
+from tickwork.schedule.named_fields import read_fields
 from tickwork.schedule.options import read_end, read_start
 from tickwork.schedule.rrule.read_ical_text import read_rrule
 from tickwork.schedule.rrule.read_rule import local_anchor, read_rule
@@ -93,8 +92,11 @@ def _is_sentence(text: str, context: ReadContext) -> bool:
         return False
 
 
-def _read_fields(value: object, context: ReadContext) -> list[ParsedSchedule]:
-    return [ParsedSchedule(read_cron(read_fields(value), context.seed))]
+def _read_fields(value: object, context: ReadContext) -> Moment | list[ParsedSchedule]:
+    fields = read_fields(value)
+    if fields.names_one_instant:
+        return Moment(fields.instant(context.zone), context.zone)
+    return [ParsedSchedule(read_cron(fields.cron, context.seed), notes=fields.notes)]
 
 
 def _read_rrule(value: object, context: ReadContext) -> list[ParsedSchedule]:
@@ -210,49 +212,3 @@ _READERS: dict[str, Callable[[object, ReadContext], Moment | list[ParsedSchedule
     "fields": _read_fields,
 }
 NOTATIONS = tuple(_READERS)
-
-
-_FINEST_FIRST = ("minute", "hour", "days_of_week", "date", "month", "year")
-_LEAST = {"minute": "0", "hour": "0", "days_of_week": "*", "date": "1", "month": "1", "year": "*"}
-_LONGEST_LIST = 100
-_ITEM = re.compile(r"[A-Za-z0-9*/,#()-]{1,40}")
-
-
-def read_fields(value: object) -> str:
-    """As a cron expression. A field that is left out means every value if a finer field is given, else its first."""
-    if not isinstance(value, dict) or not value:
-        raise ScheduleError(
-            f"fields is an object with any of {', '.join(_FINEST_FIRST)}", 'such as {"hour": 9, "minute": 30}'
-        )
-    for name in value:
-        if name not in _FINEST_FIRST:
-            near = get_close_matches(str(name), _FINEST_FIRST, 1)
-            hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(_FINEST_FIRST)}"
-            raise ScheduleError("there is no such field", hint, f".{str(name)[:40]}")
-    if "date" in value and "days_of_week" in value:
-        raise ScheduleError(
-            "date and days_of_week together can mean both or either",
-            'use rrule for both ("FREQ=MONTHLY;BYMONTHDAY=13;BYDAY=FR") or cron for either ("0 0 13 * FRI")',
-        )
-    finest = min(_FINEST_FIRST.index(name) for name in value)
-    texts = {name: _text(name, value, at < finest) for at, name in enumerate(_FINEST_FIRST)}
-    return "0 {minute} {hour} {date} {month} {days_of_week} {year}".format(**texts)
-
-
-def _text(name: str, value: dict[str, Any], finer: bool) -> str:
-    if name not in value:
-        return _LEAST[name] if finer else "*"
-    items = value[name] if isinstance(value[name], list) else [value[name]]
-    if not items or len(items) > _LONGEST_LIST:
-        raise ScheduleError(f"give 1 to {_LONGEST_LIST} values", path_suffix=f".{name}")
-    return ",".join(_item(name, item) for item in items)
-
-
-def _item(name: str, item: object) -> str:
-    if isinstance(item, bool) or not isinstance(item, int | str) or not _ITEM.fullmatch(str(item)):
-        raise ScheduleError(
-            f'{str(item)[:40]!r} is not a number, a name or a text such as "*/5"', path_suffix=f".{name}"
-        )
-    word = str(item).lower()
-    number = WEEKDAYS.get(word) if name == "days_of_week" else MONTHS.get(word) if name == "month" else None
-    return str(item) if number is None else str(number)
