@@ -203,7 +203,7 @@ BUGS = [
     Bug(
         "a pause does not reach waiting executions",
         "I18",
-        _in_query("executions_of_changed_job", "pause_waiting", "WHERE", "WHERE false AND"),
+        _in_query("add_move_and_stop_unstarted_executions", "pause_waiting", "WHERE", "WHERE false AND"),
     ),
     Bug(
         "an execution that returns to a paused job does not wait",

@@ -41,11 +41,11 @@ _HOT = {
 }
 _SINCE_17 = {("find_overlap_blockers", "blockers")}  # before, `blockers_one_by_one` is used
 _OF_ONE_LANE = {
-    ("executions_of_changed_job", "note_unended"),
-    ("executions_of_changed_job", "pause_waiting"),
-    ("executions_of_changed_job", "resume_waiting"),
-    ("executions_of_changed_job", "cancel_waiting"),
-    ("executions_of_changed_job", "move_waiting"),
+    ("add_move_and_stop_unstarted_executions", "note_unended"),
+    ("add_move_and_stop_unstarted_executions", "pause_waiting"),
+    ("add_move_and_stop_unstarted_executions", "resume_waiting"),
+    ("add_move_and_stop_unstarted_executions", "cancel_waiting"),
+    ("add_move_and_stop_unstarted_executions", "move_waiting"),
 }
 _LONGER = _OF_ONE_LANE | {
     ("dispatch", "waiting_lanes"),  # leaps from line to line
@@ -174,7 +174,8 @@ async def test_what_waits_is_found_by_its_line(filled: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "name"), [("execution_search", "search_history_of_job"), ("read_by_id", "missed_of_job")]
+    ("file", "name"),
+    [("execution_search", "search_history_of_job"), ("read_jobs_executions_workers", "missed_of_job")],
 )
 async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, file: str, name: str) -> None:
     plan = await explain(filled, file, name)
@@ -194,12 +195,12 @@ async def test_the_history_of_a_job_is_found_by_its_rules(filled: Database, file
             ("tenant_id", "queue", "task", "placement"),
         ),
         (
-            "lock_schedule_rules",
+            "lock_rules_while_jobs_join_or_leave",
             "lock_rules",
             "rule_tenant_id_timing_catch_up_key",
             ("tenant_id", "timing", "catch_up"),
         ),
-        ("lock_schedule_rules", "lock_rules", "rule_pkey", ("id",)),
+        ("lock_rules_while_jobs_join_or_leave", "lock_rules", "rule_pkey", ("id",)),
         ("create_and_change_job", "jobs_by_key", "job_key", ("tenant_id", "key")),
         ("create_and_change_job", "lock_jobs_by_key", "job_key", ("tenant_id", "key")),
     ],
@@ -217,7 +218,7 @@ async def test_what_new_jobs_share_is_found_by_name(
 @pytest.mark.parametrize(
     ("file", "name"),
     [
-        ("read_by_id", "jobs_by_id"),
+        ("read_jobs_executions_workers", "jobs_by_id"),
         ("job_search", "matching_jobs"),
         ("job_search", "new_jobs_newest_first"),
         ("job_search", "new_jobs_oldest_first"),

@@ -36,7 +36,7 @@ def all_statements() -> Iterator[tuple[str, str]]:
     """Every statement by its file and its name, but for those that fill an empty database for the demo."""
     for path in (files("tickwork.store") / "queries").iterdir():
         file, _, kind = path.name.partition(".")
-        if kind == "sql" and file != "simulated_past":
+        if kind == "sql" and file != "demo_clock_and_statistics":
             yield from ((file, name) for name in queries(file))
 
 
