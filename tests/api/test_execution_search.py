@@ -193,6 +193,85 @@ async def test_what_is_slow_or_late_is_found_before_and_after_it_ends(
     assert await found(client, longer_than="10s") == [late]
 
 
+async def test_an_error_is_found_by_the_queue_of_its_execution_even_after_a_move(
+    client: httpx2.AsyncClient, still_node: Node, clock: SettableClock, worker: ScriptedWorker
+) -> None:
+    stays = await create(client, queue="one", retry={"max_attempts": 1})
+    moves = await create(client, queue="one", retry={"max_attempts": 2, "initial": "1m"})
+    for run in await start(still_node, worker):
+        await worker.fail(run, Failure("ValueError", "no good"))
+    await number(still_node)
+    assert sorted(await found(client, error="ValueError", queue="one")) == sorted([stays, moves])
+    assert await found(client, error="ValueError", queue="two") == []
+    assert await found(client, error="ValueError", task="other") == []
+    await client.patch(f"/v1/jobs/{moves}", json={"queue": "two"})
+    for query, expected in [
+        ({"error": "ValueError", "queue": "one"}, [stays]),
+        ({"error": "ValueError", "queue": "two"}, [moves]),
+        ({"error": "ValueError", "task": "work", "queue": "two"}, [moves]),
+        ({"retrying": "true", "queue": "one"}, []),
+        ({"retrying": "true", "queue": "two"}, [moves]),
+        ({"status": "failed", "queue": "one"}, [stays]),
+        ({"status": "failed", "queue": "two"}, []),
+    ]:
+        assert await found(client, **query) == expected, query
+    await clock.advance(timedelta(minutes=2))
+    await worker.beat()
+    (run,) = await start(still_node, worker)
+    await worker.complete(run)
+    assert await found(client, error="ValueError", queue="two", status="completed") == [moves]
+
+
+async def test_failures_of_other_lanes_are_passed_over_and_not_looked_up(
+    client: httpx2.AsyncClient, still_node: Node, worker: ScriptedWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for queue in ("rare", *["common"] * 6):
+        await create(client, queue=queue, retry={"max_attempts": 1})
+        (run,) = await start(still_node, worker)
+        await worker.fail(run, Failure("ValueError", "no good"))
+    await number(still_node)
+    monkeypatch.setattr(execution_search, "_SLICES", (2, 3))
+    first = await page(client, status="failed", queue="rare")
+    assert first["items"] == []
+    assert first["searched_until"] is not None
+    assert len(await found(client, status="failed", queue="rare")) == 1
+    assert len(await found(client, error="ValueError", queue="common", limit=2)) == 6
+
+
+def test_a_page_that_is_nearly_full_looks_at_few_more() -> None:
+    sizes = execution_search._SliceSizes((500, 2_000, 8_000, 20_000))
+    assert sizes.next(0, 50) == 500
+    assert sizes.next(0, 50) == 2_000
+    assert sizes.next(45, 50) == 500
+    assert sizes.next(25, 50) == 4_500
+    assert [sizes.next(0, 50), sizes.next(0, 50), sizes.next(0, 50)] == [20_000, 3_000, 0]
+
+
+async def test_what_completed_is_found_though_much_is_due_later(
+    client: httpx2.AsyncClient, still_node: Node, worker: ScriptedWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = await create(client)
+    (run,) = await start(still_node, worker)
+    await worker.complete(run)
+    for _ in range(5):
+        await create(client, schedule={"in": "1h"})
+    monkeypatch.setattr(execution_search, "_SLICES", (2,))
+    answer = await page(client, status="completed")
+    assert [execution["job_id"] for execution in answer["items"]] == [done]
+    assert answer["searched_until"] is None
+
+
+async def test_what_is_to_come_is_shown_without_listing_all_that_waits(
+    client: httpx2.AsyncClient, still_node: Node, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = [await create(client, schedule={"in": f"{minutes}m"}) for minutes in range(1, 6)]
+    overdue = await create(client, **UNSERVED)
+    assert await found(client, status="pending", limit=2) == [*reversed(jobs), overdue]
+    monkeypatch.setattr(execution_search, "_MOST_CURRENT", None)  # so that listing fails
+    first = await page(client, status="pending", limit=5)
+    assert [execution["job_id"] for execution in first["items"]] == jobs[::-1]
+
+
 async def test_a_search_that_finds_little_says_how_far_it_has_looked(
     client: httpx2.AsyncClient,
     still_node: Node,

@@ -15,8 +15,11 @@ from tickwork.model.public_ids import parse_execution_id, parse_job_id
 from tickwork.model.search_words import has_words, words_of
 from tickwork.model.worker_protocol import Failure
 from tickwork.node import Node
+from tickwork.store.job_index.read_index import LikelyJobs
 from tickwork.store.job_index.write_index import PostgresJobIndex
-from tickwork.store.job_search import by_next_run
+from tickwork.store.job_search import by_next_run, due_candidates
+from tickwork.store.job_search.check_found_jobs import JobMatcher
+from tickwork.store.job_search.due_candidates import DueCandidates
 from tickwork.store.job_search.search_jobs import PostgresJobSearch
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
@@ -164,6 +167,14 @@ class World:
         while await self.index.settle():
             pass
 
+    async def index_all(self) -> None:
+        """Every new and every changed job."""
+        while await self.connection.fetchval(
+            """SELECT indexed_to < (SELECT last_value FROM tickwork.job_id) OR EXISTS (SELECT FROM tickwork.job_change)
+               FROM tickwork.job_index"""
+        ):
+            await self.index.index()
+
     async def change(self, tenant_id: int) -> None:
         rows = await self.connection.fetch(
             "SELECT id FROM tickwork.job WHERE tenant_id = $1 AND status <> 'cancelled' ORDER BY id",
@@ -171,7 +182,7 @@ class World:
         )
         jobs, number = self.node.jobs, self.chance.choice(rows)["id"]
         job = await jobs.get(tenant_id, number)
-        match self.chance.randrange(6):
+        match self.chance.randrange(7):
             case 0 if job.status in (JobStatus.ACTIVE, JobStatus.PAUSED):
                 await (jobs.pause if job.status is JobStatus.ACTIVE else jobs.resume)(tenant_id, number)
             case 1:
@@ -184,6 +195,9 @@ class World:
                 await jobs.patch(tenant_id, number, {"queue": self.chance.choice(QUEUES), "priority": "low"})
             case 5 if job.execution_id is not None:
                 await self.connection.execute("DELETE FROM tickwork.job WHERE id = $1", number)
+            case 6 if job.next_run_at is not None and job.next_run_at > await self.node._read.now():
+                schedules = ({"in": "40m"}, {"in": "5h"}) if job.execution_id else ("every 3h", "0 8 * * *")
+                await jobs.patch(tenant_id, number, {"schedule": self.chance.choice(schedules)})
 
     async def redrive(self, tenant_id: int) -> None:
         """Some of what failed is to run again."""
@@ -244,3 +258,117 @@ async def test_a_search_finds_what_reading_every_job_would_find(
             for _ in range(filters):
                 await check(world.node, tenant_id, jobs, some_filter(world.chance, now))
     assert await world.connection.fetchval("SELECT indexed_to FROM tickwork.job_index") > 500
+
+
+@pytest.fixture
+def ways_to_due_jobs(monkeypatch: pytest.MonkeyPatch) -> list[LikelyJobs]:
+    """How searches for a range of next runs found their candidates, as they come."""
+    ways: list[LikelyJobs] = []
+    jobs = DueCandidates.jobs
+
+    async def watched(candidates: DueCandidates) -> LikelyJobs:
+        ways.append(await jobs(candidates))
+        return ways[-1]
+
+    monkeypatch.setattr(DueCandidates, "jobs", watched)
+    return ways
+
+
+def some_range(chance: random.Random, now: datetime) -> JobFilter:
+    """Of a minute to ten hours, in the past or to come, alone or with another filter."""
+    begin = now + timedelta(minutes=chance.randrange(-90, 300))
+    more: dict[str, Any] = chance.choice(
+        ({}, {"queue": "mail"}, {"tag": ("eu",)}, {"recurring": True}, {"recurring": False}, {"q": "report"})
+    )
+    return JobFilter(
+        due_after=begin,
+        due_before=begin + timedelta(minutes=chance.choice((1, 10, 60, 600))),
+        sort=chance.choice(("-created_at", "created_at", "health")),
+        **more,
+    )
+
+
+@pytest.mark.parametrize("way", ["listed", "indexed", "looked through"])
+async def test_jobs_that_are_due_in_a_range_are_found_alike_in_every_way(
+    world: World, monkeypatch: pytest.MonkeyPatch, ways_to_due_jobs: list[LikelyJobs], way: str
+) -> None:
+    if way != "listed":
+        monkeypatch.setattr(due_candidates, "_FEW", 1)
+    if way == "looked through":
+        monkeypatch.setattr(due_candidates, "_MOST_HOURS", 0)
+        monkeypatch.setattr(due_candidates, "_MOST_RULES", 0)
+    for turn in range(4):
+        await world.create(1, 150)
+        await world.run()
+        if turn:
+            await world.bring_up_to_date()
+        for _ in range(15):
+            await world.change(1)
+        now = await world.node._read.now()
+        jobs = await all_jobs(world.node, world.connection, 1)
+        for _ in range(12):
+            await check(world.node, 1, jobs, some_range(world.chance, now))
+    ways = {(found.listed is not None, found.indexed is not None) for found in ways_to_due_jobs}
+    assert {"listed": (True, False), "indexed": (False, True), "looked through": (False, False)}[way] in ways
+
+
+async def in_segments(world: World, segments: int, jobs: list[JobRequest]) -> list[JobView]:
+    """The same jobs in each of some segments of ids, indexed."""
+    made = []
+    for segment in range(segments):
+        await world.connection.execute(f"SELECT setval('tickwork.job_id', {segment * 65_536 + 9})")
+        made += await world.node.jobs.create(1, jobs)
+    await world.index_all()
+    return made
+
+
+async def test_jobs_of_many_segments_are_counted_together(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await in_segments(world, 12, [JobRequest(task="work", tags=["rare"]), JobRequest(task="work")])
+    counted: list[int] = []
+    count_existing = JobMatcher.count_existing
+
+    async def watched(matcher: JobMatcher, jobs: list[int]) -> int:
+        counted.append(len(jobs))
+        return await count_existing(matcher, jobs)
+
+    monkeypatch.setattr(JobMatcher, "count_existing", watched)
+    await world.connection.execute("DELETE FROM tickwork.job WHERE id = 10")
+    search = PostgresJobSearch(world.node._database)
+    assert await search.count(1, JobFilter(tag=("rare",)), "exact") == JobCount(11, "exact")
+    assert counted == [12]
+
+
+async def test_an_hour_of_next_runs_is_found_in_every_segment_without_listing_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, ways_to_due_jobs: list[LikelyJobs]
+) -> None:
+    soon, later = (
+        JobRequest(task="work", schedule={"in": "90m"}),
+        JobRequest(task="work", schedule="every 9h"),
+    )
+    made = await in_segments(world, 3, [soon, later, JobRequest(task="work", schedule={"in": "30h"})])
+    now = await world.node._read.now()
+    monkeypatch.setattr(due_candidates, "_FEW", 1)
+    wanted = JobFilter(due_after=now + timedelta(minutes=60), due_before=now + timedelta(minutes=130))
+    found = await listed(world.node, 1, wanted, 2)
+    assert [job.id for job in found] == [job.id for job in reversed(made[::3])]
+    assert all(way.listed is None and way.indexed is not None for way in ways_to_due_jobs)
+
+
+async def test_a_job_that_follows_another_to_a_new_rule_is_found_by_its_new_next_run(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (parent,) = await world.node.jobs.create(1, [JobRequest(task="work", schedule="every 1h")])
+    (child,) = await world.node.jobs.create(1, [JobRequest(task="work", depends_on=[parent.id])])
+    await world.index_all()
+    await world.node.jobs.patch(1, parse_job_id(parent.id), {"schedule": "every 7h"})
+    moved = await world.node.jobs.get(1, parse_job_id(child.id))
+    monkeypatch.setattr(due_candidates, "_FEW", 1)
+    at = moved.next_run_at
+    assert at is not None
+    wanted = JobFilter(due_after=at - timedelta(hours=1), due_before=at + timedelta(hours=1))
+    for _ in range(2):
+        found = await listed(world.node, 1, wanted, 5)
+        assert [job.id for job in found] == [child.id, parent.id]
+        await world.index_all()

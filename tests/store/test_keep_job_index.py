@@ -32,9 +32,11 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[int] = []
     among = JobMatcher.among
 
-    async def watched(matcher: JobMatcher, jobs: Sequence[int]) -> list[asyncpg.Record]:
+    async def watched(
+        matcher: JobMatcher, jobs: Sequence[int], limit: int | None = None
+    ) -> list[asyncpg.Record]:
         seen.extend(jobs)
-        return await among(matcher, jobs)
+        return await among(matcher, jobs, limit)
 
     monkeypatch.setattr(JobMatcher, "among", watched)
     return seen

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 
-from support.query_plan import Scan, all_statements, explain, scans
+from support.query_plan import Scan, all_statements, explain, explain_run, scans
 from tickwork.store.pool import Database
 from tickwork.testing import TemporaryPostgres
 
@@ -51,6 +51,8 @@ _LONGER = _OF_ONE_LANE | {
     ("dispatch", "waiting_lanes"),  # leaps from line to line
     ("execution_search", "search_in_order_of_time"),  # a slice
     ("execution_search", "first_and_last_execution"),
+    ("execution_search", "waiting_keys"),  # the first of each partition, then by line
+    ("job_search", "late_jobs"),  # likewise
     ("upcoming", "executions_due"),  # a page
     ("upcoming", "count_one_time_jobs"),  # a range
     ("trigger", "release_queued"),  # all that wait for one another
@@ -147,6 +149,7 @@ async def test_what_is_out_of_the_ordinary_is_found_by_its_events(filled: Databa
     assert events["event_of_kind"].goes_by("tenant_id", "kind")
     assert events["event_of_error"].goes_by("tenant_id", "error_type")
     assert all("ROW(scheduled_for, job_id) < ROW" in way.condition for way in events.values())
+    assert plan.count("Index Only Scan Backward using event_of_") == len(events)  # with the lane
     executions = list(scans(plan, "execution", "attempt"))
     assert executions
     assert all(_is_short(way) for way in executions)
@@ -167,10 +170,25 @@ async def test_the_jobs_that_are_due_are_found_by_their_rules(filled: Database, 
     assert all(way.index == "job_of_rule" and way.goes_by("rule_id") for way in jobs)
 
 
-async def test_what_waits_is_found_by_its_line(filled: Database) -> None:
-    ways = list(scans(await explain(filled, "execution_search", "waiting_keys"), "execution"))
-    assert ways
-    assert all(way.goes_by("lane_id", "priority") for way in ways)
+@pytest.mark.parametrize(
+    ("file", "name"), [("execution_search", "waiting_keys"), ("job_search", "late_jobs")]
+)
+async def test_what_waits_is_found_by_its_line_where_anything_waits(
+    filled: Database, file: str, name: str
+) -> None:
+    ways = list(scans(await explain(filled, file, name), "execution"))
+    first_of_partition = [way for way in ways if not way.condition]
+    assert 0 < len(first_of_partition) < len(ways)
+    assert all((way.index or "").endswith("lane_id_priority_ready_at_idx") for way in first_of_partition)
+    assert all(way.goes_by("lane_id", "priority") for way in ways if way.condition)
+
+
+async def test_partitions_in_which_nothing_waits_are_not_gone_through(filled: Database) -> None:
+    plan = await explain_run(
+        filled, "execution_search", "waiting_keys", "1", "NULL", "NULL", "'-infinity'", "NULL", "10", "true"
+    )
+    partitions = {way.table for way in scans(plan, "execution") if way.condition}
+    assert len(partitions) <= 1  # today's, if there is any execution
 
 
 @pytest.mark.parametrize(
@@ -225,10 +243,11 @@ async def test_what_new_jobs_share_is_found_by_name(
         ("job_search", "count_existing"),
         ("job_search", "next_runs_of_jobs"),
         ("job_index", "jobs_to_index"),
+        ("job_index", "due_times_to_index"),
         ("job_index", "creation_times"),
         ("job_index", "note_late_jobs"),
         ("job_index", "jobs_as_changed"),
-        ("job_index", "places_of_segment"),
+        ("job_index", "runs_of_segment"),
     ],
 )
 async def test_jobs_are_read_by_id(filled: Database, file: str, name: str) -> None:
@@ -246,6 +265,8 @@ async def test_jobs_are_read_by_id(filled: Database, file: str, name: str) -> No
         ("job_search", "unended_jobs", "job", "job_once"),
         ("job_index", "settle_due_jobs", "job", "job_once"),
         ("job_search", "next_runs_of_rules", "rule", "rule_due"),
+        ("job_search", "rules_due", "rule", "rule_due"),
+        ("job_search", "unended_in_range", "job_unended", "job_unended_pkey"),
         ("job_search", "next_runs_of_one_time_jobs", "job_unended", "job_unended_pkey"),
         ("job_search", "jobs_that_fail", "failing_job", "failing_job_of_tenant"),
         ("job_search", "blocked_jobs", "event", "event_of_kind"),

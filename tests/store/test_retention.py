@@ -164,3 +164,41 @@ async def test_a_day_that_somebody_reads_is_dropped_later_and_the_coming_ones_ar
     assert partitions.horizon() > datetime.now(UTC) + timedelta(days=67)
     await partitions.keep_up()
     assert await connection.fetchval(_DAYS) == 9
+
+
+async def test_that_a_job_was_moved_is_forgotten_with_the_history(
+    database: Database, database_url: str, connection: asyncpg.Connection
+) -> None:
+    clock = SettableClock(database_url)
+    partitions = Partitions(database, history_days=3)
+    await connection.execute("INSERT INTO tickwork.moved_job (tenant_id, job_id) VALUES (1, 1)")
+    for days, left in ((2, 1), (4, 0)):
+        await clock.set(datetime.now(UTC) + timedelta(days=days))
+        await partitions.keep_up()
+        assert await connection.fetchval("SELECT count(*) FROM tickwork.moved_job") == left
+
+
+async def test_days_and_months_in_which_something_waits_are_known(
+    database: Database, database_url: str, connection: asyncpg.Connection
+) -> None:
+    clock = SettableClock(database_url)
+    await clock.set(now := datetime(2026, 7, 15, 9, tzinfo=UTC))
+    partitions = Partitions(database, history_days=30)
+    old = datetime(2025, 12, 31, 23, tzinfo=UTC)
+    later = now + timedelta(days=2)
+    await partitions.keep_up()
+    await partitions.make_for([old, datetime(2025, 11, 1, tzinfo=UTC)])
+    await connection.executemany(
+        "INSERT INTO tickwork.execution"
+        " (tenant_id, scheduled_for, job_id, lane_id, priority, trigger, status, ready_at)"
+        " VALUES (1, $1, 1, 1, 2, 'schedule', 'pending', $1)",
+        [(old,), (now,), (later,)],
+    )
+    await connection.execute("SET timezone = 'Asia/Tokyo'")
+    month = (datetime(2025, 12, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC))
+    days = [(at.replace(hour=0), at.replace(hour=0) + timedelta(days=1)) for at in (now, later)]
+    for begun_by, expected in ((later, [month, *days]), (now, [month, days[0]]), (old, [month])):
+        rows = await connection.fetch(
+            "SELECT begins, ends FROM tickwork.partitions_with_waiting($1) ORDER BY begins", begun_by
+        )
+        assert [tuple(row) for row in rows] == expected

@@ -32,7 +32,7 @@ from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 from tickwork.store.row_views import execution_of
 
-_SLICES = (500, 2_000, 8_000, 20_000)  # executions that a page looks at, at most
+_SLICES = (500, 2_000, 8_000, 20_000)  # executions that a page looks at one after another, at most
 _COUNTED_TOGETHER = 20_000
 _COUNT_WITHIN = {"exact": 2.0, "estimate": 0.25}  # seconds
 _MOST_CURRENT = (
@@ -64,11 +64,13 @@ class _ReadyAt(NamedTuple):
 
     earliest: str
     latest: str | None
+    is_due: bool  # only those that were due by now
 
 
-_READY = _ReadyAt("-infinity", None)
-_SUSPENDED = _ReadyAt("infinity", "infinity")
-_ANY = _ReadyAt("-infinity", "infinity")
+_READY = _ReadyAt("-infinity", None, is_due=True)
+_SUSPENDED = _ReadyAt("infinity", "infinity", is_due=False)
+_SUSPENDED_AND_DUE = _SUSPENDED._replace(is_due=True)
+_ANY = _ReadyAt("-infinity", "infinity", is_due=False)
 
 
 class _Candidates(NamedTuple):
@@ -95,6 +97,27 @@ class _Slice(NamedTuple):
     end: _Key | None  # the last that was looked at; None: there are no more
 
 
+class _SliceSizes:
+    """How many executions to look at next: more and more, but no more than will probably fill the page."""
+
+    def __init__(self, at_most: Sequence[int]) -> None:
+        self._at_most = at_most
+        self._left = sum(at_most)
+        self._looked_at = 0
+        self._step = 0
+
+    def next(self, found: int, wanted: int) -> int:
+        """0: enough were looked at."""
+        size = min(self._at_most[min(self._step, len(self._at_most) - 1)], self._left)
+        if found:
+            likely = 3 * self._looked_at * (wanted - found) // (2 * found)
+            size = min(size, max(likely, self._at_most[0]))
+        self._left -= size
+        self._looked_at += size
+        self._step += 1
+        return size
+
+
 _IN_ORDER_OF_TIME = _Search("search_in_order_of_time")
 
 
@@ -106,15 +129,20 @@ class PostgresExecutionSearch:
     async def page(
         self, tenant_id: int, wanted: ExecutionFilter, limit: int, cursor: str | None
     ) -> ExecutionPage:
-        search = await self._search_for(tenant_id, wanted)
         place = _place(cursor) if cursor else (_END, _LARGEST_JOB)
+        if wanted.status is ExecutionStatus.PENDING and wanted.job is None:
+            # What is to come is pending, and in the order of time it comes first.
+            coming = await self._slice(tenant_id, wanted, _IN_ORDER_OF_TIME, place, _SLICES[0], limit)
+            if len(coming.items) == limit:
+                return _full_page(coming.items)
+        search = await self._search_for(tenant_id, wanted)
         items: list[asyncpg.Record] = []
-        for size in (limit,) if _is_only_a_range(wanted) else _SLICES:
+        sizes = _SliceSizes((limit,) if _is_only_a_range(wanted) else _SLICES)
+        while size := sizes.next(len(items), limit):
             part = await self._slice(tenant_id, wanted, search, place, size, limit - len(items))
             items += part.items
             if len(items) == limit:
-                last: _Key = (items[-1]["scheduled_for"], items[-1]["job_id"])
-                return ExecutionPage([execution_of(row) for row in items], _cursor(last))
+                return _full_page(items)
             if part.end is None:
                 return ExecutionPage([execution_of(row) for row in items])
             place = part.end
@@ -173,14 +201,22 @@ class PostgresExecutionSearch:
         """Those of the candidates that run or wait. None: too many to look at one by one."""
         found: list[_Key] = []
         if candidates.running:
-            found += await self._keys("running_keys", tenant_id)
+            found += await self._keys("running_keys", tenant_id, _MOST_CURRENT + 1)
         for ready in candidates.waiting:
-            found += await self._keys("waiting_keys", tenant_id, wanted.task, wanted.queue, *ready)
+            found += await self._keys(
+                "waiting_keys", tenant_id, wanted.task, wanted.queue, ready.earliest, ready.latest,
+                _MOST_CURRENT + 1, ready.is_due,
+            )  # fmt: skip
         return found if len(found) <= _MOST_CURRENT else None
 
     async def _keys(self, query: str, *arguments: object) -> list[_Key]:
-        rows = await self._database.fetch(self._sql[query], *arguments, _MOST_CURRENT + 1)
+        rows = await self._database.fetch(self._sql[query], *arguments)
         return [(row["scheduled_for"], row["job_id"]) for row in rows]
+
+
+def _full_page(items: Sequence[asyncpg.Record]) -> ExecutionPage:
+    last: _Key = (items[-1]["scheduled_for"], items[-1]["job_id"])
+    return ExecutionPage([execution_of(row) for row in items], _cursor(last))
 
 
 def _candidates(wanted: ExecutionFilter) -> _Candidates | None:
@@ -218,7 +254,7 @@ def _extreme_candidates(wanted: ExecutionFilter) -> _Candidates | None:
         return _Candidates((EventKind.EXECUTION_SLOW, *_INTERRUPTED), running=True)
     if wanted.later_than is not None and wanted.later_than >= timedelta(seconds=LATE_AFTER):
         kinds = (EventKind.EXECUTION_LATE, *_INTERRUPTED)
-        return _Candidates(kinds, running=True, waiting=(_READY, _SUSPENDED))
+        return _Candidates(kinds, running=True, waiting=(_READY, _SUSPENDED_AND_DUE))
     return None
 
 

@@ -53,6 +53,7 @@ class Partitions:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["forget_backfills"], self._history)
             await connection.execute(self._sql["forget_workers"], self._history)
+            await connection.execute(self._sql["forget_moved_jobs"], self._history)
         return await self._drop_old()
 
     async def make_ahead(self) -> None:

@@ -375,8 +375,19 @@ CREATE FUNCTION tickwork.note_job_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO tickwork.job_change (tenant_id, job_id, lane_id, name, key, tags, owner, description)
-    VALUES (OLD.tenant_id, OLD.id, OLD.lane_id, OLD.name, OLD.key, OLD.tags, OLD.owner, OLD.description);
+    INSERT INTO tickwork.job_change
+        (tenant_id, job_id, lane_id, name, key, tags, owner, description, rule_id, scheduled_for)
+    VALUES (OLD.tenant_id, OLD.id, OLD.lane_id, OLD.name, OLD.key, OLD.tags, OLD.owner, OLD.description, OLD.rule_id,
+            OLD.scheduled_for);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION tickwork.note_moved_job() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO tickwork.moved_job (tenant_id, job_id) VALUES (NEW.tenant_id, NEW.id)
+    ON CONFLICT (tenant_id, job_id) DO UPDATE SET moved_at = excluded.moved_at;
     RETURN NULL;
 END $$;
 
@@ -412,6 +423,31 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
     RETURN convert_to(
         to_json(format('the result of %s, on which it depends, is not valid JSON', unreadable))::text, 'UTF8');
 END $$;
+
+CREATE FUNCTION tickwork.partitions_with_waiting(begun_by timestamp with time zone) RETURNS TABLE(begins timestamp with time zone, ends timestamp with time zone)
+    LANGUAGE sql STABLE
+    AS $_$
+    SELECT p.begins AT TIME ZONE 'UTC', p.ends AT TIME ZONE 'UTC'
+    FROM (
+        SELECT day AS begins,
+            day + CASE WHEN length(label) = 6 THEN interval '1 month' ELSE interval '1 day' END AS ends
+        FROM (
+            SELECT label, to_date(rpad(label, 8, '01'), 'YYYYMMDD')::timestamp AS day FROM (
+                SELECT substring(c.relname FROM '\d+$') AS label
+                FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+                WHERE i.inhparent = 'tickwork.execution'::regclass
+            ) named
+        ) labelled
+        OFFSET 0
+    ) p
+    CROSS JOIN LATERAL (
+        SELECT FROM tickwork.execution
+        WHERE scheduled_for >= p.begins AT TIME ZONE 'UTC' AND scheduled_for < p.ends AT TIME ZONE 'UTC'
+            AND ready_at IS NOT NULL
+        ORDER BY lane_id, priority, ready_at LIMIT 1
+    ) waiting
+    WHERE p.begins AT TIME ZONE 'UTC' <= begun_by
+$_$;
 
 CREATE FUNCTION tickwork.request_recount() RETURNS trigger
     LANGUAGE plpgsql
@@ -1028,7 +1064,9 @@ CREATE TABLE tickwork.job_change (
     key text,
     tags text[] NOT NULL,
     owner text,
-    description text
+    description text,
+    rule_id bigint,
+    scheduled_for timestamp with time zone
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
 
@@ -1066,7 +1104,7 @@ CREATE TABLE tickwork.job_term (
     slot bigint NOT NULL,
     jobs bytea NOT NULL
 )
-WITH (fillfactor='80');
+WITH (fillfactor='80', toast_tuple_target='8160');
 
 CREATE TABLE tickwork.job_unended (
     tenant_id integer NOT NULL,
@@ -1206,6 +1244,12 @@ CREATE TABLE tickwork.migration (
     checksum text NOT NULL,
     breaking boolean NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE tickwork.moved_job (
+    tenant_id integer NOT NULL,
+    job_id bigint NOT NULL,
+    moved_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL
 );
 
 CREATE TABLE tickwork.new_event (
@@ -1755,6 +1799,9 @@ ALTER TABLE ONLY tickwork.log
 ALTER TABLE ONLY tickwork.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (number);
 
+ALTER TABLE ONLY tickwork.moved_job
+    ADD CONSTRAINT moved_job_pkey PRIMARY KEY (tenant_id, job_id);
+
 ALTER TABLE ONLY tickwork.new_event
     ADD CONSTRAINT new_event_pkey PRIMARY KEY (id);
 
@@ -1886,11 +1933,11 @@ CREATE INDEX event_of_cause ON tickwork.event USING btree (tenant_id, fingerprin
 
 CREATE INDEX event_of_definition ON tickwork.event USING btree (job_id, number) WHERE (kind ~~ 'job.%'::text);
 
-CREATE INDEX event_of_error ON tickwork.event USING btree (tenant_id, error_type, scheduled_for, job_id) WHERE ((error_type IS NOT NULL) AND (scheduled_for IS NOT NULL));
+CREATE INDEX event_of_error ON tickwork.event USING btree (tenant_id, error_type, scheduled_for, job_id) INCLUDE (lane_id) WHERE ((error_type IS NOT NULL) AND (scheduled_for IS NOT NULL));
 
 CREATE INDEX event_of_job ON tickwork.event USING btree (job_id, number) WHERE (job_id IS NOT NULL);
 
-CREATE INDEX event_of_kind ON tickwork.event USING btree (tenant_id, kind, scheduled_for, job_id) WHERE (scheduled_for IS NOT NULL);
+CREATE INDEX event_of_kind ON tickwork.event USING btree (tenant_id, kind, scheduled_for, job_id) INCLUDE (lane_id) WHERE (scheduled_for IS NOT NULL);
 
 CREATE INDEX event_of_tenant ON tickwork.event USING btree (tenant_id, number);
 
@@ -1978,7 +2025,9 @@ CREATE TRIGGER move_awaited AFTER UPDATE OF scheduled_for ON tickwork.job FOR EA
 
 CREATE TRIGGER note_end AFTER UPDATE OF finished_at ON tickwork.execution FOR EACH ROW WHEN ((new.followed AND (old.finished_at IS NULL) AND (new.finished_at IS NOT NULL) AND (NOT ((new.status = 'cancelled'::tickwork.execution_status) AND (NOT (new.reason IS DISTINCT FROM 'rescheduled'::text)))))) EXECUTE FUNCTION tickwork.note_end();
 
-CREATE TRIGGER note_job_change AFTER UPDATE OF version ON tickwork.job FOR EACH ROW WHEN ((old.version <> new.version)) EXECUTE FUNCTION tickwork.note_job_change();
+CREATE TRIGGER note_job_change AFTER UPDATE OF version, rule_id, scheduled_for ON tickwork.job FOR EACH ROW WHEN (((old.version <> new.version) OR (old.rule_id IS DISTINCT FROM new.rule_id) OR (old.scheduled_for IS DISTINCT FROM new.scheduled_for))) EXECUTE FUNCTION tickwork.note_job_change();
+
+CREATE TRIGGER note_moved_job AFTER UPDATE OF lane_id ON tickwork.job FOR EACH ROW WHEN ((old.lane_id <> new.lane_id)) EXECUTE FUNCTION tickwork.note_moved_job();
 
 CREATE TRIGGER request_recount AFTER INSERT ON tickwork.execution FOR EACH ROW WHEN (((new.scheduled_for < (tickwork.clock() - '00:00:30'::interval)) AND (new.trigger <> 'backfill'::tickwork.execution_trigger))) EXECUTE FUNCTION tickwork.request_recount();
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 SEGMENT = 1 << 16  # ids
 FULL = (1 << SEGMENT) - 1
 _BYTES = SEGMENT // 8
-_BUCKETS = 256
+_BUCKETS = 1 << 10  # so many that a row of one fits into a page
 _ENTRY = 6  # bytes: four of the term, two of the id
 _BLOCK = 1 << 10  # ids whose first and last time of creation is kept
 _BLOCKS = SEGMENT // _BLOCK
@@ -33,6 +33,14 @@ def bits_of(places: Iterable[int]) -> int:
     for place in places:
         buffer[place >> 3] |= 1 << (place & 7)
     return int.from_bytes(buffer, "little")
+
+
+def bits_of_runs(first: Iterable[int], last: Iterable[int]) -> int:
+    """All places from the first to the last of each run."""
+    digits = bytearray(b"0" * SEGMENT)
+    for begin, end in zip(first, last, strict=True):
+        digits[SEGMENT - 1 - end : SEGMENT - begin] = b"1" * (end - begin + 1)
+    return int(digits, 2)
 
 
 def up_to(place: int) -> int:
@@ -78,18 +86,19 @@ def bucket(term: int) -> int:
     return term % _BUCKETS
 
 
-def _mark(term: int) -> bytes:
-    return (term >> 8 & 0xFFFFFFFF).to_bytes(4, "little")
+def _mark(term: int) -> int:
+    """What tells a term from the others of its bucket: of its bits, the next 32."""
+    return term // _BUCKETS & 0xFFFFFFFF
 
 
 def entries(term: int, places: Iterable[int]) -> bytes:
-    mark = term >> 8 & 0xFFFFFFFF
+    mark = _mark(term)
     return b"".join([_entry.pack(mark, place) for place in places])
 
 
 def places_in_bucket(data: bytes, term: int) -> list[int]:
     """The places that a bucket has for a term."""
-    mark, found = _mark(term), []
+    mark, found = _mark(term).to_bytes(4, "little"), []
     at = data.find(mark)
     while at >= 0:
         if at % _ENTRY == 0:
@@ -99,7 +108,7 @@ def places_in_bucket(data: bytes, term: int) -> list[int]:
 
 
 def without_entry(data: bytes, term: int, place: int) -> bytes:
-    entry = _entry.pack(term >> 8 & 0xFFFFFFFF, place)
+    entry = _entry.pack(_mark(term), place)
     at = data.find(entry)
     while at >= 0:
         if at % _ENTRY == 0:
@@ -133,6 +142,8 @@ class CreationTimes:
 
     def within(self, first: int, last: int) -> int:
         """The places of jobs that may have been created in a range."""
+        if min(self._times[::2]) > last or max(self._times[1::2]) < first:
+            return 0
         found = 0
         for block in range(_BLOCKS):
             if self._times[2 * block] <= last and self._times[2 * block + 1] >= first:

@@ -13,6 +13,8 @@ from tickwork.store.job_index.terms import (
     STATUSES,
     hashes_of_lane,
     hashes_of_word,
+    hour_hash,
+    rule_hash,
     term_hash,
 )
 
@@ -26,6 +28,7 @@ class JobTraits:
         self._tags: dict[str, list[int]] = defaultdict(list)
         self._owners: dict[str, list[int]] = defaultdict(list)
         self._words: dict[str, list[int]] = defaultdict(list)
+        self._due: list[tuple[int, list[int]]] = []
 
     def add(self, row: asyncpg.Record) -> None:
         """Jobs that are alike, with their places."""
@@ -38,6 +41,11 @@ class JobTraits:
             self._owners[owner] += places
         if name or key or description:
             self._add_words(f"{name or ''} {key or ''} {description or ''}", places)
+
+    def add_due(self, row: asyncpg.Record) -> None:
+        """Jobs of one rule, or one-time jobs of one hour, with their places."""
+        due = hour_hash(row["hour"]) if row["rule_id"] is None else rule_hash(row["rule_id"])
+        self._due.append((due, row["places"]))
 
     def terms(self) -> Iterator[tuple[tuple[int, ...], list[int]]]:
         """Terms, and the places of the jobs that have them."""
@@ -53,6 +61,8 @@ class JobTraits:
             yield (term_hash("owner", owner),), found
         for word, found in self._words.items():
             yield hashes_of_word(word), found
+        for due, found in self._due:
+            yield (due,), found
 
     def _add_words(self, text: str, found: list[int]) -> None:
         for word in set(words_of(text)):

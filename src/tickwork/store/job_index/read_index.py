@@ -41,17 +41,25 @@ class IndexState(NamedTuple):
     segments: Sequence[int]
 
 
-class _Wanted(NamedTuple):
+class Wanted(NamedTuple):
     """The jobs that have one of these terms, and others that are not known to have none."""
 
     any_of: tuple[int, ...]
     others: Bits
 
 
+class LikelyJobs(NamedTuple):
+    """The jobs that can match a condition of a filter: these, or those that the index names; else any."""
+
+    listed: Bits | None = None
+    indexed: Wanted | None = None
+    new: Bits | None = None  # those of them that may not be indexed yet; None: any
+
+
 class Candidates(NamedTuple):
     """Which sets of the index to intersect."""
 
-    all_of: Sequence[_Wanted]
+    all_of: Sequence[Wanted]
     none_of: Sequence[int]
     among: Bits | None  # if given, only these jobs
     narrows: bool  # not all jobs are candidates
@@ -95,35 +103,34 @@ class IndexReader:
         (row,) = await self._database.fetch(self._sql["index_state"], self._tenant_id)
         return IndexState(*row)._replace(changed=bits_by_segment(row["changed"]))
 
-    async def candidates(self, wanted: JobFilter, state: IndexState, among: Bits | None) -> Candidates:
-        all_of = [_Wanted((term,), {}) for term in _terms(wanted)]
+    async def candidates(self, wanted: JobFilter, state: IndexState, likely: LikelyJobs) -> Candidates:
+        all_of = [Wanted((term,), {}) for term in _terms(wanted)]
+        if likely.indexed is not None:
+            all_of.append(likely.indexed)
+        among = likely.listed
         none_of: list[int] = []
         if wanted.status is JobStatus.ACTIVE:
             none_of = [term_hash("status", status) for status in STATUSES]
-        elif wanted.status is not None:
-            others = {} if wanted.status is JobStatus.PAUSED else await self._unsettled(wanted.status, state)
-            if others is not None:
-                all_of.append(_Wanted((term_hash("status", wanted.status.value),), others))
+        elif wanted.status is JobStatus.PAUSED:
+            all_of.append(Wanted((term_hash("status", wanted.status.value),), {}))
+        elif wanted.status is not None and (ended := await self.with_status(wanted.status, state)):
+            all_of.append(ended)
         created = await self._created(_range(wanted.created_after, wanted.created_before))
         if created is not None:
             among = created if among is None else _common(among, created)
         narrows = bool(all_of or none_of or among is not None)
         return Candidates(
-            all_of=all_of or [_Wanted((term_hash(ALL),), {})],
+            all_of=all_of if all_of or likely.listed is not None else [Wanted((term_hash(ALL),), {})],
             none_of=none_of,
             among=among,
             narrows=narrows,
             is_exact=_is_exact(wanted),
         )
 
-    async def with_status(self, status: JobStatus, state: IndexState) -> Bits | None:
-        """The indexed jobs that have a status, or may have. None: too many to list."""
+    async def with_status(self, status: JobStatus, state: IndexState) -> Wanted | None:
+        """The jobs that have a status, or may have. None: too many to list."""
         others = await self._unsettled(status, state)
-        if others is None:
-            return None
-        term = term_hash("status", status.value)
-        sets = await self._sets([term], state.segments)
-        return joined([others, {segment: bits for (segment, _), bits in sets.items()}])
+        return None if others is None else Wanted((term_hash("status", status.value),), others)
 
     async def _unsettled(self, status: JobStatus, state: IndexState) -> Bits | None:
         """Jobs that may have ended though the index does not know it. None: too many to list."""
@@ -143,6 +150,8 @@ class IndexReader:
         }
 
     async def _sets(self, terms: Sequence[int], segments: Sequence[int]) -> dict[tuple[int, int], int]:
+        if not terms:
+            return {}
         rows = await self._database.fetch(
             self._sql["sets_of_terms"],
             self._tenant_id, list(segments), [own_slot(term) for term in terms], [bucket(term) for term in terms],

@@ -2,9 +2,12 @@
 
 A word is found by its beginning: for the letters of `reports` there are terms from `rep` to `reports`, so that `report`
 finds it. Words with digits, such as the parts of keys, are found only as a whole: there are as many of them as jobs.
+
+When a job is due is a term, too: the hour of a one-time job, and of a recurring one its rule, which knows the time.
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -56,6 +59,26 @@ def hashes_of_word(word: str) -> tuple[int, ...]:
 def word_hash(word: str) -> int:
     """To look for a word, or for the beginning of one."""
     return term_hash("start", word[:_LONGEST_BEGINNING]) if is_beginning(word) else term_hash("word", word)
+
+
+def hash_of_due(rule_id: int | None, scheduled_for: datetime | None) -> int | None:
+    """None: a job that was changed before its due time was noted with the change."""
+    if rule_id is not None:
+        return rule_hash(rule_id)
+    return None if scheduled_for is None else hour_hash(hour_of(scheduled_for))
+
+
+def rule_hash(rule_id: int) -> int:
+    return term_hash("rule", str(rule_id))
+
+
+def hour_hash(hour: int) -> int:
+    return term_hash("hour", str(hour))
+
+
+def hour_of(at: datetime) -> int:
+    """Hours since 1970."""
+    return int(at.timestamp() // 3600)
 
 
 def term_hash(kind: str, value: str = "") -> int:

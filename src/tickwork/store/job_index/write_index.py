@@ -16,6 +16,7 @@ from tickwork.store.job_index.bit_sets import (
     SEGMENT,
     CreationTimes,
     bits_of,
+    bits_of_runs,
     bucket,
     decoded,
     encoded,
@@ -26,12 +27,13 @@ from tickwork.store.job_index.bit_sets import (
     split,
 )
 from tickwork.store.job_index.group_jobs_by_term import JobTraits, hashes_of_kind
-from tickwork.store.job_index.terms import ALL, ONCE, RECURRING, STATUSES, JobText, term_hash
+from tickwork.store.job_index.terms import ALL, ONCE, RECURRING, STATUSES, JobText, hash_of_due, term_hash
 from tickwork.store.job_index.write_sets import (
     NewSets,
     Row,
     Segment,
     SetChanges,
+    read_rows,
     write_changes,
     write_rows,
 )
@@ -114,6 +116,8 @@ class PostgresJobIndex:
             gathered[row["tenant_id"]].add(row)
             if count % _ROWS_BEFORE_YIELD == 0:
                 await asyncio.sleep(0)
+        for row in await connection.fetch(self._sql["due_times_to_index"], begin, end):
+            gathered[row["tenant_id"]].add_due(row)
         new = NewSets(number)
         for tenant_id, traits in gathered.items():
             for count, (terms, found) in enumerate(traits.terms(), start=1):
@@ -141,7 +145,7 @@ class PostgresJobIndex:
             return 0
         before: dict[tuple[int, int], set[int]] = defaultdict(set)
         for row in rows:
-            before[row["tenant_id"], row["job_id"]] |= _text(row).hashes()
+            before[row["tenant_id"], row["job_id"]] |= _text(row).hashes() | _due(row)
         jobs = await connection.fetch(self._sql["jobs_as_changed"], *map(list, zip(*before, strict=True)))
         now = {(row["tenant_id"], row["id"]): row for row in jobs}
         changes = SetChanges()
@@ -202,15 +206,12 @@ class PostgresJobIndex:
         return segment
 
     async def _clean(self, connection: Connection, segment: Segment, indexed_to: int) -> None:
-        there = bits_of(await connection.fetchval(self._sql["places_of_segment"], *segment) or ())
-        stored = await connection.fetch(self._sql["sets_of_segment"], *segment)
-        rows = {row["slot"]: row["jobs"] for row in stored}
-        indexed = decoded(rows.get(own_slot(_EVERY), b"")) | bits_of(
-            places_in_bucket(rows.get(bucket(_EVERY), b""), _EVERY)
-        )
+        runs = await connection.fetchrow(self._sql["runs_of_segment"], *segment)
+        there = bits_of_runs(runs["first"] or (), runs["last"] or ()) if runs else 0
+        indexed = await _indexed_jobs(connection, segment)
         gone = indexed & ~there
         if gone.bit_count() * _WORTH_CLEANING >= indexed.bit_count() > 0 or not there:
-            await self._keep(connection, segment, rows, there)
+            await self._keep(connection, segment, there)
         first = segment.number * SEGMENT
         missing = [first + place for place in places_of(there & ~indexed, newest_first=False)]
         missing = [job for job in missing if job <= indexed_to]
@@ -220,9 +221,9 @@ class PostgresJobIndex:
         if not there:
             await connection.execute(self._sql["delete_segment"], *segment)
 
-    async def _keep(
-        self, connection: Connection, segment: Segment, rows: dict[int, bytes], there: int
-    ) -> None:
+    async def _keep(self, connection: Connection, segment: Segment, there: int) -> None:
+        stored = await connection.fetch(self._sql["sets_of_segment"], *segment)
+        rows = {row["slot"]: row["jobs"] for row in stored}
         kept = {
             slot: encoded(bits) if slot < 0 and (bits := decoded(jobs) & there) else b""
             for slot, jobs in rows.items()
@@ -236,12 +237,26 @@ class PostgresJobIndex:
         await connection.execute(self._sql["delete_sets"], *segment, empty)
 
 
+async def _indexed_jobs(connection: Connection, segment: Segment) -> int:
+    own, shared = own_slot(_EVERY), bucket(_EVERY)
+    rows = await read_rows(connection, [(segment, _EVERY)])
+    if (*segment, own) in rows:
+        return decoded(rows[*segment, own])
+    return bits_of(places_in_bucket(rows.get((*segment, shared), b""), _EVERY))
+
+
 def _text(row: asyncpg.Record) -> JobText:
     return JobText(*(row[field] for field in JobText._fields))
 
 
+def _due(row: asyncpg.Record) -> set[int]:
+    due = hash_of_due(row["rule_id"], row["scheduled_for"])
+    return set() if due is None else {due}
+
+
 def _terms(row: asyncpg.Record) -> set[int]:
-    return _text(row).hashes().union(hashes_of_kind(row["priority"], row["rule_id"] is None, row["status"]))
+    kind = hashes_of_kind(row["priority"], row["rule_id"] is None, row["status"])
+    return _text(row).hashes().union(kind, _due(row))
 
 
 def _change(

@@ -97,7 +97,7 @@ async def write_changes(connection: Connection, changes: SetChanges) -> None:
             for term in terms
         }
     )
-    rows = await _read(connection, touched)
+    rows = await read_rows(connection, touched)
     written: dict[_Key, bytes] = {}
     for segment, term in touched:
         own, shared = (*segment, own_slot(term)), (*segment, bucket(term))
@@ -122,7 +122,7 @@ def _changed_bucket(data: bytes, term: int, wanted: int) -> bytes:
     return data + entries(term, places_of(wanted & ~there, newest_first=False))
 
 
-async def _read(connection: Connection, touched: Sequence[tuple[Segment, int]]) -> dict[_Key, bytes]:
+async def read_rows(connection: Connection, touched: Sequence[tuple[Segment, int]]) -> dict[_Key, bytes]:
     """The rows that terms have of their own or share, by their keys."""
     if not touched:
         return {}

@@ -15,7 +15,7 @@ from tickwork.model.field_types import EARLIEST, to_utc
 from tickwork.model.job_filter import JobFilter
 from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.store.job_index.bit_sets import SEGMENT, encoded, places_of, split
-from tickwork.store.job_index.read_index import Bits, Candidates, IndexReader, IndexState, bits_by_segment
+from tickwork.store.job_index.read_index import Bits, Candidates, IndexReader, IndexState, LikelyJobs
 from tickwork.store.job_search.check_found_jobs import JobMatcher
 from tickwork.store.job_search.health_candidates import HealthCandidates
 from tickwork.store.page_cursor import NextRunPlace, decode_cursor, encode_cursor
@@ -23,13 +23,12 @@ from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 
 _FEW = 10_000  # candidates that are sorted
-_FEW_IN_RANGE = 2_000
 _SLICES = (500, 4_000, 16_000)  # next runs that are looked through; then as many as in the last
 _LOOKED_AT = 500
 _PAGE_WITHIN = 10.0  # seconds
 _SEGMENTS_TOGETHER = 64
 _LARGEST = 2**63 - 1
-_LATEST = datetime.max.replace(tzinfo=UTC)
+LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 class NextRun(NamedTuple):
@@ -54,7 +53,7 @@ class NextRuns:
         self._tenant_id = tenant_id
         self._recurring = wanted.recurring
         self._state = state
-        self._until = _LATEST if wanted.due_before is None else to_utc(wanted.due_before)
+        self._until = LATEST if wanted.due_before is None else to_utc(wanted.due_before)
         after = EARLIEST if wanted.due_after is None else to_utc(wanted.due_after)
         self.begin = NextRun(after, _LARGEST, 0, _LARGEST)
         self._changed: list[NextRun] | None = None
@@ -102,17 +101,6 @@ class NextRuns:
         return _runs(await self._database.fetch(self._sql["next_runs_of_jobs"], self._tenant_id, list(jobs)))
 
 
-async def jobs_in_range(
-    database: Database, tenant_id: int, wanted: JobFilter, state: IndexState
-) -> Bits | None:
-    """The jobs that are due in the range of a filter, new ones, too. None: it has none, or there are too many."""
-    if wanted.due_after is None and wanted.due_before is None:
-        return None
-    runs = NextRuns(database, tenant_id, wanted, state)
-    part = await runs.after(runs.begin, _FEW_IN_RANGE)
-    return bits_by_segment(run.job for run in part.runs) if part.end is None else None
-
-
 class NextRunSearch:
     def __init__(self, database: Database, tenant_id: int, wanted: JobFilter) -> None:
         self._database = database
@@ -130,15 +118,16 @@ class NextRunSearch:
         state = await self._reader.state()
         runs = NextRuns(self._database, self._tenant_id, self._wanted, state)
         place = max(runs.begin, _place(cursor)) if cursor else runs.begin
-        candidates = await self._reader.candidates(self._wanted, state, await self._healthy(state))
+        candidates = await self._reader.candidates(self._wanted, state, await self._likely(state))
         bits = await self._bits(candidates, state) if candidates.narrows else None
         if bits is not None and _size(bits) + state.last_id - state.indexed_to <= _FEW:
             return await self._sorted(runs, bits, state, place, limit)
         return await self._in_order(runs, bits, state, place, limit)
 
-    async def _healthy(self, state: IndexState) -> Bits | None:
+    async def _likely(self, state: IndexState) -> LikelyJobs:
+        """By their health."""
         if self._wanted.health is None:
-            return None
+            return LikelyJobs()
         health = HealthCandidates(self._database, self._tenant_id)
         return await health.jobs((self._wanted.health,), self._reader, state)
 
@@ -159,8 +148,9 @@ class NextRunSearch:
         later = sorted(run for run in found if run > place)
         rows: list[asyncpg.Record] = []
         for begin in range(0, len(later), _LOOKED_AT):
-            rows += await self._match.among([run.job for run in later[begin : begin + _LOOKED_AT]])
-            if len(rows) >= limit:
+            some = [run.job for run in later[begin : begin + _LOOKED_AT]]
+            rows += await self._match.among(some, limit - len(rows))
+            if len(rows) == limit:
                 break
         return _page(rows, {run.job: run for run in later}, limit)
 
@@ -177,8 +167,9 @@ class NextRunSearch:
             likely = [run for run in part.runs if _is_candidate(run.job, sets, state)]
             seen |= {run.job: run for run in likely}
             for begin in range(0, len(likely), _LOOKED_AT):
-                rows += await self._match.among([run.job for run in likely[begin : begin + _LOOKED_AT]])
-                if len(rows) >= limit:
+                some = [run.job for run in likely[begin : begin + _LOOKED_AT]]
+                rows += await self._match.among(some, limit - len(rows))
+                if len(rows) == limit:
                     return _page(rows, seen, limit)
             if part.end is None:
                 break
@@ -191,8 +182,7 @@ class NextRunSearch:
 def _page(
     rows: list[asyncpg.Record], runs: dict[int, NextRun], limit: int
 ) -> tuple[list[asyncpg.Record], str | None]:
-    shown = rows[:limit]
-    return shown, _cursor(runs[shown[-1]["id"]]) if len(shown) == limit else None
+    return rows, _cursor(runs[rows[-1]["id"]]) if len(rows) == limit else None
 
 
 def _size(bits: Bits) -> int:

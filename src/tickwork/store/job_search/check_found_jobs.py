@@ -32,11 +32,18 @@ class JobMatcher:
     def looks_at_health(self) -> bool:
         return self._health is not None
 
-    async def among(self, jobs: Sequence[int]) -> list[asyncpg.Record]:
-        """Those of these jobs that match, in the given order."""
-        sql = self._sql["matching_jobs"]
-        rows = await self._database.fetch(sql, self._tenant_id, *self._conditions, list(jobs))
-        return await self._narrowed(rows)
+    async def among(self, jobs: Sequence[int], limit: int | None = None) -> list[asyncpg.Record]:
+        """Those of these jobs that match, in the given order; the first ones, if there is a limit."""
+        at_most = limit if self._health is None else None  # how they are doing is found out for all together
+        found: list[asyncpg.Record] = []
+        while True:
+            rows = await self._database.fetch(
+                self._sql["matching_jobs"], self._tenant_id, *self._conditions, list(jobs), at_most
+            )
+            found += await self._narrowed(rows)
+            if at_most is None or len(rows) < at_most or len(found) >= at_most:
+                return found[:limit]
+            jobs = jobs[jobs.index(rows[-1]["id"]) + 1 :]
 
     async def between(
         self, after: int, before: int, limit: int, *, newest_first: bool

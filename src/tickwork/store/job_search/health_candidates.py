@@ -7,7 +7,14 @@ from tickwork.model.job import JobStatus
 from tickwork.model.job_health import Health
 from tickwork.model.stream_event import LATE_AFTER
 from tickwork.store.job_index.bit_sets import bits_of
-from tickwork.store.job_index.read_index import Bits, IndexReader, IndexState, bits_by_segment, joined
+from tickwork.store.job_index.read_index import (
+    Bits,
+    IndexReader,
+    IndexState,
+    LikelyJobs,
+    bits_by_segment,
+    joined,
+)
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 
@@ -24,27 +31,25 @@ class HealthCandidates:
         self._tenant_id = tenant_id
         self._sql = queries("job_search")
 
-    async def jobs(self, health: Collection[Health], reader: IndexReader, state: IndexState) -> Bits | None:
-        """The jobs that can have one of these, new ones, too. None: any, or too many to list."""
-        found: list[Bits] = [state.changed]
-        for each in health:
-            bits = await self._one(each, reader, state)
-            if bits is None:
-                return None
-            found.append(bits)
-        return joined(found)
-
-    async def _one(self, health: Health, reader: IndexReader, state: IndexState) -> Bits | None:
-        match health:
-            case "failing":
-                ended = await reader.with_status(JobStatus.FAILED, state)
-                return None if ended is None else joined([ended, await self._failing()])
-            case "blocked":
-                return await self._listed("blocked_jobs")
-            case "late":
-                return await self._listed("late_jobs", _LATE)
+    async def jobs(self, health: Collection[Health], reader: IndexReader, state: IndexState) -> LikelyJobs:
+        """The jobs that can have one of these."""
+        match [*health]:
+            case ["failing"]:
+                return await self._failed_or_failing(reader, state)
+            case ["blocked"]:
+                return _only(await self._listed("blocked_jobs"), state)
+            case ["late"]:
+                return _only(await self._listed("late_jobs", _LATE), state)
             case _:
-                return None
+                return LikelyJobs()
+
+    async def _failed_or_failing(self, reader: IndexReader, state: IndexState) -> LikelyJobs:
+        """One-time jobs that failed are in the index, unless that is not known yet."""
+        failed = await reader.with_status(JobStatus.FAILED, state)
+        if failed is None:
+            return LikelyJobs()
+        others = joined([failed.others, await self._failing()])
+        return LikelyJobs(indexed=failed._replace(others=others), new=joined([others, state.changed]))
 
     async def _failing(self) -> Bits:
         rows = await self._database.fetch(self._sql["jobs_that_fail"], self._tenant_id, _MOST_FAILING)
@@ -53,3 +58,10 @@ class HealthCandidates:
     async def _listed(self, query: str, *arguments: object) -> Bits | None:
         rows = await self._database.fetch(self._sql[query], self._tenant_id, *arguments, _MOST_LISTED)
         return bits_by_segment(row["id"] for row in rows) if len(rows) < _MOST_LISTED else None
+
+
+def _only(jobs: Bits | None, state: IndexState) -> LikelyJobs:
+    if jobs is None:
+        return LikelyJobs()
+    listed = joined([jobs, state.changed])
+    return LikelyJobs(listed=listed, new=listed)

@@ -13,16 +13,17 @@ import asyncpg
 from tickwork.model.job_filter import JobCount, JobCountKind, JobFilter, JobPage
 from tickwork.model.job_health import Health
 from tickwork.store.job_index.bit_sets import SEGMENT, places_of, split, up_to
-from tickwork.store.job_index.read_index import Bits, Candidates, IndexReader, IndexState
-from tickwork.store.job_search.by_next_run import NextRunSearch, jobs_in_range
+from tickwork.store.job_index.read_index import Bits, Candidates, IndexReader, IndexState, LikelyJobs
+from tickwork.store.job_search.by_next_run import NextRunSearch
 from tickwork.store.job_search.check_found_jobs import JobMatcher
+from tickwork.store.job_search.due_candidates import DueCandidates
 from tickwork.store.job_search.health_candidates import HEALTH_ORDER, HealthCandidates
 from tickwork.store.page_cursor import HealthPlace, JobPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 from tickwork.store.row_views import job_of
 
-_SEGMENTS_TOGETHER = (2, 8, 32)  # read in the first steps; then as many as in the last
+_SEGMENTS_TOGETHER = (2, 8, 32, 128)  # read in the first steps; then as many as in the last
 _JOBS_TOGETHER = (400, 1600)  # looked at after the first, which are as many as fit on the page
 _JOBS_TOGETHER_FOR_HEALTH = (100, 200, 400)  # likewise if how they are doing has to be found out
 _ALL_TOGETHER = 64
@@ -70,10 +71,12 @@ class PostgresJobSearch:
         """What fails, then what is blocked, then what is late, then the others; each newest first."""
         begin = decode_cursor(cursor, HealthPlace) if cursor else HealthPlace("jobs by health", 0, _LARGEST)
         rows: list[asyncpg.Record] = []
+        state = await IndexReader(self._database, tenant_id).state()
         for rank, health in [*enumerate(HEALTH_ORDER)][begin.rank :]:
             if wanted.health is not None and wanted.health not in health:
                 continue
-            search = await self._search(tenant_id, wanted, (wanted.health,) if wanted.health else health)
+            either = (wanted.health,) if wanted.health else health
+            search = await self._search(tenant_id, wanted, either, state)
             after = begin.id if rank == begin.rank else _LARGEST
             found, place = await search.page(after, limit - len(rows), newest_first=True)
             rows += found
@@ -82,20 +85,25 @@ class PostgresJobSearch:
         return _page(rows, None)
 
     async def _search(
-        self, tenant_id: int, wanted: JobFilter, health: Collection[Health] | None = None
+        self,
+        tenant_id: int,
+        wanted: JobFilter,
+        health: Collection[Health] | None = None,
+        state: IndexState | None = None,
     ) -> "_SearchById":
+        """`health`: one of these, instead of what the filter says. `state`: if it has been read before."""
         if health is None and wanted.health:
             health = (wanted.health,)
         reader = IndexReader(self._database, tenant_id)
-        state = await reader.state()
-        listed = None
+        state = state or await reader.state()
+        likely = LikelyJobs()
         if health is not None:
-            listed = await HealthCandidates(self._database, tenant_id).jobs(health, reader, state)
-        if listed is None:
-            listed = await jobs_in_range(self._database, tenant_id, wanted, state)
-        candidates = await reader.candidates(wanted, state, listed)
+            likely = await HealthCandidates(self._database, tenant_id).jobs(health, reader, state)
+        if likely == LikelyJobs():
+            likely = await DueCandidates(self._database, tenant_id, wanted, state).jobs()
+        candidates = await reader.candidates(wanted, state, likely)
         match = JobMatcher(self._database, tenant_id, wanted, health)
-        return _SearchById(reader, state, candidates, match, _new_among(listed, state))
+        return _SearchById(reader, state, candidates, match, _new_among(likely.new, state))
 
     async def count(self, tenant_id: int, wanted: JobFilter, kind: JobCountKind) -> JobCount:
         if wanted.key is not None:
@@ -136,7 +144,7 @@ class _SearchById:
         async for jobs in self._jobs(begin, (limit, *sizes), newest_first=newest_first):
             if len(rows) == limit:
                 break
-            rows += (await self._match.among(jobs))[: limit - len(rows)]
+            rows += await self._match.among(jobs, limit - len(rows))
             if monotonic() > stop_at and len(rows) < limit:
                 return rows, jobs[-1]
         if not newest_first:
@@ -153,25 +161,30 @@ class _SearchById:
         jobs = [job for job in self._new if after < job < before]
         found: list[asyncpg.Record] = []
         for some in _cut(iter(jobs if newest_first else jobs[::-1]), _LOOKED_AT_TOGETHER):
-            found += await self._match.among(some)
-            if len(found) >= limit:
+            found += await self._match.among(some, limit - len(found))
+            if len(found) == limit:
                 break
-        return found[:limit]
+        return found
 
     async def count_exactly(self) -> JobCount:
         """Jobs that the index knows all about are only counted; the others are looked at."""
         stop_at = monotonic() + _COUNT_WITHIN
         count = len(await self._new_jobs(self._state.indexed_to, _LARGEST, _LARGEST, newest_first=True))
+        known, unsure = _Waiting(_COUNTED_TOGETHER), _Waiting(_LOOKED_AT_TOGETHER)
         async for segment, bits in self._bits(repeat(_ALL_TOGETHER), newest_first=True):
-            unsure = bits & self._state.changed.get(segment, 0) if self._candidates.is_exact else bits
-            for jobs in _cut(_jobs(segment, bits ^ unsure), _COUNTED_TOGETHER):
+            doubtful = bits & self._state.changed.get(segment, 0) if self._candidates.is_exact else bits
+            known.add(segment, bits ^ doubtful)
+            unsure.add(segment, doubtful)
+            for jobs in known.full():
                 count += await self._match.count_existing(jobs)
-            for jobs in _cut(_jobs(segment, unsure), _LOOKED_AT_TOGETHER):
+            for jobs in unsure.full():
+                count += len(await self._match.among(jobs))
                 if monotonic() > stop_at:
                     return JobCount(count, "at least")
-                count += len(await self._match.among(jobs))
             if monotonic() > stop_at:
                 return JobCount(count, "at least")
+        count += await self._match.count_existing(known.rest) if known.rest else 0
+        count += len(await self._match.among(unsure.rest)) if unsure.rest else 0
         return JobCount(count, "exact")
 
     async def estimate(self) -> JobCount:
@@ -226,11 +239,27 @@ class _SearchById:
                     yield segment, bits
 
 
-def _new_among(listed: Bits | None, state: IndexState) -> list[int] | None:
-    if listed is None:
+class _Waiting:
+    """Jobs of many segments that are dealt with together, when there are enough of them."""
+
+    def __init__(self, enough: int) -> None:
+        self._enough = enough
+        self.rest: list[int] = []
+
+    def add(self, segment: int, bits: int) -> None:
+        self.rest += _jobs(segment, bits)
+
+    def full(self) -> Iterator[list[int]]:
+        while len(self.rest) >= self._enough:
+            part, self.rest = self.rest[: self._enough], self.rest[self._enough :]
+            yield part
+
+
+def _new_among(likely: Bits | None, state: IndexState) -> list[int] | None:
+    if likely is None:
         return None
-    segments = sorted((each for each in listed if each >= state.indexed_to // SEGMENT), reverse=True)
-    return [job for each in segments for job in _jobs(each, listed[each]) if job > state.indexed_to]
+    segments = sorted((each for each in likely if each >= state.indexed_to // SEGMENT), reverse=True)
+    return [job for each in segments for job in _jobs(each, likely[each]) if job > state.indexed_to]
 
 
 def _growing(sizes: tuple[int, ...]) -> Iterator[int]:

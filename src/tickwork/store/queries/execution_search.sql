@@ -1,10 +1,10 @@
 -- How to read these queries: README.md
 --
 -- A search looks at executions in slices of at most $6, latest first: those before ($2, $3), due from $4 to $5. Each of
--- the three searches says which executions it looks at (`seen`); `looked_at` has what the filter needs to know of them.
+-- the three searches says which executions it sees (`seen`); `looked_at` has what the filter needs to know of them.
 
 -- snippet: looked_at
--- The executions that were found, by their keys. Follows the CTE seen.
+-- The executions that can match, by their keys. Follows the CTE seen.
 ), looked_at AS (
     -- What the filter needs to know of them.
     SELECT e.* FROM seen CROSS JOIN LATERAL (
@@ -13,6 +13,7 @@
         WHERE tenant_id = $1 AND scheduled_for = seen.scheduled_for AND job_id = seen.job_id
         OFFSET 0
     ) e
+    WHERE seen.is_likely
 
 -- snippet: page
 -- A page of at most $7 that match, how many match, and how far the search has come. Follows the CTE looked_at.
@@ -64,13 +65,24 @@ LEFT JOIN page ON true
 LEFT JOIN (SELECT scheduled_for, job_id FROM seen ORDER BY scheduled_for, job_id LIMIT 1) last ON true
 ORDER BY page.scheduled_for DESC, page.job_id DESC
 
+-- snippet: is_likely
+-- Whether an event can be about an execution with the wanted task and queue: by its lane, or because its job was moved
+-- to another lane, and what waited went with it.
+    bool_or($9::text IS NULL AND $10::text IS NULL OR lane_id IS NULL
+            OR lane_id IN (SELECT id FROM tickwork.lane
+                           WHERE tenant_id = $1 AND task = coalesce($9, task) AND queue = coalesce($10, queue))
+            OR job_id IN (SELECT job_id FROM tickwork.moved_job WHERE tenant_id = $1)) AS is_likely
+
 -- name: search_in_order_of_time
--- Searches all executions of a tenant.
+-- Searches all executions of a tenant. What has begun was due by now, or nearly: a worker may get it a little earlier.
 WITH seen AS (
     -- The next ones by their key.
     SELECT scheduled_for, job_id, status, started_at, finished_at, lane_id, worker_id, failures, losses, trigger
     FROM tickwork.execution
-    WHERE tenant_id = $1 AND (scheduled_for, job_id) < ($2, $3) AND scheduled_for >= $4 AND scheduled_for <= $5
+    WHERE tenant_id = $1 AND (scheduled_for, job_id) < ($2, $3) AND scheduled_for >= $4
+        AND scheduled_for <= CASE WHEN $8::text = 'completed' OR $11::int IS NOT NULL
+                                      OR $13::interval IS NOT NULL OR $14::interval IS NOT NULL
+                                  THEN least($5, tickwork.clock() + interval '1 minute') ELSE $5 END
     ORDER BY tenant_id DESC, scheduled_for DESC, job_id DESC
     LIMIT $6
 ), looked_at AS (
@@ -84,7 +96,7 @@ WITH seen AS (
 WITH seen AS (
     -- The next due times: of the rounds of its rules, present and past; of the round that is being fired; of its
     -- off-schedule executions; and of a one-time job.
-    SELECT DISTINCT scheduled_for, job_id FROM (
+    SELECT DISTINCT scheduled_for, job_id, true AS is_likely FROM (
         (SELECT r.scheduled_for, j.id AS job_id
          FROM tickwork.job j
          CROSS JOIN LATERAL (
@@ -125,47 +137,63 @@ WITH seen AS (
 
 -- name: search_candidates
 -- Searches the executions that have events of the kinds $19 or with errors of the type $22, and those with the keys
--- ($20, $21).
+-- ($20, $21). Events of other lanes are passed over: their executions are seen, but not looked at.
 WITH candidates AS (
     -- The next ones of each kind; of the type of error; what happened just now and has no number yet; the given ones.
-    SELECT e.scheduled_for, e.job_id FROM unnest($19::text[]) AS wanted (kind) CROSS JOIN LATERAL (
-        SELECT DISTINCT scheduled_for, job_id FROM tickwork.event
+    SELECT e.scheduled_for, e.job_id, e.is_likely FROM unnest($19::text[]) AS wanted (kind) CROSS JOIN LATERAL (
+        SELECT scheduled_for, job_id,
+        -- include: is_likely
+        FROM tickwork.event
         WHERE tenant_id = $1 AND kind = wanted.kind AND (scheduled_for, job_id) < ($2, $3)
             AND scheduled_for >= $4 AND scheduled_for <= $5
+        GROUP BY scheduled_for, job_id
         ORDER BY scheduled_for DESC, job_id DESC
         LIMIT $6
     ) e
-    UNION
-    (SELECT DISTINCT scheduled_for, job_id FROM tickwork.event
+    UNION ALL
+    (SELECT scheduled_for, job_id,
+     -- include: is_likely
+     FROM tickwork.event
      WHERE tenant_id = $1 AND error_type = $22::text AND (scheduled_for, job_id) < ($2, $3)
          AND scheduled_for >= $4 AND scheduled_for <= $5
+     GROUP BY scheduled_for, job_id
      ORDER BY scheduled_for DESC, job_id DESC
      LIMIT $6)
-    UNION
-    SELECT scheduled_for, job_id
+    UNION ALL
+    SELECT scheduled_for, job_id, true
     FROM (
         SELECT tenant_id, kind, error_type, scheduled_for, job_id FROM tickwork.new_event ORDER BY id DESC LIMIT 10000
     ) fresh
     WHERE tenant_id = $1 AND (kind = ANY($19) OR error_type = $22) AND (scheduled_for, job_id) < ($2, $3)
         AND scheduled_for >= $4 AND scheduled_for <= $5
-    UNION
-    SELECT scheduled_for, job_id FROM unnest($20::timestamptz[], $21::bigint[]) AS given (scheduled_for, job_id)
+    UNION ALL
+    SELECT scheduled_for, job_id, true
+    FROM unnest($20::timestamptz[], $21::bigint[]) AS given (scheduled_for, job_id)
     WHERE (scheduled_for, job_id) < ($2, $3) AND scheduled_for >= $4 AND scheduled_for <= $5
 ), seen AS (
     -- The next of them all.
-    SELECT * FROM candidates ORDER BY scheduled_for DESC, job_id DESC LIMIT $6
+    SELECT scheduled_for, job_id, bool_or(is_likely) AS is_likely FROM candidates
+    GROUP BY scheduled_for, job_id
+    ORDER BY scheduled_for DESC, job_id DESC
+    LIMIT $6
 -- include: looked_at
 -- include: page
 ;
 
 -- name: waiting_keys
--- The executions of a tenant that wait and that a worker may get from $4 to $5 (null: now); $6 at most.
+-- The executions of a tenant that wait and that a worker may get from $4 to $5 (null: now); $6 at most. If $7, only
+-- those that were due by now.
+WITH part AS MATERIALIZED (
+    -- The partitions to look at.
+    SELECT * FROM tickwork.partitions_with_waiting(CASE WHEN $7::boolean THEN tickwork.clock() ELSE 'infinity' END)
+)
 SELECT e.scheduled_for, e.job_id
-FROM tickwork.lane l CROSS JOIN generate_series(0, 3) AS priority CROSS JOIN LATERAL (
+FROM part CROSS JOIN tickwork.lane l CROSS JOIN generate_series(0, 3) AS priority CROSS JOIN LATERAL (
     SELECT scheduled_for, job_id FROM tickwork.execution
     WHERE lane_id = l.id AND execution.priority = priority.priority AND ready_at IS NOT NULL
         AND ready_at >= $4::text::timestamptz AND ready_at <= coalesce($5::text::timestamptz, tickwork.clock())
-    LIMIT $6
+        AND scheduled_for >= part.begins AND scheduled_for < part.ends
+    ORDER BY ready_at LIMIT $6
 ) e
 WHERE l.tenant_id = $1 AND l.task = coalesce($2::text, l.task) AND l.queue = coalesce($3::text, l.queue)
 LIMIT $6;

@@ -55,6 +55,13 @@ SELECT g.*, l.queue, l.task FROM (
 ) g
 JOIN tickwork.lane l ON l.id = g.lane_id;
 
+-- name: due_times_to_index
+-- The jobs in a range of ids: those of one rule together, and one-time jobs that are due in one hour.
+SELECT tenant_id, rule_id, floor(extract(epoch FROM scheduled_for) / 3600)::bigint AS hour,
+    array_agg((id & 65535)::int) AS places
+FROM tickwork.job WHERE id > $1 AND id <= $2
+GROUP BY 1, 2, 3;
+
 -- name: creation_times
 -- When the jobs in a range of ids were created, in blocks of 1024.
 SELECT tenant_id, (id & 65535) >> 10 AS block, tickwork.micros(min(created_at)) AS first,
@@ -213,10 +220,15 @@ SELECT tenant_id, segment FROM tickwork.job_segment WHERE (tenant_id, segment) >
 ORDER BY tenant_id, segment
 LIMIT 1;
 
--- name: places_of_segment
--- The jobs of a tenant that there are in a segment.
-SELECT array_agg((id & 65535)::int) AS places FROM tickwork.job
-WHERE tenant_id = $1 AND id >= $2::int::bigint * 65536 AND id < ($2::int::bigint + 1) * 65536;
+-- name: runs_of_segment
+-- The jobs of a tenant that there are in a segment: the first and the last place of each run of them without a gap.
+SELECT array_agg(first) AS first, array_agg(last) AS last FROM (
+    SELECT min(place) AS first, max(place) AS last FROM (
+        SELECT (id & 65535)::int AS place, id - row_number() OVER (ORDER BY id) AS run FROM tickwork.job
+        WHERE tenant_id = $1 AND id >= $2::int::bigint * 65536 AND id < ($2::int::bigint + 1) * 65536
+    ) numbered
+    GROUP BY run
+) runs;
 
 -- name: sets_of_segment
 -- All rows of the index about a segment of a tenant.
@@ -232,6 +244,7 @@ DELETE FROM tickwork.job_segment WHERE tenant_id = $1 AND segment = $2;
 
 -- name: note_missing_jobs
 -- Notes jobs that the index does not have as changed, so that it gets them.
-INSERT INTO tickwork.job_change (tenant_id, job_id, lane_id, name, key, tags, owner, description)
-SELECT tenant_id, id, lane_id, name, key, tags, owner, description FROM tickwork.job
+INSERT INTO tickwork.job_change
+    (tenant_id, job_id, lane_id, name, key, tags, owner, description, rule_id, scheduled_for)
+SELECT tenant_id, id, lane_id, name, key, tags, owner, description, rule_id, scheduled_for FROM tickwork.job
 WHERE tenant_id = $1 AND id = ANY($2::bigint[]);

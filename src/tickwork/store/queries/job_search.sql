@@ -51,18 +51,22 @@ CROSS JOIN LATERAL (
 SELECT segment, created FROM tickwork.job_segment WHERE tenant_id = $1;
 
 -- name: matching_jobs
--- Those of some jobs that a filter lets through, as users see them.
-SELECT v.* FROM unnest($15::bigint[]) WITH ORDINALITY AS wanted (id, number)
-CROSS JOIN LATERAL (
-    SELECT j.id FROM tickwork.job j JOIN tickwork.lane l ON l.id = j.lane_id
-    WHERE j.id = wanted.id AND j.tenant_id = $1 AND
-    -- include: cheap_filter
-    OFFSET 0
+-- The first $16 of some jobs that a filter lets through, as users see them. What follows them is not looked at closely.
+SELECT v.* FROM (
+    SELECT wanted.number, j.id FROM unnest($15::bigint[]) WITH ORDINALITY AS wanted (id, number)
+    CROSS JOIN LATERAL (
+        SELECT j.id FROM tickwork.job j JOIN tickwork.lane l ON l.id = j.lane_id
+        WHERE j.id = wanted.id AND j.tenant_id = $1 AND
+        -- include: cheap_filter
+        OFFSET 0
+    ) j
+    ORDER BY wanted.number
 ) j
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = j.id OFFSET 0) v
 WHERE
 -- include: costly_filter
-ORDER BY wanted.number;
+ORDER BY j.number
+LIMIT $16;
 
 -- name: new_jobs_newest_first
 -- The jobs that are not indexed yet and that a filter lets through, as users see them, newest first.
@@ -119,6 +123,19 @@ UNION ALL
  WHERE j.tenant_id = $1 AND j.active_until IS NOT NULL AND j.active_until < tickwork.clock() + interval '1 minute'
      AND j.status = 'active' AND j.active_until < r.next_at
  LIMIT $2);
+
+-- name: rules_due
+-- The rules of all tenants that are due in a range, up to $4, and whether they are of this one.
+SELECT id, tenant_id = $1 AS is_own FROM tickwork.rule
+WHERE next_at > $2::timestamptz AND next_at < $3::timestamptz
+ORDER BY next_at
+LIMIT $4;
+
+-- name: unended_in_range
+-- The one-time jobs of a tenant that were due in a range and had not ended when the index looked; $4 at most.
+SELECT job_id AS id FROM tickwork.job_unended
+WHERE tenant_id = $1 AND scheduled_for > $2::timestamptz AND scheduled_for < $3::timestamptz
+LIMIT $4;
 
 -- name: next_runs_of_rules
 -- Recurring jobs by their next run, after a place: along the rules in the order in which they are due.
@@ -183,16 +200,21 @@ SELECT DISTINCT job_id AS id FROM (
 
 -- name: late_jobs
 -- The jobs of a tenant whose rule, or whose execution, should have been dealt with $2 ago; $3 at most of each.
+WITH part AS MATERIALIZED (
+    -- The partitions to look at.
+    SELECT * FROM tickwork.partitions_with_waiting(tickwork.clock())
+)
 (SELECT j.id FROM tickwork.rule r CROSS JOIN LATERAL (
     SELECT id FROM tickwork.job WHERE rule_id = r.id AND status = 'active' LIMIT $3
 ) j WHERE r.next_at < tickwork.clock() - $2::interval AND r.tenant_id = $1 LIMIT $3)
 UNION
 (SELECT e.job_id
-FROM tickwork.lane l CROSS JOIN generate_series(0, 3) AS priority CROSS JOIN LATERAL (
+FROM part CROSS JOIN tickwork.lane l CROSS JOIN generate_series(0, 3) AS priority CROSS JOIN LATERAL (
     SELECT job_id FROM tickwork.execution
     WHERE lane_id = l.id AND execution.priority = priority.priority AND ready_at IS NOT NULL
         AND ready_at < tickwork.clock() - $2::interval
-    LIMIT $3
+        AND scheduled_for >= part.begins AND scheduled_for < part.ends
+    ORDER BY ready_at LIMIT $3
 ) e
 WHERE l.tenant_id = $1
 LIMIT $3);

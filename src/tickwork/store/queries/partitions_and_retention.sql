@@ -69,6 +69,10 @@ DELETE FROM tickwork.backfill WHERE ended_at < tickwork.clock() - $1::interval;
 -- Deletes workers that ended long ago.
 DELETE FROM tickwork.worker WHERE ended_at < tickwork.clock() - $1::interval;
 
+-- name: forget_moved_jobs
+-- Deletes that jobs were moved to another lane long ago: what waited then has ended.
+DELETE FROM tickwork.moved_job WHERE moved_at < tickwork.clock() - $1::interval;
+
 -- name: lock_past_jobs
 -- Locks some one-time jobs that were due before the history that is kept, in the order of their due times.
 SELECT scheduled_for, id FROM tickwork.job
