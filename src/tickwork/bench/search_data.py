@@ -161,7 +161,6 @@ async def make_data(cluster: BenchCluster, jobs: int, executions: int, progress:
     await _make_jobs(cluster, jobs, [rule["id"] for rule in rules], now, horizon, progress)
     await database.execute("ANALYZE tickwork.job")
     made = await _make_executions(cluster, executions, rules, now, horizon, progress)
-    await database.execute("ANALYZE tickwork.job; ANALYZE tickwork.event")
     return SearchData(jobs, made, now)
 
 
@@ -255,3 +254,11 @@ async def index_all(cluster: BenchCluster, progress: ProgressLine) -> IndexTimes
     finally:
         await store.close()
     return IndexTimes(counts[0], seconds[0], counts[1], seconds[1])
+
+
+async def let_rest(cluster: BenchCluster, progress: ProgressLine) -> None:
+    """As autovacuum leaves data that has been there for a while; it would be in the middle of it otherwise."""
+    for table in ("job", "execution", "attempt", "event", "job_term", "job_segment"):
+        progress.update(f"vacuum of {table}")
+        await cluster.database.execute(f"VACUUM (ANALYZE) tickwork.{table}", timeout=1800)
+    await cluster.database.execute("CHECKPOINT")
