@@ -12,7 +12,7 @@ from tickwork.node import Node
 from tickwork.schedule.zone_name import read_zone_name
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
-from tickwork.trigger import count_upcoming, upcoming
+from tickwork.trigger import count_upcoming, soonest_rules, upcoming
 
 MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
@@ -151,21 +151,35 @@ async def test_pages_are_complete_and_in_order_with_more_rules_than_a_page_reads
     everything = await listed(client, until=until)
     assert len(everything) > 50
     for most, limit in ((2, 500), (2, 1), (3, 7), (1, 3)):
-        monkeypatch.setattr(upcoming, "MOST_RULES", most)
+        monkeypatch.setattr(soonest_rules, "MOST_RULES", most)
         assert await listed(client, until=until, limit=limit) == everything
 
 
-async def test_a_page_says_that_it_cannot_go_on_among_too_many_irregular_rules(
+async def test_two_rules_that_are_due_together_are_both_listed_again_and_again(
+    client: httpx2.AsyncClient, midnight: datetime
+) -> None:
+    first = await create(client, schedule="every 10m")
+    second = await create(client, schedule="*/10 * * * *")
+    expected = [(midnight + minutes * MINUTE, job) for minutes in (10, 20, 30) for job in (first, second)]
+    for limit in (1, 2, 3):
+        assert await listed(client, until=(midnight + 31 * MINUTE).isoformat(), limit=limit) == expected
+
+
+async def test_a_page_that_is_searched_for_too_long_says_how_far_it_is_complete_and_goes_on(
     client: httpx2.AsyncClient, midnight: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upcoming, "MOST_COMPUTED", 1)
-    for minute in (1, 2, 3):
-        await create(client, schedule=f"{minute} * * * *")
-    page = await asked(client, limit=3)
-    assert len(page["items"]) == 3
-    page = await asked(client, limit=3, cursor=page["next_cursor"])
-    assert (page["items"], page["next_cursor"]) == ([], None)
-    assert page["searched_until"] == (midnight + 3 * MINUTE).isoformat().replace("+00:00", "Z")
+    """Of rules that are due on other days, none is found in the first part of a page."""
+    monkeypatch.setattr(upcoming, "COMPUTED_FIRST", 1)
+    monkeypatch.setattr(upcoming, "_MOST_COMPUTED", 2)
+    monkeypatch.setattr(upcoming, "_SEARCH_WITHIN", 0)
+    for minute in range(1, 6):
+        await create(client, schedule=f"{minute} 0 {(midnight + 3 * HOUR).day} * *")
+    due = await create(client, schedule="3 1 * * *")
+    range_ = {"from": (midnight + 24 * HOUR).isoformat(), "until": (midnight + 28 * HOUR).isoformat()}
+    page = await asked(client, **range_)
+    assert (page["items"], page["next_cursor"] is None) == ([], False)
+    assert page["searched_until"] > (midnight + 24 * HOUR).isoformat()
+    assert await listed(client, **range_) == [(midnight + 25 * HOUR + 3 * MINUTE, due)]
 
 
 async def test_a_share_of_very_many_rules_is_counted_and_the_answer_is_an_estimate(
@@ -180,6 +194,20 @@ async def test_a_share_of_very_many_rules_is_counted_and_the_answer_is_an_estima
     monkeypatch.setattr(count_upcoming, "SHARE_COUNTED", 20)
     share = await asked(client, until=until, step="1h")
     assert (sum(item["count"] for item in share["items"]), share["estimate"]) == (120, True)
+
+
+async def test_a_rule_with_most_of_the_jobs_stands_for_itself_in_a_share(
+    client: httpx2.AsyncClient, midnight: datetime, still_node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for minutes in range(1, 41):
+        await create(client, schedule={"every": "1h", "start": (midnight + minutes * MINUTE).isoformat()})
+    await client.post("/v1/jobs/batch", json=[{"task": "work", "schedule": "every 30m"}] * 400)
+    async with still_node._database.transaction() as connection:
+        await connection.execute("ANALYZE tickwork.job")
+    monkeypatch.setattr(count_upcoming, "MOST_COUNTED", 39)
+    monkeypatch.setattr(count_upcoming, "SHARE_COUNTED", 10)
+    query = {"from": (midnight + HOUR).isoformat(), "until": (midnight + 3 * HOUR).isoformat()}
+    assert await counted(client, **query, step="1h") == [840, 840]
 
 
 async def test_due_times_are_counted_in_steps(client: httpx2.AsyncClient, midnight: datetime) -> None:
@@ -340,7 +368,8 @@ async def test_a_filter_leaves_only_what_fits_all_of_it(
 async def test_a_filtered_list_continues_where_the_page_before_ended(
     client: httpx2.AsyncClient, midnight: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upcoming, "_MOST_PAGES", 2)
+    monkeypatch.setattr(upcoming, "_LOOKED_AT", 2)
+    monkeypatch.setattr(upcoming, "_SEARCH_WITHIN", 0)
     rare = await create(client, schedule="every 1h", tags=["rare"])
     for _ in range(4):
         await create(client, schedule="every 5m")

@@ -125,8 +125,7 @@ async def listed(node: Node, tenant_id: int, wanted: JobFilter, limit: int) -> l
 
 async def all_jobs(node: Node, connection: asyncpg.Connection, tenant_id: int) -> list[JobView]:
     rows = await connection.fetch("SELECT id FROM tickwork.job WHERE tenant_id = $1", tenant_id)
-    views = await node._read.jobs_by_id(tenant_id, [row["id"] for row in rows])
-    return await node.job_health.with_state(tenant_id, views)
+    return [await node.jobs.get(tenant_id, row["id"]) for row in rows]
 
 
 async def check(node: Node, tenant_id: int, jobs: list[JobView], wanted: JobFilter) -> None:

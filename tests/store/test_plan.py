@@ -237,6 +237,9 @@ async def test_what_new_jobs_share_is_found_by_name(
     ("file", "name"),
     [
         ("read_jobs_executions_workers", "jobs_by_id"),
+        ("job_health", "job_states"),
+        ("job_health", "jobs_with_states"),
+        ("job_search", "all_newest_first"),
         ("job_search", "matching_jobs"),
         ("job_search", "new_jobs_newest_first"),
         ("job_search", "new_jobs_oldest_first"),

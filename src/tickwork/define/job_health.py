@@ -20,14 +20,9 @@ class JobHealth:
         self._store = store
         self._read = read
 
-    async def with_state(self, tenant_id: int, jobs: Sequence[JobView]) -> list[JobView]:
-        """The jobs with their last run, what runs now, and their health."""
-        numbers = [parse_job_id(job.id) for job in jobs]
-        states = await self._store.states(tenant_id, numbers) if numbers else {}
-        return [
-            msgspec.structs.replace(job, **states[number]._asdict()) if number in states else job
-            for number, job in zip(numbers, jobs, strict=True)
-        ]
+    async def job(self, tenant_id: int, number: int) -> JobView:
+        """The job with its last run, what runs now, and its health. NotFound when it is not this tenant's."""
+        return await self._store.job_with_state(tenant_id, number)
 
     async def with_recent_runs(self, tenant_id: int, jobs: Sequence[JobView], count: int) -> list[JobView]:
         """The jobs with their latest executions."""
@@ -40,7 +35,7 @@ class JobHealth:
 
     async def get(self, tenant_id: int, number: int) -> JobHealthView:
         """NotFound when the job is not this tenant's."""
-        (job,) = await self.with_state(tenant_id, await self._read.jobs_by_id(tenant_id, [number]))
+        job = await self.job(tenant_id, number)
         runs = await self._store.recent_runs(tenant_id, number)
         completed = sum(run.status is ExecutionStatus.COMPLETED for run in runs)
         durations = summarize([run.duration for run in runs if run.duration is not None])

@@ -113,8 +113,7 @@ class Jobs:
         return specs, made
 
     async def get(self, tenant_id: int, job: int) -> JobView:
-        (view,) = await self._health.with_state(tenant_id, await self._read.jobs_by_id(tenant_id, [job]))
-        return view
+        return await self._health.job(tenant_id, job)
 
     async def find(self, tenant_id: int, key: str) -> int:
         """The job that has this key. Cancelled jobs have none."""
@@ -140,11 +139,9 @@ class Jobs:
         count: JobCountKind | None = None,
     ) -> JobPage:
         page = await self._search.page(tenant_id, wanted, limit, cursor)
-        return msgspec.structs.replace(
-            page,
-            items=await self._health.with_state(tenant_id, page.items),
-            count=await self._search.count(tenant_id, wanted, count) if count else None,
-        )
+        if count is None:
+            return page
+        return msgspec.structs.replace(page, count=await self._search.count(tenant_id, wanted, count))
 
     async def patch(
         self,

@@ -13,7 +13,7 @@ from tickwork.model.execution import ExecutionStatus, ExecutionView, WaitingFor
 from tickwork.model.field_types import Duration, Instant, Name, QueueName
 from tickwork.model.http_secrets import redacted
 from tickwork.model.http_target import HttpTarget
-from tickwork.model.job_health import Health, LastRun, RunSummary
+from tickwork.model.job_health import UNKNOWN_STATE, Health, JobState, LastRun, RunSummary
 from tickwork.model.json_limits import raw_json
 from tickwork.model.notification_rule import Notify
 from tickwork.model.overlap import Overlap
@@ -285,6 +285,7 @@ def job_view(
     version: int,
     created_at: datetime,
     updated_at: datetime,
+    state: JobState = UNKNOWN_STATE,
 ) -> JobView:
     """Builds the view from a job's definition and its row. `once_at` is the due time of a one-time job."""
     run = run_settings(request)
@@ -319,6 +320,11 @@ def job_view(
         version=version,
         created_at=created_at,
         updated_at=updated_at,
+        last_run=state.last_run,
+        running=state.running,
+        failures_in_a_row=state.failures_in_a_row,
+        failing_since=state.failing_since,
+        health=state.health,
     )
 
 

@@ -47,6 +47,9 @@ class JobFilter(NamedTuple):
         return None if self.task_prefix else self.task
 
 
+EVERY_JOB = JobFilter()
+
+
 class JobCount(msgspec.Struct, frozen=True):
     """How many jobs match."""
 

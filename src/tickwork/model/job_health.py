@@ -43,6 +43,9 @@ class JobState(NamedTuple):
     health: Health
 
 
+UNKNOWN_STATE = JobState(None, 0, 0, None, "unknown")
+
+
 class HeartbeatView(msgspec.Struct, frozen=True, kw_only=True):
     """The heartbeat URL of a job, and what its last call came to."""
 

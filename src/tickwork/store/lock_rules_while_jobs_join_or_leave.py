@@ -102,11 +102,12 @@ class RuleMembership:
         if names:
             await self._connection.execute(self._sql["ensure_rules"], self._tenant_id, *columns)
         rows = await self._connection.fetch(self._sql["lock_rules"], self._tenant_id, *columns, ids)
-        now = await self.now()
         rules = [_rule(row) for row in rows]
-        return LockedRules(
-            [await self.awake(rule, now) if (rule.timing, rule.catch_up) in names else rule for rule in rules]
-        )
+        asleep = {rule.id for rule in rules if rule.next_at is None and (rule.timing, rule.catch_up) in names}
+        if not asleep:
+            return LockedRules(rules)
+        now = await self.now()
+        return LockedRules([await self.awake(rule, now) if rule.id in asleep else rule for rule in rules])
 
     async def rule_of(self, job: int) -> int | None:
         """The rule of a job, which may change until the rule is locked."""

@@ -5,7 +5,7 @@
 SELECT …
 
 -- snippet: waiting_executions
--- Text that replaces each line `-- include: waiting_executions` in the queries of the same file.
+-- Text that replaces each line `-- include: waiting_executions` in the queries and snippets of the same file.
 FROM …
 """
 
@@ -25,10 +25,11 @@ def queries(file: str) -> dict[str, str]:
     found: dict[str, dict[str, str]] = {"name": {}, "snippet": {}}
     for kind, name, body in zip(entries[::3], entries[1::3], entries[2::3], strict=True):
         found[kind][name] = body
-    return {
-        name: f"/* {name} */ {_sql(_INCLUDE.sub(lambda match: found['snippet'][match[1]], body))}"
-        for name, body in found["name"].items()
-    }
+
+    def with_snippets(body: str) -> str:
+        return _INCLUDE.sub(lambda match: with_snippets(found["snippet"][match[1]]), body)
+
+    return {name: f"/* {name} */ {_sql(with_snippets(body))}" for name, body in found["name"].items()}
 
 
 def _sql(body: str) -> str:

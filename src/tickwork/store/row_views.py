@@ -26,6 +26,7 @@ from tickwork.model.job import (
     job_view,
 )
 from tickwork.model.job_change_record import ChangeAuthor, ChangeNote, JobChange
+from tickwork.model.job_health import UNKNOWN_STATE, JobState
 from tickwork.model.json_limits import raw_json
 from tickwork.model.parsed_schedule_and_preview import describe_once
 from tickwork.model.public_ids import execution_id, job_id, key_id, worker_id
@@ -41,7 +42,7 @@ LOG_TAIL = 20  # lines of each attempt's log
 _BROKEN_RESULT = "the stored result is not valid JSON, and is not shown"
 
 
-def job_of(row: asyncpg.Record) -> JobView:
+def job_of(row: asyncpg.Record, state: JobState = UNKNOWN_STATE) -> JobView:
     schedule, words = (
         describe_once(row["scheduled_for"]) if row["timing"] is None else _describe(row["timing"])
     )
@@ -57,6 +58,7 @@ def job_of(row: asyncpg.Record) -> JobView:
         version=row["version"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
+        state=state,
     )
 
 

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import asyncpg
+import msgspec
 
 from tickwork.model.public_ids import from_micros, to_micros
 from tickwork.model.statistics import GroupBy
 from tickwork.model.upcoming import DueFilter
+from tickwork.schedule.due.local_times_of_zones import ZoneTimes
 from tickwork.store.page_cursor import UpcomingPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database
 from tickwork.store.port.trigger import DueCount, DueJob, DuePlace, JobsInSpan, TimedJob, UpcomingRule
@@ -36,24 +38,33 @@ class PostgresUpcomingStore:
         return int(row["rules"])
 
     async def rules_due_before(
-        self, tenant_id: int, end: datetime, one_in: int, limit: int
+        self, tenant_id: int, end: datetime, one_in: int, limit: int, without: Sequence[int]
     ) -> list[UpcomingRule]:
-        rows = await self._database.fetch(self._sql["rules_due_before"], tenant_id, end, one_in, limit)
+        rows = await self._database.fetch(
+            self._sql["rules_due_before"], tenant_id, end, one_in, limit, list(without)
+        )
         return [_rule(row) for row in rows]
 
-    async def rules_due_after(
+    async def rules_with_most_jobs(self, tenant_id: int, end: datetime) -> list[UpcomingRule]:
+        rows = await self._database.fetch(self._sql["rules_with_most_jobs"], tenant_id, end)
+        return [_rule(row) for row in rows]
+
+    async def rules_next_due_after(
         self, tenant_id: int, after: DuePlace, end: datetime, limit: int
-    ) -> list[tuple[datetime, UpcomingRule]]:
-        place = tenant_id, after.at, after.rule_id, end, limit
-        rows = [
-            *await self._database.fetch(self._sql["rules_next_due_after"], *place),
-            *await self._database.fetch(self._sql["intervals_due_after"], *place),
-        ]
-        return [(row["due"], _rule(row)) for row in rows]
-
-    async def other_rules_due_before(self, tenant_id: int, at: datetime, limit: int) -> list[UpcomingRule]:
-        rows = await self._database.fetch(self._sql["other_rules_due_before"], tenant_id, at, limit)
+    ) -> list[UpcomingRule]:
+        rows = await self._database.fetch(
+            self._sql["rules_next_due_after"], tenant_id, after.at, after.rule_id, end, limit
+        )
         return [_rule(row) for row in rows]
+
+    async def rules_possibly_due_after(
+        self, tenant_id: int, second: int, rule: int, end: int, zones: ZoneTimes, limit: int
+    ) -> list[tuple[datetime, UpcomingRule]]:
+        rows = await self._database.fetch(
+            self._sql["rules_possibly_due_after"],
+            tenant_id, second, rule, end, limit, _json(zones.seconds), _json(zones.skipped),
+        )  # fmt: skip
+        return [(row["earliest"], _rule(row)) for row in rows]
 
     async def jobs_due_in(self, rounds: Sequence[DuePlace], limit: int) -> list[DueJob]:
         columns = [list(column) for column in zip(*rounds, strict=True)]
@@ -119,6 +130,10 @@ class PostgresUpcomingStore:
             tenant_id, begin, end, list(starts), by, limit, wanted.task, wanted.queue, wanted.tag,
         )  # fmt: skip
         return [DueCount(*row) for row in rows]
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _rule(row: asyncpg.Record) -> UpcomingRule:

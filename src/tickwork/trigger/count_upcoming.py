@@ -2,7 +2,7 @@
 
 A rule's due times are computed once and multiplied by the number of its jobs. Beyond some numbers both are estimated:
 the jobs of a large rule by the database's statistics, the due times of a frequent rule by their rate, and very many
-rules by a share of them.
+rules by those with most jobs and a share of the others.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from tickwork.model.upcoming import ALL_DUE, DueFilter, DueTimeCount, DueTimeCou
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.port.read_jobs_executions_workers import JobSearch
 from tickwork.store.port.trigger import JobsInSpan, TimedJob, UpcomingRule, UpcomingStore
-from tickwork.trigger.upcoming import due_times
+from tickwork.trigger.soonest_rules import due_times
 
 MOST_COUNTED = 5000  # rules; of more, a share is counted
 SHARE_COUNTED = 1000  # rules, about
@@ -118,16 +118,25 @@ class UpcomingCounts:
         chosen = await self._chosen(tenant_id, wanted)
         if chosen is not None:
             return await asyncio.to_thread(_count_chosen, chosen, steps, by)
-        total = await self._store.count_rules_due_before(tenant_id, end)
-        one_in = total // SHARE_COUNTED if total > MOST_COUNTED else 1
-        rules = await self._store.rules_due_before(tenant_id, end, one_in, MOST_COUNTED)
+        rules, scale = await self._rules(tenant_id, end)
         jobs, has_large = await self._jobs_of(rules, begin, by, wanted)
-        groups, is_estimate = await asyncio.to_thread(_count_rules, rules, jobs, steps)
-        if one_in > 1:
-            scale, is_estimate = total / max(len(rules), 1), True
-            groups = {group: [count * scale for count in counts] for group, counts in groups.items()}
+        groups, is_estimate = await asyncio.to_thread(_count_rules, rules, jobs, steps, scale)
         searched_until = await self._add_one_time(tenant_id, steps, by, wanted, groups)
-        return _Counted(steps, groups, has_large or is_estimate, searched_until)
+        return _Counted(steps, groups, has_large or is_estimate or bool(scale), searched_until)
+
+    async def _rules(self, tenant_id: int, end: datetime) -> tuple[list[UpcomingRule], dict[int, float]]:
+        """The rules that are counted, and for how many each of them stands, if not for itself only."""
+        total = await self._store.count_rules_due_before(tenant_id, end)
+        if total <= MOST_COUNTED:
+            return await self._store.rules_due_before(tenant_id, end, 1, MOST_COUNTED, []), {}
+        # A rule that has most of the jobs must not be left out, nor stand for others.
+        common = (await self._store.rules_with_most_jobs(tenant_id, end))[:SHARE_COUNTED]
+        one_in = max((total - len(common)) // SHARE_COUNTED, 1)
+        others = await self._store.rules_due_before(
+            tenant_id, end, one_in, MOST_COUNTED, [rule.id for rule in common]
+        )
+        scale = (total - len(common)) / max(len(others), 1)
+        return [*common, *others], {rule.id: scale for rule in others}
 
     async def _chosen(self, tenant_id: int, wanted: DueFilter) -> list[TimedJob] | None:
         """The jobs that a filter names, or that have its tag. None: too many, or all."""
@@ -235,7 +244,7 @@ def _count_chosen(chosen: Sequence[TimedJob], steps: _Steps, by: GroupBy | None)
         rules[job.rule.id] = job.rule
         begins = job.active_from if job.active_from > steps.begin else None
         jobs[job.rule.id].append(JobsInSpan(job.rule.id, begins, job.active_until, 1, _group(job, by)))
-    groups, is_estimate = _count_rules([*rules.values()], jobs, steps)
+    groups, is_estimate = _count_rules([*rules.values()], jobs, steps, {})
     for job in once:
         if job.once_at and steps.begin <= job.once_at < steps.end:
             counts = groups.setdefault(_group(job, by), [0.0] * steps.total)
@@ -266,7 +275,10 @@ def _items(groups: _Groups, steps: _Steps, by: GroupBy | None) -> list[DueTimeCo
 
 
 def _count_rules(
-    rules: Sequence[UpcomingRule], jobs: Mapping[int, Sequence[JobsInSpan]], steps: _Steps
+    rules: Sequence[UpcomingRule],
+    jobs: Mapping[int, Sequence[JobsInSpan]],
+    steps: _Steps,
+    scale: Mapping[int, float],
 ) -> tuple[_Groups, bool]:
     groups: _Groups = {}
     is_estimate = False
@@ -278,7 +290,10 @@ def _count_rules(
                 times = list(islice(due_times(rule, steps.begin, steps.end), most + 1))
             found = _count_rule(rule, times, spans, steps, most)
             so_far = groups.get(name, [0.0] * steps.total)
-            groups[name] = [total + count for total, count in zip(so_far, found.counts, strict=True)]
+            times_each = scale.get(rule.id, 1.0)
+            groups[name] = [
+                total + count * times_each for total, count in zip(so_far, found.counts, strict=True)
+            ]
             is_estimate |= found.is_estimate
     return groups, is_estimate
 

@@ -1,7 +1,7 @@
 """What is coming: the due times of all jobs in a range, in order.
 
 The due times of recurring jobs are computed from their rules. What is created already, for one-time jobs and for
-rounds that were fired ahead, is read. A request computes a limited number of rounds; a page that is not full says up to
+rounds that were fired ahead, is read. A request searches for a limited time; a page that is not full then says up to
 when it is complete. `count_upcoming.py` counts them.
 """
 
@@ -9,22 +9,24 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from heapq import merge
-from itertools import islice
+from itertools import islice, takewhile
 from operator import attrgetter
+from time import monotonic
 from typing import NamedTuple
 
 from tickwork.model.errors import Invalid
 from tickwork.model.field_types import to_utc
-from tickwork.model.public_ids import job_id, parse_job_id
+from tickwork.model.public_ids import job_id
 from tickwork.model.upcoming import ALL_DUE, DueFilter, DueTime, DueTimePage
-from tickwork.schedule.compile_timing import timing_from_text
-from tickwork.store.port.trigger import NOT_BEGUN, DueJob, DuePlace, TimedJob, UpcomingRule, UpcomingStore
+from tickwork.store.port.trigger import DueJob, DuePlace, TimedJob, UpcomingRule, UpcomingStore
+from tickwork.trigger.soonest_rules import due_times, rounds_of, soonest_rules
 
-MOST_RULES = 1000  # of a page: the soonest
-MOST_COMPUTED = 100_000  # rules that are not due in equal intervals
-_ROUNDS_TOGETHER = 100
-_MOST_ROUNDS = 2000  # of a page
-_MOST_PAGES = 10  # that a page of what fits a filter is made of
+COMPUTED_FIRST = 2000  # rules of the first part of a page, and four times as many of each further one
+_MOST_COMPUTED = 100_000
+_SEARCH_WITHIN = 2.0  # seconds, until the last part of a page is begun
+_LOOKED_AT = 1000  # due times of a part, if a filter leaves only some of them
+_ROUNDS_TOGETHER = 200
+_MOST_ROUNDS = 2000  # of a part
 _RANGE_DEFAULT = timedelta(days=1)
 _LONGEST_RANGE = timedelta(days=366)
 _LATEST = datetime(9999, 12, 31, tzinfo=UTC)
@@ -64,93 +66,80 @@ class Upcoming:
         wanted: DueFilter = ALL_DUE,
     ) -> DueTimePage:
         """Due times from `begin`, or from now on, and before `end`."""
+        after = DuePlace(max(begin, await self._store.now()), 0, -1, 0)
+        if cursor is not None:
+            after = max(after, self._store.place(cursor))
         if wanted.job is not None:
-            return await self._page_of_job(tenant_id, begin, end, limit, cursor, wanted)
-        if not wanted.needs_look:
-            return await self._page(tenant_id, begin, end, limit, cursor)
-        items: list[DueTime] = []
-        for _ in range(_MOST_PAGES):
-            page = await self._page(tenant_id, begin, end, limit - len(items), cursor)
-            items += await self._fitting(page.items, wanted)
-            cursor = page.next_cursor
-            if cursor is None or len(items) == limit:
-                return DueTimePage(items, cursor, page.searched_until)
-        return DueTimePage(items, cursor, page.searched_until or page.items[-1].at)
+            return await self._page_of_job(tenant_id, after, end, limit, wanted)
+        found: list[DueJob] = []
+        look_at = max(limit, _LOOKED_AT) if wanted.needs_look else limit
+        most_computed, search_until = COMPUTED_FIRST, monotonic() + _SEARCH_WITHIN
+        while True:
+            part = await self._part(tenant_id, after, end, look_at, most_computed)
+            found += await self._fitting(part.jobs, wanted)
+            if len(found) >= limit or part.complete_to is None:
+                return self._page_of(found, limit, is_last=part.complete_to is None)
+            after = part.complete_to
+            if monotonic() >= search_until:
+                return DueTimePage([_due_time(job) for job in found], self._store.cursor(after), after.at)
+            most_computed = min(4 * most_computed, _MOST_COMPUTED)
 
-    async def _fitting(self, due: Sequence[DueTime], wanted: DueFilter) -> list[DueTime]:
+    def _page_of(self, found: Sequence[DueJob], limit: int, *, is_last: bool) -> DueTimePage:
+        page = found[:limit]
+        is_end = is_last and len(found) <= limit
+        return DueTimePage(
+            [_due_time(job) for job in page], None if is_end else self._store.cursor(page[-1].place)
+        )
+
+    async def _fitting(self, due: Sequence[DueJob], wanted: DueFilter) -> Sequence[DueJob]:
+        if not wanted.needs_look:
+            return due
         fitting = [
             each for each in due if wanted.task in (None, each.task) and wanted.queue in (None, each.queue)
         ]
         if wanted.tag is None or not fitting:
             return fitting
-        tagged = await self._store.with_tag([parse_job_id(each.job_id) for each in fitting], wanted.tag)
-        return [each for each in fitting if parse_job_id(each.job_id) in tagged]
+        tagged = await self._store.with_tag([each.place.job_id for each in fitting], wanted.tag)
+        return [each for each in fitting if each.place.job_id in tagged]
 
     async def _page_of_job(
-        self,
-        tenant_id: int,
-        begin: datetime,
-        end: datetime,
-        limit: int,
-        cursor: str | None,
-        wanted: DueFilter,
+        self, tenant_id: int, after: DuePlace, end: datetime, limit: int, wanted: DueFilter
     ) -> DueTimePage:
         """Of one job, from its rule."""
-        found = await self.timings(tenant_id, [wanted.job or 0])
-        begin = max(begin, await self._store.now())
-        if cursor is not None:
-            begin = max(begin, self._store.place(cursor).at + _MICROSECOND)
-        for number, job in found.items():
-            times = await asyncio.to_thread(list, islice(due_times_of_job(job, begin, end), limit))
-            due = [
-                DueTime(at=at, job_id=job_id(number), name=job.name, task=job.task, queue=job.queue)
-                for at in times
-            ]
-            is_full = len(times) == limit
-            place = DuePlace(times[-1], 0, -1, number) if is_full else None
-            return DueTimePage(await self._fitting(due, wanted), self._store.cursor(place) if place else None)
-        return DueTimePage([], None)
+        number = wanted.job or 0
+        job = (await self.timings(tenant_id, [number])).get(number)
+        if job is None:
+            return DueTimePage([], None)
+        begin = after.at + _MICROSECOND if after.job_id else after.at
+        times = await asyncio.to_thread(list, islice(due_times_of_job(job, begin, end), limit + 1))
+        due = [DueJob(DuePlace(at, 0, -1, number), job.name, job.task, job.queue) for at in times]
+        return self._page_of(await self._fitting(due, wanted), limit, is_last=True)
 
     async def timings(self, tenant_id: int, jobs: Sequence[int]) -> dict[int, TimedJob]:
         """What some jobs are called and when they are due; those of them that exist."""
         return await self._store.timings(tenant_id, jobs)
 
-    async def _page(
-        self, tenant_id: int, begin: datetime, end: datetime, limit: int, cursor: str | None
-    ) -> DueTimePage:
-        after = DuePlace(max(begin, await self._store.now()), 0, -1, 0)
-        if cursor is not None:
-            after = max(after, self._store.place(cursor))
-        others = await self._store.other_rules_due_before(tenant_id, after.at, MOST_COMPUTED + 1)
-        if len(others) > MOST_COMPUTED:
-            return DueTimePage([], None, after.at)
-        due = await self._store.rules_due_after(tenant_id, after, end, MOST_RULES + 1)
-        rules, known_to = await asyncio.to_thread(_soonest, due, others, after, end)
+    async def _part(
+        self, tenant_id: int, after: DuePlace, end: datetime, limit: int, most_computed: int
+    ) -> _Found:
+        """The next due times of all origins, as far as they are known."""
+        rules, known_to = await soonest_rules(self._store, tenant_id, after, end, most_computed)
         origins = [
             _Found((), known_to),
             await self._rounds(rules, after, end, limit),
             _found(await self._store.executions_due(tenant_id, after, end, limit), limit),
             _found(await self._store.deferred_jobs_due(tenant_id, after, end, limit), limit),
         ]
-        return self._merge(origins, limit)
-
-    def _merge(self, origins: Sequence[_Found], limit: int) -> DueTimePage:
         complete_to = min((each.complete_to for each in origins if each.complete_to), default=None)
         due = merge(*(each.jobs for each in origins), key=attrgetter("place"))
-        sure = [job for job in due if complete_to is None or job.place <= complete_to]
-        items = [_due_time(job) for job in sure if job.is_active]
-        if len(items) >= limit:
-            last = [job.place for job in sure if job.is_active][limit - 1]
-            return DueTimePage(items[:limit], self._store.cursor(last))
-        if complete_to is not None:
-            return DueTimePage(items, self._store.cursor(complete_to), complete_to.at)
-        return DueTimePage(items, None)
+        sure = takewhile(lambda job: complete_to is None or job.place <= complete_to, due)
+        return _Found([job for job in sure if job.is_active], complete_to)
 
     async def _rounds(
         self, rules: Sequence[UpcomingRule], after: DuePlace, end: datetime, limit: int
     ) -> _Found:
         """The jobs of the next rounds."""
-        rounds = merge(*(_rounds_of(rule, after, end) for rule in rules))
+        rounds = merge(*(rounds_of(rule, after, end) for rule in rules))
         jobs: list[DueJob] = []
         for _ in range(_MOST_ROUNDS // _ROUNDS_TOGETHER):
             batch = await asyncio.to_thread(list, islice(rounds, _ROUNDS_TOGETHER))
@@ -161,44 +150,6 @@ class Upcoming:
             if len(batch) < _ROUNDS_TOGETHER:
                 return _Found(jobs, None)
         return _Found(jobs, batch[-1]._replace(priority=_LOWEST_PRIORITY, job_id=_LARGEST))
-
-
-def _soonest(
-    due: Sequence[tuple[datetime, UpcomingRule]],
-    others: Sequence[UpcomingRule],
-    after: DuePlace,
-    end: datetime,
-) -> tuple[list[UpcomingRule], DuePlace | None]:
-    """The rules that are due first after a place, and where the first of the rest is due. None: they are all."""
-    first = ((next(_rounds_of(rule, after, end), None), rule) for rule in others)
-    computed = [(place.at, rule) for place, rule in first if place]
-    found = sorted([*due, *computed], key=lambda each: (each[0], each[1].id))
-    known_to = None
-    if len(found) > MOST_RULES:
-        at, rule = found[MOST_RULES]
-        known_to = DuePlace(at, rule.id, *NOT_BEGUN)
-    return [rule for _, rule in found[:MOST_RULES]], known_to
-
-
-def _rounds_of(rule: UpcomingRule, after: DuePlace, end: datetime) -> Iterator[DuePlace]:
-    """The places from which the jobs of each round of a rule are due. A rule that cannot be read has none."""
-    for at in due_times(rule, after.at, end):
-        cursor = rule.cursor if at == rule.next_at else NOT_BEGUN
-        place = DuePlace(at, rule.id, *cursor)
-        if (at, rule.id) >= (after.at, after.rule_id):
-            yield max(place, after) if (at, rule.id) == (after.at, after.rule_id) else place
-
-
-def due_times(rule: UpcomingRule, begin: datetime, end: datetime) -> Iterator[datetime]:
-    """The due times of a rule that have not been fired, from `begin` and before `end`."""
-    try:
-        times = timing_from_text(rule.timing).due_times(max(begin, rule.next_at) - _MICROSECOND)
-    except Exception:  # noqa: BLE001 (the other rules must be shown)
-        return
-    for at in times:
-        if at >= end:
-            return
-        yield at
 
 
 def due_times_of_job(job: TimedJob, begin: datetime, end: datetime) -> Iterator[datetime]:

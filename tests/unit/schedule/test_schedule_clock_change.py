@@ -23,6 +23,12 @@ def test_a_fixed_time_that_is_skipped_runs_once_when_the_clocks_jump() -> None:
     ]
 
 
+def test_asked_for_what_follows_the_last_second_before_the_jump_a_skipped_time_is_found() -> None:
+    for text in ("30 2 * * *", "55 1,2 * * *"):
+        assert due(text, NEW_YORK, after="2026-03-08T06:59:59+00:00", count=1) == ["2026-03-08 07:00"]
+    assert due("30 3 * * *", NEW_YORK, after="2026-03-08T06:59:59+00:00", count=1) == ["2026-03-08 07:30"]
+
+
 def test_several_skipped_times_run_once_together() -> None:
     assert due("0,20,40 2,3 * * *", NEW_YORK, after="2026-03-08T06:00:00+00:00", count=3) == [
         "2026-03-08 07:00",

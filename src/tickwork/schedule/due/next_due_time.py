@@ -60,6 +60,12 @@ class WallClock(NamedTuple):
         while at < END:
             period = self.zone.offset_period(at)
             local = at + period.offset
+            if (
+                at == period.start
+                and self.dst.gap == "next"
+                and self.shows_between(at + period.before, local)
+            ):
+                return at
             if self.dst.repeat == "once":
                 local = max(local, period.start + period.before)
             due = self._next_local(local)

@@ -129,12 +129,22 @@ def _skipped_or_repeated(offset_period: OffsetPeriod) -> tuple[int, int]:
     return (offset_period.start + low) % DAY, high - low
 
 
-@cache
+_loaded: dict[str, Zone] = {}
+
+
 def zone_named(name: str) -> Zone:
     """The zone of that name, from the pinned tzdata package: all nodes must agree, whatever their systems have."""
-    if name not in zone_names():
-        raise ScheduleError(f"there is no time zone {name[:64]!r}", _suggestion(name[:64]))
-    return Zone(name)
+    zone = _loaded.get(name)
+    if zone is None:
+        if name not in zone_names():
+            raise ScheduleError(f"there is no time zone {name[:64]!r}", _suggestion(name[:64]))
+        zone = _loaded[name] = Zone(name)
+    return zone
+
+
+def loaded_zones() -> list[Zone]:
+    """Those that a schedule of this process has used."""
+    return list(_loaded.values())
 
 
 def zone_data_version() -> str:

@@ -10,8 +10,9 @@ from time import monotonic
 
 import asyncpg
 
-from tickwork.model.job_filter import JobCount, JobCountKind, JobFilter, JobPage
-from tickwork.model.job_health import Health
+from tickwork.model.job_filter import EVERY_JOB, JobCount, JobCountKind, JobFilter, JobPage
+from tickwork.model.job_health import UNKNOWN_STATE, Health
+from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_index.bit_sets import SEGMENT, places_of, split, up_to
 from tickwork.store.job_index.read_index import Bits, Candidates, IndexReader, IndexState, LikelyJobs
 from tickwork.store.job_search.by_next_run import NextRunSearch
@@ -38,22 +39,34 @@ _SAMPLE = 500
 class PostgresJobSearch:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._health = PostgresJobHealthStore(database)
+        self._sql = queries("job_search")
 
     async def page(self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None) -> JobPage:
         if wanted.key is not None:
-            return _page(await self._with_key(tenant_id, wanted), None)
+            return await self._page(tenant_id, await self._with_key(tenant_id, wanted), None)
         match wanted.sort:
             case "health":
                 return await self._by_health(tenant_id, wanted, limit, cursor)
             case "next_run_at":
                 search = NextRunSearch(self._database, tenant_id, wanted)
-                return _page(*await search.page(limit, cursor))
+                return await self._page(tenant_id, *await search.page(limit, cursor))
         newest_first = wanted.sort == "-created_at"
         first = _LARGEST if newest_first else 0
         begin = decode_cursor(cursor, JobPlace).id if cursor else first
-        by_id = await self._search(tenant_id, wanted)
-        rows, place = await by_id.page(begin, limit, newest_first=newest_first)
-        return _page(rows, encode_cursor(None if place is None else JobPlace("jobs", place)))
+        if wanted == EVERY_JOB:  # no index has to be asked
+            rows = await self._database.fetch(self._sql["all_newest_first"], tenant_id, begin, limit)
+            place = rows[-1]["id"] if len(rows) == limit else None
+        else:
+            by_id = await self._search(tenant_id, wanted)
+            rows, place = await by_id.page(begin, limit, newest_first=newest_first)
+        return await self._page(
+            tenant_id, rows, encode_cursor(None if place is None else JobPlace("jobs", place))
+        )
+
+    async def _page(self, tenant_id: int, rows: list[asyncpg.Record], cursor: str | None) -> JobPage:
+        states = await self._health.states(tenant_id, [row["id"] for row in rows]) if rows else {}
+        return JobPage([job_of(row, states.get(row["id"], UNKNOWN_STATE)) for row in rows], cursor)
 
     async def ids(self, tenant_id: int, wanted: JobFilter, limit: int) -> list[int]:
         by_id = await self._search(tenant_id, wanted)
@@ -81,8 +94,9 @@ class PostgresJobSearch:
             found, place = await search.page(after, limit - len(rows), newest_first=True)
             rows += found
             if place is not None:
-                return _page(rows, encode_cursor(HealthPlace("jobs by health", rank, place)))
-        return _page(rows, None)
+                place_of_next = encode_cursor(HealthPlace("jobs by health", rank, place))
+                return await self._page(tenant_id, rows, place_of_next)
+        return await self._page(tenant_id, rows, None)
 
     async def _search(
         self,
@@ -273,7 +287,3 @@ def _jobs(segment: int, bits: int, *, newest_first: bool = True) -> Iterator[int
 def _cut(jobs: Iterator[int], size: int) -> Iterator[list[int]]:
     while part := list(islice(jobs, size)):
         yield part
-
-
-def _page(rows: list[asyncpg.Record], cursor: str | None) -> JobPage:
-    return JobPage([job_of(row) for row in rows], cursor)

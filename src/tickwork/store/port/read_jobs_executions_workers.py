@@ -19,7 +19,7 @@ from tickwork.model.field_types import Page
 from tickwork.model.job import JobGraph, JobView
 from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCount, JobCountKind, JobFilter, JobPage
-from tickwork.model.job_health import HeartbeatView, JobState, RunSummary
+from tickwork.model.job_health import HeartbeatView, RunSummary
 from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView
 
@@ -30,7 +30,8 @@ class RecentRun(NamedTuple):
 
 
 class JobHealthStore(Protocol):
-    async def states(self, tenant_id: int, jobs: Sequence[int]) -> dict[int, JobState]: ...
+    async def job_with_state(self, tenant_id: int, job: int) -> JobView:
+        """With its last run, what runs now, and its health. NotFound when it is not this tenant's."""
 
     async def recent_runs(self, tenant_id: int, job: int) -> list[RecentRun]:
         """The latest executions of a job that ran and ended, latest first."""
@@ -88,7 +89,7 @@ class JobSearch(Protocol):
         """The jobs that match, newest first."""
 
     async def page(self, tenant_id: int, wanted: JobFilter, limit: int, cursor: str | None) -> JobPage:
-        """Full, or the last one, unless it took too long."""
+        """Full, or the last one, unless it took too long. Each job has its last run, what runs now, and its health."""
 
     async def count(self, tenant_id: int, wanted: JobFilter, kind: JobCountKind) -> JobCount:
         """An exact count may come out as "at least", when counting on would take too long."""

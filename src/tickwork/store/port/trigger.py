@@ -10,6 +10,7 @@ from tickwork.model.execution import ExecutionKey
 from tickwork.model.overlap import Blocker, Overlap
 from tickwork.model.statistics import GroupBy
 from tickwork.model.upcoming import DueFilter
+from tickwork.schedule.due.local_times_of_zones import ZoneTimes
 from tickwork.store.port.dispatch import ExecutionColumns, Handover
 
 Cursor = tuple[int, int]  # (priority, job): how far a round has been fired
@@ -233,18 +234,24 @@ class UpcomingStore(Protocol):
     async def count_rules_due_before(self, tenant_id: int, end: datetime) -> int: ...
 
     async def rules_due_before(
-        self, tenant_id: int, end: datetime, one_in: int, limit: int
+        self, tenant_id: int, end: datetime, one_in: int, limit: int, without: Sequence[int]
     ) -> list[UpcomingRule]:
         """A share of them, chosen by chance."""
 
-    async def rules_due_after(
-        self, tenant_id: int, after: DuePlace, end: datetime, limit: int
-    ) -> list[tuple[datetime, UpcomingRule]]:
-        """The soonest rules, with their first due times after a place: those whose next round comes after it, and as
-        many that are due in equal intervals."""
+    async def rules_with_most_jobs(self, tenant_id: int, end: datetime) -> list[UpcomingRule]:
+        """Those due before a time that the statistics of the database name. None before there are any."""
 
-    async def other_rules_due_before(self, tenant_id: int, at: datetime, limit: int) -> list[UpcomingRule]:
-        """Rules whose next round comes before a time, and whose later due times must be computed."""
+    async def rules_next_due_after(
+        self, tenant_id: int, after: DuePlace, end: datetime, limit: int
+    ) -> list[UpcomingRule]:
+        """Rules whose next round comes after a place, soonest first."""
+
+    async def rules_possibly_due_after(
+        self, tenant_id: int, second: int, rule: int, end: int, zones: ZoneTimes, limit: int
+    ) -> list[tuple[datetime, UpcomingRule]]:
+        """Rules whose next round comes before a second, in seconds since 1970, and a rule; each with the first time
+        after that at which it can be due, in the order of these times and of rules. `zones` is about that second, and
+        it must not be before `end` that a clock changes."""
 
     async def jobs_due_in(self, rounds: Sequence[DuePlace], limit: int) -> list[DueJob]:
         """The next jobs of these rounds in their order, of each those after the given place."""

@@ -1,33 +1,39 @@
 -- How to read these queries: README.md
 
+-- snippet: rule_of_job
+-- The rule r of each job j, by a look-up.
+    LEFT JOIN LATERAL (SELECT next_at, cursor_job FROM tickwork.rule WHERE id = j.rule_id OFFSET 0) r ON true
+
 -- snippet: recent
 -- The latest due times of a job j: of its rule's rounds, of the round that is being fired, of manual runs and of a
--- one-time job. A job that rests has no executions in the rounds since then, however many other jobs of its rule have.
-    SELECT DISTINCT at FROM (
-        (SELECT scheduled_for AS at FROM tickwork.round
-         WHERE rule_id = j.rule_id AND scheduled_for >= j.created_at AND missed = 0
-             AND (j.status = 'active' OR scheduled_for <= j.updated_at)
-         ORDER BY scheduled_for DESC LIMIT $3)
-        UNION ALL
-        SELECT next_at FROM tickwork.rule WHERE id = j.rule_id AND cursor_job IS NOT NULL
-        UNION ALL
-        (SELECT scheduled_for FROM tickwork.off_schedule_execution
-         WHERE job_id = j.id ORDER BY scheduled_for DESC LIMIT $3)
-        UNION ALL
-        SELECT j.scheduled_for WHERE j.scheduled_for IS NOT NULL
-    ) times
+-- one-time job. Its rule is r. A job that rests has no executions in the rounds since then, however many other jobs of
+-- its rule have. A time may be among them twice.
+    (SELECT scheduled_for AS at FROM tickwork.round
+     WHERE rule_id = j.rule_id AND scheduled_for >= j.created_at AND missed = 0
+         AND (j.status = 'active' OR scheduled_for <= j.updated_at)
+     ORDER BY scheduled_for DESC LIMIT $3)
+    UNION ALL
+    SELECT r.next_at WHERE r.cursor_job IS NOT NULL
+    UNION ALL
+    (SELECT scheduled_for FROM tickwork.off_schedule_execution
+     WHERE job_id = j.id ORDER BY scheduled_for DESC LIMIT $3)
+    UNION ALL
+    SELECT j.scheduled_for WHERE j.scheduled_for IS NOT NULL
 
--- name: job_states
--- How some jobs are doing, by their latest executions. Partitions are read in one place only: to open them all is most
--- of what this costs.
-WITH wanted AS MATERIALIZED (
-    -- The jobs.
-    SELECT id, rule_id, scheduled_for, created_at, updated_at, tenant_id, status, depends FROM tickwork.job
-    WHERE id = ANY($2::bigint[]) AND tenant_id = $1
+-- snippet: states
+-- How some jobs are doing, by their latest executions: the CTE `state`. Partitions are read in one place only: to open
+-- them all is most of what this costs. Follows WITH.
+wanted AS MATERIALIZED (
+    -- The jobs, with what is known of their rules.
+    SELECT j.id, j.rule_id, j.scheduled_for, j.created_at, j.updated_at, j.status, j.depends, r.next_at, r.cursor_job
+    FROM tickwork.job j
+    -- include: rule_of_job
+    WHERE j.id = ANY($2::bigint[]) AND j.tenant_id = $1
 ), latest AS MATERIALIZED (
     -- Their latest executions.
     SELECT j.id, j.depends, e.scheduled_for, e.status, e.started_at, e.finished_at, e.ready_at, e.blocked_by
     FROM wanted j
+    CROSS JOIN LATERAL (SELECT j.next_at, j.cursor_job) r
     CROSS JOIN LATERAL (
     -- include: recent
     ) due
@@ -57,23 +63,41 @@ WITH wanted AS MATERIALIZED (
         bool_or(depends AND status = 'pending' AND tickwork.awaits_failed(id, scheduled_for)) AS is_blocked
     FROM found WHERE finished_at IS NULL
     GROUP BY id
+), state AS (
+    -- All of this, for each job.
+    SELECT j.id AS job, f.failures_in_a_row, f.failing_since, last.scheduled_for AS last_scheduled_for,
+        last.status::text AS last_status, last.started_at AS last_started_at, last.finished_at AS last_finished_at,
+        coalesce(unended.running, 0) AS running, coalesce(unended.is_blocked, false) AS is_blocked,
+        j.status = 'active' AND (coalesce(unended.is_late, false)
+            OR coalesce(j.next_at < tickwork.clock() - $4::interval, false)) AS is_late
+    FROM wanted j
+    LEFT JOIN tickwork.failing_job f ON f.job_id = j.id
+    LEFT JOIN last ON last.id = j.id
+    LEFT JOIN unended ON unended.id = j.id
 )
-SELECT j.id, f.failures_in_a_row, f.failing_since, last.scheduled_for, last.status::text AS status, last.started_at,
-    last.finished_at, coalesce(unended.running, 0) AS running, coalesce(unended.is_blocked, false) AS is_blocked,
-    j.status = 'active' AND (coalesce(unended.is_late, false)
-        OR coalesce((SELECT next_at < tickwork.clock() - $4::interval FROM tickwork.rule WHERE id = j.rule_id), false))
-        AS is_late
-FROM wanted j
-LEFT JOIN tickwork.failing_job f ON f.job_id = j.id
-LEFT JOIN last ON last.id = j.id
-LEFT JOIN unended ON unended.id = j.id;
+
+-- name: job_states
+-- How some jobs are doing.
+WITH
+-- include: states
+SELECT * FROM state;
+
+-- name: jobs_with_states
+-- Some jobs as users see them, and how they are doing.
+WITH
+-- include: states
+SELECT state.*, v.* FROM state
+CROSS JOIN LATERAL (SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = state.job OFFSET 0) v;
 
 -- name: recent_runs
 -- The latest executions of one job that ran and ended, latest first.
 SELECT e.status::text AS status, date_part('epoch', e.finished_at - e.started_at) AS duration
 FROM tickwork.job j
+-- include: rule_of_job
 CROSS JOIN LATERAL (
+    SELECT DISTINCT at FROM (
     -- include: recent
+    ) times
 ) due
 CROSS JOIN LATERAL (
     SELECT * FROM tickwork.execution
@@ -90,10 +114,13 @@ LIMIT $3;
 SELECT j.id, run.scheduled_for, run.status::text AS status,
     date_part('epoch', run.finished_at - run.started_at) AS duration
 FROM tickwork.job j
+-- include: rule_of_job
 CROSS JOIN LATERAL (
     SELECT e.scheduled_for, e.status, e.started_at, e.finished_at
     FROM (
-    -- include: recent
+        SELECT DISTINCT at FROM (
+        -- include: recent
+        ) times
     ) due
     CROSS JOIN LATERAL (
         SELECT * FROM tickwork.execution

@@ -68,6 +68,12 @@ WHERE
 ORDER BY j.number
 LIMIT $16;
 
+-- name: all_newest_first
+-- One page of all jobs of a tenant as users see them, newest first.
+SELECT v.* FROM (SELECT id FROM tickwork.job WHERE tenant_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3) j
+CROSS JOIN LATERAL (SELECT * FROM tickwork.job_view WHERE tenant_id = $1 AND id = j.id OFFSET 0) v
+ORDER BY j.id DESC;
+
 -- name: new_jobs_newest_first
 -- The jobs that are not indexed yet and that a filter lets through, as users see them, newest first.
 SELECT v.* FROM (

@@ -5,62 +5,112 @@
     r.id, r.timing, r.next_at, coalesce(r.cursor_priority, -1) AS cursor_priority,
     coalesce(r.cursor_job, 0) AS cursor_job
 
--- snippet: is_interval
--- Whether a rule r is due again and again after the same time.
-    (r.timing LIKE '{"every":%' AND r.timing NOT LIKE '%"end":%' AND r.timing NOT LIKE '%"exclude":%')
+-- snippet: numbers
+-- From 0 to 59, as an array of texts: a comparison with it is much faster than one with a pattern.
+    '{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,
+      30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59}'::text[]
 
 -- name: count_rules_due_before
 -- How many rules of a tenant are due before a time.
 SELECT count(*) AS rules FROM tickwork.rule WHERE tenant_id = $1 AND next_at < $2;
 
 -- name: rules_due_before
--- One in $3 of the rules of a tenant that are due before a time, chosen by chance; $4 of them at most.
+-- One in $3 of the rules of a tenant that are due before a time, chosen by chance, without those of $5; $4 of them at
+-- most.
 SELECT
 -- include: rule
 FROM tickwork.rule r
 WHERE r.tenant_id = $1 AND r.next_at < $2 AND ($3::bigint = 1 OR abs(hashint8(r.id)::bigint) % $3 = 0)
+    AND r.id <> ALL($5::bigint[])
 ORDER BY r.next_at, r.id
 LIMIT $4;
+
+-- name: rules_with_most_jobs
+-- The rules of a tenant that are due before a time and have so many jobs that the planner's statistics name them.
+SELECT
+-- include: rule
+FROM (
+    SELECT unnest(most_common_vals::text::bigint[]) AS id
+    FROM pg_stats WHERE schemaname = 'tickwork' AND tablename = 'job' AND attname = 'rule_id'
+) common
+JOIN tickwork.rule r ON r.id = common.id
+WHERE r.tenant_id = $1 AND r.next_at < $2;
 
 -- name: rules_next_due_after
 -- The rules of a tenant whose next round comes after a place, $2 and $3, and before a time, soonest first.
 SELECT
 -- include: rule
-    , r.next_at AS due
 FROM tickwork.rule r
 WHERE r.tenant_id = $1 AND r.next_at >= $2 AND (r.next_at, r.id) >= ($2, $3) AND r.next_at < $4
 ORDER BY r.next_at, r.id
 LIMIT $5;
 
--- name: intervals_due_after
--- The same of rules whose next round comes before that place, and which are due in equal intervals. Whole microseconds
--- are several times as fast as exact numbers, and there may be a million rules.
-SELECT i.*, i.next_at + i.micros * interval '1 microsecond' AS due
+-- name: rules_possibly_due_after
+-- Rules of a tenant whose next round comes before a place, second $2 and rule $3, by the first second from there on and
+-- before second $4 at which they can be due. A rule with a period is due then. Of another one, the schedule's second,
+-- minute and hour are compared with the local time of its zone, if they are single numbers: $6 has the local second of
+-- the day at $2 by the names of zones, and $7 how many seconds a clock change skips there at that very instant. What is
+-- skipped may be due at the change. The days are not looked at. Zones are no table, because a join would be planned for
+-- few rules, and there may be a million.
+SELECT m.id, m.timing, m.next_at, m.cursor_priority, m.cursor_job, to_timestamp($2::bigint + m.wait) AS earliest
 FROM (
-    SELECT s.*, ((s.behind + s.every - 1) / s.every + (s.behind % s.every = 0 AND s.id < $3)::int) * s.every AS micros
+    SELECT p.id, p.timing, p.next_at, p.cursor_priority, p.cursor_job,
+        p.passed + CASE WHEN p.wait IS NULL OR p.period - p.wait <= p.skipped THEN 0 ELSE p.wait END AS wait
     FROM (
-        SELECT
-        -- include: rule
-            , (date_part('epoch', $2::timestamptz - r.next_at) * 1e6)::bigint AS behind,
-            rtrim(split_part(substring(r.timing FROM 10 FOR 20), ',', 1), '}')::bigint * 1000000 AS every
-        FROM tickwork.rule r
-        WHERE r.tenant_id = $1 AND r.next_at < $2 AND
-        -- include: is_interval
+        -- How far away the next second is that agrees with what is known of their due times, which repeats after a
+        -- minute, an hour or a day. Null: nothing is known.
+        SELECT f.id, f.timing, f.next_at, f.cursor_priority, f.cursor_job, f.passed,
+            CASE WHEN f.minute IS NULL THEN 60 WHEN f.hour IS NULL THEN 3600 ELSE 86400 END AS period,
+            CASE WHEN f.every IS NULL
+                 THEN (f.second + coalesce(f.minute * 60 + coalesce(f.hour, 0) * 3600, 0)
+                       + 86400 - f.local_second - f.passed)
+                     % CASE WHEN f.minute IS NULL THEN 60 WHEN f.hour IS NULL THEN 3600 ELSE 86400 END
+                 ELSE (f.every - ($2::bigint + f.passed - date_part('epoch', f.next_at)::bigint) % f.every) % f.every
+            END AS wait,
+            CASE WHEN f.passed = 0 THEN ($7::jsonb ->> f.zone)::int END AS skipped
+        FROM (
+            -- Those of second, minute and hour that are single numbers.
+            SELECT c.*, ($6::jsonb ->> c.zone)::int AS local_second, CASE WHEN c.second_field = ANY(
+                -- include: numbers
+                ) THEN c.second_field::int END AS second,
+                CASE WHEN c.minute_field = ANY(
+                -- include: numbers
+                ) THEN c.minute_field::int END AS minute,
+                CASE WHEN c.hour_field = ANY(
+                -- include: numbers
+                ) THEN c.hour_field::int END AS hour
+            FROM (
+                -- The fields of cron expressions: the second comes first, or is left out.
+                SELECT s.*, CASE WHEN s.has_second THEN split_part(s.cron, ' ', 1) ELSE '0' END AS second_field,
+                    split_part(s.cron, ' ', CASE WHEN s.has_second THEN 2 ELSE 1 END) AS minute_field,
+                    split_part(s.cron, ' ', CASE WHEN s.has_second THEN 3 ELSE 2 END) AS hour_field
+                FROM (
+                    -- The parts of their schedules. What is due at the place itself is over for some.
+                    SELECT
+                    -- include: rule
+                        , (r.id < $3)::int AS passed,
+                        CASE WHEN r.timing LIKE '{"e%' AND r.timing LIKE '%"every":%'
+                             THEN rtrim(split_part(split_part(r.timing, '"every":', 2), ',', 1), '}')::bigint
+                        END AS every,
+                        CASE WHEN r.timing LIKE '{"cron":%' THEN split_part(r.timing, '"', 4) END AS cron,
+                        split_part(r.timing, ' ', 6) <> '' AS has_second,
+                        rtrim(split_part(r.timing, '"timezone":"', 2), '"}') AS zone
+                    FROM tickwork.rule r
+                    WHERE r.tenant_id = $1 AND r.next_at <= to_timestamp($2::bigint)
+                        AND (r.next_at, r.id) < (to_timestamp($2::bigint), $3)
+                    OFFSET 0
+                ) s
+                OFFSET 0
+            ) c
+            OFFSET 0
+        ) f
         OFFSET 0
-    ) s
-) i
-WHERE i.next_at + i.micros * interval '1 microsecond' < $4
-ORDER BY due, i.id
+    ) p
+    OFFSET 0
+) m
+WHERE $2::bigint + m.wait < $4::bigint
+ORDER BY m.wait, m.id
 LIMIT $5;
-
--- name: other_rules_due_before
--- The rules of a tenant whose next round comes before a time, and which are not due in equal intervals.
-SELECT
--- include: rule
-FROM tickwork.rule r
-WHERE r.tenant_id = $1 AND r.next_at < $2 AND NOT
--- include: is_interval
-LIMIT $3;
 
 -- name: jobs_due_in_rounds
 -- The jobs that are due in rounds of rules, in the order of the rounds; those of each after a place.
