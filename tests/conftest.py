@@ -12,6 +12,7 @@ import asyncpg
 import psutil
 import pytest
 
+from support.log_state import log_settings_kept
 from support.postgres_programs import PROGRAMS
 from support.skipped_tests import pytest_terminal_summary  # noqa: F401 (pytest finds it here)
 from tickwork.config import Settings
@@ -34,6 +35,13 @@ def _is_there_enough_memory() -> bool:
     if not _IN_MEMORY.is_dir():
         return False
     return min(shutil.disk_usage(_IN_MEMORY).free, psutil.virtual_memory().available) > _ENOUGH
+
+
+@pytest.fixture(autouse=True)
+def _log_settings() -> Iterator[None]:
+    """What a test sets up ends with it."""
+    with log_settings_kept():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -119,6 +119,7 @@ async def test_no_answer_no_log_line_and_no_column_but_one_has_a_secret(
         assert SECRET not in answer.text
         assert WHSEC not in answer.text
     logged = capsys.readouterr()
+    assert "channel deleted" in logged.out
     assert SECRET not in logged.out + logged.err
 
 

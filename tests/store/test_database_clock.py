@@ -4,11 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from prometheus_client import REGISTRY
-from structlog import get_logger
 from structlog.testing import capture_logs
 
 from tickwork.model.public_ids import to_micros
-from tickwork.store import database_clock
 from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.pool import Database
 from tickwork.testing.clock import SettableClock
@@ -40,10 +38,7 @@ async def test_follows_a_database_clock_that_is_set_back(database: Database, dat
     assert clock.micros() < to_micros(earlier + timedelta(minutes=1))
 
 
-async def test_says_when_the_machines_clock_is_off(
-    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database_clock, "_log", get_logger())  # one that no earlier test has set up
+async def test_says_when_the_machines_clock_is_off(database: Database, database_url: str) -> None:
     clock = DatabaseClock(database)
     await SettableClock(database_url).set(datetime.now(UTC) - timedelta(hours=1))
     with capture_logs() as logs:

@@ -29,14 +29,8 @@ class RecordingSink:
 
 @pytest.fixture
 def logs():
-    """Configures logs as a worker does, and restores them."""
-    root = logging.getLogger()
-    handlers, level, configured = list(root.handlers), root.level, structlog.get_config()
+    """Configures logs as a worker does."""
     configure_logs("json", "info")
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.configure(**configured)
 
 
 @contextmanager
