@@ -22,7 +22,7 @@ from tickwork.testing.scripted_worker import ScriptedWorker
 from tickwork.trigger import fire
 
 TENANT = 1
-ROUNDS = 15
+ROUNDS = 25
 JOBS = 30
 SEED = 20261115
 _LIVE = """

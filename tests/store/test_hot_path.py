@@ -10,7 +10,7 @@ from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
 
 TENANT = 1
-JOBS = 40_000
+JOBS = 200_000
 BATCH = 10_000
 SCHEDULES = ("0 9 * * MON", "*/5 * * * *", "@hourly", "every 10m", "30 4 1 * *")
 STATEMENTS_PER_CHUNK = 10  # BEGIN, take, pick, hold, insert, lease, advance, note, COMMIT, and one to spare

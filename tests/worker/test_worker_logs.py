@@ -373,8 +373,8 @@ async def test_a_flood_from_a_thread_is_bounded_in_memory_and_messages(start, no
     nowhere()
     bench = await start()
     before = psutil.Process().memory_info().rss
-    notes, server = await _flooded(bench, "flood", 400_000)
-    _check_flood(notes, server, 400_000)
+    notes, server = await _flooded(bench, "flood", 1_000_000)
+    _check_flood(notes, server, 1_000_000)
     received = sum(len(line.text) for note in notes for line in note.lines)
     grown = psutil.Process().memory_info().rss - before
     assert grown < 32 * 1024 * 1024 + 10 * received  # the test keeps what it received
