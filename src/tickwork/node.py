@@ -7,7 +7,6 @@ Every node does every duty. Nodes do not know each other; row locks in the datab
 """
 
 import asyncio
-import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
@@ -70,10 +69,8 @@ from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_index.write_index import PostgresJobIndex
 from tickwork.store.job_search.search_jobs import PostgresJobSearch
 from tickwork.store.log_store import PostgresLogStore
-from tickwork.store.migrate import trace_seed
 from tickwork.store.outcome_store import PostgresOutcomeStore
 from tickwork.store.overview_store import PostgresOverviewStore
-from tickwork.store.partitions_and_retention import PastJobs
 from tickwork.store.queue_store import PostgresQueueStore
 from tickwork.store.read_jobs_executions_workers_store import PostgresReadStore
 from tickwork.store.rest_worker_and_report_store import PostgresRestWorkerReportStore, PostgresRestWorkerStore
@@ -88,14 +85,13 @@ from tickwork.store.why_waiting_store import PostgresWhyWaitingStore
 from tickwork.store.workflow_list_store import PostgresWorkflowStore
 from tickwork.store.write_dependencies import PostgresDependencyStore
 from tickwork.timeline.build_timeline import Timeline
-from tickwork.tracing.opentelemetry_setup import SpanPipeline, open_pipeline, sampling_rate, tracing_is_on
-from tickwork.tracing.trace_ids_of_executions import ExecutionTraces
-from tickwork.trigger import waiting_executions as waiting
+from tickwork.tracing.open_server_tracing import make_server_spans, open_server_pipeline
 from tickwork.trigger.count_upcoming import UpcomingCounts
 from tickwork.trigger.fill_backfill import Backfiller
 from tickwork.trigger.fire import LEAD, Trigger
 from tickwork.trigger.queue_full import FullQueues
 from tickwork.trigger.upcoming import Upcoming
+from tickwork.trigger.waiting_executions import WaitingExecutions
 from tickwork.trigger.zone_data_update import ZoneDataUpdate
 
 if TYPE_CHECKING:
@@ -107,12 +103,10 @@ _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 # Seconds between the steps of a loop
 _TICK = 0.05  # shorter than the lead, so that executions are handed over before they are due
 _WHEN_WOKEN = 3600.0
-_RELEASE_INTERVAL = 0.2
 _BACKFILL_INTERVAL = 0.5
 _LOG_INTERVAL = 0.2
 _WAKE_INTERVAL = 0.5
-_LONG_STEP = 600.0  # seconds: upkeep may delete many rows in one step
-_RENEW_STEP = 15.0  # likewise; a renewal that takes longer comes too late
+_RENEW_STEP = 15.0  # seconds: a renewal that takes longer comes too late
 
 
 class Node:
@@ -177,12 +171,11 @@ class Node:
     async def open(self) -> None:
         """Start everything but the loops; tests call `step` instead."""
         async with AsyncExitStack() as opening:
-            pipeline = open_pipeline("tickwork-server") if tracing_is_on(self._settings) else None
-            if pipeline:
-                opening.push_async_callback(asyncio.to_thread, pipeline.close)
+            pipeline = open_server_pipeline(self._settings, opening)
             await self._open_database(opening)
             if pipeline:
-                await self._trace(pipeline)
+                self.tracer = pipeline.tracer
+                self._spans = await make_server_spans(pipeline, self._database)
             self._compose()
             self.first_key = await self.keys.first(self._settings.admin_key)
             self._opened = opening.pop_all()
@@ -197,13 +190,6 @@ class Node:
         self._database, self._vital, self._recovery = opened.work, opened.vital, opened.recovery
         self._clock, self._partitions = opened.clock, opened.partitions
         opened.add_loops(self._loops)
-
-    async def _trace(self, pipeline: SpanPipeline) -> None:
-        from tickwork.tracing.fire_and_handover_spans import ServerSpans  # noqa: PLC0415 (needs the SDK, which is an extra)
-
-        seed = await trace_seed(self._database)
-        self._spans = ServerSpans(pipeline, ExecutionTraces(seed, sampling_rate(os.environ)))
-        self.tracer = pipeline.tracer
 
     def _compose(self) -> None:
         """By stage, in the order in which a job goes through them."""
@@ -270,17 +256,13 @@ class Node:
         self._loops.add("fire in parallel", trigger.fire, every=_WHEN_WOKEN)
         self._loops.add("refresh full queues", full_queues.refresh, every=1)
         self._loops.add("backfill", backfiller.fill, every=_BACKFILL_INTERVAL)
-        release = partial(waiting.release_queued_executions, self._triggers, self._wake)
-        self._loops.add("release queued", release, every=_RELEASE_INTERVAL)
-        create_deferred = partial(
-            waiting.create_deferred_executions,
+        WaitingExecutions(
             self._triggers,
+            PostgresDependencyStore(self._database),
             self._partitions.horizon,
             self._partitions.make_for,
-        )
-        self._loops.add("create deferred", create_deferred, every=5)
-        skip_rounds = partial(waiting.skip_rounds_without_parents, PostgresDependencyStore(self._database))
-        self._loops.add("skip rounds", skip_rounds, every=1)
+            self._wake,
+        ).add_loops(self._loops)
         upcoming = PostgresUpcomingStore(self._database)
         self.upcoming, self.upcoming_counts = Upcoming(upcoming), UpcomingCounts(upcoming, self._job_search)
         zone_data = ZoneDataUpdate(self._triggers, LEAD, self._watches.pings.retime)
@@ -358,8 +340,6 @@ class Node:
         )
 
     def _compose_upkeep(self) -> None:
-        past_jobs = PastJobs(self._database, self._settings.history_days)
-        self._loops.add("delete past jobs", past_jobs.forget, every=600, stuck_after=_LONG_STEP)
         self._loops.add("record key use", self.keys.note_use, every=30)
         self._loops.add("update sessions", self.sessions.update, every=30)
         self._loops.add("expire idempotency keys", self.idempotency.delete_old, every=600)

@@ -13,7 +13,7 @@ from tickwork.store.database_clock import DatabaseClock
 from tickwork.store.database_errors import Condition
 from tickwork.store.embedded.server import EmbeddedPostgres
 from tickwork.store.migrate import upgrade
-from tickwork.store.partitions_and_retention import Partitions
+from tickwork.store.partitions_and_retention import Partitions, PastJobs
 from tickwork.store.pool import CONNECTIONS, Database
 
 _VITAL_CONNECTIONS = 3
@@ -31,11 +31,13 @@ class OpenDatabase(NamedTuple):
     recovery: Database
     clock: DatabaseClock
     partitions: Partitions
+    past_jobs: PastJobs
 
     def add_loops(self, loops: Loops) -> None:
         loops.add("read clock", self.clock.read, every=5)
         loops.add("test writes", self.work.try_to_store, every=1)
         loops.add("maintain partitions", self.partitions.keep_up, every=600, stuck_after=_LONG_STEP)
+        loops.add("delete past jobs", self.past_jobs.forget, every=600, stuck_after=_LONG_STEP)
         if self.embedded:
             loops.add("watch postgres", self.embedded.keep_alive, every=1)
 
@@ -55,7 +57,8 @@ async def open_database(settings: Settings, opening: AsyncExitStack) -> OpenData
     partitions = Partitions(work, settings.history_days, making=vital)
     await clock.read()
     await partitions.make_ahead()
-    return OpenDatabase(url, embedded, work, vital, recovery, clock, partitions)
+    past_jobs = PastJobs(work, settings.history_days)
+    return OpenDatabase(url, embedded, work, vital, recovery, clock, partitions, past_jobs)
 
 
 async def _open_pools(url: str, opening: AsyncExitStack) -> tuple[Database, Database, Database]:
