@@ -49,10 +49,10 @@ async def open_database(settings: Settings, opening: AsyncExitStack) -> OpenData
     if embedded:
         url = await asyncio.to_thread(embedded.start)
         opening.push_async_callback(asyncio.to_thread, embedded.stop)
-    applied = await upgrade(url)
+    work, vital, recovery = await _open_pools(url, opening)
+    applied = await upgrade(url, work)
     if applied:
         _log.info("migrations applied", migrations=applied)
-    work, vital, recovery = await _open_pools(url, opening)
     clock = DatabaseClock(vital)
     partitions = Partitions(work, settings.history_days, making=vital)
     await clock.read()
@@ -67,7 +67,7 @@ async def _open_pools(url: str, opening: AsyncExitStack) -> tuple[Database, Data
     vital = Database(url, size=_VITAL_CONNECTIONS, limits=VITAL, condition=condition)
     recovery = Database(url, size=_RECOVERY_CONNECTIONS, condition=condition)
     for name, pool in {"work": work, "vital": vital, "recovery": recovery}.items():
-        await pool.open()
+        await pool.open(like=work)
         pool.report_use(name)
         opening.push_async_callback(pool.close)
     return work, vital, recovery

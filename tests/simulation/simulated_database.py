@@ -155,7 +155,7 @@ class SimulatedDatabase(Database):
         super().__init__("")
         self._access = access
 
-    async def open(self) -> None:
+    async def open(self, like: Database | None = None) -> None:
         """Connections are lent when needed."""
 
     async def close(self) -> None:

@@ -116,7 +116,7 @@ def _wall() -> float:
     return SimulatedWorld.current.wall()
 
 
-async def _nothing_to_upgrade(_: str) -> None:
+async def _nothing_to_upgrade(*_: object) -> None:
     """The database is a copy of one that is up to date."""
 
 

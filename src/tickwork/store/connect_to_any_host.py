@@ -78,6 +78,7 @@ class Connector:
     """
 
     def __init__(self, url: str) -> None:
+        self._given = url
         self._url, given = _without_own_options(url)
         # A standby can only be read, so it does not count unless the URL says so.
         self._wanted = given.get("target_session_attrs") or os.environ.get("PGTARGETSESSIONATTRS") or _PRIMARY
@@ -87,6 +88,12 @@ class Connector:
         self._attempt = asyncio.Lock()
         self._failed_attempts = 0
         self._last_failure: ConnectionError | None = None
+
+    def copy(self) -> "Connector":
+        """Another one for the same hosts, which begins with the one that answered last."""
+        other = Connector(self._given)
+        other._hosts = [*self._hosts]
+        return other
 
     @property
     def patience(self) -> float:

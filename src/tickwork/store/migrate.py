@@ -43,10 +43,10 @@ class Status(NamedTuple):
     pending: list[str]
 
 
-async def upgrade(url: str) -> list[str]:
-    """Apply the pending migrations. Returns their names."""
+async def upgrade(url: str, like: Database | None = None) -> list[str]:
+    """Apply the pending migrations. Returns their names. `like`: an open database with the same URL."""
     database = Database(url, size=1, limits=MIGRATION)
-    await database.open()
+    await database.open(like)
     try:
         async with database.transaction() as connection:
             await _wait_for_others(connection)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import asyncpg
 from prometheus_client import Gauge
@@ -43,18 +43,16 @@ class Database:
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
         self._patience = _WAIT
         self._begin = "BEGIN"
+        self.way: Way | None = None
         self._reachable = False
         self._ambient: ContextVar[Connection | None] = ContextVar("connection", default=None)
         self._afterwards: ContextVar[list[_Afterwards] | None] = ContextVar("afterwards", default=None)
 
-    async def open(self) -> None:
-        connect = Connector(self._url)
+    async def open(self, like: "Database | None" = None) -> None:
+        """`like`: an open one with the same URL. What it found out is not asked again."""
+        connect, pooled = self.way = like.way.again() if like and like.way else await _find_way(self._url)
         self._patience = _WAIT + connect.patience
         settings = {**SETTINGS, **self._limits.settings()}
-        try:
-            pooled = await _is_pooled(connect)
-        except (*LOST, *BUSY) as error:
-            raise unavailable(error) from error
         if pooled:
             # Behind PgBouncer each transaction may get another server connection, so it sets the settings when it
             # begins, in the same message.
@@ -234,6 +232,24 @@ def _drop(connection: Connection) -> None:
 
 async def _nothing_to_reset(_: object) -> None:
     """Every transaction ends before its connection is released, and sessions have no other state."""
+
+
+class Way(NamedTuple):
+    """How the database is reached."""
+
+    connect: Connector
+    pooled: bool  # there is a pooler in between
+
+    def again(self) -> "Way":
+        return Way(self.connect.copy(), self.pooled)
+
+
+async def _find_way(url: str) -> Way:
+    connect = Connector(url)
+    try:
+        return Way(connect, await _is_pooled(connect))
+    except (*LOST, *BUSY) as error:
+        raise unavailable(error) from error
 
 
 async def _is_pooled(connect: Connector) -> bool:
