@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import UTC, datetime
@@ -24,6 +25,18 @@ _ENOUGH = 4 << 30  # bytes
 
 
 def pytest_configure() -> None:
+    _keep_bytecode()
+    _put_files_into_memory()
+
+
+def _keep_bytecode() -> None:
+    """Tests start hundreds of processes. Where Python may not keep what it has compiled, each of them would compile all
+    of Tickwork."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+
+
+def _put_files_into_memory() -> None:
     """A database is hundreds of small files, and in memory it is made in a tenth of the time. TMPDIR names another
     place."""
     if "TMPDIR" not in os.environ and _is_there_enough_memory():
