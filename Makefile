@@ -15,7 +15,7 @@ NODE = PATH="$(NODE_HOME)/bin:$$PATH" node
 NPM = $(NODE) $(NODE_HOME)/lib/node_modules/npm/bin/npm-cli.js
 
 .DEFAULT_GOAL := help
-.PHONY: help up dashboard test lint types layers unit pictures stock chaos simulate bench peers schema openapi lock docs dist clean
+.PHONY: help up dashboard test lint types layers unit vitest pytest pictures stock chaos simulate bench peers schema openapi lock docs dist clean
 
 # A heading begins with ##@, the description of a target with ##.
 help: ## show this list
@@ -32,7 +32,10 @@ dashboard: $(PAGES)/index.html ## build the dashboard, if its sources have chang
 
 ##@ Check
 
-test: lint types layers unit ## everything that must be green: lint, types, layers, unit
+# What uses one core runs beside something else, and pytest only when the rest is green.
+test: $(VENV)/dev $(NODE_MODULES) dashboard ## everything that must be green: lint, types, layers, unit
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types lint layers vitest
+	@$(MAKE) --no-print-directory pytest
 
 lint: $(VENV)/dev $(NODE_MODULES) ## ruff and oxlint: style and format
 	@$(BIN)/ruff check src tests docs bench
@@ -46,8 +49,12 @@ types: $(VENV)/dev $(NODE_MODULES) ## mypy: src strictly, tests, bench and docs;
 layers: $(VENV)/dev ## import-linter: dependencies between packages point one way
 	@$(BIN)/lint-imports
 
-unit: $(VENV)/dev dashboard $(NODE_MODULES) ## pytest and vitest: every kind of test; ARGS="tests/store -k plan" runs some
+unit: vitest pytest ## every kind of test
+
+vitest: $(NODE_MODULES) ## the tests of the dashboard's own modules
 	@cd dashboard && $(NPM) run --silent test
+
+pytest: $(VENV)/dev dashboard $(NODE_MODULES) ## all other tests; ARGS="tests/store -k plan" runs some
 	@$(BIN)/pytest -n 2 --dist worksteal $(ARGS)
 
 pictures: $(VENV)/dev dashboard ## every page of the dashboard with demo data, in both themes, into build/pictures; ARGS=jobs takes one
