@@ -289,8 +289,11 @@ async def test_starts_anew_when_its_lease_was_lost(
     await eventually(lambda: not lives(folder), within=SOON, what="the end of the command")
     second = await its_worker(client)
     assert second.id != first.id
+    (folder / "go").touch()  # the second one may be trying it again, in its only slot
     assert (await run(client, "list")).status is ExecutionStatus.COMPLETED
     assert execution.worker in (None, first.id)
+    ended = await client.wait_for_execution(execution.id, 60)
+    assert (ended.status, ended.attempt) == (ExecutionStatus.COMPLETED, 2)
 
 
 async def test_says_why_it_cannot_work(start: Start) -> None:
