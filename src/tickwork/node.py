@@ -57,6 +57,7 @@ from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder
 from tickwork.record.publish_after_commit import EventPublisher
 from tickwork.record.rest_worker_reports import RestWorkerReports
+from tickwork.record.time_limits import TimeLimits
 from tickwork.schedule.excluded_days import load_calendars
 from tickwork.store.backfill_store import PostgresBackfillStore
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
@@ -78,6 +79,7 @@ from tickwork.store.run_now_store import PostgresRunNowStore
 from tickwork.store.session_store import PostgresSessionStore
 from tickwork.store.system_lag_metrics_store import PostgresMetricStore
 from tickwork.store.tenant_and_key_store import PostgresAccessStore
+from tickwork.store.time_limit_store import PostgresTimeLimitStore
 from tickwork.store.timeline_store import PostgresTimelineStore
 from tickwork.store.trigger_store import PostgresTriggerStore
 from tickwork.store.upcoming_store import PostgresUpcomingStore
@@ -318,6 +320,8 @@ class Node:
         self.bulk_executions = BulkExecutions(self.history, self.dead_letters)
         self.error_groups = ErrorGroups(monitoring.error_groups, self.dead_letters)
         self._loops.add("record", self._recorder.record, every=1)
+        time_limits = TimeLimits(PostgresTimeLimitStore(self._recovery), self._recorder.time_out)
+        self._loops.add("enforce time limits", time_limits.enforce, every=1)
         self._loops.add("write logs", self._log_writer.write, every=_LOG_INTERVAL)
         self._loops.add("wake waiting callers", self.waiting.wake_ended, every=_WAKE_INTERVAL)
         history = timedelta(days=self._settings.history_days)

@@ -37,7 +37,7 @@ class Monitoring:
     def add_loops(self, loops: Loops, history: timedelta) -> None:
         """`history`: how long events and causes of failures are kept."""
         loops.add("number events", EventNumbering(self._events).number, every=_NUMBER_INTERVAL)
-        loops.add("tell late and slow", self._overdue.tell_late_and_slow, every=_OVERDUE_INTERVAL)
+        loops.add("tell late", self._overdue.tell_late, every=_OVERDUE_INTERVAL)
         loops.add("read failing jobs", self.failing_jobs.read, every=1)
         loops.add("write pulse", self.pulse.flush, every=PULSE_INTERVAL)
         loops.add("write statistics", self.statistics_counter.write, every=_STATISTICS_INTERVAL)

@@ -43,7 +43,8 @@ async def create(node: Node, **job: Any) -> str:
 
 
 async def watch(node: Node) -> None:
-    await node.step("tell late and slow")
+    await node.step("tell late")
+    await node.step("enforce time limits")
 
 
 async def start(node: Node, worker: ScriptedWorker) -> Run:

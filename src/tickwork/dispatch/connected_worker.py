@@ -145,6 +145,10 @@ class ConnectedWorker:
         stale = [self._leased.pop(key) for key in self._leased.keys() & set(keys)]
         self._count_removed([lease for _, lease, _, _ in stale], [lane for _, _, lane, _ in stale])
 
+    def drop_attempt(self, key: Key) -> None:
+        """The attempt was ended without the worker: its slot is free, and what the worker reports of it is stale."""
+        self._remove_stale([key])
+
     def end_attempts(self, outcomes: Iterable[Outcome]) -> tuple[list[Outcome], Sequence[int], list[int]]:
         """Remove the attempts that ended. Returns the outcomes of attempts that the worker had, their lanes, and the
         leases of which no execution is left."""

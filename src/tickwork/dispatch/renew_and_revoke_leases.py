@@ -108,7 +108,8 @@ def send_missing(worker: ConnectedWorker, leased: LeasedExecutions, known: Seque
 
 
 class Revoker:
-    """Tells workers to stop attempts whose executions were cancelled, and waits until they have stopped."""
+    """Tells workers to stop attempts whose executions were cancelled, and waits until they have stopped. Of attempts
+    that a node has ended it awaits no report: a worker that did not stop them in time may never do so."""
 
     def __init__(self, store: DispatchStore, connected: ConnectedWorkers) -> None:
         self._store = store
@@ -139,7 +140,9 @@ class Revoker:
         if revocation not in self._sent:
             self._sent.add(revocation)
             _send(worker, revocation)
-        return True
+        if not revocation.needs_report:
+            worker.drop_attempt(_key(revocation))
+        return revocation.needs_report
 
 
 def _send(worker: ConnectedWorker, revocation: Revocation) -> None:

@@ -55,6 +55,7 @@ _YIELD_AFTER = (
     0.005  # seconds that a slot may run attempts that never wait before it yields to the event loop
 )
 _WAKE_BATCH = 64  # slots to wake at once
+_PATIENCE = 5  # beats in which nothing starts, after which all that waits is returned
 _GRACE = 2.0  # seconds for code to stop after it was told to
 _STUCK_SHARE = 4  # the worker needs a restart when code that does not stop takes one slot in this many
 _STUCK_TOO_LONG = 300.0  # seconds; also when any such code runs for longer
@@ -94,6 +95,7 @@ class Slots:
         self._stuck: set[Attempt] = set()  # the part of _stopping that did not stop within the grace period
         self._added_since_beat = 0
         self._ready_at_beat = 0
+        self._beats_without_start = 0  # in a row, while some were ready
         self._closed = False
 
     @property
@@ -107,9 +109,12 @@ class Slots:
 
     def surplus(self) -> list[Attempt]:
         """Remove and return the ready attempts that would wait for longer than until the next beat, judged by how many
-        started since the last one. Called at every beat; empty unless some have waited since then."""
+        started since the last one. Called at every beat; empty unless some have waited since then. As many as there are
+        slots stay, to start next, but not for ever: their time limits count from soon after they were handed over."""
         started = self._ready_at_beat + self._added_since_beat - len(self._ready)
-        too_many = len(self._ready) - started - self.usable if started < self._ready_at_beat else 0
+        self._beats_without_start = 0 if started or not self._ready else self._beats_without_start + 1
+        kept = started + self.usable if self._beats_without_start < _PATIENCE else 0
+        too_many = len(self._ready) - kept if started < self._ready_at_beat else 0
         taken = [self._ready.pop() for _ in range(too_many)]
         self._added_since_beat, self._ready_at_beat = 0, len(self._ready)
         return taken

@@ -7,6 +7,7 @@ are committed, however long the database is away; only then are they acknowledge
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import TypeAlias
 
 import msgspec
 from prometheus_client import Counter
@@ -22,6 +23,7 @@ from tickwork.model.http_target import destination_of
 from tickwork.model.job import JobRequest
 from tickwork.model.public_ids import from_micros
 from tickwork.model.retry_policy import RetryPolicy
+from tickwork.model.time_limit import OverdueAttempt
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.validate_worker_reports import as_failed_outcome
 from tickwork.model.worker_protocol import Failure, Outcome, execution_key
@@ -30,6 +32,7 @@ from tickwork.record.failed_attempt_server_log import FailedAttemptServerLog
 from tickwork.record.notify.wanted_completions import WantedCompletions
 from tickwork.record.statistics_counter import StatisticsCounter
 from tickwork.store.port.record import (
+    AttemptEnding,
     AttemptNote,
     Claimed,
     CompletedColumns,
@@ -44,7 +47,14 @@ _ATTEMPTS = Counter("tickwork_attempts_total", "Attempts that ended, by how.", [
 _STALE = Counter(
     "tickwork_stale_outcomes_total", "Outcomes refused because the worker no longer has the execution."
 )
+_ENDED_BY_NODE = Counter(
+    "tickwork_attempts_ended_by_nodes_total",
+    "Attempts that a node ended after their timeout, because their worker did not.",
+)
 _NO_REASON = Failure("Unknown", "the worker gave no reason")
+
+
+_Pair: TypeAlias = tuple[LockedExecution, Outcome]
 
 
 class FailingJobs:
@@ -146,6 +156,10 @@ class OutcomeRecorder:
         self._publish(AttemptsEnded([submission.outcomes for submission in batch]))
         return True
 
+    async def time_out(self, overdue: Sequence[OverdueAttempt]) -> None:
+        """End attempts that took too long as their workers should have done, and make these stop them."""
+        await self._isolation.run_batch(overdue, self._time_out, _leave_for_next_check)
+
     def close(self) -> None:
         self._log.close()
 
@@ -207,17 +221,59 @@ class OutcomeRecorder:
             )
             executions = await settling.lock(list(dict.fromkeys(claimed)))
             pairs = [(each, by_attempt[each.key, each.attempt]) for each in executions]
-            transitions = [_transition(execution, outcome) for execution, outcome in pairs]
-            await settling.settle(transitions, [_attempt(execution, outcome) for execution, outcome in pairs])
+            transitions = await _settle(settling, pairs)
             await settling.note_cancelled(_started_and_cancelled(outcomes))
             await settling.close_leases(leases)
         _STALE.inc(len(outcomes) - len(executions))
+        self._count_and_log(pairs, transitions)
+
+    async def _time_out(self, overdue: Sequence[OverdueAttempt]) -> None:
+        found = {(each.key, each.attempt): each for each in overdue}
+        async with self._store.settling() as settling:
+            locked = await settling.lock(
+                [Claimed(each.key, each.worker_id, each.attempt) for each in overdue]
+            )
+            # One whose start was reported only now has more time.
+            executions = [
+                each for each in locked if each.started_at == found[each.key, each.attempt].started_at
+            ]
+            pairs = [
+                (each, _timed_out(found[each.key, each.attempt], each.definition)) for each in executions
+            ]
+            transitions = await _settle(settling, pairs)
+            await settling.stop(
+                executions, sorted({found[each.key, each.attempt].lease_id for each in executions})
+            )
+        _ENDED_BY_NODE.inc(len(executions))
+        self._count_and_log(pairs, transitions)
+        self._publish(AttemptsEnded([[outcome for _, outcome in pairs]]))
+
+    def _count_and_log(self, pairs: Sequence[_Pair], transitions: Sequence[Transition]) -> None:
         for (execution, outcome), transition in zip(pairs, transitions, strict=True):
             _ATTEMPTS.labels(outcome.kind).inc()
             count_after_attempt(outcome.kind, transition.status)
             self._log.log(execution, outcome, transition)
         ran = [outcome for _, outcome in pairs if outcome.kind not in NOT_STARTED]
         RUN_TIME.add([outcome.finished - outcome.started for outcome in ran])
+
+
+async def _settle(settling: AttemptEnding, pairs: Sequence[_Pair]) -> list[Transition]:
+    transitions = [_transition(execution, outcome) for execution, outcome in pairs]
+    await settling.settle(transitions, [_attempt(execution, outcome) for execution, outcome in pairs])
+    return transitions
+
+
+async def _leave_for_next_check(_: OverdueAttempt, __: Exception) -> None:
+    """Its lease is looked at again."""
+
+
+def _timed_out(overdue: OverdueAttempt, definition: bytes) -> Outcome:
+    """Its code may still run. A job that must not run twice because of a worker is not retried then."""
+    try:
+        may_retry = msgspec.json.decode(definition, type=JobRequest).on_worker_lost == "retry"
+    except (TypeError, ValueError):
+        may_retry = True  # the transition says what is wrong with the job
+    return overdue.outcome(may_retry=may_retry)
 
 
 def _reported(batch: Sequence[_Submission]) -> list[Reported]:

@@ -244,4 +244,4 @@ def _json(value: object) -> str:
 
 def _revocation(row: asyncpg.Record) -> Revocation:
     key = ExecutionKey(row["tenant_id"], row["scheduled_for"], row["job_id"])
-    return Revocation(row["worker_id"], key, row["attempt"], row["reason"])
+    return Revocation(row["worker_id"], key, row["attempt"], row["reason"], row["needs_report"])

@@ -13,6 +13,7 @@ from tickwork.model.circuit_breaker import PACE
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.public_ids import execution_id
+from tickwork.model.time_limit import REVOKED
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.store.batch_columns import literal, shortened
 from tickwork.store.heartbeat_url_store import mark_heartbeats
@@ -111,6 +112,12 @@ class PostgresAttemptEnding:
     async def close_leases(self, leases: Sequence[int]) -> None:
         if leases:
             await self._connection.execute(self._sql["close_leases"], list(leases))
+
+    async def stop(self, executions: Sequence[LockedExecution], leases: Sequence[int]) -> None:
+        if executions:
+            columns = _columns(executions, *_KEY, "attempt", "worker_id")
+            await self._connection.execute(self._sql["revoke_ended"], *columns, REVOKED)
+            await self._connection.execute(queries("time_limit")["close_empty_leases"], list(leases))
 
 
 def _columns_of_started(started: Sequence[tuple[Claimed, datetime]]) -> list[list[Any]]:

@@ -483,7 +483,9 @@ CREATE TABLE tickwork.lease (
     worker_id integer NOT NULL,
     tenant_ids integer[] NOT NULL,
     scheduled_fors timestamp with time zone[] NOT NULL,
-    job_ids bigint[] NOT NULL
+    job_ids bigint[] NOT NULL,
+    leased_at timestamp with time zone DEFAULT tickwork.clock() NOT NULL,
+    check_at timestamp with time zone
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0', toast.autovacuum_vacuum_scale_factor='0', toast.autovacuum_vacuum_threshold='20000', toast.autovacuum_vacuum_cost_delay='0');
 ALTER TABLE ONLY tickwork.lease ALTER COLUMN tenant_ids SET STORAGE EXTERNAL;
@@ -930,6 +932,7 @@ CREATE TABLE tickwork.job (
     description text,
     owner text,
     created_by integer,
+    warn_after real,
     CONSTRAINT deferred_is_one_time CHECK (((NOT deferred) OR (scheduled_for IS NOT NULL))),
     CONSTRAINT job_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
     CONSTRAINT recurring_or_one_time CHECK (((rule_id IS NULL) <> (scheduled_for IS NULL)))
@@ -1493,7 +1496,8 @@ CREATE TABLE tickwork.revocation (
     job_id bigint NOT NULL,
     attempt integer NOT NULL,
     worker_id integer NOT NULL,
-    reason text NOT NULL
+    reason text NOT NULL,
+    needs_report boolean DEFAULT true NOT NULL
 );
 
 CREATE TABLE tickwork.round (

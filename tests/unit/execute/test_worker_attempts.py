@@ -63,6 +63,15 @@ async def test_attempts_that_wait_from_beat_to_beat_are_returned(attempts: Worke
     assert attempts.credit() == SLOTS
 
 
+async def test_nothing_waits_for_long_where_nothing_starts(attempts: WorkerAttempts) -> None:
+    attempts.take(runs("slow", 2 * SLOTS))
+    await until_started()
+    for _ in range(6):
+        assert _returned(attempts) == []
+        attempts.return_surplus()
+    assert sorted(_returned(attempts)) == list(range(SLOTS, 2 * SLOTS))
+
+
 async def test_attempts_that_start_soon_are_kept(attempts: WorkerAttempts) -> None:
     for batch in range(3):
         attempts.take(runs("quick", 100, first=100 * batch))

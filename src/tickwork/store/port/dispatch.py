@@ -145,6 +145,7 @@ class Revocation(NamedTuple):
     key: ExecutionKey
     attempt: int
     reason: str
+    needs_report: bool = True  # False: the execution goes on without that worker
 
 
 class Claiming(Handover, Protocol):

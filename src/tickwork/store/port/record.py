@@ -14,6 +14,7 @@ from tickwork.model.execution import AttemptOutcome, ExecutionKey, ExecutionStat
 from tickwork.model.field_types import Page
 from tickwork.model.statistics import ORDINARY_MICROS, Counted, Histogram, SeriesFilter
 from tickwork.model.stream_event import EventKind, NumberedEvent
+from tickwork.model.time_limit import OverdueAttempt
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
 from tickwork.model.worker_protocol import LogLine, Micros, Outcome
 from tickwork.store.port.notify import ToldCompletion
@@ -52,6 +53,23 @@ class AttemptEnding(Protocol):
         """Record when attempts started that were cancelled before their start was known."""
 
     async def close_leases(self, leases: Sequence[int]) -> None: ...
+
+    async def stop(self, executions: Sequence[LockedExecution], leases: Sequence[int]) -> None:
+        """Tell the workers of attempts that have just been ended to stop them. `leases`: which they were part of;
+        those of which nothing is left are closed."""
+
+
+class CheckedLeases(NamedTuple):
+    """What was found when a node looked at leases that have lasted."""
+
+    looked_at: int
+    overdue: Sequence[OverdueAttempt]
+
+
+class TimeLimitStore(Protocol):
+    async def check_leases(self, limit: int) -> CheckedLeases:
+        """Look at up to `limit` leases, and write the events of attempts that became slow. Another node that looks at
+        the same time finds others."""
 
 
 Reported: TypeAlias = tuple[

@@ -121,8 +121,8 @@ FOR UPDATE;
 -- name: check_ended
 -- Whether a worker has yet to stop an execution, and whether it has become a dead letter meanwhile.
 SELECT
-    EXISTS (SELECT FROM tickwork.revocation WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3)
-        AS being_stopped,
+    EXISTS (SELECT FROM tickwork.revocation
+            WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND needs_report) AS being_stopped,
     EXISTS (SELECT FROM tickwork.dead_letter WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3)
         AS failed_since,
     tickwork.clock() AS now;

@@ -149,7 +149,7 @@ RETURNING id, name;
 
 -- name: revocations
 -- The revocations for these workers.
-SELECT worker_id, tenant_id, scheduled_for, job_id, attempt, reason FROM tickwork.revocation
+SELECT worker_id, tenant_id, scheduled_for, job_id, attempt, reason, needs_report FROM tickwork.revocation
 WHERE worker_id = ANY($1::int[]);
 
 -- name: forget_revocations
@@ -165,4 +165,4 @@ DELETE FROM tickwork.revocation WHERE worker_id = ANY($1::int[]);
 
 -- name: is_being_stopped
 -- Whether some worker has yet to stop an execution of this job.
-SELECT EXISTS (SELECT FROM tickwork.revocation WHERE tenant_id = $1 AND job_id = $2) AS waiting;
+SELECT EXISTS (SELECT FROM tickwork.revocation WHERE tenant_id = $1 AND job_id = $2 AND needs_report) AS waiting;

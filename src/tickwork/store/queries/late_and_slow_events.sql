@@ -9,11 +9,12 @@ SELECT watched_until, tickwork.clock() AS now FROM tickwork.overdue_watch FOR UP
 UPDATE tickwork.overdue_watch SET watched_until = $1;
 
 -- snippet: untold
--- Unless this event of an execution e was written before: it is in the stream, or waits for its number.
+-- Unless this event of an attempt of an execution e was written before: it is in the stream, or waits for its number.
     NOT EXISTS (SELECT FROM tickwork.event v WHERE v.tenant_id = e.tenant_id AND v.kind = $1
-                AND v.scheduled_for = e.scheduled_for AND v.job_id = e.job_id OFFSET 0)
-    AND (e.scheduled_for, e.job_id) NOT IN (
-        SELECT v.scheduled_for, v.job_id FROM tickwork.new_event v WHERE v.kind = $1 AND v.scheduled_for IS NOT NULL)
+                AND v.scheduled_for = e.scheduled_for AND v.job_id = e.job_id AND v.attempt = e.attempt OFFSET 0)
+    AND (e.scheduled_for, e.job_id, e.attempt) NOT IN (
+        SELECT v.scheduled_for, v.job_id, v.attempt FROM tickwork.new_event v
+        WHERE v.kind = $1 AND v.scheduled_for IS NOT NULL AND v.attempt IS NOT NULL)
 
 -- name: write_late
 -- Writes which executions became late between two times, $2 and $3, and still wait to be started for the first time. A
@@ -43,38 +44,36 @@ WHERE
 -- include: untold
 ;
 
+-- name: lock_slow
+-- Of these attempts, those that still run: the locks keep them from ending until their events are committed. What is
+-- locked already may be ending.
+SELECT e.tenant_id, e.scheduled_for, e.job_id, e.attempt
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[]) AS o (tenant_id, scheduled_for, job_id, attempt)
+CROSS JOIN LATERAL (
+    SELECT tenant_id, scheduled_for, job_id, attempt FROM tickwork.execution
+    WHERE tenant_id = ANY(ARRAY[o.tenant_id]) AND scheduled_for = o.scheduled_for AND job_id = o.job_id
+        AND attempt = o.attempt AND status = 'running'
+    FOR NO KEY UPDATE SKIP LOCKED
+) e;
+
 -- name: write_slow
--- Writes which executions became slow between two times, $2 and $3, and still run. The locks keep them from ending
--- until this is committed.
-WITH candidate AS MATERIALIZED (
-    -- Running executions that have run for $4 since then. What was due later than that cannot be slow.
-    SELECT r.tenant_id, r.scheduled_for, r.job_id, r.attempt
-    FROM tickwork.lease s CROSS JOIN LATERAL tickwork.running_of_lease(s) AS r
-    WHERE (SELECT min(at) FROM unnest(s.scheduled_fors) AS at) <= $3::timestamptz - $4::interval
-        AND r.started_at > $2::timestamptz - $4::interval AND r.started_at <= $3::timestamptz - $4::interval
-    LIMIT $5
-), slow AS (
-    -- Those that have not ended meanwhile.
-    SELECT e.tenant_id, e.job_id, e.scheduled_for, e.lane_id, e.attempt, e.started_at
-    FROM candidate c
-    CROSS JOIN LATERAL (
-        SELECT tenant_id, job_id, scheduled_for, lane_id, attempt, started_at FROM tickwork.execution
-        WHERE tenant_id = ANY(ARRAY[c.tenant_id]) AND scheduled_for = c.scheduled_for AND job_id = c.job_id
-            AND attempt = c.attempt AND status = 'running'
-        FOR NO KEY UPDATE SKIP LOCKED
-    ) e
-)
+-- Writes that these attempts, which run and are locked, have become slow.
 INSERT INTO tickwork.new_event (tenant_id, kind, job_id, scheduled_for, lane_id, attempt, detail)
 SELECT e.tenant_id, $1, e.job_id, e.scheduled_for, e.lane_id, e.attempt,
-    json_build_object('run_time', date_part('epoch', $3 - e.started_at), 'so_far', true)::text
-FROM slow e
+    json_build_object('run_time', date_part('epoch', tickwork.clock() - e.started_at), 'so_far', true)::text
+FROM unnest($2::int[], $3::timestamptz[], $4::bigint[]) AS o (tenant_id, scheduled_for, job_id)
+CROSS JOIN LATERAL (
+    SELECT * FROM tickwork.execution
+    WHERE tenant_id = o.tenant_id AND scheduled_for = o.scheduled_for AND job_id = o.job_id
+    OFFSET 0
+) e
 WHERE
 -- include: untold
 ;
 
 -- name: write_completed
 -- Writes that executions completed late or slowly, unless that was told while they waited or ran. A backfill runs what
--- was due long ago.
+-- was due long ago. A job may allow itself more time.
 INSERT INTO tickwork.new_event (tenant_id, kind, job_id, scheduled_for, lane_id, attempt, detail)
 SELECT e.tenant_id, $1, e.job_id, e.scheduled_for, e.lane_id, e.attempt,
     json_build_object('start_delay', date_part('epoch', e.started_at - e.scheduled_for),
@@ -86,6 +85,9 @@ CROSS JOIN LATERAL (
     OFFSET 0
 ) e
 WHERE e.attempt = o.attempt AND e.status = 'completed' AND (e.trigger <> 'backfill' OR $1 <> 'execution.late')
+    AND ($1 <> 'execution.slow' OR NOT EXISTS (
+        SELECT FROM tickwork.job j
+        WHERE j.id = e.job_id AND make_interval(secs => j.warn_after) >= e.finished_at - e.started_at OFFSET 0))
     AND
 -- include: untold
 ;

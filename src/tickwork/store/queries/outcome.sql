@@ -19,8 +19,11 @@ WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_fo
     AND e.worker_id = o.worker_id AND e.attempt = o.attempt AND e.status = 'running';
 
 -- name: note_started
--- Records when executions started: running ones, or ones that were cancelled before their start was known.
-UPDATE tickwork.execution e SET started_at = least(o.started_at, e.finished_at)
+-- Records when executions started: running ones, or ones that were cancelled before their start was known. What was
+-- reported first stays, and nothing starts in the future, apart from the error of a worker's clock: time limits count
+-- from then.
+UPDATE tickwork.execution e
+SET started_at = least(e.started_at, o.started_at, e.finished_at, tickwork.clock() + interval '1 second')
 FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::timestamptz[])
     AS o (tenant_id, scheduled_for, job_id, worker_id, attempt, started_at)
 WHERE e.tenant_id = ANY(ARRAY[o.tenant_id]) AND e.scheduled_for = o.scheduled_for AND e.job_id = o.job_id
@@ -43,6 +46,14 @@ WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND finished_at IS N
 -- Asks the worker that has an execution to stop it.
 INSERT INTO tickwork.revocation (tenant_id, scheduled_for, job_id, attempt, worker_id, reason)
 VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT DO NOTHING;
+
+-- name: revoke_ended
+-- Tells workers to stop attempts that a node has ended, and awaits no report of them.
+INSERT INTO tickwork.revocation (tenant_id, scheduled_for, job_id, attempt, worker_id, reason, needs_report)
+SELECT ended.*, $6, false
+FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[])
+    AS ended (tenant_id, scheduled_for, job_id, attempt, worker_id)
 ON CONFLICT DO NOTHING;
 
 -- name: lock_jobs_of_attempts
