@@ -125,6 +125,34 @@ async def test_every_field_comes_back_as_it_was_meant(noon: datetime, client: ht
     assert job["catch_up"] == {"policy": "skip", "within": 7200, "max": 7}
 
 
+async def test_a_job_says_after_how_long_it_is_slow(noon: datetime, client: httpx2.AsyncClient) -> None:
+    created = await client.post("/v1/jobs", json={"task": "work", "warn_after": "2m"})
+    assert created.json()["warn_after"] == 120.0
+    job = created.json()["id"]
+    edited = await client.patch(f"/v1/jobs/{job}", json={"warn_after": "90s", "timeout": "10m"})
+    assert edited.json()["warn_after"] == 90.0
+    removed = await client.patch(f"/v1/jobs/{job}", json={"warn_after": None})
+    assert removed.json()["warn_after"] is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"warn_after": "1s"}, "is 5 s or more"),
+        ({"warn_after": "soon"}, "is not a duration"),
+        ({"warn_after": "10m"}, "is not before the timeout of 300 s"),
+        ({"warn_after": "60s", "timeout": "1m"}, "is not before the timeout of 60 s"),
+    ],
+)
+async def test_a_time_after_which_it_is_slow_that_says_nothing_is_refused(
+    noon: datetime, client: httpx2.AsyncClient, fields: dict[str, str], message: str
+) -> None:
+    answer = await client.post("/v1/jobs", json={"task": "work", **fields})
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["path"]) == (422, "warn_after")
+    assert message in error["message"]
+
+
 async def test_a_job_has_a_heartbeat_url_that_can_be_called(
     noon: datetime, client: httpx2.AsyncClient
 ) -> None:

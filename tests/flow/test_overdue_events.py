@@ -154,6 +154,75 @@ async def test_an_execution_that_runs_for_long_is_told_of_while_it_runs_and_once
     assert len(await told(still_node, "execution.slow")) == 1
 
 
+async def test_a_job_says_itself_from_when_on_it_is_slow(still_node: Node, clock: SettableClock) -> None:
+    worker = await ScriptedWorker.connect(still_node, ["work"])
+    quick = await create(still_node, warn_after="30s")
+    await start(still_node, worker)
+    patient = await create(still_node, warn_after="20m", timeout="1h")
+    run = await start(still_node, worker)
+    for seconds in (20, 15, 30):
+        await later(clock, worker, seconds * SECOND)
+        await watch(still_node)
+    (slow,) = await told(still_node, "execution.slow")
+    assert (slow.job_id, slow.detail["so_far"]) == (quick, True)
+    assert slow.detail["run_time"] == pytest.approx(35, abs=1)
+    await later(clock, worker, 10 * MINUTE)
+    await watch(still_node)
+    await worker.report(run, AttemptOutcome.COMPLETED, run_time=660)
+    assert patient not in {each.job_id for each in await told(still_node, "execution.slow")}
+
+
+async def test_each_attempt_that_becomes_slow_is_told_of_once(still_node: Node, clock: SettableClock) -> None:
+    worker = await ScriptedWorker.connect(still_node, ["work"])
+    await create(still_node, warn_after="30s")
+    run = await start(still_node, worker)
+    for _ in range(3):
+        await later(clock, worker, 40 * SECOND)
+        await watch(still_node)
+    await worker.fail(run, Failure("ValueError", "no"))
+    await later(clock, worker, 2 * SECOND)
+    await run_due(still_node)
+    (again,) = await worker.runs()
+    at = again.not_before
+    await worker.beat([(Claim(again.tenant, again.at, again.job, again.attempt), at)])
+    await still_node.step("record")
+    for _ in range(3):
+        await later(clock, worker, 40 * SECOND)
+        await watch(still_node)
+    assert [each.attempt for each in await told(still_node, "execution.slow")] == [1, 2]
+
+
+async def test_nodes_that_look_at_the_same_time_tell_of_a_slow_one_once(
+    still_node: Node, clock: SettableClock, settings: Settings
+) -> None:
+    worker = await ScriptedWorker.connect(still_node, ["work"])
+    await create(still_node, warn_after="30s")
+    await start(still_node, worker)
+    await later(clock, worker, 40 * SECOND)
+    others = [Node(settings) for _ in range(2)]
+    for other in others:
+        await other.open()
+    await asyncio.gather(*(watch(node) for node in [still_node, *others] * 2))
+    for other in others:
+        await other.stop()
+    assert len(await told(still_node, "execution.slow")) == 1
+
+
+async def test_what_could_not_be_told_because_it_was_locked_is_told_later(
+    still_node: Node, clock: SettableClock, connection: asyncpg.Connection
+) -> None:
+    worker = await ScriptedWorker.connect(still_node, ["work"])
+    await create(still_node, warn_after="30s")
+    await start(still_node, worker)
+    await later(clock, worker, 40 * SECOND)
+    async with connection.transaction():
+        await connection.execute("SELECT FROM tickwork.execution FOR UPDATE")
+        await watch(still_node)
+    await later(clock, worker, 10 * SECOND)
+    await watch(still_node)
+    assert len(await told(still_node, "execution.slow")) == 1
+
+
 async def test_what_ends_while_it_is_looked_at_is_told_once(
     still_node: Node, clock: SettableClock, connection: asyncpg.Connection
 ) -> None:

@@ -2834,6 +2834,7 @@ export interface components {
             task?: string | null;
             timeout?: components["schemas"]["Duration"] | null;
             timezone?: string | null;
+            warn_after?: (string | number) | null;
         };
         /** JobPatchCatchUp */
         JobPatchCatchUp: {
@@ -2950,6 +2951,8 @@ export interface components {
             timeout: components["schemas"]["Duration"];
             /** @default null */
             timezone: string | null;
+            /** @default null */
+            warn_after: (string | number) | null;
         };
         /**
          * JobStatus
@@ -3023,6 +3026,8 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             version: number;
+            /** @default null */
+            warn_after: number | null;
         };
         /** KeyRequest */
         KeyRequest: {

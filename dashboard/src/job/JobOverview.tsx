@@ -133,6 +133,7 @@ function Definition({ job }: { job: Job }) {
         ["Catch-up", job.catch_up.policy === "skip" ? "skip" : `${job.catch_up.policy}, within ${formatDuration(job.catch_up.within)}`],
         ["Attempts", `${retry.max_attempts}, ${retry.backoff} from ${formatDuration(retry.initial)}`],
         ["Timeout", <Duration key="timeout" seconds={job.timeout} />],
+        ...(job.warn_after ? ([["Warns after", <Duration key="warn" seconds={job.warn_after} />]] as const) : []),
         ["When its worker is lost", job.on_worker_lost],
         ["Owner", job.owner ? <Link key="owner" to="/jobs" search={{ owner: job.owner }}>{job.owner}</Link> : "–"],
         ["Tags", job.tags.length > 0 ? <Tags key="tags" tags={job.tags} /> : "–"],

@@ -78,6 +78,7 @@ function copyOf(job: Job): Partial<Schemas["JobRequest"]> {
     queue: job.queue,
     priority: job.priority,
     timeout: job.timeout,
+    warn_after: job.warn_after,
     retry: { max_attempts: job.retry.max_attempts, backoff: job.retry.backoff, initial: job.retry.initial, max: job.retry.max } as Schemas["RetryRequest"],
     on_worker_lost: job.on_worker_lost,
     requires: job.requires,

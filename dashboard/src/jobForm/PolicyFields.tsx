@@ -60,6 +60,14 @@ export function PolicyFields({ draft, onChange, errors, task }: PolicyFieldsProp
         onChange={text("timeout")}
         error={errorAt(errors, "timeout")}
       />
+      <TextInput
+        label="Warn after"
+        description="An attempt that runs for longer is news while it does."
+        placeholder="5m"
+        value={draft.warnAfter}
+        onChange={text("warnAfter")}
+        error={errorAt(errors, "warn_after")}
+      />
       <Choice
         label="Priority"
         choices={PRIORITY}

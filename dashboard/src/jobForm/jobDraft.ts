@@ -26,6 +26,7 @@ export interface JobDraft {
   queue: string;
   priority: string;
   timeout: string;
+  warnAfter: string;
   maxAttempts: string;
   backoff: string;
   initial: string;
@@ -43,7 +44,7 @@ export const NEW_DRAFT: JobDraft = {
   name: "", key: "", description: "", owner: "", tags: [],
   kind: "task", task: "", url: "", method: "POST", headers: "", payload: "",
   schedule: "every day at 09:00", timezone: "UTC", weekendsOff: false, holidays: [], jitter: "", scheduleJson: "",
-  queue: "", priority: "", timeout: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
+  queue: "", priority: "", timeout: "", warnAfter: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
   overlap: "skip", catchUp: "latest", catchUpWithin: "1h", catchUpMax: "100", onWorkerLost: "retry", dependsOn: [], heartbeatUrl: "",
 };
 
@@ -66,6 +67,7 @@ export function requestOf(draft: JobDraft): JobFields {
   put("queue", draft.queue.trim());
   put("priority", draft.priority);
   put("timeout", draft.timeout.trim());
+  put("warn_after", draft.warnAfter.trim());
   put("retry", retryOf(draft));
   if (draft.overlap !== NEW_DRAFT.overlap) put("overlap", draft.overlap);
   put("catch_up", catchUpOf(draft));
@@ -190,6 +192,7 @@ export function draftOf(job: Schemas["JobView"]): JobDraft {
     queue: job.queue,
     priority: job.priority,
     timeout: seconds(job.timeout),
+    warnAfter: job.warn_after ? seconds(job.warn_after) : "",
     maxAttempts: String(job.retry.max_attempts),
     backoff: job.retry.backoff,
     initial: seconds(job.retry.initial),

@@ -50,6 +50,10 @@ def _target(job: JobView) -> str | None:
     return f"{job.http.method} {job.http.url}" if job.http else job.task
 
 
+def _duration_text(seconds: float | None) -> str | None:
+    return None if seconds is None else format_duration(timedelta(seconds=seconds))
+
+
 def _dependency_text(entry: str | Dependency) -> str:
     if isinstance(entry, str):
         return entry
@@ -101,6 +105,7 @@ _FIELDS: Columns[JobView] = {
     "priority": lambda job: job.priority,
     "attempts": lambda job: job.retry.max_attempts,
     "timeout": lambda job: format_duration(timedelta(seconds=job.timeout)),
+    "warns after": lambda job: _duration_text(job.warn_after),
     "overlap": lambda job: job.overlap,
     "depends on": lambda job: [_dependency_text(entry) for entry in job.depends_on],
     "tags": lambda job: job.tags,

@@ -122,6 +122,9 @@ _OPTIONS = (
         "--never-retry-on", "never_on", multiple=True, metavar="ERROR", help="Never retry these errors."
     ),
     click.option("--timeout", metavar="DURATION", help="How long one attempt may take, such as 5m."),
+    click.option(
+        "--warn-after", metavar="DURATION", help="Tell of an attempt that runs for longer, while it does."
+    ),
     click.option("--on-worker-lost", type=click.Choice(get_args(OnWorkerLost))),
     click.option(
         "--overlap",

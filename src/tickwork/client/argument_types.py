@@ -61,6 +61,7 @@ class JobFields(TypedDict, total=False):
     queue: str
     retry: RetryRequest | dict[str, Any]
     timeout: str | float
+    warn_after: str | float
     on_worker_lost: OnWorkerLost
     overlap: Overlap
     catch_up: CatchUp | dict[str, Any]

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
@@ -16,13 +16,13 @@ from tickwork.model.http_secrets import mark_errors
 from tickwork.model.http_target import target_errors, url_error
 from tickwork.model.job import (
     HTTP_TASK,
-    LONGEST_TIMEOUT,
     PRIORITIES,
-    SHORTEST_TIMEOUT,
     JobRequest,
     JobSpec,
     may_keep_stored_secrets,
     run_settings,
+    seconds_of,
+    time_limit_errors,
 )
 from tickwork.model.notification_rule import asks_for_completion
 from tickwork.model.parsed_schedule_and_preview import Once, Schedule
@@ -91,7 +91,7 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
     schedule = _schedule(request, parse, errors)
     payload = _payload(request, errors)
     run = run_settings(request)
-    timeout = _seconds("timeout", run.timeout, errors, least=SHORTEST_TIMEOUT, most=LONGEST_TIMEOUT)
+    errors.extend(time_limit_errors(request))
     _check_durations(request, errors)
     if request.heartbeat_url and (error := url_error(request.heartbeat_url)):
         errors.append(error._replace(path="heartbeat_url"))
@@ -110,7 +110,8 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
         priority=PRIORITIES.index(run.priority),
         payload=payload,
         target=msgspec.json.encode(request.http) if request.http else None,
-        timeout=timeout,
+        timeout=parse_duration(run.timeout).total_seconds(),
+        warn_after=seconds_of(request.warn_after),
         catch_up=request.catch_up,
         schedule=schedule,
         definition=msgspec.json.encode(
@@ -158,26 +159,15 @@ def _payload(request: JobRequest, errors: list[FieldError]) -> bytes:
 
 def _check_durations(request: JobRequest, errors: list[FieldError]) -> None:
     for name, value in request.retry.given("initial", "max").items():
-        _seconds(f"retry.{name}", value, errors)
-    _seconds("catch_up.within", request.catch_up.within, errors)
+        _check_duration(f"retry.{name}", value, errors)
+    _check_duration("catch_up.within", request.catch_up.within, errors)
 
 
-def _seconds(
-    path: str,
-    value: str | float,
-    errors: list[FieldError],
-    *,
-    least: timedelta = timedelta(0),
-    most: timedelta = timedelta.max,
-) -> float:
+def _check_duration(path: str, value: str | float, errors: list[FieldError]) -> None:
     try:
-        duration = parse_duration(value)
+        parse_duration(value)
     except ValueError as error:
         errors.append(FieldError(path, str(error)))
-        return 0
-    if not least <= duration <= most:
-        errors.append(FieldError(path, f"is between {least.total_seconds():g} s and {most.days} days"))
-    return duration.total_seconds()
 
 
 def unknown_task(name: str, known: Iterable[str]) -> FieldError:

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 from tickwork.model.errors import TIMEOUT
 from tickwork.model.execution import AttemptOutcome, ExecutionKey
+from tickwork.model.job import SHORTEST_WARNING
 from tickwork.model.public_ids import to_micros
 from tickwork.model.worker import BEAT, LEASE
 from tickwork.model.worker_protocol import Failure, Outcome
 
 TIMEOUT_GRACE = timedelta(seconds=10)  # for the worker to stop the attempt itself and to report that
 START_GRACE = timedelta(seconds=60)  # an attempt of which no start is reported counts as started then
-FIRST_CHECK = timedelta(seconds=5)  # after handing over: most attempts are over by then
+FIRST_CHECK = SHORTEST_WARNING  # after handing over: most attempts are over by then
 RECHECK = timedelta(seconds=10)  # at least, between two checks of a lease whose next limit is not known
 SILENCE = 2 * BEAT + timedelta(
     seconds=1

@@ -8,7 +8,7 @@ import msgspec
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.explain_type_errors import type_errors
 from tickwork.model.field_types import Duration
-from tickwork.model.job import JobRequest, Priority, timeout_errors
+from tickwork.model.job import JobRequest, Priority, time_limit_errors
 from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires, placement_errors
 from tickwork.model.retry_policy import error_name
@@ -32,6 +32,7 @@ class TaskOptions(TypedDict, total=False):
     retry_on: Errors | None
     never_retry_on: Errors | None
     timeout: Duration | None
+    warn_after: Duration | None
     queue: str | None
     priority: Priority | None
     requires: Requires | None
@@ -115,6 +116,5 @@ def _errors_of(request: JobRequest) -> Iterator[FieldError]:
         if not any(error.path.startswith(_PLACEMENT_FIELDS) for error in found):
             yield from placement_errors(request.requires, request.limits)
     else:
-        if request.timeout is not msgspec.UNSET:
-            yield from timeout_errors(request.timeout)
+        yield from time_limit_errors(request)
         yield from placement_errors(request.requires, request.limits)

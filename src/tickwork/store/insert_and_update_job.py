@@ -57,6 +57,7 @@ _DEFINED = (
     _Column("deferred", "timing.deferred", "boolean"),
     _Column("lane_id", "lane.id", "int"),
     _Column("timeout", "spec.timeout", "real"),
+    _Column("warn_after", "spec.warn_after", "real"),
     _Column("overlap", "spec.request.overlap", "text", "tickwork.overlap"),
     _Column("priority", "spec.priority", "smallint"),
     _Column("task", "spec.task", "text"),

@@ -247,6 +247,14 @@ def test_every_filter_of_the_list_is_asked_for(ask, server):
     }
 
 
+def test_the_time_after_which_it_is_slow_is_sent_and_shown(ask, server):
+    server.will_answer(changed(JOB, warn_after=120.0), 201)
+    server.will_answer(PREVIEW)
+    answer = ask("job", "create", "--task", "hello", "--warn-after", "2m")
+    assert server.asked[0].json["warn_after"] == "2m"
+    assert "warns after 2m" in " ".join(answer.stdout.split())
+
+
 def test_a_heartbeat_url_is_sent_and_shown(ask, server):
     url = "https://example.com/beat"
     server.will_answer(changed(JOB, heartbeat_url=url), 201)
