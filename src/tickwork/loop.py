@@ -53,6 +53,7 @@ LoopName: TypeAlias = Literal[
     "refresh full queues",
     "backfill",
     "release queued",
+    "give up unstarted",
     "create deferred",
     "skip rounds",
     "update zone data",

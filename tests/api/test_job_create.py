@@ -1,6 +1,7 @@
 """Creating jobs: every kind of schedule, and what the answer says about it."""
 
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import httpx2
 import pytest
@@ -150,6 +151,35 @@ async def test_a_time_after_which_it_is_slow_that_says_nothing_is_refused(
     answer = await client.post("/v1/jobs", json={"task": "work", **fields})
     (error,) = answer.json()["errors"]
     assert (answer.status_code, error["path"]) == (422, "warn_after")
+    assert message in error["message"]
+
+
+async def test_a_job_says_within_which_time_it_is_to_start(
+    noon: datetime, client: httpx2.AsyncClient
+) -> None:
+    created = await client.post("/v1/jobs", json={"task": "work", "start_within": "1h"})
+    assert created.json()["start_within"] == 3600.0
+    removed = await client.patch(f"/v1/jobs/{created.json()['id']}", json={"start_within": None})
+    assert removed.json()["start_within"] is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"start_within": 0}, "is between 1 s and 366 days"),
+        ({"start_within": "soon"}, "is not a duration"),
+        (
+            {"start_within": "30s", "schedule": {"every": "5m", "jitter": "1m"}},
+            "is not longer than the jitter of 60 s",
+        ),
+    ],
+)
+async def test_a_time_to_start_within_that_cannot_be_is_refused(
+    noon: datetime, client: httpx2.AsyncClient, fields: dict[str, Any], message: str
+) -> None:
+    answer = await client.post("/v1/jobs", json={"task": "work", **fields})
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["path"]) == (422, "start_within")
     assert message in error["message"]
 
 

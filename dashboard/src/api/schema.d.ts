@@ -2830,6 +2830,7 @@ export interface components {
             requires?: components["schemas"]["JobPatchRequires"] | null;
             retry?: components["schemas"]["JobPatchRetryRequest"] | null;
             schedule?: components["schemas"]["ScheduleRequest"] | null;
+            start_within?: (string | number) | null;
             tags?: string[] | null;
             task?: string | null;
             timeout?: components["schemas"]["Duration"] | null;
@@ -2943,6 +2944,8 @@ export interface components {
             retry: components["schemas"]["RetryRequest"];
             /** @default null */
             schedule: components["schemas"]["ScheduleRequest"] | null;
+            /** @default null */
+            start_within: (string | number) | null;
             /** @default [] */
             tags: string[];
             /** @default null */
@@ -3019,6 +3022,8 @@ export interface components {
             running: number;
             schedule: Record<string, never>;
             schedule_words: string;
+            /** @default null */
+            start_within: number | null;
             status: components["schemas"]["JobStatus"];
             tags: string[];
             task: string | null;
@@ -4390,6 +4395,8 @@ export interface components {
             causes: components["schemas"]["Cause"][];
             expected_start: string | null;
             expected_start_reason: string | null;
+            /** @default null */
+            give_up_at: string | null;
             status: components["schemas"]["ExecutionStatus"];
             summary: string;
         };

@@ -68,6 +68,14 @@ export function PolicyFields({ draft, onChange, errors, task }: PolicyFieldsProp
         onChange={text("warnAfter")}
         error={errorAt(errors, "warn_after")}
       />
+      <TextInput
+        label="Start within"
+        description="What has not started so long after its due time is skipped."
+        placeholder="no limit"
+        value={draft.startWithin}
+        onChange={text("startWithin")}
+        error={errorAt(errors, "start_within")}
+      />
       <Choice
         label="Priority"
         choices={PRIORITY}

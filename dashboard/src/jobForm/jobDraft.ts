@@ -27,6 +27,7 @@ export interface JobDraft {
   priority: string;
   timeout: string;
   warnAfter: string;
+  startWithin: string;
   maxAttempts: string;
   backoff: string;
   initial: string;
@@ -44,7 +45,7 @@ export const NEW_DRAFT: JobDraft = {
   name: "", key: "", description: "", owner: "", tags: [],
   kind: "task", task: "", url: "", method: "POST", headers: "", payload: "",
   schedule: "every day at 09:00", timezone: "UTC", weekendsOff: false, holidays: [], jitter: "", scheduleJson: "",
-  queue: "", priority: "", timeout: "", warnAfter: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
+  queue: "", priority: "", timeout: "", warnAfter: "", startWithin: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
   overlap: "skip", catchUp: "latest", catchUpWithin: "1h", catchUpMax: "100", onWorkerLost: "retry", dependsOn: [], heartbeatUrl: "",
 };
 
@@ -68,6 +69,7 @@ export function requestOf(draft: JobDraft): JobFields {
   put("priority", draft.priority);
   put("timeout", draft.timeout.trim());
   put("warn_after", draft.warnAfter.trim());
+  put("start_within", draft.startWithin.trim());
   put("retry", retryOf(draft));
   if (draft.overlap !== NEW_DRAFT.overlap) put("overlap", draft.overlap);
   put("catch_up", catchUpOf(draft));
@@ -193,6 +195,7 @@ export function draftOf(job: Schemas["JobView"]): JobDraft {
     priority: job.priority,
     timeout: seconds(job.timeout),
     warnAfter: job.warn_after ? seconds(job.warn_after) : "",
+    startWithin: job.start_within ? seconds(job.start_within) : "",
     maxAttempts: String(job.retry.max_attempts),
     backoff: job.retry.backoff,
     initial: seconds(job.retry.initial),

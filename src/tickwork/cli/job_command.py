@@ -106,6 +106,7 @@ _FIELDS: Columns[JobView] = {
     "attempts": lambda job: job.retry.max_attempts,
     "timeout": lambda job: format_duration(timedelta(seconds=job.timeout)),
     "warns after": lambda job: _duration_text(job.warn_after),
+    "starts within": lambda job: _duration_text(job.start_within),
     "overlap": lambda job: job.overlap,
     "depends on": lambda job: [_dependency_text(entry) for entry in job.depends_on],
     "tags": lambda job: job.tags,

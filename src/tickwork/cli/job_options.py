@@ -125,6 +125,9 @@ _OPTIONS = (
     click.option(
         "--warn-after", metavar="DURATION", help="Tell of an attempt that runs for longer, while it does."
     ),
+    click.option(
+        "--start-within", metavar="DURATION", help="Skip what has not started so long after its due time."
+    ),
     click.option("--on-worker-lost", type=click.Choice(get_args(OnWorkerLost))),
     click.option(
         "--overlap",

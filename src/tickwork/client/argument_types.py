@@ -62,6 +62,7 @@ class JobFields(TypedDict, total=False):
     retry: RetryRequest | dict[str, Any]
     timeout: str | float
     warn_after: str | float
+    start_within: str | float
     on_worker_lost: OnWorkerLost
     overlap: Overlap
     catch_up: CatchUp | dict[str, Any]

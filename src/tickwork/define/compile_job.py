@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
@@ -22,10 +22,10 @@ from tickwork.model.job import (
     may_keep_stored_secrets,
     run_settings,
     seconds_of,
-    time_limit_errors,
 )
+from tickwork.model.job_time_limits import time_limit_errors
 from tickwork.model.notification_rule import asks_for_completion
-from tickwork.model.parsed_schedule_and_preview import Once, Schedule
+from tickwork.model.parsed_schedule_and_preview import Once, Recurring, Schedule
 from tickwork.model.quantities import parse_duration
 from tickwork.model.requires_limits_fair_share import placement_errors, placement_of
 from tickwork.model.task import BUILT_IN_TASKS, NO_DEFAULTS, TaskDefaults, with_task_defaults
@@ -91,7 +91,8 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
     schedule = _schedule(request, parse, errors)
     payload = _payload(request, errors)
     run = run_settings(request)
-    errors.extend(time_limit_errors(request))
+    jitter = schedule.timing.jitter if isinstance(schedule, Recurring) else timedelta(0)
+    errors.extend(time_limit_errors(request, jitter))
     _check_durations(request, errors)
     if request.heartbeat_url and (error := url_error(request.heartbeat_url)):
         errors.append(error._replace(path="heartbeat_url"))
@@ -106,6 +107,7 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
             request.limits,
             request.fair_share,
             tells_completion=asks_for_completion(request.notify),
+            start_within=seconds_of(request.start_within),
         ).text(),
         priority=PRIORITIES.index(run.priority),
         payload=payload,

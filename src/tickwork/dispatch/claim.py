@@ -88,7 +88,8 @@ class Claimer:
         quotas = self._order.allot(backlogs, limits)
         if only and quotas:
             quotas = {only: 1}
-        executions = await claiming.pick(quotas, self._lead) if quotas else None
+        start_within = [self._connected.lanes[backlog.lane].placement.start_within for backlog in quotas]
+        executions = await claiming.pick(quotas, self._lead, start_within) if quotas else None
         self.more_may_wait = _quota_reached(backlogs, quotas, executions)
         if executions is None:
             return None
@@ -158,7 +159,18 @@ class Placer:
             if any(worker.free_slots for worker in self._connected.serving(lane))
         ]
         limits = await lock_limits(handover, wanted, executions.size)
-        return self._connected.assign(executions, limits, self._before_backlog(executions))
+        return self._connected.assign(executions, limits, self._placeable(executions))
+
+    def _placeable(self, executions: ExecutionColumns) -> Sequence[int] | None:
+        """The positions of executions that may be placed at once; None for all. Whether one is too late to be useful
+        is for the claim to say: what a node fires may have been due while no node ran."""
+        positions = self._before_backlog(executions)
+        lanes = self._connected.lanes
+        limited = {lane for lane in set(executions.lanes) if lanes[lane].placement.start_within is not None}
+        if not limited:
+            return positions
+        candidates = range(executions.size) if positions is None else positions
+        return [position for position in candidates if executions.lanes[position] not in limited]
 
     def _before_backlog(self, executions: ExecutionColumns) -> Sequence[int] | None:
         """The positions of executions that may start before the late backlog; None for all.

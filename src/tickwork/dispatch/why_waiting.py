@@ -52,10 +52,11 @@ def explain(facts: WaitingFacts) -> Why:
     start, reason = _expected_start(facts, causes)
     return Why(
         status=facts.status,
-        summary=_summary(causes),
+        summary=_summary(causes) + _give_up(facts),
         causes=causes,
         expected_start=start,
         expected_start_reason=reason,
+        give_up_at=facts.give_up_at,
     )
 
 
@@ -86,6 +87,12 @@ def _summary(causes: Sequence[Cause]) -> str:
     more = len(causes) - _IN_SUMMARY
     text = f"{named}; and {more} more" if more > 0 else named
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _give_up(facts: WaitingFacts) -> str:
+    if facts.give_up_at is None:
+        return ""
+    return f" It is skipped if it has not started by {_clock(facts.give_up_at)}."
 
 
 def _expected_start(facts: WaitingFacts, causes: Sequence[Cause]) -> tuple[datetime | None, str | None]:

@@ -28,7 +28,6 @@ DEFAULT_QUEUE = "default"
 DEFAULT_TIMEOUT = timedelta(minutes=5)
 SHORTEST_TIMEOUT = timedelta(milliseconds=1)
 LONGEST_TIMEOUT = timedelta(days=7)
-SHORTEST_WARNING = timedelta(seconds=5)  # what runs is looked at from then on
 
 ErrorNames = Annotated[list[Name], Meta(max_length=50)]
 Priority = Literal["critical", "high", "normal", "low"]
@@ -145,6 +144,10 @@ class JobRequest(Partial, frozen=True, kw_only=True, omit_defaults=True, forbid_
         Annotated[Duration, Meta(description="an attempt that runs for longer is told of while it does")]
         | None
     ) = None
+    start_within: (
+        Annotated[Duration, Meta(description="what has not started so long after its due time is skipped")]
+        | None
+    ) = None
     on_worker_lost: OnWorkerLost = "retry"
     overlap: Overlap = "skip"
     catch_up: CatchUp = CatchUp()
@@ -191,27 +194,6 @@ def timeout_errors(timeout: Duration) -> Iterator[FieldError]:
 
 def seconds_of(duration: Duration | None) -> float | None:
     return None if duration is None else parse_duration(duration).total_seconds()
-
-
-def time_limit_errors(request: JobRequest) -> Iterator[FieldError]:
-    timeout = run_settings(request).timeout
-    errors = list(timeout_errors(timeout))
-    yield from errors
-    if request.warn_after is not None:
-        yield from _warning_errors(request.warn_after, None if errors else parse_duration(timeout))
-
-
-def _warning_errors(given: Duration, timeout: timedelta | None) -> Iterator[FieldError]:
-    try:
-        warn_after = parse_duration(given)
-    except ValueError as error:
-        yield FieldError("warn_after", str(error))
-        return
-    if warn_after < SHORTEST_WARNING:
-        yield FieldError("warn_after", f"is {SHORTEST_WARNING.total_seconds():g} s or more")
-    elif timeout and warn_after >= timeout:
-        hint = "shorten it, or give the job a longer timeout"
-        yield FieldError("warn_after", f"is not before the timeout of {timeout.total_seconds():g} s", hint)
 
 
 def with_resolved_dependencies(request: JobRequest, parents: Sequence[int]) -> JobRequest:
@@ -281,6 +263,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     retry: RetryPolicy
     timeout: float
     warn_after: float | None = None
+    start_within: float | None = None
     on_worker_lost: OnWorkerLost
     overlap: Overlap
     catch_up: CatchUpView
@@ -338,6 +321,7 @@ def job_view(
         retry=request.retry.policy(),
         timeout=parse_duration(run.timeout).total_seconds(),
         warn_after=seconds_of(request.warn_after),
+        start_within=seconds_of(request.start_within),
         on_worker_lost=request.on_worker_lost,
         overlap=request.overlap,
         catch_up=request.catch_up.in_seconds(),

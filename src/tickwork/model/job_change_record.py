@@ -94,6 +94,7 @@ def _effective(request: JobRequest, *, show_secrets: bool) -> dict[str, Any]:
         "queue": run.queue,
         "timeout": parse_duration(run.timeout).total_seconds(),
         "warn_after": seconds_of(request.warn_after),
+        "start_within": seconds_of(request.start_within),
         "retry": request.retry.policy(),
         "on_worker_lost": request.on_worker_lost,
         "overlap": request.overlap,

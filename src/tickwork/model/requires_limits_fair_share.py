@@ -67,6 +67,9 @@ class Placement(msgspec.Struct, frozen=True, omit_defaults=True):
     limits: list[Limit] = []
     fair_share: FairShare | None = None
     tells_completion: bool = False  # that an execution completes is an event, because somebody is told of it
+    start_within: float | None = (
+        None  # seconds after its due time, after which an execution is no longer of use
+    )
 
     def text(self) -> str:
         return "" if self == NO_PLACEMENT else msgspec.json.encode(self, order="deterministic").decode()
@@ -90,10 +93,17 @@ def placement_from_text(text: str) -> Placement:
 
 
 def placement_of(
-    requires: Requires, limits: list[Limit], fair_share: FairShare | None, *, tells_completion: bool = False
+    requires: Requires,
+    limits: list[Limit],
+    fair_share: FairShare | None,
+    *,
+    tells_completion: bool = False,
+    start_within: float | None = None,
 ) -> Placement:
     by_key = sorted(limits, key=lambda limit: limit.key)
-    return Placement(requires.resources(), requires.labels, by_key, fair_share, tells_completion)
+    return Placement(
+        requires.resources(), requires.labels, by_key, fair_share, tells_completion, start_within
+    )
 
 
 def placement_errors(requires: Requires, limits: list[Limit]) -> Iterator[FieldError]:

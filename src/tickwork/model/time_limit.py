@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tickwork.model.errors import TIMEOUT
 from tickwork.model.execution import AttemptOutcome, ExecutionKey
-from tickwork.model.job import SHORTEST_WARNING
+from tickwork.model.job_time_limits import SHORTEST_WARNING
 from tickwork.model.public_ids import to_micros
 from tickwork.model.worker import BEAT, LEASE
 from tickwork.model.worker_protocol import Failure, Outcome

@@ -27,6 +27,7 @@ a statement of its own, which changes only executions in the status that it expe
     running → pending                        executions_of_changed_job.take_back
     pending → pending, skipped               count_ended()
     pending → skipped                        partitions_and_retention.give_up_rounds
+    pending → skipped                        trigger.give_up_unstarted
     pending → cancelled                      executions_of_changed_job.cancel_waiting
     pending → cancelled                      backfill.cancel_backfilled
     pending, running → failed                dispatch.fail_execution

@@ -55,6 +55,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     causes: list[Cause]
     expected_start: Instant | None
     expected_start_reason: str | None  # why the start cannot be predicted
+    give_up_at: Instant | None = None  # it is skipped if it has not started by then
 
 
 class OtherExecution(NamedTuple):
@@ -121,6 +122,7 @@ class WaitingFacts(NamedTuple):
     limits: Sequence[LimitInForce] = ()
     workers: Sequence[LiveWorker] = ()
     ahead: int = 0  # executions before it in the backlog
+    give_up_at: datetime | None = None  # it is skipped if it has not started by then
 
     @property
     def ahead_in_words(self) -> str:

@@ -8,7 +8,8 @@ import msgspec
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.explain_type_errors import type_errors
 from tickwork.model.field_types import Duration
-from tickwork.model.job import JobRequest, Priority, time_limit_errors
+from tickwork.model.job import JobRequest, Priority
+from tickwork.model.job_time_limits import time_limit_errors
 from tickwork.model.notification_rule import NotifyEntry
 from tickwork.model.requires_limits_fair_share import FairShare, Limit, Requires, placement_errors
 from tickwork.model.retry_policy import error_name
@@ -33,6 +34,7 @@ class TaskOptions(TypedDict, total=False):
     never_retry_on: Errors | None
     timeout: Duration | None
     warn_after: Duration | None
+    start_within: Duration | None
     queue: str | None
     priority: Priority | None
     requires: Requires | None

@@ -172,7 +172,9 @@ class PostgresClaiming(PostgresHandover):
     async def waiting(self, lead: timedelta) -> list[Backlog]:
         return [Backlog(*row) for row in await self._connection.fetch(self._sql["waiting_lanes"], lead)]
 
-    async def pick(self, quotas: Mapping[Backlog, int], lead: timedelta) -> ExecutionColumns:
+    async def pick(
+        self, quotas: Mapping[Backlog, int], lead: timedelta, start_within: Sequence[float | None]
+    ) -> ExecutionColumns:
         return execution_columns(
             await self._connection.fetch(
                 self._sql["pick_ready"],
@@ -180,6 +182,7 @@ class PostgresClaiming(PostgresHandover):
                 [backlog.priority for backlog in quotas],
                 list(quotas.values()),
                 lead,
+                list(start_within),
             )
         )
 

@@ -597,6 +597,14 @@ CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer)
     WHERE e.ready_at IS NOT NULL
 $$;
 
+CREATE FUNCTION tickwork.was_tried(tenant integer, at timestamp with time zone, job bigint, attempts integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT attempts > 1 AND attempts - 1 > (
+        SELECT count(*) FROM tickwork.attempt a
+        WHERE a.tenant_id = tenant AND a.scheduled_for = at AND a.job_id = job AND a.outcome IN ('returned', 'held'))
+$$;
+
 CREATE FUNCTION tickwork.write_blocked(parent bigint, at timestamp with time zone, outcome text, children bigint[] DEFAULT NULL::bigint[]) RETURNS void
     LANGUAGE sql
     AS $$
@@ -1149,6 +1157,7 @@ CREATE VIEW tickwork.job_view AS
     l.queue,
         CASE
             WHEN ((j.status = 'active'::tickwork.job_status) AND (e.status = ANY (ARRAY['completed'::tickwork.execution_status, 'failed'::tickwork.execution_status, 'cancelled'::tickwork.execution_status]))) THEN (e.status)::text
+            WHEN ((j.status = 'active'::tickwork.job_status) AND (e.status = 'skipped'::tickwork.execution_status)) THEN 'cancelled'::text
             WHEN ((j.status = 'active'::tickwork.job_status) AND (j.rule_id IS NOT NULL) AND ((r.next_at IS NULL) OR (j.active_until < r.next_at))) THEN 'completed'::text
             WHEN ((j.status = 'active'::tickwork.job_status) AND history.is_gone) THEN 'completed'::text
             ELSE (j.status)::text

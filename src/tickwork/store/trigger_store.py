@@ -79,6 +79,11 @@ class PostgresTriggerStore:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["stop_rule"], rule, reason)
 
+    async def give_up_unstarted(self, limit: int) -> int:
+        async with self._database.transaction() as connection:
+            answer = await connection.execute(self._sql["give_up_unstarted"], limit)
+        return rows_written(answer)
+
     async def release_queued(self, limit: int) -> int:
         async with self._database.transaction() as connection:
             answer = await connection.execute(self._sql["release_queued"], limit)

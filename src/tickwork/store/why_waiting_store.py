@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import asyncpg
 import msgspec
@@ -120,6 +120,8 @@ class PostgresWhyWaitingStore:
 
 def _facts(row: asyncpg.Record, job: int) -> WaitingFacts:
     status = ExecutionStatus(row["status"])
+    placement = placement_from_text(row["placement"])
+    may_wait = placement.start_within if row["is_untried"] and status is ExecutionStatus.PENDING else None
     is_early = status is ExecutionStatus.RUNNING and row["scheduled_for"] > row["now"]
     blocker = row["blocked_by"] if not status.ended else None
     return WaitingFacts(
@@ -133,12 +135,13 @@ def _facts(row: asyncpg.Record, job: int) -> WaitingFacts:
         worker=row["worker"],
         task=row["task"],
         queue=row["queue"],
-        placement=placement_from_text(row["placement"]),
+        placement=placement,
         job=job_id(job),
         job_paused=row["job_paused"],
         queue_paused=False,
         is_suspended=row["is_suspended"],
         blocker=OtherExecution(execution_id(job, blocker), row["blocker_status"]) if blocker else None,
+        give_up_at=None if may_wait is None else row["scheduled_for"] + timedelta(seconds=may_wait),
     )
 
 

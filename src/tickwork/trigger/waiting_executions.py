@@ -31,6 +31,7 @@ class WaitingExecutions:
 
     def add_loops(self, loops: Loops) -> None:
         loops.add("release queued", self.release_queued, every=_RELEASE_INTERVAL)
+        loops.add("give up unstarted", self.give_up_unstarted, every=1)
         loops.add("create deferred", self.create_deferred, every=5)
         loops.add("skip rounds", self.skip_rounds_without_parents, every=1)
 
@@ -40,6 +41,10 @@ class WaitingExecutions:
         if released:
             self._wake.claim()
         return released == _BATCH
+
+    async def give_up_unstarted(self) -> bool:
+        """Skip executions that have waited for too long to be useful (`start_within`)."""
+        return await self._store.give_up_unstarted(_BATCH) == _BATCH
 
     async def create_deferred(self) -> bool:
         """Create the executions of deferred jobs that are due before the horizon."""

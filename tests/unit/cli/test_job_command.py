@@ -255,6 +255,14 @@ def test_the_time_after_which_it_is_slow_is_sent_and_shown(ask, server):
     assert "warns after 2m" in " ".join(answer.stdout.split())
 
 
+def test_the_time_to_start_within_is_sent_and_shown(ask, server):
+    server.will_answer(changed(JOB, start_within=3600.0), 201)
+    server.will_answer(PREVIEW)
+    answer = ask("job", "create", "--task", "hello", "--start-within", "1h")
+    assert server.asked[0].json["start_within"] == "1h"
+    assert "starts within 1h" in " ".join(answer.stdout.split())
+
+
 def test_a_heartbeat_url_is_sent_and_shown(ask, server):
     url = "https://example.com/beat"
     server.will_answer(changed(JOB, heartbeat_url=url), 201)

@@ -74,6 +74,7 @@ STATEMENTS = {
     ],
     "backfill.cancel_backfilled": [Writes("pending", "cancelled", "e.status = 'pending'")],
     "partitions_and_retention.give_up_rounds": [Writes("pending", "skipped", "e.status = 'pending'")],
+    "trigger.give_up_unstarted": [Writes("pending", "skipped", "e.status = 'pending'")],
     "count_ended()": [
         Writes("pending", "pending skipped", "e.ready_at IS NOT DISTINCT FROM 'infinity'"),
     ],

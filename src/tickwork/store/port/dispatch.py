@@ -153,8 +153,11 @@ class Claiming(Handover, Protocol):
 
     async def waiting(self, lead: timedelta) -> list[Backlog]: ...
 
-    async def pick(self, quotas: Mapping[Backlog, int], lead: timedelta) -> ExecutionColumns:
-        """Lock the oldest executions of each backlog, up to its quota."""
+    async def pick(
+        self, quotas: Mapping[Backlog, int], lead: timedelta, start_within: Sequence[float | None]
+    ) -> ExecutionColumns:
+        """Lock the oldest executions of each backlog, up to its quota. `start_within`: of each, how many seconds after
+        their due time they are of use, if that is limited."""
 
     async def claim(self, executions: ExecutionColumns, worker_id: int) -> None: ...
 

@@ -147,6 +147,9 @@ class TriggerStore(Protocol):
     async def stop_rule(self, rule: int, reason: str) -> None:
         """Stop a rule that cannot be fired. Its jobs fail, and its due time is recorded as missed."""
 
+    async def give_up_unstarted(self, limit: int) -> int:
+        """Skip executions that did not start within the time that their job gives them. Returns how many."""
+
     async def release_queued(self, limit: int) -> int:
         """Release executions that waited for an earlier one of their job. Returns how many."""
 

@@ -21,17 +21,22 @@ SELECT lane_id, priority, extract(epoch FROM tickwork.clock() - ready_at)::float
 FROM backlog WHERE ready_at <= tickwork.clock() + $1::interval;
 
 -- name: pick_ready
--- Locks waiting executions: of each lane and priority the oldest, up to its quota.
+-- Locks waiting executions: of each lane and priority the oldest, up to its quota. Those that have waited for too long
+-- to be useful are left for `give_up_unstarted`.
 SELECT e.tenant_id, tickwork.micros(e.scheduled_for), e.job_id, e.lane_id, e.attempt, tickwork.micros(e.ready_at),
     j.task, j.payload, j.target, j.timeout, e.priority,
     CASE WHEN j.depends THEN tickwork.outcomes_of_parents(e.job_id, e.scheduled_for) END AS parents,
     CASE WHEN e.trigger <> 'schedule' THEN '' WHEN j.rule_id IS NULL OR j.depends THEN coalesce(j.trace_origin, '')
     END AS trace_origin
-FROM unnest($1::int[], $2::smallint[], $3::int[]) AS backlog (lane_id, priority, quota)
+FROM unnest($1::int[], $2::smallint[], $3::int[], $5::float8[])
+    AS backlog (lane_id, priority, quota, start_within)
 CROSS JOIN LATERAL (
     SELECT tenant_id, scheduled_for, job_id, lane_id, attempt, ready_at, priority, trigger
     FROM tickwork.execution
     WHERE lane_id = backlog.lane_id AND priority = backlog.priority AND ready_at <= tickwork.clock() + $4::interval
+        AND (backlog.start_within IS NULL OR trigger NOT IN ('schedule', 'manual')
+             OR scheduled_for > tickwork.clock() - make_interval(secs => backlog.start_within)
+             OR tickwork.was_tried(tenant_id, scheduled_for, job_id, attempt))
     ORDER BY ready_at
     LIMIT backlog.quota
     FOR UPDATE SKIP LOCKED

@@ -151,6 +151,7 @@ WITH seen AS (
     -- How each ended. One without an execution ended so long ago that its history is gone.
     SELECT s.tenant_id, s.scheduled_for, s.id,
         CASE WHEN e.status IS NULL AND NOT s.deferred THEN 'completed'
+             WHEN e.status = 'skipped' THEN 'cancelled'
              WHEN e.finished_at IS NOT NULL THEN e.status::text END AS status
     FROM seen s LEFT JOIN LATERAL (
         SELECT status, finished_at FROM tickwork.execution
@@ -183,6 +184,7 @@ WITH seen AS (
     -- How each ended. A job that is gone, or due at another time, is looked at no more.
     SELECT s.*, CASE WHEN j.id IS NULL THEN 'gone'
                      WHEN e.status IS NULL AND NOT j.deferred THEN 'completed'
+                     WHEN e.status = 'skipped' THEN 'cancelled'
                      WHEN e.finished_at IS NOT NULL THEN e.status::text END AS status
     FROM seen s
     LEFT JOIN LATERAL (

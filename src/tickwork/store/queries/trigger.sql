@@ -87,6 +87,40 @@ FROM (
         AS c (tenant_id, at, job_id, lane_id, priority, ready, worker_id, blocked_by, reason, followed)
 ) c;
 
+-- name: give_up_unstarted
+-- Skips executions that have waited for longer than their job says is useful and were not tried yet, whatever they wait
+-- for, up to a limit.
+WITH bounded AS MATERIALIZED (
+    -- Lanes that say within which time their executions are to start.
+    SELECT l.id, (l.placement::json ->> 'start_within')::float8 AS start_within FROM tickwork.lane l
+    WHERE l.placement LIKE '%"start_within":%'
+), late AS MATERIALIZED (
+    -- Their executions that did not: ready, or waiting for something else. The locks keep them from starting.
+    SELECT e.* FROM bounded b
+    CROSS JOIN (VALUES (0::smallint), (1::smallint), (2::smallint), (3::smallint)) AS level (priority)
+    CROSS JOIN LATERAL (
+        SELECT tenant_id, scheduled_for, job_id, b.start_within FROM tickwork.execution
+        WHERE lane_id = b.id AND priority = level.priority AND ready_at IS NOT NULL
+            AND (ready_at <= tickwork.clock() OR ready_at = 'infinity')
+            AND scheduled_for <= tickwork.clock() - make_interval(secs => b.start_within)
+            AND trigger IN ('schedule', 'manual')
+            AND NOT tickwork.was_tried(tenant_id, scheduled_for, job_id, attempt)
+        LIMIT $1
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) e
+    WHERE b.start_within IS NOT NULL
+    LIMIT $1
+), freed AS (
+    -- They wait for no parents any more.
+    DELETE FROM tickwork.awaited a USING late WHERE a.child_id = late.job_id AND a.child_at = late.scheduled_for
+)
+UPDATE tickwork.execution e
+SET status = 'skipped', ready_at = NULL, finished_at = tickwork.clock(),
+    reason = format('not started within %s s of its due time', late.start_within)
+FROM late
+WHERE e.tenant_id = ANY(ARRAY[late.tenant_id]) AND e.scheduled_for = late.scheduled_for AND e.job_id = late.job_id
+    AND e.status = 'pending';
+
 -- name: release_queued
 -- Lets executions run that waited for an execution before them which has ended. One may have to wait for another still:
 -- for what that execution was cancelled waiting for, or for an earlier manual run. Those of a paused job wait for its
