@@ -73,21 +73,24 @@ WHERE
 
 -- name: write_completed
 -- Writes that executions completed late or slowly, unless that was told while they waited or ran. A backfill runs what
--- was due long ago. A job may allow itself more time.
+-- was due long ago. Where the job allows itself more time, the event says so: only searches need it then.
 INSERT INTO tickwork.new_event (tenant_id, kind, job_id, scheduled_for, lane_id, attempt, detail)
 SELECT e.tenant_id, $1, e.job_id, e.scheduled_for, e.lane_id, e.attempt,
-    json_build_object('start_delay', date_part('epoch', e.started_at - e.scheduled_for),
-                      'run_time', date_part('epoch', e.finished_at - e.started_at))::text
+    (jsonb_build_object('start_delay', date_part('epoch', e.started_at - e.scheduled_for),
+                        'run_time', date_part('epoch', e.finished_at - e.started_at))
+     || CASE WHEN allowed.time >= e.finished_at - e.started_at THEN '{"expected": true}' ELSE '{}' END::jsonb)::text
 FROM unnest($2::int[], $3::timestamptz[], $4::bigint[], $5::int[]) AS o (tenant_id, scheduled_for, job_id, attempt)
 CROSS JOIN LATERAL (
     SELECT * FROM tickwork.execution
     WHERE tenant_id = o.tenant_id AND scheduled_for = o.scheduled_for AND job_id = o.job_id
     OFFSET 0
 ) e
+LEFT JOIN LATERAL (
+    SELECT make_interval(secs => warn_after) AS time FROM tickwork.job
+    WHERE id = e.job_id AND $1 = 'execution.slow'
+    OFFSET 0
+) allowed ON true
 WHERE e.attempt = o.attempt AND e.status = 'completed' AND (e.trigger <> 'backfill' OR $1 <> 'execution.late')
-    AND ($1 <> 'execution.slow' OR NOT EXISTS (
-        SELECT FROM tickwork.job j
-        WHERE j.id = e.job_id AND make_interval(secs => j.warn_after) >= e.finished_at - e.started_at OFFSET 0))
     AND
 -- include: untold
 ;
