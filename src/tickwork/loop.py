@@ -75,6 +75,7 @@ LoopName: TypeAlias = Literal[
     "number events",
     "enforce time limits",
     "tell late",
+    "tell endangered deadlines",
     "read failing jobs",
     "write pulse",
     "delete old events",

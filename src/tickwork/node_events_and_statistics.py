@@ -4,11 +4,13 @@ from datetime import timedelta
 from functools import partial
 
 from tickwork.loop import Loops
+from tickwork.record.deadlines import Deadlines
 from tickwork.record.event_stream import PULSE_INTERVAL, EventFeed, EventHistory, EventNumbering, PulseWriter
 from tickwork.record.outcomes import FailingJobs
 from tickwork.record.read_statistics_series import Statistics
 from tickwork.record.recount_and_merge_statistics import StatisticsUpkeep
 from tickwork.record.statistics_counter import StatisticsCounter
+from tickwork.store.deadline_store import PostgresDeadlineStore
 from tickwork.store.error_group_store import PostgresErrorGroupStore
 from tickwork.store.event_store import PostgresEventStore
 from tickwork.store.job_search.search_jobs import PostgresJobSearch
@@ -27,6 +29,7 @@ class Monitoring:
     def __init__(self, database: Database) -> None:
         self._events = PostgresEventStore(database)
         self._overdue = PostgresOverdueStore(database)
+        self._deadlines = Deadlines(PostgresDeadlineStore(database))
         self._statistics = PostgresStatisticsStore(database)
         self.error_groups = PostgresErrorGroupStore(database)
         self.event_feed, self.event_history = EventFeed(self._events), EventHistory(self._events)
@@ -38,6 +41,7 @@ class Monitoring:
         """`history`: how long events and causes of failures are kept."""
         loops.add("number events", EventNumbering(self._events).number, every=_NUMBER_INTERVAL)
         loops.add("tell late", self._overdue.tell_late, every=_OVERDUE_INTERVAL)
+        loops.add("tell endangered deadlines", self._deadlines.tell_endangered, every=_OVERDUE_INTERVAL)
         loops.add("read failing jobs", self.failing_jobs.read, every=1)
         loops.add("write pulse", self.pulse.flush, every=PULSE_INTERVAL)
         loops.add("write statistics", self.statistics_counter.write, every=_STATISTICS_INTERVAL)

@@ -183,6 +183,34 @@ async def test_a_time_to_start_within_that_cannot_be_is_refused(
     assert message in error["message"]
 
 
+@pytest.mark.parametrize(("given", "shown"), [("06:00", "06:00"), ("2h", 7200.0), (90, 90.0)])
+async def test_a_job_has_a_deadline(
+    noon: datetime, client: httpx2.AsyncClient, given: object, shown: object
+) -> None:
+    created = await client.post("/v1/jobs", json={"task": "work", "deadline": given})
+    assert created.json()["deadline"] == shown
+    removed = await client.patch(f"/v1/jobs/{created.json()['id']}", json={"deadline": None})
+    assert removed.json()["deadline"] is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("6:00", "'6:00' is not a time of day; write it as 06:00"),
+        ("24:00", "'24:00' is not a time of day"),
+        ("soon", "is not a duration"),
+        (0, "is between 1 s and 366 days after the due time"),
+    ],
+)
+async def test_a_deadline_that_cannot_be_is_refused(
+    noon: datetime, client: httpx2.AsyncClient, given: object, message: str
+) -> None:
+    answer = await client.post("/v1/jobs", json={"task": "work", "deadline": given})
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["path"]) == (422, "deadline")
+    assert message in error["message"]
+
+
 async def test_a_job_has_a_heartbeat_url_that_can_be_called(
     noon: datetime, client: httpx2.AsyncClient
 ) -> None:

@@ -172,7 +172,9 @@ async def test_a_job_says_itself_from_when_on_it_is_slow(still_node: Node, clock
     assert of_patient == []
     await worker.report(run, AttemptOutcome.COMPLETED, run_time=660)
     of_patient = [each for each in await told(still_node, "execution.slow") if each.job_id == patient]
-    assert [each.detail["expected"] for each in of_patient] == [True]  # it can be found, and nobody is notified
+    assert [each.detail["expected"] for each in of_patient] == [
+        True
+    ]  # it can be found, and nobody is notified
 
 
 async def test_each_attempt_that_becomes_slow_is_told_of_once(still_node: Node, clock: SettableClock) -> None:

@@ -24,6 +24,7 @@ _ROUND = 3.0  # seconds, as often as workers beat
 _OFTEN = {"fire": 6, "claim": 6, "record": 6, "renew": 5, "rescue": 8, "revoke": 3}  # others less so
 _RARELY = {  # they only tell, count or clean up
     "index jobs", "settle one-time jobs", "clean job index", "read failing jobs", "write pulse", "tell late",
+    "tell endangered deadlines",
     "delete old events", "delete old errors", "delete old statistics", "update sessions", "report node",
 }  # fmt: skip
 _OF_EVERY_NODE = {"record", "claim", "renew", "revoke", "reconcile"}  # the others can be done by any

@@ -1825,7 +1825,7 @@ export interface components {
             by: "job" | "rule";
             channel: string;
             /** @enum {unknown} */
-            on: "backfill_done" | "blocked" | "cancelled" | "completed" | "failed" | "late" | "missed" | "recovered" | "retrying" | "skipped" | "slow" | "workflow_done";
+            on: "backfill_done" | "blocked" | "cancelled" | "completed" | "deadline" | "failed" | "late" | "missed" | "recovered" | "retrying" | "skipped" | "slow" | "workflow_done";
             /** @default null */
             rule: string | null;
             told: boolean;
@@ -2810,6 +2810,7 @@ export interface components {
         /** JobPatch */
         JobPatch: {
             catch_up?: components["schemas"]["JobPatchCatchUp"] | null;
+            deadline?: (string | number) | null;
             depends_on?: components["schemas"]["DependencyRequest"][] | null;
             description?: string | null;
             fair_share?: components["schemas"]["JobPatchFairShare"] | null;
@@ -2887,6 +2888,8 @@ export interface components {
         JobRequest: {
             /** @default {} */
             catch_up: components["schemas"]["CatchUp"];
+            /** @default null */
+            deadline: (string | number) | null;
             /** @default [] */
             depends_on: components["schemas"]["DependencyRequest"][];
             /** @default null */
@@ -2971,6 +2974,8 @@ export interface components {
             catch_up: components["schemas"]["CatchUpView"];
             /** Format: date-time */
             created_at: string;
+            /** @default null */
+            deadline: string | number | null;
             /** @default [] */
             depends_on: components["schemas"]["DependencyRequest"][];
             /** @default null */
@@ -3216,7 +3221,7 @@ export interface components {
         NotificationRuleRequest: {
             /** @default null */
             dead_letters_above: number | null;
-            on: ("backfill_done" | "blocked" | "breaker_closed" | "breaker_opened" | "cancelled" | "completed" | "dead_letters" | "failed" | "late" | "missed" | "missing" | "node_silent" | "queue_stuck" | "recovered" | "retrying" | "skipped" | "slow" | "worker_lost" | "workflow_done")[];
+            on: ("backfill_done" | "blocked" | "breaker_closed" | "breaker_opened" | "cancelled" | "completed" | "dead_letters" | "deadline" | "failed" | "late" | "missed" | "missing" | "node_silent" | "queue_stuck" | "recovered" | "retrying" | "skipped" | "slow" | "worker_lost" | "workflow_done")[];
             /** @default null */
             queue: string | null;
             /** @default null */
@@ -3236,7 +3241,7 @@ export interface components {
             created_at: string;
             dead_letters_above: number | null;
             name: string;
-            on: ("backfill_done" | "blocked" | "breaker_closed" | "breaker_opened" | "cancelled" | "completed" | "dead_letters" | "failed" | "late" | "missed" | "missing" | "node_silent" | "queue_stuck" | "recovered" | "retrying" | "skipped" | "slow" | "worker_lost" | "workflow_done")[];
+            on: ("backfill_done" | "blocked" | "breaker_closed" | "breaker_opened" | "cancelled" | "completed" | "dead_letters" | "deadline" | "failed" | "late" | "missed" | "missing" | "node_silent" | "queue_stuck" | "recovered" | "retrying" | "skipped" | "slow" | "worker_lost" | "workflow_done")[];
             queue: string | null;
             stuck_after: number | null;
             tag: string | null;
@@ -3303,7 +3308,7 @@ export interface components {
          * @description Of a job: what is told to which channels. Without channels, what rules would tell of the job is not told.
          */
         NotifyEntry: {
-            on: ("backfill_done" | "blocked" | "cancelled" | "completed" | "failed" | "late" | "missed" | "recovered" | "retrying" | "skipped" | "slow" | "workflow_done")[];
+            on: ("backfill_done" | "blocked" | "cancelled" | "completed" | "deadline" | "failed" | "late" | "missed" | "recovered" | "retrying" | "skipped" | "slow" | "workflow_done")[];
             to: string[];
         };
         OfferedTask: string | components["schemas"]["TaskRequest"];
@@ -4393,6 +4398,8 @@ export interface components {
          */
         Why: {
             causes: components["schemas"]["Cause"][];
+            /** @default null */
+            deadline: string | null;
             expected_start: string | null;
             expected_start_reason: string | null;
             /** @default null */

@@ -135,6 +135,7 @@ function Definition({ job }: { job: Job }) {
         ["Timeout", <Duration key="timeout" seconds={job.timeout} />],
         ...(job.warn_after ? ([["Warns after", <Duration key="warn" seconds={job.warn_after} />]] as const) : []),
         ...(job.start_within ? ([["Starts within", <Duration key="start" seconds={job.start_within} />]] as const) : []),
+        ...(job.deadline ? ([["Deadline", typeof job.deadline === "number" ? `${formatDuration(job.deadline)} after the due time` : job.deadline]] as const) : []),
         ["When its worker is lost", job.on_worker_lost],
         ["Owner", job.owner ? <Link key="owner" to="/jobs" search={{ owner: job.owner }}>{job.owner}</Link> : "–"],
         ["Tags", job.tags.length > 0 ? <Tags key="tags" tags={job.tags} /> : "–"],

@@ -76,6 +76,14 @@ export function PolicyFields({ draft, onChange, errors, task }: PolicyFieldsProp
         onChange={text("startWithin")}
         error={errorAt(errors, "start_within")}
       />
+      <TextInput
+        label="Deadline"
+        description="By when it should have ended. The earliest starts first."
+        placeholder="06:00, or 30m after the due time"
+        value={draft.deadline}
+        onChange={text("deadline")}
+        error={errorAt(errors, "deadline")}
+      />
       <Choice
         label="Priority"
         choices={PRIORITY}

@@ -28,6 +28,7 @@ export interface JobDraft {
   timeout: string;
   warnAfter: string;
   startWithin: string;
+  deadline: string;
   maxAttempts: string;
   backoff: string;
   initial: string;
@@ -45,7 +46,7 @@ export const NEW_DRAFT: JobDraft = {
   name: "", key: "", description: "", owner: "", tags: [],
   kind: "task", task: "", url: "", method: "POST", headers: "", payload: "",
   schedule: "every day at 09:00", timezone: "UTC", weekendsOff: false, holidays: [], jitter: "", scheduleJson: "",
-  queue: "", priority: "", timeout: "", warnAfter: "", startWithin: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
+  queue: "", priority: "", timeout: "", warnAfter: "", startWithin: "", deadline: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
   overlap: "skip", catchUp: "latest", catchUpWithin: "1h", catchUpMax: "100", onWorkerLost: "retry", dependsOn: [], heartbeatUrl: "",
 };
 
@@ -70,6 +71,7 @@ export function requestOf(draft: JobDraft): JobFields {
   put("timeout", draft.timeout.trim());
   put("warn_after", draft.warnAfter.trim());
   put("start_within", draft.startWithin.trim());
+  put("deadline", draft.deadline.trim());
   put("retry", retryOf(draft));
   if (draft.overlap !== NEW_DRAFT.overlap) put("overlap", draft.overlap);
   put("catch_up", catchUpOf(draft));
@@ -196,6 +198,7 @@ export function draftOf(job: Schemas["JobView"]): JobDraft {
     timeout: seconds(job.timeout),
     warnAfter: job.warn_after ? seconds(job.warn_after) : "",
     startWithin: job.start_within ? seconds(job.start_within) : "",
+    deadline: typeof job.deadline === "number" ? seconds(job.deadline) : (job.deadline ?? ""),
     maxAttempts: String(job.retry.max_attempts),
     backoff: job.retry.backoff,
     initial: seconds(job.retry.initial),

@@ -2,7 +2,7 @@ import { type JobDraft, type JobFields, requestOf } from "./jobDraft";
 
 /** Fields of a request that take their default when a patch says null. */
 const RESETTABLE = [
-  "name", "key", "description", "owner", "payload", "schedule", "timezone", "queue", "priority", "timeout", "warn_after", "start_within", "retry",
+  "name", "key", "description", "owner", "payload", "schedule", "timezone", "queue", "priority", "timeout", "warn_after", "start_within", "deadline", "retry",
   "overlap", "catch_up", "on_worker_lost", "depends_on", "tags", "task", "http", "heartbeat_url",
 ];
 

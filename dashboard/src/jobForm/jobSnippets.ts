@@ -22,7 +22,7 @@ export function snippetOf(kind: SnippetKind, fields: JobFields, origin: string):
 
 const FLAGS: Record<string, string> = {
   name: "--name", key: "--key", task: "--task", schedule: "--schedule", timezone: "--tz", queue: "--queue", priority: "--priority",
-  timeout: "--timeout", warn_after: "--warn-after", start_within: "--start-within", overlap: "--overlap", on_worker_lost: "--on-worker-lost", description: "--description", owner: "--owner",
+  timeout: "--timeout", warn_after: "--warn-after", start_within: "--start-within", deadline: "--deadline", overlap: "--overlap", on_worker_lost: "--on-worker-lost", description: "--description", owner: "--owner",
   heartbeat_url: "--heartbeat-url",
 };
 

@@ -13,7 +13,7 @@ from tickwork.model.stream_event import EventKind, StreamEvent
 
 _COLOURS = {
     **dict.fromkeys(("failed", "lost", "missed", "opened", "blocked"), "red"),
-    **dict.fromkeys(("retrying", "late", "slow", "skipped"), "yellow"),
+    **dict.fromkeys(("retrying", "late", "slow", "skipped", "endangered"), "yellow"),
     **dict.fromkeys(("recovered", "closed"), "green"),
 }
 _KIND_WIDTH = max(map(len, EventKind))

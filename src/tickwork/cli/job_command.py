@@ -54,6 +54,13 @@ def _duration_text(seconds: float | None) -> str | None:
     return None if seconds is None else format_duration(timedelta(seconds=seconds))
 
 
+def _deadline_text(job: JobView) -> str | None:
+    if isinstance(job.deadline, str):
+        return job.deadline
+    after = _duration_text(job.deadline)
+    return after and f"{after} after the due time"
+
+
 def _dependency_text(entry: str | Dependency) -> str:
     if isinstance(entry, str):
         return entry
@@ -107,6 +114,7 @@ _FIELDS: Columns[JobView] = {
     "timeout": lambda job: format_duration(timedelta(seconds=job.timeout)),
     "warns after": lambda job: _duration_text(job.warn_after),
     "starts within": lambda job: _duration_text(job.start_within),
+    "deadline": _deadline_text,
     "overlap": lambda job: job.overlap,
     "depends on": lambda job: [_dependency_text(entry) for entry in job.depends_on],
     "tags": lambda job: job.tags,

@@ -128,6 +128,11 @@ _OPTIONS = (
     click.option(
         "--start-within", metavar="DURATION", help="Skip what has not started so long after its due time."
     ),
+    click.option(
+        "--deadline",
+        metavar="TIME|DURATION",
+        help="By when it should have ended: 06:00, or 30m after the due time. The earliest starts first.",
+    ),
     click.option("--on-worker-lost", type=click.Choice(get_args(OnWorkerLost))),
     click.option(
         "--overlap",

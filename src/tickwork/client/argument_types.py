@@ -63,6 +63,7 @@ class JobFields(TypedDict, total=False):
     timeout: str | float
     warn_after: str | float
     start_within: str | float
+    deadline: str | float
     on_worker_lost: OnWorkerLost
     overlap: Overlap
     catch_up: CatchUp | dict[str, Any]

@@ -11,6 +11,7 @@ import jsonschema_rs
 import msgspec
 from msgspec import UNSET
 
+from tickwork.model.deadline import Deadline, parse_deadline
 from tickwork.model.errors import FieldError, Invalid
 from tickwork.model.http_secrets import mark_errors
 from tickwork.model.http_target import target_errors, url_error
@@ -93,6 +94,7 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
     run = run_settings(request)
     jitter = schedule.timing.jitter if isinstance(schedule, Recurring) else timedelta(0)
     errors.extend(time_limit_errors(request, jitter))
+    deadline = _deadline(request, schedule, errors)
     _check_durations(request, errors)
     if request.heartbeat_url and (error := url_error(request.heartbeat_url)):
         errors.append(error._replace(path="heartbeat_url"))
@@ -108,6 +110,7 @@ def _compile(request: JobRequest, parse: _ParseOnce) -> JobSpec:
             request.fair_share,
             tells_completion=asks_for_completion(request.notify),
             start_within=seconds_of(request.start_within),
+            deadline=deadline.text() if deadline else None,
         ).text(),
         priority=PRIORITIES.index(run.priority),
         payload=payload,
@@ -144,6 +147,20 @@ def _schedule(request: JobRequest, parse: _ParseOnce, errors: list[FieldError]) 
     except Invalid as invalid:
         errors.extend(invalid.errors)
         return _INVALID_SCHEDULE
+
+
+def _deadline(request: JobRequest, schedule: Schedule, errors: list[FieldError]) -> Deadline | None:
+    """A time of day is one of the job's time zone."""
+    if request.deadline is None:
+        return None
+    of_schedule = schedule.timing.canonical.get("timezone") if isinstance(schedule, Recurring) else None
+    try:
+        return parse_deadline(request.deadline, request.timezone or of_schedule or "UTC")
+    except ValueError as error:
+        errors.append(
+            FieldError("deadline", str(error), 'a time of day such as "06:00", or a duration such as "30m"')
+        )
+        return None
 
 
 def _payload(request: JobRequest, errors: list[FieldError]) -> bytes:

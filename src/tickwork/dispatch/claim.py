@@ -12,6 +12,7 @@ from tickwork.dispatch.connected_workers import ConnectedWorkers, LateBacklog
 from tickwork.dispatch.limits import LockedLimits, lock_limits
 from tickwork.loop import Wake
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text, is_row_error
+from tickwork.model.deadline import deadline_from_text
 from tickwork.model.event_after_commit import AttemptsEnded
 from tickwork.store.port.dispatch import Backlog, Claiming, DispatchStore, ExecutionColumns, Handover
 
@@ -85,6 +86,7 @@ class Claimer:
         wanted = [(self._connected.lanes[lane], free_slots) for lane in {each.lane for each in backlogs}]
         limits = await lock_limits(claiming, wanted, free_slots)
         self._observe(backlogs, limits)
+        backlogs = await self._with_deadlines(claiming, backlogs)
         quotas = self._order.allot(backlogs, limits)
         if only and quotas:
             quotas = {only: 1}
@@ -95,6 +97,22 @@ class Claimer:
             return None
         limits.reset()
         return self._connected.assign(executions, limits)
+
+    async def _with_deadlines(self, claiming: Claiming, backlogs: list[Backlog]) -> list[Backlog]:
+        """The executions of a lane have the same deadline, so that the earliest due has the earliest one."""
+        texts = {
+            backlog: text
+            for backlog in backlogs
+            if (text := self._connected.lanes[backlog.lane].placement.deadline) is not None
+        }
+        if not texts:
+            return backlogs
+        due = await claiming.earliest_due([*texts], self._lead)
+        found = {
+            backlog: backlog._replace(deadline=deadline_from_text(text).of(at).timestamp())
+            for (backlog, text), at in zip(texts.items(), due, strict=True)
+        }
+        return [found.get(backlog, backlog) for backlog in backlogs]
 
     def _observe(self, backlogs: Sequence[Backlog], limits: LockedLimits) -> None:
         """Remember which backlogs are late for lack of workers, and whether a limit keeps any of them waiting."""

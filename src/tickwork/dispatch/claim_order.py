@@ -1,4 +1,5 @@
-"""Decides how many executions of each backlog start next: fairly among tenants, by priority, age and fair share.
+"""Decides how many executions of each backlog start next: fairly among tenants, by priority, deadline, age and fair
+share.
 
 Start-time fair queueing: each contender has a tag that grows by what it was given, divided by its weight; the smallest
 tag goes first. A contender that was idle starts a little behind the current tag (`CREDIT`): its short bursts overtake
@@ -111,13 +112,13 @@ class _TenantBacklogs:
         self._aged = deque(
             sorted((each for each in backlogs if each.waited > AGED), key=lambda each: -each.waited)
         )
-        by_priority: dict[int, dict[int, deque[Backlog]]] = {}
+        by_urgency: dict[tuple[int, float], dict[int, deque[Backlog]]] = {}
         for backlog in backlogs:
-            flows = by_priority.setdefault(backlog.priority, {})
+            flows = by_urgency.setdefault((backlog.priority, backlog.deadline), {})
             flows.setdefault(connected.flows[backlog.lane], deque()).append(backlog)
         self._levels = [
             [(fair_queue.tag(flow), flow, of_flow) for flow, of_flow in flows.items()]
-            for _, flows in sorted(by_priority.items(), reverse=True)
+            for _, flows in sorted(by_urgency.items(), reverse=True)
         ]
         for level in self._levels:
             heapify(level)

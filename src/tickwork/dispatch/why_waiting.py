@@ -52,11 +52,12 @@ def explain(facts: WaitingFacts) -> Why:
     start, reason = _expected_start(facts, causes)
     return Why(
         status=facts.status,
-        summary=_summary(causes) + _give_up(facts),
+        summary=_summary(causes) + _give_up(facts) + _deadline(facts),
         causes=causes,
         expected_start=start,
         expected_start_reason=reason,
         give_up_at=facts.give_up_at,
+        deadline=facts.deadline,
     )
 
 
@@ -93,6 +94,14 @@ def _give_up(facts: WaitingFacts) -> str:
     if facts.give_up_at is None:
         return ""
     return f" It is skipped if it has not started by {_clock(facts.give_up_at)}."
+
+
+def _deadline(facts: WaitingFacts) -> str:
+    if facts.deadline is None or facts.status.ended:
+        return ""
+    if facts.deadline <= facts.now:
+        return f" Its deadline was {_clock(facts.deadline)}: it is missed."
+    return f" Its deadline is {_clock(facts.deadline)}."
 
 
 def _expected_start(facts: WaitingFacts, causes: Sequence[Cause]) -> tuple[datetime | None, str | None]:

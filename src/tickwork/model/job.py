@@ -148,6 +148,12 @@ class JobRequest(Partial, frozen=True, kw_only=True, omit_defaults=True, forbid_
         Annotated[Duration, Meta(description="what has not started so long after its due time is skipped")]
         | None
     ) = None
+    deadline: (
+        Annotated[
+            Duration, Meta(description="by when it should have ended: a time of day, or after the due time")
+        ]
+        | None
+    ) = None
     on_worker_lost: OnWorkerLost = "retry"
     overlap: Overlap = "skip"
     catch_up: CatchUp = CatchUp()
@@ -194,6 +200,10 @@ def timeout_errors(timeout: Duration) -> Iterator[FieldError]:
 
 def seconds_of(duration: Duration | None) -> float | None:
     return None if duration is None else parse_duration(duration).total_seconds()
+
+
+def deadline_view(deadline: Duration | None) -> str | float | None:
+    return deadline if isinstance(deadline, str) and ":" in deadline else seconds_of(deadline)
 
 
 def with_resolved_dependencies(request: JobRequest, parents: Sequence[int]) -> JobRequest:
@@ -264,6 +274,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     warn_after: float | None = None
     start_within: float | None = None
+    deadline: str | float | None = None  # a time of day in the job's time zone, or seconds after the due time
     on_worker_lost: OnWorkerLost
     overlap: Overlap
     catch_up: CatchUpView
@@ -322,6 +333,7 @@ def job_view(
         timeout=parse_duration(run.timeout).total_seconds(),
         warn_after=seconds_of(request.warn_after),
         start_within=seconds_of(request.start_within),
+        deadline=deadline_view(request.deadline),
         on_worker_lost=request.on_worker_lost,
         overlap=request.overlap,
         catch_up=request.catch_up.in_seconds(),

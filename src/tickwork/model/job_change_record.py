@@ -12,7 +12,7 @@ import msgspec
 from tickwork.model.access import Author
 from tickwork.model.field_types import Instant
 from tickwork.model.http_secrets import redacted
-from tickwork.model.job import JobRequest, run_settings, seconds_of
+from tickwork.model.job import JobRequest, deadline_view, run_settings, seconds_of
 from tickwork.model.public_ids import key_id
 from tickwork.model.quantities import parse_duration
 
@@ -95,6 +95,7 @@ def _effective(request: JobRequest, *, show_secrets: bool) -> dict[str, Any]:
         "timeout": parse_duration(run.timeout).total_seconds(),
         "warn_after": seconds_of(request.warn_after),
         "start_within": seconds_of(request.start_within),
+        "deadline": deadline_view(request.deadline),
         "retry": request.retry.policy(),
         "on_worker_lost": request.on_worker_lost,
         "overlap": request.overlap,

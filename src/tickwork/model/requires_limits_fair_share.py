@@ -67,9 +67,8 @@ class Placement(msgspec.Struct, frozen=True, omit_defaults=True):
     limits: list[Limit] = []
     fair_share: FairShare | None = None
     tells_completion: bool = False  # that an execution completes is an event, because somebody is told of it
-    start_within: float | None = (
-        None  # seconds after its due time, after which an execution is no longer of use
-    )
+    start_within: float | None = None  # seconds after its due time; then an execution is no longer of use
+    deadline: str | None = None  # the text of a Deadline
 
     def text(self) -> str:
         return "" if self == NO_PLACEMENT else msgspec.json.encode(self, order="deterministic").decode()
@@ -99,10 +98,11 @@ def placement_of(
     *,
     tells_completion: bool = False,
     start_within: float | None = None,
+    deadline: str | None = None,
 ) -> Placement:
     by_key = sorted(limits, key=lambda limit: limit.key)
     return Placement(
-        requires.resources(), requires.labels, by_key, fair_share, tells_completion, start_within
+        requires.resources(), requires.labels, by_key, fair_share, tells_completion, start_within, deadline
     )
 
 

@@ -33,6 +33,7 @@ class EventKind(StrEnum):
     EXECUTION_LATE = "execution.late"
     EXECUTION_SLOW = "execution.slow"
     EXECUTION_BLOCKED = "execution.blocked"
+    DEADLINE_ENDANGERED = "deadline.endangered"
     BACKFILL_ENDED = "backfill.ended"
     WORKFLOW_ENDED = "workflow.ended"
     DEAD_LETTERS_EXCEEDED = "deadletters.exceeded"

@@ -56,6 +56,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     expected_start: Instant | None
     expected_start_reason: str | None  # why the start cannot be predicted
     give_up_at: Instant | None = None  # it is skipped if it has not started by then
+    deadline: Instant | None = None  # by when it should have ended
 
 
 class OtherExecution(NamedTuple):
@@ -123,6 +124,7 @@ class WaitingFacts(NamedTuple):
     workers: Sequence[LiveWorker] = ()
     ahead: int = 0  # executions before it in the backlog
     give_up_at: datetime | None = None  # it is skipped if it has not started by then
+    deadline: datetime | None = None
 
     @property
     def ahead_in_words(self) -> str:

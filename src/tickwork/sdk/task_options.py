@@ -35,6 +35,7 @@ class TaskOptions(TypedDict, total=False):
     timeout: Duration | None
     warn_after: Duration | None
     start_within: Duration | None
+    deadline: Duration | None
     queue: str | None
     priority: Priority | None
     requires: Requires | None

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -30,6 +30,8 @@ from tickwork.store.port.dispatch import (
 from tickwork.store.port.record import Claimed
 from tickwork.store.query_files import queries, rows_written
 from tickwork.store.write_attempt_events import write_failure
+
+_MOST_COMPARED = 100  # executions of a backlog, for its earliest deadline
 
 
 class PostgresDispatchStore:
@@ -171,6 +173,16 @@ class PostgresClaiming(PostgresHandover):
 
     async def waiting(self, lead: timedelta) -> list[Backlog]:
         return [Backlog(*row) for row in await self._connection.fetch(self._sql["waiting_lanes"], lead)]
+
+    async def earliest_due(self, backlogs: Sequence[Backlog], lead: timedelta) -> list[datetime]:
+        rows = await self._connection.fetch(
+            self._sql["earliest_due"],
+            [backlog.lane for backlog in backlogs],
+            [backlog.priority for backlog in backlogs],
+            lead,
+            _MOST_COMPARED,
+        )
+        return [row["due"] for row in rows]
 
     async def pick(
         self, quotas: Mapping[Backlog, int], lead: timedelta, start_within: Sequence[float | None]

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import asyncpg
 import msgspec
 
+from tickwork.model.deadline import deadline_from_text
 from tickwork.model.errors import NotFound
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.http_target import HttpTarget, destination_of
@@ -141,6 +142,9 @@ def _facts(row: asyncpg.Record, job: int) -> WaitingFacts:
         queue_paused=False,
         is_suspended=row["is_suspended"],
         blocker=OtherExecution(execution_id(job, blocker), row["blocker_status"]) if blocker else None,
+        deadline=deadline_from_text(placement.deadline).of(row["scheduled_for"])
+        if placement.deadline
+        else None,
         give_up_at=None if may_wait is None else row["scheduled_for"] + timedelta(seconds=may_wait),
     )
 

@@ -263,6 +263,17 @@ def test_the_time_to_start_within_is_sent_and_shown(ask, server):
     assert "starts within 1h" in " ".join(answer.stdout.split())
 
 
+@pytest.mark.parametrize(
+    ("given", "answered", "shown"), [("06:00", "06:00", "06:00"), ("2h", 7200.0, "2h after the due time")]
+)
+def test_a_deadline_is_sent_and_shown(ask, server, given, answered, shown):
+    server.will_answer(changed(JOB, deadline=answered), 201)
+    server.will_answer(PREVIEW)
+    answer = ask("job", "create", "--task", "hello", "--deadline", given)
+    assert server.asked[0].json["deadline"] == given
+    assert f"deadline {shown}" in " ".join(answer.stdout.split())
+
+
 def test_a_heartbeat_url_is_sent_and_shown(ask, server):
     url = "https://example.com/beat"
     server.will_answer(changed(JOB, heartbeat_url=url), 201)

@@ -142,6 +142,10 @@ _TITLES: dict[str, Callable[[_Words], str]] = {
         f"{say.job} is late: it has been due for {say.number('start_delay'):,.0f} s"
     ),
     EventKind.EXECUTION_SLOW: lambda say: f"{say.job} is slow: it runs for {say.number('run_time'):,.0f} s",
+    EventKind.DEADLINE_ENDANGERED: lambda say: (
+        f"{say.job} is going to miss its deadline, {say.text('deadline')}: "
+        f"it is expected to end {say.text('expected_end')}"
+    ),
     EventKind.EXECUTION_BLOCKED: lambda say: f"{say.job} is blocked{say.because}",
     EventKind.EXECUTION_CANCELLED: lambda say: f"{say.job} was cancelled{say.because}",
     EventKind.BACKFILL_ENDED: lambda say: (

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
+from math import inf
 from typing import Literal, NamedTuple, Protocol
 
 from tickwork.model.access import Caller
@@ -131,6 +132,7 @@ class Backlog(NamedTuple):
     lane: int
     priority: int
     waited: float  # seconds for which the oldest has been ready
+    deadline: float = inf  # the earliest one, in seconds since 1970
 
 
 class Renewal(NamedTuple):
@@ -152,6 +154,9 @@ class Claiming(Handover, Protocol):
     """One transaction that claims waiting executions for workers."""
 
     async def waiting(self, lead: timedelta) -> list[Backlog]: ...
+
+    async def earliest_due(self, backlogs: Sequence[Backlog], lead: timedelta) -> list[datetime]:
+        """Of each backlog, the earliest due time among the executions that are to start next."""
 
     async def pick(
         self, quotas: Mapping[Backlog, int], lead: timedelta, start_within: Sequence[float | None]

@@ -66,6 +66,36 @@ class CheckedLeases(NamedTuple):
     overdue: Sequence[OverdueAttempt]
 
 
+class UnendedExecution(NamedTuple):
+    """An execution that is due, has a deadline and has not ended."""
+
+    key: ExecutionKey
+    lane_id: int
+    deadline: datetime
+    started_at: datetime | None  # None: it waits
+    timeout: timedelta
+    now: datetime
+
+
+class EndangeredExecution(NamedTuple):
+    """One that is going to miss its deadline."""
+
+    key: ExecutionKey
+    lane_id: int
+    detail: str  # JSON
+
+
+class DeadlineStore(Protocol):
+    async def unended(self, limit: int) -> list[UnendedExecution]:
+        """Up to `limit` that wait, and as many that run."""
+
+    async def usual_run_times(self, jobs: Collection[tuple[int, int]]) -> dict[int, timedelta]:
+        """Of jobs, given with their tenants, that have completed lately."""
+
+    async def tell_endangered(self, endangered: Sequence[EndangeredExecution]) -> list[ExecutionKey]:
+        """Write their events, once however many nodes do so. Returns those that have not ended meanwhile."""
+
+
 class TimeLimitStore(Protocol):
     async def check_leases(self, limit: int) -> CheckedLeases:
         """Look at up to `limit` leases, and write the events of attempts that became slow. Another node that looks at

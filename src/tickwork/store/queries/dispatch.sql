@@ -20,6 +20,19 @@ WITH RECURSIVE backlog AS (
 SELECT lane_id, priority, extract(epoch FROM tickwork.clock() - ready_at)::float8 AS waited
 FROM backlog WHERE ready_at <= tickwork.clock() + $1::interval;
 
+-- name: earliest_due
+-- Of each of these lanes and priorities, the earliest due time among the first of its backlog.
+SELECT coalesce(min(first.scheduled_for), tickwork.clock()) AS due
+FROM unnest($1::int[], $2::smallint[]) WITH ORDINALITY AS backlog (lane_id, priority, number)
+LEFT JOIN LATERAL (
+    SELECT scheduled_for FROM tickwork.execution
+    WHERE lane_id = backlog.lane_id AND priority = backlog.priority AND ready_at <= tickwork.clock() + $3::interval
+    ORDER BY ready_at
+    LIMIT $4
+) first ON true
+GROUP BY backlog.number
+ORDER BY backlog.number;
+
 -- name: pick_ready
 -- Locks waiting executions: of each lane and priority the oldest, up to its quota. Those that have waited for too long
 -- to be useful are left for `give_up_unstarted`.
