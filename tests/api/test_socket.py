@@ -128,11 +128,25 @@ async def test_a_worker_whose_key_is_revoked_is_sent_away_and_not_let_in_again(
         with pytest.raises(websockets.ConnectionClosed):
             await worker.hear(Runs)
         assert socket.close_code == 1008
-        assert socket.close_reason == "the key was revoked"
+        assert socket.close_reason == "the key has expired or was revoked"
     with pytest.raises(websockets.InvalidStatus) as refused:
         await connect(url, key["secret"])
     assert refused.value.response.status_code == 401
     assert refused.value.response.headers["content-type"] == "application/problem+json"
+
+
+async def test_a_worker_whose_key_has_expired_is_told_so_and_sent_away(
+    url: str, client: httpx2.AsyncClient, connection: asyncpg.Connection
+) -> None:
+    key = await make_key(client, "worker")
+    async with connect(url, key["secret"]) as socket:
+        worker = WorkerAtSocket(socket)
+        await worker.greet()
+        await connection.execute("UPDATE tickwork.api_key SET expires_at = now() WHERE name = 'made'")
+        await worker.say(Beat(sent=1, credit=5))
+        with pytest.raises(websockets.ConnectionClosed):
+            await worker.hear(Runs)
+        assert socket.close_reason == "the key has expired or was revoked"
 
 
 async def test_a_worker_that_comes_back_ends_its_older_connection(url: str, node: Node) -> None:

@@ -156,7 +156,7 @@ class WorkerGateway:
             while message := await session.receive():
                 await self._handle(worker, message)
                 if caller and isinstance(message, Beat) and not await self._has_valid_key(caller):
-                    await session.close(1008, "the key was revoked")
+                    await session.close(1008, "the key has expired or was revoked")
         except BrokenProtocol:
             session.close_reason = "it broke the protocol"
             raise

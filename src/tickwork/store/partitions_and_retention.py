@@ -63,10 +63,11 @@ class Partitions:
             today: datetime = await connection.fetchval("SELECT tickwork.clock()")
             self._begin = _midnight((today - self._history).date())
             labels = await self._read(connection)
+            # Somebody may have dropped some, and making them may fail.
+            self._labels, self._end = set(labels), _end_without_gap(today, labels)
             for day in ((today + offset * _DAY).date() for offset in range(-1, _AHEAD)):
                 await self._make(connection, day, labels)
-        self._labels = labels
-        self._end = _midnight((today + _AHEAD * _DAY).date())
+        self._labels, self._end = labels, _end_without_gap(today, labels)
 
     async def make_for(self, times: Iterable[datetime]) -> None:
         """Create the missing partitions for past due times that are to run again."""
@@ -88,7 +89,7 @@ class Partitions:
         return {row["label"] for row in await connection.fetch(self._sql["partitions"])}
 
     async def _make(self, connection: Connection, day: date, labels: set[str]) -> None:
-        if labels.isdisjoint({f"{day:%Y%m%d}", f"{day:%Y%m}"}):
+        if _lacks_partition(day, labels):
             label = self._label_for(day, labels)
             await _make(connection, label)
             labels.add(label)
@@ -135,6 +136,17 @@ class Partitions:
     async def _is_settled(self, connection: Connection, label: str) -> bool:
         settled: bool = await connection.fetchval(self._sql["is_settled"], *_bounds(label), self._history)
         return settled
+
+
+def _lacks_partition(day: date, labels: Collection[str]) -> bool:
+    return f"{day:%Y%m%d}" not in labels and f"{day:%Y%m}" not in labels
+
+
+def _end_without_gap(today: datetime, labels: Collection[str]) -> datetime:
+    """Every day from today until then has a partition."""
+    days = ((today + offset * _DAY).date() for offset in range(_AHEAD))
+    missing = (day for day in days if _lacks_partition(day, labels))
+    return _midnight(next(missing, (today + _AHEAD * _DAY).date()))
 
 
 async def _make(connection: Connection, label: str) -> None:
