@@ -15,6 +15,10 @@ describe("channelSnippetOf", () => {
     );
   });
 
+  it("names what is not typed yet", () => {
+    expect(channelSnippetOf("CLI", "", { kind: "webhook", url: "" }, "")).toBe("tickwork channel set NAME \\\n  --kind webhook \\\n  --url URL");
+  });
+
   it("names a mail server by its flags", () => {
     const fields = { kind: "email" as const, to: ["a@example.com"], smtp: { host: "mail", password: "p" } };
     expect(channelSnippetOf("CLI", "team", fields, "")).toContain("--to a@example.com \\\n  --smtp-host mail \\\n  --smtp-password -");

@@ -27,7 +27,7 @@ function cliOf(name: string, fields: ChannelFields): string {
 const flagOf = (field: string) => `--${field.replaceAll("_", "-")}`;
 
 function plainFlag(value: unknown, field: string): string[] {
-  return [`${flagOf(field)} ${quoted(String(value))}`];
+  return [`${flagOf(field)} ${value === "" ? field.toUpperCase() : quoted(String(value))}`]; // what is not typed yet has a name
 }
 
 const FLAGS: Record<string, (value: unknown, field: string) => string[]> = {

@@ -30,7 +30,7 @@ const KIND: Column<Notification> = { id: "kind", header: "Kind", width: 168, cel
 export const NOTIFICATION_COLUMNS: Column<Notification>[] = [
   WHAT,
   STATUS,
-  { id: "channel", header: "Channel", width: 136, cell: ({ channel }) => <ChannelLink name={channel} /> },
+  { id: "channel", header: "Channel", width: 150, cell: ({ channel }) => <ChannelLink name={channel} /> },
   COUNT,
   { id: "severity", header: "Severity", width: 84, cell: ({ severity }) => severity },
   KIND,

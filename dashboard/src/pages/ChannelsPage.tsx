@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { answer, api } from "../api/client";
 import { useMay } from "../api/session";
@@ -22,7 +23,7 @@ export default function ChannelsPage() {
     refetchInterval: 10_000, // that a message was delivered is no event
   });
   const create = mayWrite && (
-    <Button component={Link} to="/channels/new">
+    <Button component={Link} to="/channels/new" leftSection={<IconPlus size={14} />}>
       New channel
     </Button>
   );

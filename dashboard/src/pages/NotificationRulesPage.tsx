@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useMay } from "../api/session";
 import { ChannelLink } from "../channels/channelColumns";
@@ -43,7 +44,7 @@ export default function NotificationRulesPage() {
         sentence="Who is told of what, in addition to what jobs say themselves."
         actions={
           mayWrite && (
-            <Button component={Link} to="/notification-rules/new">
+            <Button component={Link} to="/notification-rules/new" leftSection={<IconPlus size={14} />}>
               New rule
             </Button>
           )

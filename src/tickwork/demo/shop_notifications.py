@@ -50,7 +50,7 @@ def channels(receiver_url: str) -> dict[str, Channel]:
             "quiet": {"from": "18:00", "to": "08:00", "timezone": _BERLIN},
             "template": {
                 "title": "[{severity}] {job.name}",
-                "body": "{title}\nsince {at}: {count}\n{execution.error_message}",
+                "body": "{title}\nFirst at {at}, {count} in all.\n{execution.error_message}",
             },
         },
     }
