@@ -8,7 +8,7 @@ export interface News {
 export const JOB_NEWS: readonly News[] = [
   { word: "failed", meaning: "It failed for good." },
   { word: "recovered", meaning: "It completed after a failure." },
-  { word: "missed", meaning: "Due times passed and are not made up for." },
+  { word: "missed", meaning: "Due times were passed over." },
   { word: "retrying", meaning: "An attempt failed, another follows." },
   { word: "late", meaning: "It waits for a worker for over a minute." },
   { word: "slow", meaning: "It runs for over five minutes." },
@@ -26,7 +26,7 @@ const QUEUE_NEWS: readonly News[] = [{ word: "queue_stuck", meaning: "Executions
 /** Of the installation as a whole. */
 const TENANT_NEWS: readonly News[] = [
   { word: "missing", meaning: "A ping stays away." },
-  { word: "dead_letters", meaning: "There are more dead letters than so many." },
+  { word: "dead_letters", meaning: "There are more than a limit." },
   { word: "breaker_opened", meaning: "A destination is not called for a while." },
   { word: "breaker_closed", meaning: "A destination is called again." },
   { word: "worker_lost", meaning: "A worker fell silent." },
