@@ -176,6 +176,80 @@ const ping = createRoute({
   component: lazyRouteComponent(() => import("./pages/PingPage")),
 });
 
+const notifications = createRoute({
+  getParentRoute: () => inside,
+  path: "/notifications",
+  staticData: { crumb: "Notifications" },
+});
+
+const notificationList = createRoute({
+  getParentRoute: () => notifications,
+  path: "/",
+  validateSearch: textParams("channel", "kind", "status", "since", "until"),
+  component: lazyRouteComponent(() => import("./pages/NotificationsPage")),
+});
+
+const notification = createRoute({
+  getParentRoute: () => notifications,
+  path: "/$id",
+  staticData: { crumb: (params) => params["id"] ?? "" },
+  component: lazyRouteComponent(() => import("./pages/NotificationPage")),
+});
+
+const notificationRules = createRoute({
+  getParentRoute: () => inside,
+  path: "/notification-rules",
+  staticData: { crumb: "Notification rules" },
+});
+
+const notificationRuleList = createRoute({
+  getParentRoute: () => notificationRules,
+  path: "/",
+  component: lazyRouteComponent(() => import("./pages/NotificationRulesPage")),
+});
+
+const newNotificationRule = createRoute({
+  getParentRoute: () => notificationRules,
+  path: "/new",
+  staticData: { crumb: "New rule" },
+  component: lazyRouteComponent(() => import("./pages/NewNotificationRulePage")),
+});
+
+const notificationRule = createRoute({
+  getParentRoute: () => notificationRules,
+  path: "/$name",
+  staticData: { crumb: (params) => params["name"] ?? "" },
+  component: lazyRouteComponent(() => import("./pages/NotificationRulePage")),
+});
+
+const channels = createRoute({
+  getParentRoute: () => inside,
+  path: "/channels",
+  staticData: { crumb: "Channels" },
+});
+
+const channelList = createRoute({
+  getParentRoute: () => channels,
+  path: "/",
+  component: lazyRouteComponent(() => import("./pages/ChannelsPage")),
+});
+
+const newChannel = createRoute({
+  getParentRoute: () => channels,
+  path: "/new",
+  staticData: { crumb: "New channel" },
+  validateSearch: textParams("kind"),
+  component: lazyRouteComponent(() => import("./pages/NewChannelPage")),
+});
+
+const channel = createRoute({
+  getParentRoute: () => channels,
+  path: "/$name",
+  staticData: { crumb: (params) => params["name"] ?? "" },
+  validateSearch: textParams("tab"),
+  component: lazyRouteComponent(() => import("./pages/ChannelPage")),
+});
+
 const workers = createRoute({
   getParentRoute: () => inside,
   path: "/workers",
@@ -225,6 +299,9 @@ const tree = root.addChildren([
     workflows.addChildren([workflowList, workflow]),
     deadLetters,
     pings.addChildren([pingList, newPing, ping]),
+    notifications.addChildren([notificationList, notification]),
+    notificationRules.addChildren([notificationRuleList, newNotificationRule, notificationRule]),
+    channels.addChildren([channelList, newChannel, channel]),
     queues,
     workers,
     breakers,

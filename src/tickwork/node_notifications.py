@@ -15,6 +15,7 @@ from tickwork.store.list_and_resend_notifications_store import PostgresNotificat
 from tickwork.store.notification_rule_store import PostgresNotificationRuleStore
 from tickwork.store.notifier_lock_and_cleanup import PostgresNotifierStore
 from tickwork.store.pool import Database
+from tickwork.store.read_jobs_executions_workers_store import PostgresReadStore
 from tickwork.store.stuck_queue_and_dead_letter_events import PostgresExceededLimitStore
 from tickwork.store.write_completion_events_to_notify import PostgresToldCompletionStore
 
@@ -31,7 +32,9 @@ class Notifications:
         self._notifier = Notifier(self._store, publish)
         self._limits = PostgresExceededLimitStore(database)
         self.rules = NotificationRules(PostgresNotificationRuleStore(database))
-        self.log = NotificationLog(PostgresNotificationLogStore(database, jobs), publish)
+        self.log = NotificationLog(
+            PostgresNotificationLogStore(database, jobs), PostgresReadStore(database), publish
+        )
         self.wanted_completions = WantedCompletions(PostgresToldCompletionStore(database))
 
     def add_loops(self, loops: Loops, history: timedelta) -> None:

@@ -68,7 +68,9 @@ def body(kind: str, **more: Any) -> dict[str, Any]:
 def fields_of(view: dict[str, Any]) -> dict[str, Any]:
     """Without times, and without what other kinds have."""
     shown = {name: value for name, value in view.items() if value is not None or name in RULES}
-    return {name: value for name, value in shown.items() if name not in ("created_at", "changed_at")}
+    return {
+        name: value for name, value in shown.items() if name not in ("deliveries", "created_at", "changed_at")
+    }
 
 
 async def stored_secret(connection: asyncpg.Connection) -> Any:

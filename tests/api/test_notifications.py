@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from api.conftest import MakeTenant
-from support.told_channel import BROKEN, TENANT, ToldChannels, make_channel
+from support.told_channel import AWAY, BROKEN, MINUTE, TENANT, ToldChannels, make_channel, message_of
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
@@ -191,6 +191,65 @@ async def test_the_log_is_listed_filtered_and_paged_and_a_message_is_sent_again(
     assert (await client.get(f"/v1/notifications/{sent['id']}")).json()["status"] == "sent"
 
 
+async def test_the_message_of_a_notification_is_shown_with_its_attempts_and_the_answer(
+    client: httpx2.AsyncClient,
+    still_node: Node,
+    clock: SettableClock,
+    connection: asyncpg.Connection,
+) -> None:
+    await client.put(
+        "/v1/channels/ops", json={"kind": "webhook", "url": "https://a.example/h?token=s3cret-token"}
+    )
+    worker = await ScriptedWorker.connect(still_node, tasks=["work"])
+    told = await ToldChannels.of(still_node, clock, worker)
+    await client.put(f"{RULES}/all", json={"on": ["failed"], "to": ["ops"]})
+    await client.post("/v1/jobs", json={"task": "work", "name": "report", "retry": ONCE})
+    await told.run(BROKEN)
+    await told.gather()
+    (waiting,) = (await client.get("/v1/notifications")).json()["items"]
+    path = f"/v1/notifications/{waiting['id']}/message"
+    early = await client.get(path)
+    assert (early.status_code, early.json()["detail"]) == (409, "it has no message yet: it is waiting")
+    assert (await client.get("/v1/channels/ops")).json()["deliveries"]["waiting"] == 1
+
+    (delivery,) = await told.deliveries()
+    await told.sender.fail(delivery, AWAY)
+    await told.gather()
+    away = (await client.get("/v1/channels/ops")).json()["deliveries"]
+    assert (away["is_failing"], away["sending"], away["error"]) == (
+        True,
+        1,
+        "ConnectionError: nobody answers",
+    )
+    await told.later(MINUTE)
+    await still_node.step("claim")
+    (again,) = await told.sender.runs()
+    await told.sender.complete(again, b'{"status": 204}')
+    await told.gather()
+
+    message = (await client.get(path)).json()
+    assert (message["id"], message["status"]) == (message_of(delivery).id, "sent")
+    assert [(each["attempt"], each["outcome"], each["error"]) for each in message["attempts"]] == [
+        (1, "failed", {"type": "ConnectionError", "message": "nobody answers"}),
+        (2, "completed", None),
+    ]
+    assert message["answer"] == {"status": 204}
+    assert message["content"]["title"] == "report (work) failed: ValueError: row 17 of 99 is broken"
+    assert message["content"]["sent"]["job"]["name"] == "report"
+    assert "s3cret" not in str(message)
+    (listed,) = (await client.get("/v1/channels")).json()["items"]
+    assert (listed["deliveries"]["is_failing"], listed["deliveries"]["sent"]) == (False, 1)
+    assert listed["deliveries"]["last_sent_at"] == message["ended_at"]
+
+    await client.delete("/v1/channels/ops")
+    gone = (await client.get(path)).json()
+    assert (gone["content"], len(gone["items"])) == (None, 1)
+    before = {"until": "2020-01-01T00:00:00Z"}
+    assert (await client.get("/v1/notifications", params=before)).json()["items"] == []
+    since = {"since": waiting["created_at"], "until": waiting["created_at"]}
+    assert len((await client.get("/v1/notifications", params=since)).json()["items"]) == 1
+
+
 async def test_nobody_sees_the_notifications_and_rules_of_another_tenant(
     client: httpx2.AsyncClient,
     still_node: Node,
@@ -209,6 +268,7 @@ async def test_nobody_sees_the_notifications_and_rules_of_another_tenant(
     other = (await make_tenant("other")).admin
     assert (await other.get("/v1/notifications")).json()["items"] == []
     assert (await other.get(f"/v1/notifications/{sent['id']}")).status_code == 404
+    assert (await other.get(f"/v1/notifications/{sent['id']}/message")).status_code == 404
     assert (await other.post(f"/v1/notifications/{sent['id']}/resend")).status_code == 404
     assert (await other.get(f"{RULES}/all")).status_code == 404
     assert "to[0]" in errors(await other.put(f"{RULES}/mine", json={"on": ["failed"], "to": ["ops"]}))

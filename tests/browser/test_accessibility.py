@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from browser.every_page import LISTS, open_page
+from support.waiting import eventually_without_loop
 from tickwork import Client
 
 _AXE = Path(__file__).parents[2] / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
@@ -36,9 +37,18 @@ def paths(client: Client) -> Iterator[list[str]]:
     client.set_ping("looked-at", schedule="every 1h")
     client.signal_ping("looked-at", "fail", log="one\ntwo")
     pings = ["/pings/looked-at", "/pings/looked-at?tab=edit"]
+    client.set_channel("looked-at", kind="webhook", url="http://127.0.0.1:9/hook")
+    client.set_notification_rule("looked-at", on=["failed"], to=["looked-at"])
+    channels = [f"/channels/looked-at{tab}" for tab in ("", "?tab=edit", "?tab=template")]
+    client.create_job(name="told of", task="fail", wait=60)
+    told = [f"/notifications/{_first_told(client)}", "/notification-rules/looked-at", *channels]
     tabs = [f"/jobs/{job}?tab={tab}" for tab in ("edit", "executions", "upcoming", "changes")]
-    yield [*LISTS, *pings, f"/jobs/{job}", *tabs, f"/executions/{execution}", f"/workflows/{first.id}"]
+    yield [*LISTS, *pings, *told, f"/jobs/{job}", *tabs, f"/executions/{execution}", f"/workflows/{first.id}"]
     client.cancel_job(job)
+
+
+def _first_told(client: Client) -> str:
+    return eventually_without_loop(lambda: client.list_notifications(channel="looked-at").items)[0].id
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

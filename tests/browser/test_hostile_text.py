@@ -10,6 +10,7 @@ from playwright.sync_api import BrowserContext, Dialog, Page, expect
 
 from browser.every_page import LISTS, open_page
 from support.dashboard_server import DashboardServer
+from support.waiting import eventually_without_loop
 from tickwork import Client, TickworkError
 
 HOSTILE = (
@@ -46,6 +47,7 @@ class Written(NamedTuple):
     job: str
     failed: str  # an execution
     completed: str
+    notification: str
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +87,18 @@ def _write(server: DashboardServer, client: Client, text: str, number: int) -> W
     ended.append(_run(server, worker, text, fails=False))
     client.set_ping(f"hostile-{number}", schedule="every 1h", description=text)
     client.signal_ping(f"hostile-{number}", "fail", log=text)
-    return Written(text, job.id, *ended)
+    return Written(text, job.id, *ended, _tell(client, text, number))
+
+
+def _tell(client: Client, text: str, number: int) -> str:
+    """A channel whose texts are hostile, told of an execution of which everything is."""
+    braces = text.replace("{", "{{").replace("}", "}}")
+    template = {"title": braces, "body": braces + " {execution.error_message}"}
+    name = f"hostile-{number}"
+    client.set_channel(name, kind="webhook", url="http://127.0.0.1:9/hook?" + quote(text), template=template)
+    client.set_notification_rule(name, on=["failed"], to=[name], tag=text)
+    client.create_job(name=text, task="fail", payload={"message": text}, tags=["hostile-told", text], wait=60)
+    return eventually_without_loop(lambda: client.list_notifications(channel=name).items)[0].id
 
 
 def _run(server: DashboardServer, worker: str, text: str, fails: bool) -> str:
@@ -153,19 +166,28 @@ def test_hostile_text_is_only_text_on_the_pages_of_lists(watched: Page, written:
 def test_hostile_text_is_only_text_where_it_is_shown_whole(
     watched: Page, written: list[Written], number: int
 ) -> None:
-    text, job, failed, completed = written[number]
+    text, job, failed, completed, notification = written[number]
     for path in (
         f"/jobs/{job}",
         f"/executions/{failed}",
         f"/executions/{completed}",
         f"/pings/hostile-{number}",
+        f"/notifications/{notification}",
+        f"/channels/hostile-{number}",
+        f"/notification-rules/hostile-{number}",
     ):
         open_page(watched, path)
         expect(watched.get_by_text(text).first).to_be_visible()
         assert_harmless(watched)
     if number % 5 == 0:  # pages that show the same again
         found = f"/jobs?q={quote(text)}&owner={quote(text)}"
-        for path in (found, f"/jobs/{job}?tab=edit", f"/workflows/{job}", f"/executions?task={quote(text)}"):
+        for path in (
+            found,
+            f"/jobs/{job}?tab=edit",
+            f"/channels/hostile-{number}?tab=template",
+            f"/workflows/{job}",
+            f"/executions?task={quote(text)}",
+        ):
             open_page(watched, path)
             assert_harmless(watched)
 

@@ -10,8 +10,8 @@ from browser.every_page import LISTS, open_page
 from tickwork import Client
 
 EFFECTS = re.compile(
-    r"^(Run now|Pause|Resume|Cancel|Retry|Delete|Redrive|Discard|Drain|Reset|Edit|New job|New key|New ping|Revoke"
-    r"|Create|Save|Make another URL)\b"
+    r"^(Run now|Pause|Resume|Cancel|Retry|Delete|Redrive|Discard|Drain|Reset|Edit|New job|New key|New ping|New channel"
+    r"|New rule|Revoke|Create|Save|Make another URL|Send a test|Resend|Change its texts|Texts)\b"
 )
 PAUSES_ONLY_THE_VIEW = ("/events", "Pause")
 
@@ -29,6 +29,12 @@ def failed(client: Client) -> str:
 def test_a_reader_is_offered_no_effect_on_any_page(reader: Page, client: Client, failed: str) -> None:
     execution = client.list_executions(job=failed).items[0].id
     client.set_ping("seen-by-readers", schedule="every 1h")
+    client.set_channel("seen-by-readers", kind="webhook", url="http://127.0.0.1:9/hook")
+    client.set_notification_rule("seen-by-readers", on=["failed"], to=["seen-by-readers"])
+    client.create_job(name="told to readers", task="fail", wait=60)
+    open_page(reader, "/notifications")
+    reader.get_by_role("link", name="told to readers").first.wait_for()
+    notification = client.list_notifications(channel="seen-by-readers").items[0].id
     details = (
         f"/jobs/{failed}",
         f"/jobs/{failed}?tab=edit",
@@ -36,6 +42,11 @@ def test_a_reader_is_offered_no_effect_on_any_page(reader: Page, client: Client,
         f"/workflows/{failed}",
         "/pings/seen-by-readers",
         "/pings/seen-by-readers?tab=edit",
+        "/channels/seen-by-readers",
+        "/channels/seen-by-readers?tab=edit",
+        "/channels/seen-by-readers?tab=template",
+        "/notification-rules/seen-by-readers",
+        f"/notifications/{notification}",
     )
     for path in (*(path for path in LISTS if not path.endswith("/new")), *details):
         open_page(reader, path)
@@ -55,6 +66,8 @@ def test_a_reader_is_offered_no_effect_on_any_page(reader: Page, client: Client,
         ("POST", "/v1/jobs/bulk", {"action": "pause", "ids": ["{job}"]}),
         ("POST", "/v1/queues/default/pause", {}),
         ("PUT", "/v1/pings/mine", {"schedule": "every 1h"}),
+        ("PUT", "/v1/channels/mine", {"kind": "webhook", "url": "http://127.0.0.1:9/"}),
+        ("PUT", "/v1/notification-rules/mine", {"on": ["failed"], "to": ["seen-by-readers"]}),
         ("POST", "/v1/keys", {"name": "mine", "scopes": ["admin"]}),
     ],
 )

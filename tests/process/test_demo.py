@@ -10,13 +10,15 @@ from tickwork.config import Settings
 from tickwork.demo.past_week import fill_past_week
 from tickwork.model.errors import Conflict
 from tickwork.model.job import JobRequest
+from tickwork.model.notification_view import NotificationFilter
+from tickwork.model.ping import PingFilter
 from tickwork.node import Node
 
 URL = "http://127.0.0.1:1"
 STATUSES = """
 SELECT count(*) AS fired, count(*) FILTER (WHERE status = 'completed') AS completed,
     count(*) FILTER (WHERE status = 'failed') AS failed, count(*) FILTER (WHERE status = 'skipped') AS skipped
-FROM tickwork.execution WHERE scheduled_for <= now() AND trigger <> 'manual'
+FROM tickwork.execution WHERE tenant_id = 1 AND scheduled_for <= now() AND trigger <> 'manual'
 """
 
 
@@ -35,6 +37,12 @@ async def test_the_history_fits_its_statistics_and_the_clock_is_the_databases_ow
         assert (counts.completed, counts.failed, counts.skipped) == tuple(truth)[1:]
         assert overview.backlog.waiting >= 1
         assert len({queue.name for queue in (await node.queues.list(1, 100)).items}) >= 8
+        channels = (await node.channels.list(1, 100)).items
+        assert {channel.kind for channel in channels} >= {"slack", "pagerduty", "webhook"}
+        assert all(channel.kind == "webhook" or "127.0.0.1" in (channel.url or "") for channel in channels)
+        told = (await node.notifications.log.list(1, NotificationFilter(), 100, None)).items
+        assert {"sent"} <= {notification.status for notification in told}
+        assert len((await node.pings.list(1, PingFilter(), 100, None)).items) == 3
     finally:
         await node.stop()
     assert abs(await connection.fetchval("SELECT tickwork.clock() - now()")) < timedelta(minutes=1)

@@ -32,6 +32,9 @@ def pages_of_the_demo(client: Client) -> dict[str, str]:
     waiting = client.list_executions(queue="gpu").items
     hour = (datetime.now(UTC) + timedelta(hours=1)).replace(minute=0, second=0, microsecond=0, tzinfo=None)
     workflow = client.list_workflows().items
+    told = client.list_notifications(channel="team-ops", kind="execution.failed", status="sent").items
+    gathered = max(told, key=lambda each: each.count)
+    undelivered = client.list_notifications(channel="warehouse-screen").items
     return {
         "overview": "/",
         "jobs": "/jobs",
@@ -51,6 +54,21 @@ def pages_of_the_demo(client: Client) -> dict[str, str]:
         "workflows": "/workflows",
         "workflow": f"/workflows/{workflow[0].job_id}",
         "dead-letters": "/dead-letters",
+        "pings": "/pings",
+        "ping": "/pings/offsite-backup",
+        "new-ping": "/pings/new",
+        "notifications": "/notifications",
+        "notification": f"/notifications/{gathered.id}",
+        "notification-undelivered": f"/notifications/{undelivered[0].id}",
+        "notification-rules": "/notification-rules",
+        "notification-rule": "/notification-rules/machines",
+        "channels": "/channels",
+        "channel": "/channels/team-ops",
+        "channel-failing": "/channels/warehouse-screen",
+        "channel-texts": "/channels/finance?tab=template",
+        "channel-edit": "/channels/team-ops?tab=edit",
+        "new-channel": "/channels/new",
+        "new-channel-email": "/channels/new?kind=email",
         "queues": "/queues",
         "workers": "/workers",
         "breakers": "/breakers",

@@ -7,7 +7,7 @@ import msgspec
 
 from tickwork.model.access import KeyView, Scope
 from tickwork.model.backfill import BackfillStatus, BackfillView
-from tickwork.model.channel import ChannelView, QuietHours, SmtpServerView
+from tickwork.model.channel import ChannelDeliveries, ChannelView, QuietHours, SmtpServerView
 from tickwork.model.circuit_breaker import BreakerState, BreakerView
 from tickwork.model.cluster import ClusterView, DatabaseView, NodeView
 from tickwork.model.execution import ExecutionStatus, ExecutionView, Trigger
@@ -216,6 +216,7 @@ SLACK_CHANNEL = ChannelView(
     rate=30,
     paused=False,
     template=None,
+    deliveries=ChannelDeliveries(),
     created_at=NOON,
     changed_at=NOON,
 )
@@ -234,6 +235,7 @@ MAIL_CHANNEL = ChannelView(
     rate=30,
     paused=False,
     template=None,
+    deliveries=ChannelDeliveries(),
     created_at=NOON,
     changed_at=NOON,
 )

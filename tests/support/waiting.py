@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, TypeVar, overload
 
 import pytest
@@ -28,3 +28,13 @@ async def eventually(look: Callable[[], Any], *, within: float, what: str = "it"
         if monotonic() > deadline:
             pytest.fail(f"{what} did not happen within {within:g} seconds; the last answer was {found!r}")
         await asyncio.sleep(_PAUSE)
+
+
+def eventually_without_loop(look: Callable[[], Found], *, within: float = 60, what: str = "it") -> Found:
+    """The same for tests that drive a browser, and so are no coroutines."""
+    deadline = monotonic() + within
+    while not (found := look()):
+        if monotonic() > deadline:
+            pytest.fail(f"{what} did not happen within {within:g} seconds; the last answer was {found!r}")
+        sleep(_PAUSE)
+    return found

@@ -1184,6 +1184,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/notifications/{id}/message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the message that tells a notification: what the channel sends, each attempt to deliver it, and the answer
+         * @description `content` is made by the channel as it is now, without secrets; `items` are all notifications of the message. Needs a key with the scope `read`.
+         */
+        get: operations["get_message"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/notifications/{id}/resend": {
         parameters: {
             query?: never;
@@ -2147,6 +2167,26 @@ export interface components {
             session: boolean;
         };
         /**
+         * ChannelDeliveries
+         * @description How the latest messages of a channel fared: 100 of them at most.
+         */
+        ChannelDeliveries: {
+            /** @default null */
+            error: string | null;
+            /** @default 0 */
+            failed: number;
+            /** @default false */
+            is_failing: boolean;
+            /** @default null */
+            last_sent_at: string | null;
+            /** @default 0 */
+            sending: number;
+            /** @default 0 */
+            sent: number;
+            /** @default 0 */
+            waiting: number;
+        };
+        /**
          * ChannelError
          * @description Why a message was not delivered.
          */
@@ -2156,7 +2196,7 @@ export interface components {
         };
         /**
          * ChannelPreview
-         * @description A sample message as the channel would send it.
+         * @description A message as the channel sends it.
          */
         ChannelPreview: {
             body: string;
@@ -2194,6 +2234,7 @@ export interface components {
             changed_at: string;
             /** Format: date-time */
             created_at: string;
+            deliveries: components["schemas"]["ChannelDeliveries"];
             /** @enum {unknown} */
             digest: "daily" | "hourly" | "immediately";
             /** @default null */
@@ -2352,6 +2393,17 @@ export interface components {
          */
         DeletedPing: {
             name: string;
+        };
+        /**
+         * DeliveryAttempt
+         * @description An attempt to deliver a message.
+         */
+        DeliveryAttempt: {
+            attempt: number;
+            error: components["schemas"]["ChannelError"] | null;
+            finished_at: string | null;
+            outcome: components["schemas"]["AttemptOutcome"] | null;
+            started_at: string | null;
         };
         /**
          * Dependency
@@ -3121,6 +3173,22 @@ export interface components {
             body: string | null;
             /** @default null */
             title: string | null;
+        };
+        /**
+         * MessageView
+         * @description The message that a notification is told in, and how its delivery goes.
+         */
+        MessageView: {
+            answer: unknown;
+            attempts: components["schemas"]["DeliveryAttempt"][];
+            channel: string;
+            content: components["schemas"]["ChannelPreview"] | null;
+            /** Format: date-time */
+            created_at: string;
+            ended_at: string | null;
+            id: string;
+            items: components["schemas"]["NotificationItem"][];
+            status: components["schemas"]["NotificationStatus"];
         };
         /**
          * MissedView
@@ -12663,7 +12731,9 @@ export interface operations {
                 cursor?: string;
                 kind?: string;
                 limit?: number;
+                since?: string;
                 status?: components["schemas"]["NotificationStatus"];
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -12830,6 +12900,127 @@ export interface operations {
             };
             /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessageView"];
+                };
+            };
+            /** @description [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [A valid API key is needed](/docs/problems/unauthenticated) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The key may not do this](/docs/problems/not-allowed) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

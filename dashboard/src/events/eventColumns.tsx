@@ -17,11 +17,10 @@ export const COLUMNS: Column<StreamEvent>[] = [
   {
     id: "job",
     header: "Job",
-    width: 180,
-    grows: true,
+    width: 220,
     cell: ({ job_id, job_name, job_key, task }) => job_id && <JobLink job={{ id: job_id, name: jobTitle({ id: job_id, name: job_name, key: job_key, task }) }} />,
   },
-  { id: "execution", header: "Execution", width: 190, cell: ({ execution_id }) => execution_id && <ExecutionLink id={execution_id} /> },
+  { id: "execution", header: "Execution", width: 150, cell: ({ execution_id }) => execution_id && <ExecutionLink id={execution_id} /> },
   { id: "queue", header: "Queue", width: 100, cell: ({ queue }) => queue && <Link to="/queues" search={{ queue }}>{queue}</Link> },
   { id: "task", header: "Task", width: 150, extra: true, cell: ({ task }) => task },
   { id: "detail", header: "More", width: 220, grows: true, cell: (event) => <span title={detailWords(event)}>{detailWords(event)}</span> },

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { answer, api, type Schemas } from "../api/client";
 import { OutcomeStrip } from "../jobs/OutcomeStrip";
+import { AppliedNotifications } from "../notifications/AppliedNotifications";
 import { Card } from "../parts/Card";
 import { JsonBlock } from "../parts/CodeBlock";
 import { CopyButton } from "../parts/CopyButton";
@@ -60,6 +61,9 @@ export function JobOverview({ job }: { job: Job }) {
         </Card>
         <Card title="Next runs">
           <NextRuns job={job} times={health.data?.next_runs} />
+        </Card>
+        <Card title="Who is told, and why">
+          <AppliedNotifications job={job} />
         </Card>
       </div>
     </div>

@@ -1,4 +1,5 @@
 import { SimpleGrid, TagsInput, Textarea, TextInput } from "@mantine/core";
+import { NotifyField } from "../notifications/NotifyField";
 import { Card } from "../parts/Card";
 import { errorAt, type FieldErrors } from "./fieldErrors";
 import type { JobDraft } from "./jobDraft";
@@ -33,6 +34,9 @@ export function JobForm({ draft, onChange, errors, tryOut }: JobFormProps) {
       </Card>
       <Card title="For whom">
         <AboutFields draft={draft} onChange={onChange} errors={errors} />
+      </Card>
+      <Card title="Who is told">
+        <NotifyField entries={draft.notify} onChange={(notify) => onChange({ notify })} errors={errors} />
       </Card>
     </>
   );

@@ -10,6 +10,7 @@ const stored = {
   schedule: { cron: "0 9 * * 1", timezone: "Europe/Paris" }, queue: "default", priority: "normal", timeout: 300,
   retry: { max_attempts: 4, backoff: "exponential", initial: 1, max: 3600, factor: 2, jitter: 0.2, only_on: [], never_on: [] },
   overlap: "skip", catch_up: { policy: "latest", within: 3600, max: 100 }, on_worker_lost: "retry", depends_on: [],
+  notify: [{ on: ["failed"], to: ["ops"] }],
 } as unknown as Schemas["JobView"];
 
 describe("requestOf", () => {
@@ -52,6 +53,12 @@ describe("patchOf", () => {
 });
 
 describe("draftOf", () => {
+  it("keeps who is told, and tells what was changed of it", () => {
+    const before = draftOf(stored);
+    expect(before.notify).toEqual([{ on: ["failed"], to: ["ops"] }]);
+    expect(patchOf(before, { ...before, notify: [] })).toEqual({ notify: null });
+  });
+
   it("shows a cron schedule as text with its zone", () => {
     expect(draftOf(stored)).toMatchObject({ schedule: "0 9 * * 1", timezone: "Europe/Paris", scheduleJson: "" });
   });

@@ -1,4 +1,5 @@
 import type { Schemas } from "../api/client";
+import type { NotifyDraft } from "../notifications/NotifyField";
 
 /** A job as the form holds it: everything as text, so that half-typed values have a place. */
 export interface JobDraft {
@@ -40,6 +41,7 @@ export interface JobDraft {
   onWorkerLost: string;
   dependsOn: string[];
   heartbeatUrl: string;
+  notify: NotifyDraft[];
 }
 
 export const NEW_DRAFT: JobDraft = {
@@ -48,6 +50,7 @@ export const NEW_DRAFT: JobDraft = {
   schedule: "every day at 09:00", timezone: "UTC", weekendsOff: false, holidays: [], jitter: "", scheduleJson: "",
   queue: "", priority: "", timeout: "", warnAfter: "", startWithin: "", deadline: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
   overlap: "skip", catchUp: "latest", catchUpWithin: "1h", catchUpMax: "100", onWorkerLost: "retry", dependsOn: [], heartbeatUrl: "",
+  notify: [],
 };
 
 export type JobFields = Record<string, unknown>;
@@ -79,6 +82,7 @@ export function requestOf(draft: JobDraft): JobFields {
   put("depends_on", draft.dependsOn.map(dependencyOf));
   put("tags", draft.tags);
   put("heartbeat_url", draft.heartbeatUrl.trim());
+  put("notify", draft.notify);
   return fields;
 }
 
@@ -210,6 +214,7 @@ export function draftOf(job: Schemas["JobView"]): JobDraft {
     onWorkerLost: job.on_worker_lost,
     dependsOn: job.depends_on.map(dependencyText),
     heartbeatUrl: job.heartbeat_url ?? "",
+    notify: job.notify.map(({ on, to }) => ({ on: [...on], to: [...to] })),
   };
 }
 

@@ -17,6 +17,11 @@ describe("snippetOf", () => {
     );
   });
 
+  it("names who is told", () => {
+    const notify = [{ on: ["failed", "recovered"], to: ["ops"] }, { on: ["late"], to: [] }];
+    expect(snippetOf("CLI", { task: "a", notify }, "")).toContain("--notify failed,recovered=ops \\\n  --notify late=");
+  });
+
   it("names what no flag can say", () => {
     const command = snippetOf("CLI", { task: "a", catch_up: { policy: "all" }, retry: { backoff: "fixed" }, schedule: { text: "every day" } }, "");
     expect(command.split("\n")[0]).toBe("# catch_up, retry.backoff, schedule: only by the API; see curl");

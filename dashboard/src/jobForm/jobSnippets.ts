@@ -48,6 +48,7 @@ const LONG_FLAGS: Record<string, (value: unknown, unsaid: string[]) => string[]>
     const lines = Object.entries(headers).map(([name, text]) => `--header ${quoted(`${name}: ${text}`)}`);
     return [`--http ${quoted(url)}`, ...(method ? [`--method ${method}`] : []), ...lines];
   },
+  notify: (value) => (value as { on: string[]; to: string[] }[]).map(({ on, to }) => `--notify ${quoted(`${on.join(",")}=${to.join(",")}`)}`),
   retry: (value, unsaid) => {
     const { max_attempts, ...others } = value as { max_attempts?: number };
     unsaid.push(...Object.keys(others).map((name) => `retry.${name}`));

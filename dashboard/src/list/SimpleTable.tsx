@@ -20,7 +20,7 @@ export function SimpleTable<Row>({ label, columns, list, rowId, empty }: SimpleT
   if (list.rows.length === 0) return <>{empty}</>;
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
-    <div className={classes.scroller} role="region" aria-label={label} tabIndex={0}>
+    <div className={classes.scroller} data-simple role="region" aria-label={label} tabIndex={0}>
       <table style={{ minWidth: columns.reduce((sum, { width }) => sum + width, 0) }}>
         <colgroup>
           {columns.map((column) => (

@@ -30,7 +30,7 @@ export function ErrorGroupActions({ group }: { group: ErrorGroup }) {
   if (group.dead_letters === 0) return null;
   return (
     <Group gap={6} wrap="nowrap">
-      <Button size="compact-xs" onClick={() => setRedrives(true)}>
+      <Button size="compact-xs" variant="default" onClick={() => setRedrives(true)}>
         Redrive
       </Button>
       <Button size="compact-xs" variant="default" loading={discarding.isPending} onClick={() => void discard()}>

@@ -20,7 +20,7 @@ export function RevokeKey({ apiKey }: { apiKey: Schemas["KeyView"] }) {
     if (yes) revoking.mutate(apiKey.id);
   };
   return (
-    <Button size="compact-xs" color="red" variant="light" loading={revoking.isPending} onClick={() => void ask()}>
+    <Button size="compact-xs" variant="default" loading={revoking.isPending} onClick={() => void ask()}>
       Revoke
     </Button>
   );

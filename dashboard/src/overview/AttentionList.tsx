@@ -4,13 +4,13 @@ import { Link } from "@tanstack/react-router";
 import { useMay, useMe } from "../api/session";
 import { Card } from "../parts/Card";
 import { StateIcon } from "../parts/StateIcon";
-import { BREAKER_LOOKS, EXECUTION_LOOKS, HEALTH_LOOKS, lookOf, PING_LOOKS, type StateLook, WORKER_LOOKS } from "../parts/states";
+import { BREAKER_LOOKS, CHANNEL_LOOKS, EXECUTION_LOOKS, HEALTH_LOOKS, lookOf, PING_LOOKS, type StateLook, WORKER_LOOKS } from "../parts/states";
 import { formatDuration } from "../time/formatDuration";
 import { TimeText } from "../time/TimeText";
 import { type Concern, concernsOf } from "./attention";
 import { redriveCause, resetBreaker, resumeQueue, retryJob } from "./attentionActions";
 import classes from "./overview.module.css";
-import { clusterQuery, overviewQuery, pingsQuery } from "./overviewQueries";
+import { channelsQuery, clusterQuery, overviewQuery, pingsQuery } from "./overviewQueries";
 
 const MOST = 10;
 
@@ -21,7 +21,8 @@ export function AttentionList() {
   const overview = useQuery(overviewQuery);
   const cluster = useQuery({ ...clusterQuery, enabled: seesCluster });
   const pings = useQuery(pingsQuery);
-  const concerns = overview.data ? concernsOf(overview.data, cluster.data?.nodes, pings.data) : [];
+  const channels = useQuery(channelsQuery);
+  const concerns = overview.data ? concernsOf(overview.data, cluster.data?.nodes, pings.data, channels.data) : [];
   return (
     <Card title="Needs attention" actions={concerns.length > MOST ? <Link to="/jobs" search={{ health: "failing" }}>All failing jobs</Link> : undefined}>
       {!overview.data ? (
@@ -53,7 +54,7 @@ function keyOf(concern: Concern): string {
   const { kind } = concern;
   if (kind === "cause") return `cause ${concern.fingerprint}`;
   if (kind === "breaker") return `breaker ${concern.destination}`;
-  return `${kind} ${kind === "queue" || kind === "ping" ? concern.name : concern.id}`;
+  return `${kind} ${kind === "queue" || kind === "ping" || kind === "channel" ? concern.name : concern.id}`;
 }
 
 function lookOfConcern(concern: Concern): StateLook {
@@ -66,6 +67,8 @@ function lookOfConcern(concern: Concern): StateLook {
       return lookOf(BREAKER_LOOKS, concern.state);
     case "queue":
       return HEALTH_LOOKS.late;
+    case "channel":
+      return CHANNEL_LOOKS.failing;
     case "ping":
       return lookOf(PING_LOOKS, concern.status);
     case "worker":
@@ -110,6 +113,13 @@ function Words({ concern }: { concern: Concern }) {
         <Line head={<Link to="/queues" search={{ queue: concern.name }}>Queue {concern.name}</Link>}>
           {concern.isExact ? "" : "more than "}
           {concern.depth.toLocaleString("en")} {concern.depth === 1 ? "waits" : "wait"}, the oldest for {formatDuration(concern.age)}: {REASONS[concern.why]}
+        </Line>
+      );
+    case "channel":
+      return (
+        <Line head={<Link to="/channels/$name" params={{ name: concern.name }}>Channel {concern.name}</Link>} detail={concern.error}>
+          does not receive its notifications{concern.at ? <>, the last <TimeText at={concern.at} /></> : null}
+          {concern.undelivered > 0 && `; ${concern.undelivered.toLocaleString("en")} ${concern.undelivered === 1 ? "waits" : "wait"}`}
         </Line>
       );
     case "ping":

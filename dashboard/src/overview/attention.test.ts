@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { concernsOf } from "./attention";
-import type { Overview, Ping } from "./overviewTypes";
+import type { Channel, Overview, Ping } from "./overviewTypes";
 
 const now = Date.parse("2026-11-17T12:00:00Z");
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString();
@@ -46,4 +46,10 @@ test("causes with dead letters come first", () => {
 test("what runs elsewhere and stays away is named", () => {
   const pings = [{ name: "backup", status: "missing", failures_in_a_row: 2, failing_since: ago(90) }] as Ping[];
   expect(concernsOf(overview({}), [], pings)).toEqual([{ kind: "ping", name: "backup", status: "missing", failures: 2, at: ago(90) }]);
+});
+
+test("a channel that does not receive its notifications is named, unless it is paused", () => {
+  const deliveries = { is_failing: true, sent: 1, failed: 0, sending: 1, waiting: 4, last_sent_at: ago(900), error: "Http503: away" };
+  const channels = [{ name: "ops", paused: false, deliveries }, { name: "off", paused: true, deliveries }] as Channel[];
+  expect(concernsOf(overview({}), [], [], channels)).toEqual([{ kind: "channel", name: "ops", error: "Http503: away", undelivered: 5, at: ago(900) }]);
 });

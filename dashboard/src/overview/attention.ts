@@ -1,5 +1,5 @@
 import { jobTitle } from "../parts/jobTitle";
-import type { Overview, Ping } from "./overviewTypes";
+import type { Channel, Overview, Ping } from "./overviewTypes";
 
 /** Something that needs somebody, and what can be done about it. */
 export type Concern =
@@ -7,6 +7,7 @@ export type Concern =
   | { kind: "cause"; fingerprint: string; type: string; task: string; message: string | null; deadLetters: number; lastHour: number; at: string }
   | { kind: "breaker"; destination: string; state: string; waiting: number; reason: string | null; at: string }
   | { kind: "queue"; name: string; depth: number; isExact: boolean; age: number; why: "paused" | "no worker" | "slow" }
+  | { kind: "channel"; name: string; error: string | null; undelivered: number; at: string | null }
   | { kind: "ping"; name: string; status: string; failures: number; at: string | null }
   | { kind: "worker"; id: string; name: string; holding: number; at: string }
   | { kind: "node"; id: string; host: string; status: string; problems: readonly string[]; at: string };
@@ -22,8 +23,8 @@ interface Node {
 const STUCK_AFTER = 60; // seconds that the oldest execution waits
 
 /** All that needs attention. What stops everything comes first, then what fails, then what waits. */
-export function concernsOf(overview: Overview, nodes: readonly Node[] = [], pings: readonly Ping[] = []): Concern[] {
-  return [...nodesOf(nodes), ...workersOf(overview), ...breakersOf(overview), ...queuesOf(overview), ...pingsOf(pings), ...jobsOf(overview), ...causesOf(overview)];
+export function concernsOf(overview: Overview, nodes: readonly Node[] = [], pings: readonly Ping[] = [], channels: readonly Channel[] = []): Concern[] {
+  return [...nodesOf(nodes), ...workersOf(overview), ...channelsOf(channels), ...breakersOf(overview), ...queuesOf(overview), ...pingsOf(pings), ...jobsOf(overview), ...causesOf(overview)];
 }
 
 function nodesOf(nodes: readonly Node[]): Concern[] {
@@ -52,6 +53,13 @@ function queuesOf({ queues, unserved_queues }: Overview): Concern[] {
       age: queue.oldest_age ?? 0,
       why: queue.paused ? "paused" : unserved_queues.includes(queue.name) ? "no worker" : "slow",
     }));
+}
+
+/** Where notifications do not arrive: whoever reads them does not hear of the rest. */
+function channelsOf(channels: readonly Channel[]): Concern[] {
+  return channels
+    .filter(({ paused, deliveries }) => deliveries.is_failing && !paused)
+    .map(({ name, deliveries }) => ({ kind: "channel", name, error: deliveries.error, undelivered: deliveries.sending + deliveries.waiting, at: deliveries.last_sent_at }));
 }
 
 /** What runs elsewhere and stayed away, or reported a failure. */

@@ -25,6 +25,13 @@ export const pingsQuery = queryOptions({
   },
 });
 
+export const channelsQuery = queryOptions({
+  queryKey: ["channels", "overview"],
+  queryFn: async () => (await answer(api.GET("/v1/channels", { params: { query: { limit: 200 } } }))).items,
+  staleTime: FIGURES,
+  refetchInterval: every(10_000),
+});
+
 export const clusterQuery = queryOptions({
   queryKey: ["cluster", "overview"],
   queryFn: async () => answer(api.GET("/v1/cluster")),

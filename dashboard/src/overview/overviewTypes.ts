@@ -6,3 +6,4 @@ export type NextRun = Schemas["NextRun"];
 export type DueTimeCount = Schemas["DueTimeCount"];
 export type Ping = Schemas["PingView"];
 export type Queue = Schemas["QueueView"];
+export type Channel = Schemas["ChannelView"];

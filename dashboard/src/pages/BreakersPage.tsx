@@ -13,7 +13,7 @@ import { TimeText } from "../time/TimeText";
 type BreakerView = Schemas["BreakerView"];
 
 const COLUMNS: Column<BreakerView>[] = [
-  { id: "destination", header: "Destination", width: 240, grows: true, always: true, cell: ({ destination }) => destination },
+  { id: "destination", header: "Destination", width: 240, always: true, cell: ({ destination }) => destination },
   { id: "state", header: "State", width: 120, cell: ({ state }) => <BreakerBadge state={state} /> },
   { id: "since", header: "Since", width: 110, cell: ({ since }) => <TimeText at={since} /> },
   { id: "failures", header: "Failures", width: 110, align: "right", cell: ({ failures, calls }) => `${failures} of ${calls}` },

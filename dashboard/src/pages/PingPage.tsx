@@ -4,7 +4,6 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { answer, api } from "../api/client";
 import { useMay } from "../api/session";
 import classes from "../job/Job.module.css";
-import { OutcomeStrip } from "../jobs/OutcomeStrip";
 import { Answer } from "../parts/Answer";
 import { Card } from "../parts/Card";
 import { CodeBlock } from "../parts/CodeBlock";
@@ -14,7 +13,7 @@ import { PingBadge } from "../parts/StatusBadge";
 import { PingEdit } from "../pings/PingEdit";
 import { PingHistory } from "../pings/PingHistory";
 import { PingReports } from "../pings/PingReports";
-import { type Ping, stripOf } from "../pings/pingColumns";
+import type { Ping } from "../pings/pingColumns";
 import { DeletePing } from "../pings/DeletePing";
 import { Duration } from "../time/Duration";
 import { ScheduleWords, zoneOf } from "../time/ScheduleWords";
@@ -84,11 +83,9 @@ function PingOverview({ ping }: { ping: Ping }) {
   return (
     <div className={classes.columns}>
       <div>
-        <Card title="Runs">
-          <div className={classes.strip}>
-            <OutcomeStrip runs={stripOf(ping.recent_runs)} />
-          </div>
-          <PingHistory ping={ping} />
+        <PingHistory ping={ping} />
+        <Card title="How it reports">
+          <PingReports ping={ping} />
         </Card>
       </div>
       <div>
@@ -100,9 +97,6 @@ function PingOverview({ ping }: { ping: Ping }) {
             <CodeBlock code={ping.log} what="the log" maxHeight={260} wrap />
           </Card>
         )}
-        <Card title="How it reports">
-          <PingReports ping={ping} />
-        </Card>
       </div>
     </div>
   );

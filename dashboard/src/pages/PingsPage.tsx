@@ -1,4 +1,5 @@
 import { Button } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { answer, api } from "../api/client";
 import { useMay } from "../api/session";
@@ -33,7 +34,7 @@ export default function PingsPage() {
     refetchInterval: 10_000, // a success is no event
   });
   const create = mayWrite && (
-    <Button component={Link} to="/pings/new">
+    <Button component={Link} to="/pings/new" leftSection={<IconPlus size={14} />}>
       New ping
     </Button>
   );
@@ -44,6 +45,7 @@ export default function PingsPage() {
       <DataTable
         name="pings"
         label="Pings"
+        noun="ping"
         columns={PING_COLUMNS}
         list={list}
         rowId={rowId}

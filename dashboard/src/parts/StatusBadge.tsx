@@ -6,6 +6,7 @@ import {
   HEALTH_LOOKS,
   JOB_LOOKS,
   lookOf,
+  NOTIFICATION_LOOKS,
   PING_LOOKS,
   type StateLook,
   WAITING_WORDS,
@@ -54,4 +55,10 @@ export function BreakerBadge({ state }: { state: string }) {
 
 export function PingBadge({ status, failures = 0 }: { status: string; failures?: number }) {
   return <StateBadge look={lookOf(PING_LOOKS, status)} detail={failures > 1 ? `${failures} in a row` : undefined} />;
+}
+
+/** What is on its way after attempts that failed is told with their number. */
+export function NotificationBadge({ status, attempts }: { status: string; attempts: number }) {
+  const isRetried = status === "sending" && attempts > 0;
+  return <StateBadge look={lookOf(NOTIFICATION_LOOKS, isRetried ? "retrying" : status)} detail={isRetried ? `${attempts} failed` : undefined} />;
 }

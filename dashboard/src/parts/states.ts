@@ -101,6 +101,21 @@ export const PING_RUN_LOOKS = {
   missing: PING_LOOKS.missing,
 } satisfies Record<string, StateLook>;
 
+export const CHANNEL_LOOKS = {
+  ok: look("Delivers", "check", "solid", "completed"),
+  failing: look("Failing", "cross", "notched", "failed"),
+  paused: look("Paused", "pause", "dotted", "neutral"),
+  unused: look("Told nothing yet", "question", "hollow", "neutral"),
+} satisfies Record<string, StateLook>;
+
+export const NOTIFICATION_LOOKS = {
+  waiting: look("Gathered", "clock", "dashed", "neutral"),
+  sending: look("On its way", "spinner", "solid", "running"),
+  retrying: look("On its way", "retry", "dotted", "retrying"),
+  sent: look("Sent", "check", "solid", "completed"),
+  failed: look("Failed", "cross", "notched", "failed"),
+} satisfies Record<string, StateLook>;
+
 export const BACKFILL_LOOKS = {
   running: EXECUTION_LOOKS.running,
   completed: EXECUTION_LOOKS.completed,

@@ -1,4 +1,5 @@
-import { MultiSelect, Select, SimpleGrid, Stack, TagsInput, Textarea, TextInput } from "@mantine/core";
+import { MultiSelect, Select, SimpleGrid, Stack, Textarea, TextInput } from "@mantine/core";
+import { ChannelField } from "../channels/ChannelField";
 import { errorAt, type FieldErrors } from "../jobForm/fieldErrors";
 import classes from "../jobForm/JobForm.module.css";
 import type { JobDraft } from "../jobForm/jobDraft";
@@ -11,7 +12,7 @@ interface PingFormProps {
   draft: PingDraft;
   onChange: (change: Partial<PingDraft>) => void;
   errors: FieldErrors;
-  /** The name of a ping that exists stays. */
+  /** The name of a ping that exists stays: it is not asked for. */
   isNew: boolean;
 }
 
@@ -21,16 +22,17 @@ export function PingForm({ draft, onChange, errors, isNew }: PingFormProps) {
     <>
       <Card title="What">
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing={16} verticalSpacing={16}>
-          <TextInput
-            label="Name"
-            description="Letters, digits, dots, dashes and underscores."
-            value={draft.name}
-            onChange={(event) => onChange({ name: event.currentTarget.value })}
-            error={errorAt(errors, "name")}
-            disabled={!isNew}
-            maxLength={100}
-            spellCheck={false}
-          />
+          {isNew && (
+            <TextInput
+              label="Name"
+              description="Letters, digits, dots, dashes and underscores."
+              value={draft.name}
+              onChange={(event) => onChange({ name: event.currentTarget.value })}
+              error={errorAt(errors, "name")}
+              maxLength={100}
+              spellCheck={false}
+            />
+          )}
           <Textarea
             label="Description"
             description="What it is, and where it runs."
@@ -49,13 +51,12 @@ export function PingForm({ draft, onChange, errors, isNew }: PingFormProps) {
       </Card>
       <Card title="Who is told">
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing={16} verticalSpacing={16}>
-          <TagsInput
+          <ChannelField
             label="Channels"
-            description="The names of notification channels; none: it is only shown here."
+            description="None: it is only shown here."
             value={draft.channels}
             onChange={(channels) => onChange({ channels })}
             error={errorAt(errors, "notify")}
-            maxTags={20}
           />
           <MultiSelect label="When it is" description="Of what they are told." data={[...PING_KINDS]} value={draft.kinds} onChange={(kinds) => onChange({ kinds })} />
         </SimpleGrid>

@@ -1,15 +1,17 @@
 import { useState } from "react";
 import { answer, api, type Schemas } from "../api/client";
+import { OutcomeStrip } from "../jobs/OutcomeStrip";
 import type { Column } from "../list/columns";
 import { DataTable } from "../list/DataTable";
 import { usePagedList } from "../list/usePagedList";
+import { Card } from "../parts/Card";
 import { CodeBlock } from "../parts/CodeBlock";
 import { EmptyState } from "../parts/EmptyState";
 import { StateBadge } from "../parts/StatusBadge";
 import { lookOf, PING_RUN_LOOKS } from "../parts/states";
 import { Duration } from "../time/Duration";
 import { TimeText } from "../time/TimeText";
-import type { Ping } from "./pingColumns";
+import { type Ping, stripOf } from "./pingColumns";
 import classes from "./Pings.module.css";
 
 type Run = Schemas["PingRunView"];
@@ -18,7 +20,7 @@ const COLUMNS: Column<Run>[] = [
   { id: "outcome", header: "Outcome", width: 150, always: true, cell: (run) => <StateBadge look={lookOf(PING_RUN_LOOKS, run.outcome)} detail={detailOf(run)} /> },
   { id: "due", header: "Due", width: 120, cell: ({ due_at }) => <TimeText at={due_at} absolute missing="unexpected" /> },
   { id: "ended", header: "Ended", width: 100, cell: ({ outcome, ended_at }) => (outcome === "missing" ? "–" : <TimeText at={ended_at} />) },
-  { id: "took", header: "Took", width: 80, align: "right", cell: ({ outcome, run_time }) => <Duration seconds={outcome === "missing" ? null : run_time} /> },
+  { id: "took", header: "Took", width: 96, align: "right", cell: ({ outcome, run_time }) => <Duration seconds={outcome === "missing" ? null : run_time} /> },
   { id: "delay", header: "Delay", width: 80, align: "right", cell: ({ outcome, delay }) => <Duration seconds={outcome === "missing" || delay === null ? null : Math.max(0, delay)} /> },
   { id: "log", header: "Log", width: 220, grows: true, cell: ({ log }) => lastLine(log) },
   { id: "number", header: "Number", width: 80, align: "right", extra: true, cell: ({ number }) => number },
@@ -43,6 +45,12 @@ export function PingHistory({ ping }: { ping: Ping }) {
       <DataTable
         name="ping-history"
         label="Runs of this ping"
+        toolbar={
+          <>
+            <h2 className={classes.title}>Runs</h2>
+            <OutcomeStrip runs={stripOf(ping.recent_runs)} />
+          </>
+        }
         columns={COLUMNS}
         list={list}
         rowId={rowId}
@@ -50,10 +58,9 @@ export function PingHistory({ ping }: { ping: Ping }) {
         empty={<EmptyState title="Nothing was heard yet" text="Call its URL when a run has ended: the lines are beside this." />}
       />
       {opened?.log && (
-        <>
-          <p className={classes.where}>The end of the log of run {opened.number}</p>
+        <Card title={`The end of the log of run ${opened.number}`}>
           <CodeBlock code={opened.log} what="the log" maxHeight={260} wrap />
-        </>
+        </Card>
       )}
     </>
   );

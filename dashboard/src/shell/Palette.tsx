@@ -108,12 +108,19 @@ function useFoundJobs(query: string) {
   return settled.length > 1 ? (found.data?.items ?? []) : [];
 }
 
+const NEW = [
+  { word: "New job", to: "/jobs/new" },
+  { word: "New ping", to: "/pings/new" },
+  { word: "New channel", to: "/channels/new" },
+  { word: "New notification rule", to: "/notification-rules/new" },
+] as const;
+
 function useCommands() {
   const navigate = useNavigate();
   const mayWrite = useMay("write");
   const { toggleColorScheme } = useMantineColorScheme();
   return [
-    ...(mayWrite ? [{ word: "New job", icon: IconPlus, run: () => void navigate({ to: "/jobs/new" }) }] : []),
+    ...(mayWrite ? NEW.map(({ word, to }) => ({ word, icon: IconPlus, run: () => void navigate({ to }) })) : []),
     { word: "Light or dark", icon: IconSunMoon, run: toggleColorScheme },
     { word: "Keys", icon: IconKeyboard, run: () => helpOpened.set(true) },
   ];

@@ -15,7 +15,7 @@ interface RailProps {
 
 export function Rail({ collapsed, onCollapse, onGo }: RailProps) {
   const isAdmin = useMay("admin");
-  const groups = (["work", "machines", "settings"] as const).map((group) =>
+  const groups = (["work", "notifications", "machines", "settings"] as const).map((group) =>
     DESTINATIONS.filter((each) => each.group === group && (group !== "settings" || isAdmin)),
   );
   return (

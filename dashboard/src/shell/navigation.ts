@@ -1,5 +1,6 @@
 import {
   IconAffiliate,
+  IconBellRinging,
   IconBolt,
   IconBriefcase,
   IconCalendarStats,
@@ -9,6 +10,8 @@ import {
   IconKey,
   IconListDetails,
   IconMailX,
+  IconRoute,
+  IconSend,
   IconServer2,
   IconStack2,
   IconUsers,
@@ -21,7 +24,7 @@ export interface Destination {
   key: string;
   icon: typeof IconGauge;
   /** Which rail group it is in. */
-  group: "work" | "machines" | "settings";
+  group: "work" | "notifications" | "machines" | "settings";
 }
 
 /** The pages of the rail, of the palette and of the go-to keys. */
@@ -33,6 +36,9 @@ export const DESTINATIONS: readonly Destination[] = [
   { to: "/workflows", word: "Workflows", key: "f", icon: IconAffiliate, group: "work" },
   { to: "/dead-letters", word: "Dead letters", key: "d", icon: IconMailX, group: "work" },
   { to: "/pings", word: "Pings", key: "p", icon: IconHeartbeat, group: "work" },
+  { to: "/notifications", word: "Notifications", key: "t", icon: IconBellRinging, group: "notifications" },
+  { to: "/notification-rules", word: "Notification rules", key: "r", icon: IconRoute, group: "notifications" },
+  { to: "/channels", word: "Channels", key: "h", icon: IconSend, group: "notifications" },
   { to: "/queues", word: "Queues", key: "q", icon: IconStack2, group: "machines" },
   { to: "/workers", word: "Workers", key: "w", icon: IconUsers, group: "machines" },
   { to: "/breakers", word: "Breakers", key: "b", icon: IconBolt, group: "machines" },

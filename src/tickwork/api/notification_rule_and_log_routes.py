@@ -11,13 +11,18 @@ from tickwork.api.request_query import Cursor, Limit, Text
 from tickwork.api.route import Call, NoQuery, Route, json_content
 from tickwork.model.access import Scope
 from tickwork.model.channel import ChannelName
-from tickwork.model.field_types import Page
+from tickwork.model.field_types import Instant, Page
 from tickwork.model.notification_rule import (
     AppliedNotification,
     NotificationRuleRequest,
     NotificationRuleView,
 )
-from tickwork.model.notification_view import NotificationFilter, NotificationStatus, NotificationView
+from tickwork.model.notification_view import (
+    MessageView,
+    NotificationFilter,
+    NotificationStatus,
+    NotificationView,
+)
 from tickwork.model.public_ids import parse_notification_id
 
 
@@ -25,6 +30,8 @@ class NotificationQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     channel: ChannelName | None = None
     kind: Annotated[Text, Meta(description="of an event, such as execution.failed")] | None = None
     status: NotificationStatus | None = None
+    since: Annotated[Instant, Meta(description="created from this time")] | None = None
+    until: Annotated[Instant, Meta(description="created up to this time")] | None = None
     limit: Limit = 50
     cursor: Cursor | None = None
 
@@ -36,7 +43,7 @@ async def list_notifications(call: Call[NotificationQuery, None]) -> Reply:
     in one message, which has one `message_id`.
     """
     query = call.query
-    wanted = NotificationFilter(query.channel, query.kind, query.status)
+    wanted = NotificationFilter(query.channel, query.kind, query.status, query.since, query.until)
     page = await call.node.notifications.log.list(call.tenant_id, wanted, query.limit, query.cursor)
     return json_reply(page)
 
@@ -44,6 +51,16 @@ async def list_notifications(call: Call[NotificationQuery, None]) -> Reply:
 async def get_notification(call: Call[NoQuery, None]) -> Reply:
     """Show a notification."""
     return json_reply(await call.node.notifications.log.get(call.tenant_id, call.id(parse_notification_id)))
+
+
+async def get_message(call: Call[NoQuery, None]) -> Reply:
+    """Show the message that tells a notification: what the channel sends, each attempt to deliver it, and the answer.
+
+    `content` is made by the channel as it is now, without secrets; `items` are all notifications of the message.
+    """
+    notification = call.id(parse_notification_id)
+    content_of = call.node.channels.content_of
+    return json_reply(await call.node.notifications.log.message(call.tenant_id, notification, content_of))
 
 
 async def resend_notification(call: Call[NoQuery, None]) -> Reply:
@@ -100,6 +117,14 @@ ROUTES = (
         query=NotificationQuery,
     ),
     Route("GET", "/v1/notifications/{id}", get_notification, Scope.READ, NotificationView),
+    Route(
+        "GET",
+        "/v1/notifications/{id}/message",
+        get_message,
+        Scope.READ,
+        MessageView,
+        problems=(CONFLICT,),
+    ),
     Route(
         "POST",
         "/v1/notifications/{id}/resend",

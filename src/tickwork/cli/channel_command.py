@@ -11,7 +11,7 @@ from tickwork.cli.output import Columns, as_json, output_option, page_options, s
 from tickwork.cli.print_or_watch_answer import prints_item, prints_list
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
-from tickwork.model.channel import ChannelPreview, ChannelTest, ChannelView, QuietHours
+from tickwork.model.channel import ChannelDeliveries, ChannelPreview, ChannelTest, ChannelView, QuietHours
 from tickwork.model.errors import NotFound
 from tickwork.model.field_types import Page
 
@@ -30,6 +30,10 @@ def _quiet(quiet: QuietHours | None) -> str | None:
     return f"{quiet.from_} to {quiet.to} ({quiet.timezone}){excepted}"
 
 
+def _state(deliveries: ChannelDeliveries) -> str:
+    return "failing" if deliveries.is_failing else "active"
+
+
 def _signature(channel: ChannelView) -> str | None:
     if channel.kind != "webhook":
         return None
@@ -39,7 +43,7 @@ def _signature(channel: ChannelView) -> str | None:
 _COLUMNS: Columns[ChannelView] = {
     "channel": lambda channel: channel.name,
     "kind": lambda channel: channel.kind,
-    "state": lambda channel: "paused" if channel.paused else "active",
+    "state": lambda channel: "paused" if channel.paused else _state(channel.deliveries),
     "goes to": _goes_to,
     "severity": lambda channel: f"{channel.severity} and above" if channel.severity != "info" else "all",
     "digest": lambda channel: channel.digest,
@@ -54,6 +58,9 @@ _FIELDS: Columns[ChannelView] = {
     "rate": lambda channel: f"{channel.rate} a minute",
     "title": lambda channel: channel.template.title if channel.template else None,
     "body": lambda channel: channel.template.body if channel.template else None,
+    "last delivered": lambda channel: channel.deliveries.last_sent_at,
+    "not told yet": lambda channel: channel.deliveries.waiting,
+    "error": lambda channel: channel.deliveries.error,
     "created": lambda channel: channel.created_at,
 }
 _TEST: Columns[ChannelTest] = {

@@ -13,7 +13,7 @@ from tickwork.model.smtp_server import Security
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-_NOT_SENT = ("name", "created_at", "changed_at")  # what an answer has and a request has not
+_NOT_SENT = ("name", "deliveries", "created_at", "changed_at")  # what an answer has and a request has not
 _SMTP = "smtp_"
 _FLAGS = {"quiet", "quiet_timezone", "quiet_except", "no_quiet", "title", "body", "no_template"}
 _READ_FROM_STDIN = ("url", "secret", "routing_key", "api_key", "smtp_password")

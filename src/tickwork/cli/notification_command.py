@@ -5,13 +5,18 @@ from typing import Any, cast
 
 import click
 
-from tickwork.cli.option_types import duration
-from tickwork.cli.output import Columns, page_options
+from tickwork.cli.option_types import duration, past
+from tickwork.cli.output import Columns, as_json, page_options
 from tickwork.cli.print_or_watch_answer import prints_item, prints_list, prints_page
 from tickwork.client.sync_client import Client
 from tickwork.model.field_types import Page
 from tickwork.model.notification_rule import RULE_NEWS, AppliedNotification, NotificationRuleView, RuleNews
-from tickwork.model.notification_view import NotificationStatus, NotificationView
+from tickwork.model.notification_view import (
+    DeliveryAttempt,
+    MessageView,
+    NotificationStatus,
+    NotificationView,
+)
 from tickwork.model.quantities import format_duration
 
 _COLUMNS: Columns[NotificationView] = {
@@ -42,6 +47,29 @@ _FIELDS: Columns[NotificationView] = {
     "attempts": lambda each: each.attempts,
     "ended": lambda each: each.ended_at,
     "error": lambda each: each.error,
+}
+
+
+def _attempts(message: MessageView) -> str:
+    return "\n".join(
+        f"{each.attempt} {each.outcome or 'running'} {_error(each)}".rstrip() for each in message.attempts
+    )
+
+
+def _error(attempt: DeliveryAttempt) -> str:
+    return f"{attempt.error.type}: {attempt.error.message}" if attempt.error else ""
+
+
+_MESSAGE: Columns[MessageView] = {
+    "id": lambda each: each.id,
+    "channel": lambda each: each.channel,
+    "status": lambda each: each.status,
+    "title": lambda each: each.content and each.content.title,
+    "body": lambda each: each.content and each.content.body,
+    "created": lambda each: each.created_at,
+    "ended": lambda each: each.ended_at,
+    "attempts": _attempts,
+    "answer": lambda each: as_json(each.answer),
 }
 
 
@@ -79,6 +107,10 @@ def command() -> None:
 @click.option("--channel", metavar="NAME", help="Only of this channel.")
 @click.option("--kind", help="Only of this kind of event, such as execution.failed.")
 @click.option("--status", type=click.Choice([status.value for status in NotificationStatus]))
+@click.option(
+    "--since", type=past, metavar="TIME|AGE", help="No earlier than: 2026-01-31T09:00, or 2h (ago)."
+)
+@click.option("--until", type=past, metavar="TIME|AGE", help="No later than; as --since.")
 @page_options
 @prints_list(_COLUMNS)
 def list_(client: Client, **wanted: Any) -> Page[NotificationView]:
@@ -92,6 +124,14 @@ def list_(client: Client, **wanted: Any) -> Page[NotificationView]:
 def get(client: Client, notification_id: str) -> NotificationView:
     """Show a notification in full."""
     return client.get_notification(notification_id)
+
+
+@command.command()
+@click.argument("notification_id", metavar="ID")
+@prints_item(_MESSAGE)
+def message(client: Client, notification_id: str) -> MessageView:
+    """Show the message that tells a notification: what is sent, each attempt to deliver it, and the answer."""
+    return client.get_notification_message(notification_id)
 
 
 @command.command()

@@ -126,6 +126,7 @@ class AsyncClient:
 
     list_notifications = _sends(build_notification_rule_and_log_requests.list_notifications)
     get_notification = _sends(build_notification_rule_and_log_requests.get_notification)
+    get_notification_message = _sends(build_notification_rule_and_log_requests.get_notification_message)
     resend_notification = _sends(build_notification_rule_and_log_requests.resend_notification)
     list_notification_rules = _sends(build_notification_rule_and_log_requests.list_notification_rules)
     get_notification_rule = _sends(build_notification_rule_and_log_requests.get_notification_rule)

@@ -1,6 +1,7 @@
 """Builds the requests about notifications, as plain values."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 
@@ -12,7 +13,7 @@ from tickwork.model.notification_rule import (
     NotificationRuleView,
     RuleNews,
 )
-from tickwork.model.notification_view import NotificationStatus, NotificationView
+from tickwork.model.notification_view import MessageView, NotificationStatus, NotificationView
 
 
 def list_notifications(
@@ -20,6 +21,8 @@ def list_notifications(
     channel: str | None = None,
     kind: str | None = None,
     status: NotificationStatus | str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> Call[Page[NotificationView]]:
@@ -30,6 +33,11 @@ def list_notifications(
 def get_notification(notification_id: str) -> Call[NotificationView]:
     """A notification."""
     return get("notifications", notification_id, answer=NotificationView)
+
+
+def get_notification_message(notification_id: str) -> Call[MessageView]:
+    """The message that tells a notification, and each attempt to deliver it."""
+    return get("notifications", notification_id, "message", answer=MessageView)
 
 
 def resend_notification(notification_id: str) -> Call[NotificationView]:

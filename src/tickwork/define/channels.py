@@ -12,6 +12,7 @@ from tickwork.model.channel import (
     CHANNEL_NAME,
     RULES,
     Channel,
+    ChannelDeliveries,
     ChannelName,
     ChannelPreview,
     ChannelTest,
@@ -26,6 +27,7 @@ from tickwork.model.errors import Conflict, Invalid, NotFound
 from tickwork.model.explain_type_errors import raise_if_any
 from tickwork.model.field_types import Page
 from tickwork.model.message_template import template_errors
+from tickwork.model.notification import NotificationMessage
 from tickwork.model.quantities import parse_duration
 from tickwork.store.port.define import ChannelStore
 
@@ -35,7 +37,7 @@ _MOST_TESTS = 20  # of a tenant, on one server
 _TEST_PERIOD = 60.0  # seconds
 
 SendTest = Callable[[StoredChannel], Awaitable[ChannelTest]]
-Preview = Callable[[StoredChannel], ChannelPreview]
+Preview = Callable[[StoredChannel, NotificationMessage | None], ChannelPreview]  # None: of a sample
 
 
 class Channels:
@@ -51,10 +53,11 @@ class Channels:
 
     async def list(self, tenant_id: int, limit: int, cursor: str | None = None) -> Page[ChannelView]:
         page = await self._store.list(tenant_id, limit, cursor)
-        return Page([_view(stored) for stored in page.items], page.next_cursor)
+        deliveries = await self._store.deliveries([stored.id for stored in page.items])
+        return Page([_view(stored, deliveries[stored.id]) for stored in page.items], page.next_cursor)
 
     async def get(self, tenant_id: int, name: str) -> ChannelView:
-        return _view(await self._find(tenant_id, name))
+        return await self._view(await self._find(tenant_id, name))
 
     async def set(self, tenant_id: int, name: str, channel: Channel) -> ChannelView:
         """Create or replace a channel. A mark keeps the stored secret, for the same destination."""
@@ -64,13 +67,13 @@ class Channels:
         channel = with_zone_name(channel)
         stored = await self._store.set(tenant_id, name, lambda before: keep_secrets(channel, before))
         _log.info("channel set", channel=name, kind=kind_of(channel), tenant_id=tenant_id)
-        return _view(stored)
+        return await self._view(stored)
 
     async def delete(self, tenant_id: int, name: str) -> ChannelView:
         await self._find(tenant_id, name)
         deleted = await self._store.delete(tenant_id, name)
         _log.info("channel deleted", channel=name, tenant_id=tenant_id)
-        return _view(deleted)
+        return await self._view(deleted)
 
     async def test(self, tenant_id: int, name: str) -> ChannelTest:
         """Send a test message at once, whatever the channel's rules."""
@@ -86,7 +89,15 @@ class Channels:
         if template:
             raise_if_any(template_errors(template))
             stored = stored._replace(channel=msgspec.structs.replace(stored.channel, template=template))
-        return self._preview(stored._replace(channel=redacted(stored.channel)))
+        return self._preview(stored._replace(channel=redacted(stored.channel)), None)
+
+    async def content_of(self, tenant_id: int, message: NotificationMessage) -> ChannelPreview | None:
+        """A message as its channel sends it now, without secrets. None if the channel is gone."""
+        stored = await self._store.find(tenant_id, message.channel_id)
+        return self._preview(stored._replace(channel=redacted(stored.channel)), message) if stored else None
+
+    async def _view(self, stored: StoredChannel) -> ChannelView:
+        return _view(stored, (await self._store.deliveries([stored.id]))[stored.id])
 
     async def _find(self, tenant_id: int, name: str) -> StoredChannel:
         if not _is_name(name):
@@ -120,7 +131,7 @@ def _is_name(name: str) -> bool:
     return name.isprintable()  # a pattern lets a line feed at the end pass
 
 
-def _view(stored: StoredChannel) -> ChannelView:
+def _view(stored: StoredChannel, deliveries: ChannelDeliveries) -> ChannelView:
     channel = redacted(stored.channel)
     fields = {name: getattr(channel, name) for name in channel.__struct_fields__ if name not in RULES}
     if smtp := fields.pop("smtp", None):
@@ -131,6 +142,7 @@ def _view(stored: StoredChannel) -> ChannelView:
         **fields,
         **{name: getattr(channel, name) for name in RULES if name != "window"},
         window=parse_duration(channel.window).total_seconds(),
+        deliveries=deliveries,
         created_at=stored.created_at,
         changed_at=stored.changed_at,
     )

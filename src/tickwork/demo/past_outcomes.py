@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from tickwork.model.channel import NOTIFY_TASK
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.public_ids import from_micros
 from tickwork.model.worker_protocol import Failure, Run
@@ -38,6 +39,7 @@ _TYPICAL = {  # seconds
     "loyalty.award_points": 75.0,
     "upkeep.clean": 30.0,
     HTTP_TASK: 0.12,
+    NOTIFY_TASK: 0.35,
 }
 _LATE_SHARE = 0.004
 _SLOW_SHARE = 0.08
@@ -86,10 +88,12 @@ class PastOutcomes:
     def _result(self, run: Run) -> bytes:
         if run.task == HTTP_TASK:
             return msgspec.json.encode({"status": 200, "body": {"alive": True}})
+        if run.task == NOTIFY_TASK:
+            return msgspec.json.encode({"status": 200, "body": "ok"})
         return msgspec.json.encode({"rows": self._chance.randint(4, 900)})
 
     def _log(self, run: Run, run_time: float, failure: Failure | None) -> Iterator[tuple[float, str, str]]:
-        if run.task == HTTP_TASK:
+        if run.task in (HTTP_TASK, NOTIFY_TASK):
             return
         yield 0.01, "info", f"attempt {run.attempt} of {run.task}"
         rows = 0

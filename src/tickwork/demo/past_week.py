@@ -5,15 +5,19 @@ from due time to due time. So the history keeps all invariants, and statistics, 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from heapq import heappop, heappush
+from operator import itemgetter
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 
 from tickwork.config import Settings
+from tickwork.demo import shop_notifications
 from tickwork.demo.past_outcomes import PastOutcome, PastOutcomes
 from tickwork.demo.shop_jobs import (
     TAG,
@@ -27,9 +31,11 @@ from tickwork.demo.shop_jobs import (
 from tickwork.demo.shop_tasks import app
 from tickwork.loop import LoopName
 from tickwork.model.access import Author, Requester, Scope
+from tickwork.model.channel import NOTIFY_TASK
 from tickwork.model.errors import Conflict
 from tickwork.model.execution import AttemptOutcome, ExecutionFilter, ExecutionStatus
 from tickwork.model.job import HTTP_TASK, JobRequest
+from tickwork.model.ping import PingRequest, Signal
 from tickwork.model.public_ids import parse_execution_id, parse_job_id, parse_key_id, to_micros
 from tickwork.model.queue import QueueSettings
 from tickwork.model.worker_protocol import LogLine, Note, Outcome, Run
@@ -49,7 +55,14 @@ _DOWN = (
 )  # when no server ran: since the beginning, and how long
 _CALLS_REFUSED = 8
 _LONG_AGO = 5 * 60.0  # seconds: what runs longer is recorded when it ends, not at the next due time
-_UPKEEP: tuple[LoopName, ...] = ("number events", "write statistics", "read failing jobs", "update breakers")
+_UPKEEP: tuple[LoopName, ...] = (
+    "watch pings",
+    "number events",
+    "notify",
+    "write statistics",
+    "read failing jobs",
+    "update breakers",
+)
 _UPKEEP_EVERY = 25  # steps
 
 
@@ -134,10 +147,14 @@ class PastWeek:
             self._node, tasks, name="shop-1", host="shop-1", credit=200
         )
         self._caller = await ScriptedWorker.connect(self._node, [HTTP_TASK], tenant_id=None, name="built-in")
+        self._teller = await ScriptedWorker.connect(
+            self._node, [NOTIFY_TASK], tenant_id=None, name="built-in"
+        )
         self._deploy = await self._author("deploy", is_session=False)
         self._ann = await self._author("ann@shop", is_session=True)
         await self._node.queues.set(self._tenant_id, "ml", QueueSettings(max_running=1))
         await self._node.queues.set(self._tenant_id, "mail", QueueSettings(rate="600/1m"))
+        await self._set_channels_and_pings()
         await self._create([*weekly_jobs(self._url)])
         await self._create(workflow_jobs())
         self._plan()
@@ -157,13 +174,13 @@ class PastWeek:
         await self._store.prepare_statistics(self._begin, self._end)
         while await self._node.step("keep up statistics"):
             pass
-        for worker in (self._worker, self._caller):
+        for worker in self._workers:
             await worker.leave_silently()
 
     def _plan(self) -> None:
         """What people did in that week."""
         day = timedelta(days=1)
-        self._happenings = [
+        happenings: list[tuple[datetime, Callable[[], Awaitable[None]]]] = [
             (self._begin + 2 * day, lambda: self._run("prices")),
             (self._begin + 3.3 * day, self._redrive_some),
             (self._begin + 4 * day, lambda: self._run("reindex")),
@@ -171,7 +188,41 @@ class PastWeek:
             (self._begin + 5 * day, lambda: self._pause("thumbnails")),
             (self._begin + 5.5 * day, self._change_schedule),
             (self._end - _RECENT, lambda: self._create([*recent_jobs()])),
+            (self._end - _RECENT, self._tell_the_warehouse),
+            *self._reports_of_pings(),
         ]
+        self._happenings = sorted(happenings, key=itemgetter(0))
+
+    @property
+    def _workers(self) -> tuple[ScriptedWorker, ...]:
+        return self._worker, self._caller, self._teller
+
+    def _worker_of(self, run: Run) -> ScriptedWorker:
+        return {HTTP_TASK: self._caller, NOTIFY_TASK: self._teller}.get(run.task, self._worker)
+
+    async def _set_channels_and_pings(self) -> None:
+        pings = {name: await self._set_ping(name, ping) for name, ping in shop_notifications.pings().items()}
+        receiver = f"http://127.0.0.1:{urlsplit(self._url).port}/ping/{pings[shop_notifications.RECEIVER]}"
+        for name, channel in shop_notifications.channels(receiver).items():
+            await self._node.channels.set(self._tenant_id, name, channel)
+        for name, rule in shop_notifications.rules().items():
+            await self._node.notifications.rules.set(self._tenant_id, name, rule)
+
+    async def _set_ping(self, name: str, ping: PingRequest) -> str | None:
+        return (await self._node.pings.set(self._tenant_id, name, ping)).token
+
+    async def _tell_the_warehouse(self) -> None:
+        """From now on nobody listens there: the server that is going to run finds out."""
+        name, channel = shop_notifications.WAREHOUSE, shop_notifications.warehouse_channel()
+        await self._node.channels.set(self._tenant_id, name, channel)
+        await self._node.notifications.rules.set(self._tenant_id, name, shop_notifications.warehouse_rule())
+
+    def _reports_of_pings(self) -> Iterator[tuple[datetime, Callable[[], Awaitable[None]]]]:
+        for at, name, signal in shop_notifications.reports(self._begin, self._end):
+            yield at, partial(self._hear, name, signal)
+
+    async def _hear(self, name: str, signal: Signal) -> None:
+        await self._node.pings.hear(self._tenant_id, name, signal)
 
     async def _next_time(self) -> datetime:
         due = await self._store.next_time(self._now)
@@ -193,7 +244,7 @@ class PastWeek:
         self._now = at
         await self._store.move_clock(at)
         await self._node.step("read clock")
-        for worker in (self._worker, self._caller):
+        for worker in self._workers:
             await worker.beat()
 
     async def _step(self) -> None:
@@ -202,8 +253,9 @@ class PastWeek:
             await self._happenings.pop(0)[1]()
         while await self._node.step("fire") or await self._node.step("claim"):
             pass
-        for run in [*await self._worker.runs(), *await self._caller.runs()]:
-            self._begin_run(run)
+        for worker in self._workers:
+            for run in await worker.runs():
+                self._begin_run(run)
         if next(self._numbers) % _UPKEEP_EVERY == 0:
             await self._upkeep()
 
@@ -219,8 +271,8 @@ class PastWeek:
         ended: list[_Running] = []
         while self._running and (everything or self._running[0].finished <= to_micros(self._now)):
             ended.append(heappop(self._running))
-        for worker, of_http in ((self._worker, False), (self._caller, True)):
-            own = [each for each in ended if (each.run.task == HTTP_TASK) is of_http]
+        for worker in self._workers:
+            own = [each for each in ended if self._worker_of(each.run) is worker]
             if own:
                 await self._send_log(worker, own)
                 await worker._report([_outcome(each, self._now) for each in own])  # noqa: SLF001
@@ -232,13 +284,7 @@ class PastWeek:
             await self._node.step("write logs")
 
     async def _upkeep(self) -> None:
-        loops: tuple[LoopName, ...] = (
-            "number events",
-            "write statistics",
-            "read failing jobs",
-            "update breakers",
-        )
-        for loop in loops:
+        for loop in _UPKEEP:
             while await self._node.step(loop):
                 pass
 

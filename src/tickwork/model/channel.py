@@ -155,6 +155,18 @@ class SmtpServerView(msgspec.Struct, frozen=True, kw_only=True):
     password: str | None = None  # ***
 
 
+class ChannelDeliveries(msgspec.Struct, frozen=True, kw_only=True):
+    """How the latest messages of a channel fared: 100 of them at most."""
+
+    is_failing: bool = False  # a message could not be delivered, and none was since
+    sent: int = 0
+    failed: int = 0  # for good
+    sending: int = 0  # on their way, or to be tried again
+    waiting: int = 0  # notifications that are not told yet; 1,000 are counted at most
+    last_sent_at: Instant | None = None
+    error: str | None = None  # of the last attempt, while it fails
+
+
 class ChannelView(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
     """A channel as shown to users: the fields of its kind, secrets as ***; those of other kinds are null."""
 
@@ -174,6 +186,7 @@ class ChannelView(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "f
     rate: int
     paused: bool
     template: MessageTemplate | None
+    deliveries: ChannelDeliveries
     created_at: Instant
     changed_at: Instant
 
@@ -201,7 +214,7 @@ class ChannelPreviewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_un
 
 
 class ChannelPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """A sample message as the channel would send it."""
+    """A message as the channel sends it."""
 
     title: str
     body: str

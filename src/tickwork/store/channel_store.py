@@ -1,11 +1,11 @@
 """Channels, with their secrets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import asyncpg
 import msgspec
 
-from tickwork.model.channel import Channel, StoredChannel, kind_of
+from tickwork.model.channel import Channel, ChannelDeliveries, StoredChannel, kind_of
 from tickwork.model.channel_secrets import split_fields
 from tickwork.model.errors import NotFound
 from tickwork.model.field_types import Page
@@ -13,6 +13,9 @@ from tickwork.model.quantities import parse_duration
 from tickwork.store.page_cursor import ChannelPlace, decode_cursor, encode_cursor
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
+
+_LATEST_MESSAGES = 100
+_MOST_WAITING = 1_000
 
 
 class PostgresChannelStore:
@@ -36,6 +39,10 @@ class PostgresChannelStore:
         row = await self._database.fetchrow(self._sql["channel_by_id"], tenant_id, channel_id)
         return _stored(row) if row else None
 
+    async def deliveries(self, channels: Sequence[int]) -> dict[int, ChannelDeliveries]:
+        rows = await self._database.fetch(self._sql["deliveries"], channels, _LATEST_MESSAGES, _MOST_WAITING)
+        return {row["id"]: _deliveries(row) for row in rows}
+
     async def set(
         self, tenant_id: int, name: str, decide: Callable[[Channel | None], Channel]
     ) -> StoredChannel:
@@ -58,6 +65,17 @@ class PostgresChannelStore:
         if row is None:
             raise NotFound("channel", name)
         return _stored(row)
+
+
+def _deliveries(row: asyncpg.Record) -> ChannelDeliveries:
+    sent, failed = row["last_sent_at"], row["last_failed_at"]
+    failed_last = failed is not None and (sent is None or failed > sent)
+    error = row["current_error"] or (row["last_error"] if failed_last else None)
+    return ChannelDeliveries(
+        is_failing=failed_last or row["current_error"] is not None,
+        **{name: row[name] for name in ("sent", "failed", "sending", "waiting", "last_sent_at")},
+        error=error,
+    )
 
 
 def _json(value: msgspec.Struct | dict[str, object] | None) -> str | None:

@@ -5,12 +5,13 @@ import msgspec
 
 from tickwork.model.errors import Conflict, NotFound
 from tickwork.model.field_types import Page
-from tickwork.model.notification import NotificationItem, Severity
+from tickwork.model.notification import NotificationItem, NotificationMessage, Severity
 from tickwork.model.notification_delivery_job import SYSTEM_TENANT, resent_delivery
 from tickwork.model.notification_view import (
     NotificationFilter,
     NotificationStatus,
     NotificationView,
+    StoredMessage,
     item_of_all,
 )
 from tickwork.model.public_ids import notification_id
@@ -39,11 +40,25 @@ class PostgresNotificationLogStore:
 
     async def notification(self, tenant_id: int, notification: int) -> NotificationView:
         row = await self._database.fetchrow(
-            self._sql["notifications"], tenant_id, _LATEST, notification, None, None, None, 1
+            self._sql["notifications"], tenant_id, _LATEST, notification, *NotificationFilter(), 1
         )
         if row is None:
             raise NotFound("notification", notification_id(notification))
         return _view(row)
+
+    async def message(self, tenant_id: int, notification: int) -> StoredMessage | None:
+        row = await self._database.fetchrow(self._sql["message"], tenant_id, notification)
+        if row is None:
+            return None
+        return StoredMessage(
+            msgspec.json.decode(row["content"], type=NotificationMessage),
+            row["channel"],
+            NotificationStatus(row["status"]),
+            row["created_at"],
+            row["ended_at"],
+            row["job_id"],
+            row["scheduled_for"],
+        )
 
     async def resend(self, tenant_id: int, notification: int) -> None:
         async with self._database.transaction() as connection:

@@ -2,9 +2,16 @@
 
 from support.sample_answers import JOB, NOON, changed, page
 from tickwork.cli.exit_codes import USAGE
+from tickwork.model.channel import ChannelError, ChannelPreview
+from tickwork.model.execution import AttemptOutcome
 from tickwork.model.notification import NotificationItem, NotifiedExecution, Severity
 from tickwork.model.notification_rule import AppliedNotification, NotificationRuleView
-from tickwork.model.notification_view import NotificationStatus, NotificationView
+from tickwork.model.notification_view import (
+    DeliveryAttempt,
+    MessageView,
+    NotificationStatus,
+    NotificationView,
+)
 
 SENT = NotificationView(
     id="n5",
@@ -55,6 +62,28 @@ def test_shows_one_in_full(ask, server):
     shown = ask("notification", "get", "n5").stdout
     assert "msg_1" in shown
     assert "e5-1" in shown
+
+
+def test_shows_the_message_with_its_attempts(ask, server):
+    error = ChannelError("Http503", "away")
+    attempt = DeliveryAttempt(
+        attempt=1, outcome=AttemptOutcome.FAILED, started_at=NOON, finished_at=NOON, error=error
+    )
+    told = MessageView(
+        id="msg_1",
+        channel="ops",
+        status=NotificationStatus.SENT,
+        created_at=NOON,
+        ended_at=NOON,
+        items=[SENT.item],
+        attempts=[attempt, changed(attempt, attempt=2, outcome=AttemptOutcome.COMPLETED, error=None)],
+        answer={"status": 204},
+        content=ChannelPreview(title="report failed", body="Task: work", sent={}),
+    )
+    server.will_answer(told)
+    shown = ask("notification", "message", "n5").stdout
+    assert all(word in shown for word in ("report failed", "1 failed Http503: away", "2 completed", "204"))
+    assert server.asked[0].path == "/v1/notifications/n5/message"
 
 
 def test_sends_one_again(ask, server):

@@ -1,12 +1,12 @@
 """What the define stage asks of the store: jobs, manual runs, backfills, channels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from tickwork.model.access import Author
 from tickwork.model.backfill import BackfillRequest, BackfillView, Policy
-from tickwork.model.channel import Channel, StoredChannel
+from tickwork.model.channel import Channel, ChannelDeliveries, StoredChannel
 from tickwork.model.field_types import Page
 from tickwork.model.job import JobSpec, JobStatus
 from tickwork.model.overlap import Overlap
@@ -160,6 +160,11 @@ class JobIndex(Protocol):
 
 class ChannelStore(Protocol):
     async def list(self, tenant_id: int, limit: int, cursor: str | None) -> Page[StoredChannel]: ...
+
+    async def deliveries(self, channels: Sequence[int]) -> Mapping[int, ChannelDeliveries]:
+        """By the ids of the channels, each of which is in the answer."""
+
+    async def find(self, tenant_id: int, channel_id: int) -> StoredChannel | None: ...
 
     async def get(self, tenant_id: int, name: str) -> StoredChannel:
         """NotFound when there is none."""

@@ -9,7 +9,7 @@ from tickwork.model.channel import Digest, QuietHours
 from tickwork.model.field_types import Page
 from tickwork.model.notification import Incident, NotificationItem, NotificationMessage, Severity
 from tickwork.model.notification_rule import NotificationRuleRequest, NotificationRuleView
-from tickwork.model.notification_view import NotificationFilter, NotificationView
+from tickwork.model.notification_view import NotificationFilter, NotificationView, StoredMessage
 from tickwork.model.worker_protocol import Outcome
 
 _INCIDENT_KINDS = ("pagerduty", "opsgenie")
@@ -238,6 +238,9 @@ class NotificationLogStore(Protocol):
         """Latest first."""
 
     async def notification(self, tenant_id: int, notification: int) -> NotificationView: ...
+
+    async def message(self, tenant_id: int, notification: int) -> StoredMessage | None:
+        """None if it has none yet."""
 
     async def resend(self, tenant_id: int, notification: int) -> None:
         """Deliver its message again. Conflict while it waits or is on its way, or when the channel is gone."""

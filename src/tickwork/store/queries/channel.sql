@@ -28,6 +28,27 @@ SELECT
 FROM tickwork.channel
 WHERE tenant_id = $1 AND id = $2;
 
+-- name: deliveries
+-- How the latest messages of some channels fared, and how much is not told yet.
+SELECT c.id, l.*, w.waiting
+FROM unnest($1::int[]) AS c (id)
+CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE status = 'sent') AS sent, count(*) FILTER (WHERE status = 'failed') AS failed,
+        count(*) FILTER (WHERE status = 'sending') AS sending,
+        max(ended_at) FILTER (WHERE status = 'sent') AS last_sent_at,
+        max(ended_at) FILTER (WHERE status = 'failed') AS last_failed_at,
+        (array_agg(error ORDER BY ended_at DESC) FILTER (WHERE status = 'failed'))[1] AS last_error,
+        max(error) FILTER (WHERE status = 'sending') AS current_error
+    FROM (
+        SELECT status, ended_at, error FROM tickwork.notification_message m
+        WHERE m.channel_id = c.id ORDER BY created_at DESC LIMIT $2
+    ) latest
+) l
+CROSS JOIN LATERAL (
+    SELECT count(*) AS waiting
+    FROM (SELECT FROM tickwork.notification n WHERE n.channel_id = c.id AND n.status = 'waiting' LIMIT $3) counted
+) w;
+
 -- name: lock_channel
 -- Locks a channel to replace it: what it keeps of its secrets depends on those that are stored.
 SELECT

@@ -8,8 +8,17 @@ FROM tickwork.notification n
 LEFT JOIN tickwork.notification_message m ON m.id = n.message_id
 WHERE n.tenant_id = $1 AND n.id < $2 AND ($3::bigint IS NULL OR n.id = $3) AND ($4::text IS NULL OR n.channel = $4)
     AND ($5::text IS NULL OR n.kind = $5) AND ($6::text IS NULL OR n.status = $6)
+    AND ($7::timestamptz IS NULL OR n.created_at >= $7) AND ($8::timestamptz IS NULL OR n.created_at <= $8)
 ORDER BY n.id DESC
-LIMIT $7;
+LIMIT $9;
+
+-- name: message
+-- The message of a notification, and the execution that delivers it.
+SELECT n.channel, m.status, m.content, m.created_at, m.ended_at, m.job_id, j.scheduled_for
+FROM tickwork.notification n
+JOIN tickwork.notification_message m ON m.id = n.message_id
+LEFT JOIN tickwork.job j ON j.id = m.job_id
+WHERE n.tenant_id = $1 AND n.id = $2;
 
 -- name: lock_message
 -- Locks the message of a notification, to send it again: its delivery, if it has one, and whether its channel exists.

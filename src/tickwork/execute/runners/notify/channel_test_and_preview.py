@@ -62,9 +62,10 @@ class ChannelTests:
             return ChannelTest(delivered=True, took=monotonic() - began, answer=msgspec.json.decode(answer))
         return ChannelTest(delivered=False, took=monotonic() - began, error=error)
 
-    def preview(self, stored: StoredChannel) -> ChannelPreview:
-        """What the channel would send about an execution that failed. `stored`: without secrets."""
-        message = _message(stored, _sample_item(self._now()), is_test=False)
+    def preview(self, stored: StoredChannel, message: NotificationMessage | None = None) -> ChannelPreview:
+        """What the channel sends to tell a message, by default one about an execution that failed. `stored`: without
+        secrets."""
+        message = message or _message(stored, _sample_item(self._now()), is_test=False)
         rendered = self._sender.render(stored, message)
         return ChannelPreview(
             title=rendered.title, body=rendered.text, sent=self._content(stored, message, rendered)
