@@ -82,12 +82,12 @@ def _write(server: DashboardServer, client: Client, text: str, number: int) -> W
         payload={text: [text]},
     )
     client.create_job(name=text, task=text, tags=["hostile"], depends_on=[job.id])
-    ended = [_run(server, worker, text, fails=True)]
+    failed = _run(server, worker, text, fails=True)
     client.create_job(name=text, task=text, tags=["hostile"], payload=text)
-    ended.append(_run(server, worker, text, fails=False))
+    completed = _run(server, worker, text, fails=False)
     client.set_ping(f"hostile-{number}", schedule="every 1h", description=text)
     client.signal_ping(f"hostile-{number}", "fail", log=text)
-    return Written(text, job.id, *ended, _tell(client, text, number))
+    return Written(text, job.id, failed, completed, _tell(client, text, number))
 
 
 def _tell(client: Client, text: str, number: int) -> str:
