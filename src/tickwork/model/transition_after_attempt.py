@@ -17,26 +17,26 @@ a statement of its own, which changes only executions in the status that it expe
     (new) → pending, skipped                 trigger.insert_executions_carefully
     (new) → pending                          trigger.promote_deferred_jobs
     (new) → pending                          create_and_change_job.insert_first_executions
-    (new) → pending                          executions_of_changed_job.insert_execution
+    (new) → pending                          add_move_and_stop_unstarted_executions.insert_execution
     (new) → pending                          backfill.insert_backfilled
     (new) → pending                          make_round()
-    (new) → skipped                          executions_of_changed_job.skip_due_time
+    (new) → skipped                          add_move_and_stop_unstarted_executions.skip_due_time
     pending → running                        dispatch.claim
     running → completed                      outcome.complete
     running → pending, failed, cancelled     outcome.settle
-    running → pending                        executions_of_changed_job.take_back
+    running → pending                        add_move_and_stop_unstarted_executions.take_back
     pending → pending, skipped               count_ended()
     pending → skipped                        partitions_and_retention.give_up_rounds
     pending → skipped                        trigger.give_up_unstarted
-    pending → cancelled                      executions_of_changed_job.cancel_waiting
+    pending → cancelled                      add_move_and_stop_unstarted_executions.cancel_waiting
     pending → cancelled                      backfill.cancel_backfilled
     pending, running → failed                dispatch.fail_execution
     pending, running → cancelled             outcome.cancel_execution
     pending, running → cancelled             find_overlap_blockers.cancel_blockers
-    pending, running → skipped, cancelled    executions_of_changed_job.stop_ahead
+    pending, running → skipped, cancelled    add_move_and_stop_unstarted_executions.stop_ahead
     skipped → pending, skipped               trigger.insert_executions_carefully
     skipped → pending                        make_round()
-    skipped, cancelled → pending             executions_of_changed_job.revive_execution
+    skipped, cancelled → pending             add_move_and_stop_unstarted_executions.revive_execution
     skipped, failed → pending                backfill.insert_backfilled
     failed, cancelled → pending              dead_letter.revive_ended
 

@@ -43,8 +43,8 @@ STATEMENTS = {
     ],
     "trigger.promote_deferred_jobs": [Writes(NEW, "pending")],
     "create_and_change_job.insert_first_executions": [Writes(NEW, "pending")],
-    "executions_of_changed_job.insert_execution": [Writes(NEW, "pending")],
-    "executions_of_changed_job.skip_due_time": [Writes(NEW, "skipped")],
+    "add_move_and_stop_unstarted_executions.insert_execution": [Writes(NEW, "pending")],
+    "add_move_and_stop_unstarted_executions.skip_due_time": [Writes(NEW, "skipped")],
     "backfill.insert_backfilled": [
         Writes(NEW, "pending"),
         Writes("failed skipped", "pending", "e.status IN ('failed', 'skipped')"),
@@ -68,8 +68,10 @@ STATEMENTS = {
     "dispatch.fail_execution": [Writes("pending running", "failed", UNENDED)],
     "outcome.cancel_execution": [Writes("pending running", "cancelled", UNENDED)],
     "find_overlap_blockers.cancel_blockers": [Writes("pending running", "cancelled", UNENDED)],
-    "executions_of_changed_job.stop_ahead": [Writes("pending running", "skipped cancelled", UNENDED)],
-    "executions_of_changed_job.cancel_waiting": [
+    "add_move_and_stop_unstarted_executions.stop_ahead": [
+        Writes("pending running", "skipped cancelled", UNENDED)
+    ],
+    "add_move_and_stop_unstarted_executions.cancel_waiting": [
         Writes("pending", "cancelled", "isfinite(e.ready_at) IS NOT NULL")
     ],
     "backfill.cancel_backfilled": [Writes("pending", "cancelled", "e.status = 'pending'")],
@@ -79,10 +81,10 @@ STATEMENTS = {
         Writes("pending", "pending skipped", "e.ready_at IS NOT DISTINCT FROM 'infinity'"),
     ],
     # Made to wait again.
-    "executions_of_changed_job.take_back": [
+    "add_move_and_stop_unstarted_executions.take_back": [
         Writes("running", "pending", "FROM on_its_way WHERE status = 'running'")
     ],
-    "executions_of_changed_job.revive_execution": [
+    "add_move_and_stop_unstarted_executions.revive_execution": [
         Writes("skipped cancelled", "pending", "status IN ('skipped', 'cancelled') AND reason IN")
     ],
     "dead_letter.revive_ended": [
