@@ -26,9 +26,9 @@
 wanted AS MATERIALIZED (
     -- The jobs, with what is known of their rules.
     SELECT j.id, j.rule_id, j.scheduled_for, j.created_at, j.updated_at, j.status, j.depends, r.next_at, r.cursor_job
-    FROM tickwork.job j
+    FROM (SELECT DISTINCT unnest($2::bigint[]) AS id) asked
+    CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE id = asked.id AND tenant_id = $1 OFFSET 0) j
     -- include: rule_of_job
-    WHERE j.id = ANY($2::bigint[]) AND j.tenant_id = $1
 ), latest AS MATERIALIZED (
     -- Their latest executions.
     SELECT j.id, j.depends, e.scheduled_for, e.status, e.started_at, e.finished_at, e.ready_at, e.blocked_by
