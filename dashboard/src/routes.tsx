@@ -90,7 +90,7 @@ const executionList = createRoute({
   path: "/",
   validateSearch: textParams(
     "status", "waiting_for", "job", "task", "queue", "worker", "tag", "since", "until", "error",
-    "timed_out", "retrying", "blocked", "longer_than", "later_than", "sort",
+    "timed_out", "retrying", "blocked", "not_taken", "longer_than", "later_than", "sort",
   ),
   component: lazyRouteComponent(() => import("./pages/ExecutionsPage")),
 });

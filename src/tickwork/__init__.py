@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tickwork.client.async_client import AsyncClient
     from tickwork.client.sync_client import Client
+    from tickwork.model.condition import Condition
     from tickwork.model.errors import (
         BadId,
         Conflict,
@@ -39,6 +40,7 @@ __all__ = [
     "BadId",
     "Cancel",
     "Client",
+    "Condition",
     "Conflict",
     "Context",
     "ExecutionFailed",
@@ -75,6 +77,7 @@ _HOMES = {
     "BadId": "tickwork.model.errors",
     "Cancel": "tickwork.model.task_exceptions",
     "Client": "tickwork.client.sync_client",
+    "Condition": "tickwork.model.condition",
     "Conflict": "tickwork.model.errors",
     "Context": "tickwork.model.task_context",
     "ExecutionFailed": "tickwork.sdk.submitted_job_handle",

@@ -120,7 +120,10 @@ async def test_a_workflow_of_another_tenant_is_not_listed(
         ([5], "depends_on[0]"),
         ([{"jbo": "j1"}], "depends_on[0].jbo"),
         (["j1", "nothing"], "depends_on[0]"),
-        ([{"job": "j1", "on": "failure"}], "depends_on[0].on"),
+        ([{"job": "j1", "on": "sometimes"}], "depends_on[0].on"),
+        ([{"job": "j1", "when": {"path": "a"}}], "depends_on[0].when"),
+        ([{"job": "j1", "when": {"all": [{"equals": []}]}}], "depends_on[0].when.all[0].equals"),
+        ([{"job": "j1", "on": "failure", "when": {"exists": True}}], "depends_on[0].when"),
     ],
 )
 async def test_a_dependency_that_is_none_is_refused_where_it_stands(

@@ -2315,6 +2315,23 @@ export interface components {
             result: unknown;
         };
         /**
+         * Condition
+         * @description What must be true of a result: one comparison of what is at `path`, or other conditions with `all`, `any` or
+         *         `not`.
+         */
+        Condition: {
+            all?: components["schemas"]["Condition"][];
+            any?: components["schemas"]["Condition"][];
+            equals?: string | number | boolean | null;
+            exists?: boolean;
+            greater?: string | number;
+            in?: (string | number | boolean | null)[];
+            less?: string | number;
+            not?: components["schemas"]["Condition"];
+            /** @description where to look; left out: at the result itself */
+            path?: string | (string | number)[];
+        };
+        /**
          * CreatedJob
          * @description A new job in the answer to a request with several jobs.
          */
@@ -2415,7 +2432,9 @@ export interface components {
              * @default success
              * @enum {unknown}
              */
-            on: "any outcome" | "success";
+            on: "any outcome" | "failure" | "success";
+            /** @description must be true for the result of that job */
+            when?: components["schemas"]["Condition"];
         };
         DependencyRequest: string | components["schemas"]["Dependency"];
         /**
@@ -2573,6 +2592,8 @@ export interface components {
             /** @default null */
             longer_than: string | null;
             /** @default null */
+            not_taken: "true" | null;
+            /** @default null */
             queue: string | null;
             /** @default null */
             retrying: "true" | null;
@@ -2710,11 +2731,23 @@ export interface components {
             job_id: string;
             key: string | null;
             name: string | null;
+            parents: components["schemas"]["GraphParent"][];
+            reason: string | null;
             scheduled_for: string | null;
             started_at: string | null;
             status: components["schemas"]["ExecutionStatus"] | null;
             task: string;
             waiting_for: components["schemas"]["WaitingFor"] | null;
+        };
+        /**
+         * GraphParent
+         * @description A parent of a job, and when the job runs after it.
+         */
+        GraphParent: {
+            job_id: string;
+            /** @enum {unknown} */
+            on: "any outcome" | "failure" | "success";
+            when: boolean;
         };
         /**
          * Heartbeat
@@ -3017,7 +3050,7 @@ export interface components {
          * @description The status of a job.
          * @enum {unknown}
          */
-        JobStatus: "active" | "cancelled" | "completed" | "failed" | "paused";
+        JobStatus: "active" | "cancelled" | "completed" | "failed" | "paused" | "skipped";
         /**
          * JobView
          * @description A job as shown to users.
@@ -7680,6 +7713,7 @@ export interface operations {
                 later_than?: string;
                 limit?: number;
                 longer_than?: string;
+                not_taken?: "true";
                 queue?: string;
                 retrying?: "true";
                 since?: string;
@@ -10357,6 +10391,7 @@ export interface operations {
                 later_than?: string;
                 limit?: number;
                 longer_than?: string;
+                not_taken?: "true";
                 queue?: string;
                 retrying?: "true";
                 since?: string;

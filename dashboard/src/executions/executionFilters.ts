@@ -36,6 +36,7 @@ export const MORE_FIELDS: readonly FilterField[] = [
   { name: "timed_out", kind: "choice", label: "Timed out", options: YES, width: 110 },
   { name: "retrying", kind: "choice", label: "Retrying", options: YES, width: 110 },
   { name: "blocked", kind: "choice", label: "Blocked", options: YES, width: 110 },
+  { name: "not_taken", kind: "choice", label: "Not taken", options: YES, width: 110 },
   { name: "longer_than", kind: "text", label: "Ran longer than", placeholder: "Ran longer than 5m", width: 160 },
   { name: "later_than", kind: "text", label: "Later than", placeholder: "Later than 1m", width: 140 },
   { name: "until", kind: "text", label: "Due until", width: 190 },
@@ -58,6 +59,7 @@ export const VIEWS: readonly { word: string; filters: Filters }[] = [
   { word: "Blocked", filters: { blocked: "true" } },
   { word: "Late", filters: { later_than: "1m" } },
   { word: "Skipped", filters: { status: "skipped" } },
+  { word: "Not taken", filters: { not_taken: "true" } },
 ];
 
 /** The conditions that executions must meet, with a distance from now as a time. */

@@ -6,7 +6,7 @@ import { StateIcon } from "../parts/StateIcon";
 import { executionLook, UNKNOWN_LOOK } from "../parts/states";
 import { formatDuration } from "../time/formatDuration";
 import classes from "./Graph.module.css";
-import { type DrawnGraph, type DrawnNode, type GraphJob, stateCounts } from "./graphModel";
+import { type DrawnGraph, type DrawnNode, type GraphJob, isNotTaken, stateCounts } from "./graphModel";
 import { NODE_HEIGHT, NODE_WIDTH, type Places } from "./layout";
 import { useLayout } from "./useLayout";
 
@@ -95,7 +95,7 @@ function nodesOf(graph: DrawnGraph, places: Places, chosen: string | undefined, 
   });
 }
 
-function edgeOf({ id, from, to, satisfied, failed }: DrawnGraph["edges"][number]): Edge {
+function edgeOf({ id, from, to, satisfied, failed, words }: DrawnGraph["edges"][number]): Edge {
   const color = failed ? "var(--state-failed)" : satisfied ? "var(--state-completed)" : "var(--line-strong)";
   return {
     id,
@@ -103,6 +103,7 @@ function edgeOf({ id, from, to, satisfied, failed }: DrawnGraph["edges"][number]
     target: to,
     type: "smoothstep",
     focusable: false,
+    ...(words ? { label: words, labelStyle: { fill: "var(--ink)", fontSize: 11 }, labelBgStyle: { fill: "var(--card)" } } : {}),
     style: { stroke: color, strokeWidth: failed ? 2.5 : 1.5, ...(satisfied ? {} : { strokeDasharray: "5 4" }) },
     markerEnd: { type: MarkerType.ArrowClosed, color, width: 14, height: 14 },
   };
@@ -129,8 +130,10 @@ function JobBox({ data }: NodeProps<JobNode>) {
   );
 }
 
-function lookOfNode({ state, waitingFor }: DrawnNode) {
-  return state === "none" ? { ...UNKNOWN_LOOK, word: "Not run yet" } : executionLook(state, waitingFor);
+function lookOfNode({ state, waitingFor, jobs }: DrawnNode) {
+  if (state === "none") return { ...UNKNOWN_LOOK, word: "Not run yet" };
+  const look = executionLook(state, waitingFor);
+  return state === "skipped" && jobs.every((job) => job.status !== "skipped" || isNotTaken(job)) ? { ...look, word: "Not taken" } : look;
 }
 
 function nameOf({ jobs, isGroup }: DrawnNode): string {

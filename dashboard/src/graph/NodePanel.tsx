@@ -32,6 +32,7 @@ export function NodePanel({ job, jobs, onChoose }: NodePanelProps) {
       <Facts
         facts={[
           ["Status", job.status ? <ExecutionBadge key="status" status={job.status} waitingFor={job.waiting_for} /> : "Not run yet"],
+          ...(job.reason ? [["Reason", job.reason] as const] : []),
           ["Job", <JobLink key="job" job={{ ...job, id: job.job_id }} />],
           ["Execution", job.execution_id ? <ExecutionLink key="execution" id={job.execution_id} /> : "–"],
           ["Started", <TimeText key="started" at={job.started_at} />],

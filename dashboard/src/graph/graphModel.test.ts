@@ -2,7 +2,20 @@ import { describe, expect, it } from "vitest";
 import { behindFailures, drawnGraph, failedFirst, type GraphJob, graphSentence, groupsOf, stateCounts } from "./graphModel";
 
 const job = (id: string, parents: string[], status: string | null = "completed", task = "step"): GraphJob =>
-  ({ job_id: id, depends_on: parents, status, task, waiting_for: null, name: id, key: null }) as unknown as GraphJob;
+  ({
+    job_id: id,
+    depends_on: parents,
+    parents: parents.map((parent) => ({ job_id: parent, on: "success", when: false })),
+    status,
+    task,
+    waiting_for: null,
+    reason: null,
+    name: id,
+    key: null,
+  }) as unknown as GraphJob;
+
+const branch = (id: string, parent: string, on: string, status: string, reason: string | null = null) =>
+  ({ ...job(id, [parent], status), parents: [{ job_id: parent, on, when: false }], reason }) as unknown as GraphJob;
 
 const wide = (count: number, status = "completed") => [
   job("a", []),
@@ -52,6 +65,26 @@ it("lists failures and what they hold up first", () => {
   const jobs = [job("a", []), job("b", ["a"], "failed"), job("c", ["b"], "pending"), job("d", ["a"], "running")];
   expect(failedFirst(jobs).map(({ job_id }) => job_id)).toEqual(["b", "c", "d", "a"]);
   expect([...behindFailures(jobs)]).toEqual(["c"]);
+});
+
+describe("branches", () => {
+  const notTaken = "not taken: parent a did not fail";
+
+  it("say what they need, and are satisfied by it", () => {
+    const jobs = [job("a", [], "failed"), branch("b", "a", "failure", "completed"), branch("c", "a", "any outcome", "completed"), job("d", ["a"], "pending")];
+    expect(drawnGraph(jobs, false, new Set()).edges.map(({ to, satisfied, failed, words }) => [to, satisfied, failed, words])).toEqual([
+      ["b", true, false, "on failure"],
+      ["c", true, false, "any outcome"],
+      ["d", false, true, null],
+    ]);
+    expect([...behindFailures(jobs)]).toEqual(["d"]);
+  });
+
+  it("that were not taken are no failure", () => {
+    const jobs = [job("a", []), branch("b", "a", "failure", "skipped", notTaken)];
+    expect(drawnGraph(jobs, false, new Set()).edges[0]).toMatchObject({ satisfied: false, failed: false });
+    expect(graphSentence(jobs)).toBe("1 of 2 jobs completed; 1 on branches that were not taken.");
+  });
 });
 
 it("says how a workflow stands", () => {

@@ -2,6 +2,7 @@ import type { Schemas } from "../api/client";
 
 /** The graph of a workflow as it is drawn: jobs, groups of alike jobs that are folded into one, and edges. */
 export type GraphJob = Schemas["GraphJob"];
+type GraphParent = Schemas["GraphParent"];
 
 export interface DrawnNode {
   id: string;
@@ -16,10 +17,12 @@ export interface DrawnEdge {
   id: string;
   from: string;
   to: string;
-  /** The parent has completed. */
+  /** The parent has ended as the child needs it. */
   satisfied: boolean;
-  /** On a way to or from what failed. */
+  /** The parent failed, and the child waits for its success. */
   failed: boolean;
+  /** What the child needs, if that is not the success of the parent. */
+  words: string | null;
 }
 
 export interface DrawnGraph {
@@ -81,19 +84,44 @@ function drawnEdges(jobs: readonly GraphJob[], nodeOf: ReadonlyMap<string, strin
   const byId = new Map(jobs.map((job) => [job.job_id, job]));
   const edges = new Map<string, DrawnEdge>();
   for (const job of jobs) {
-    for (const parentId of job.depends_on) {
-      const parent = byId.get(parentId);
-      const from = nodeOf.get(parentId);
+    for (const edge of job.parents) {
+      const parent = byId.get(edge.job_id);
+      const from = nodeOf.get(edge.job_id);
       const to = nodeOf.get(job.job_id);
       if (!parent || !from || !to) continue; // beyond what the API answered
       const id = `${from}>${to}`;
-      const satisfied = parent.status === "completed";
-      const failed = parent.status === "failed";
+      const satisfied = isSatisfied(edge, parent, job);
+      const failed = parent.status === "failed" && edge.on === "success";
       const known = edges.get(id);
-      edges.set(id, { id, from, to, satisfied: satisfied && (known?.satisfied ?? true), failed: failed || (known?.failed ?? false) });
+      edges.set(id, {
+        id,
+        from,
+        to,
+        satisfied: satisfied && (known?.satisfied ?? true),
+        failed: failed || (known?.failed ?? false),
+        words: edgeWords(edge),
+      });
     }
   }
   return [...edges.values()];
+}
+
+const ENDED = new Set(["completed", "failed", "cancelled", "skipped"]);
+
+function isSatisfied(edge: GraphParent, parent: GraphJob, child: GraphJob): boolean {
+  if (isNotTaken(child)) return false;
+  if (edge.on === "any outcome") return ENDED.has(parent.status ?? "");
+  return parent.status === (edge.on === "failure" ? "failed" : "completed");
+}
+
+export function edgeWords({ on, when }: GraphParent): string | null {
+  if (when) return "on condition";
+  return on === "success" ? null : on === "failure" ? "on failure" : "any outcome";
+}
+
+/** Its branch of the graph was not taken. */
+export function isNotTaken({ status, reason }: GraphJob): boolean {
+  return status === "skipped" && (reason ?? "").startsWith("not taken");
 }
 
 const ORDER = ["failed", "running", "pending", "cancelled", "skipped", "completed"];
@@ -118,7 +146,7 @@ export function failedFirst(jobs: readonly GraphJob[]): GraphJob[] {
 
 /** The jobs that wait, directly or through others, for one that failed. */
 export function behindFailures(jobs: readonly GraphJob[]): Set<string> {
-  const children = childrenOf(jobs);
+  const children = waitingChildren(jobs);
   const found = new Set<string>();
   const open = jobs.filter(({ status }) => status === "failed").map(({ job_id }) => job_id);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -129,6 +157,12 @@ export function behindFailures(jobs: readonly GraphJob[]): Set<string> {
     }
   }
   return found;
+}
+
+/** The jobs that a failure of each job holds up. */
+function waitingChildren(jobs: readonly GraphJob[]): Map<string, string[]> {
+  const needing = jobs.map((job) => ({ ...job, depends_on: job.parents.filter(({ on }) => on === "success").map(({ job_id }) => job_id) }));
+  return childrenOf(needing.filter((job) => !isNotTaken(job)));
 }
 
 export interface StateCount {
@@ -147,6 +181,10 @@ export function graphSentence(jobs: readonly GraphJob[]): string {
   const count = (state: string) => jobs.filter(({ status }) => status === state).length;
   const all = `${jobs.length.toLocaleString("en")} ${jobs.length === 1 ? "job" : "jobs"}`;
   if (jobs.length > 0 && count("completed") === jobs.length) return `All ${all} completed.`;
+  const untaken = jobs.filter(isNotTaken).length;
+  if (untaken > 0 && count("completed") + untaken === jobs.length) {
+    return `${count("completed")} of ${all} completed; ${untaken.toLocaleString("en")} on branches that were not taken.`;
+  }
   const waiting = [...behindFailures(jobs)].filter((id) => jobs.some((job) => job.job_id === id && job.status === "pending")).length;
   if (count("failed") > 0) return `${count("failed")} of ${all} failed${waiting > 0 ? `; ${waiting.toLocaleString("en")} wait for them` : ""}.`;
   if (count("running") > 0) return `${count("running")} of ${all} running, ${count("completed")} completed.`;

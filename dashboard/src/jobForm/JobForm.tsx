@@ -51,7 +51,7 @@ function AboutFields({ draft, onChange, errors }: JobFormProps) {
       <TextInput label="Key" description="Your own name for it; only one job has a given key." value={draft.key} onChange={text("key")} error={errorAt(errors, "key")} maxLength={200} />
       <TagsInput
         label="Runs after"
-        description="Ids or key:NAME of jobs; with :any, however they end."
+        description="Ids or key:NAME of jobs; with :failure, if they fail; with :any, however they end."
         value={draft.dependsOn}
         onChange={(dependsOn) => onChange({ dependsOn })}
         error={errorAt(errors, "depends_on")}

@@ -63,6 +63,13 @@ describe("draftOf", () => {
     expect(draftOf(stored)).toMatchObject({ schedule: "0 9 * * 1", timezone: "Europe/Paris", scheduleJson: "" });
   });
 
+  it("keeps what a job needs of those it runs after", () => {
+    const depends_on = ["j1", { job: "j2", on: "any outcome" }, { job: "j3", on: "failure" }, { job: "j4", on: "success", when: { exists: true } }];
+    const edited = draftOf({ ...stored, depends_on } as unknown as Schemas["JobView"]);
+    expect(edited.dependsOn).toEqual(["j1", "j2:any", "j3:failure", JSON.stringify(depends_on[3])]);
+    expect(requestOf(edited)["depends_on"]).toEqual(depends_on);
+  });
+
   it("keeps what the builder does not know as JSON", () => {
     const odd = { ...stored, schedule: { any: [{ every: 60 }] } } as unknown as Schemas["JobView"];
     expect(JSON.parse(draftOf(odd).scheduleJson)).toEqual({ any: [{ every: 60 }] });

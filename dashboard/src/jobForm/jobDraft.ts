@@ -105,17 +105,22 @@ export function readJson(path: string, text: string): unknown {
   }
 }
 
-const ANY = ":any";
+const OUTCOMES = { ":any": "any outcome", ":failure": "failure" };
 
-/** `j12:any` is what the command line writes for a parent that may end in any way. */
+/** As the command line takes it: `j12:any` for a parent that may end in any way, `j12:failure` for one that must fail, and
+    JSON for one with a condition. */
 function dependencyOf(text: string): unknown {
-  return text.endsWith(ANY) ? { job: text.slice(0, -ANY.length), on: "any outcome" } : text;
+  if (text.trimStart().startsWith("{")) return readJson("depends_on", text);
+  const found = Object.entries(OUTCOMES).find(([suffix]) => text.endsWith(suffix));
+  return found ? { job: text.slice(0, -found[0].length), on: found[1] } : text;
 }
 
 export function dependencyText(dependency: unknown): string {
   if (typeof dependency === "string") return dependency;
-  const { job, on } = dependency as { job: string; on?: string };
-  return on === "any outcome" ? `${job}${ANY}` : job;
+  const { job, on, ...conditions } = dependency as { job: string; on?: string };
+  if (Object.keys(conditions).length > 0) return JSON.stringify(dependency);
+  const found = Object.entries(OUTCOMES).find(([, outcome]) => outcome === on);
+  return found ? `${job}${found[0]}` : job;
 }
 
 function httpOf({ url, method, headers }: JobDraft): JobFields {

@@ -8,7 +8,7 @@ const NEXT_RUN: Record<string, number> = { "1h": HOUR, "6h": 6 * HOUR, "24h": 24
 
 export const JOB_FIELDS: readonly FilterField[] = [
   { name: "q", kind: "search", label: "Search jobs", placeholder: "Search name, key, tags", width: 200 },
-  { name: "status", kind: "choice", label: "Status", options: ["active", "paused", "completed", "failed", "cancelled"], width: 100 },
+  { name: "status", kind: "choice", label: "Status", options: ["active", "paused", "completed", "failed", "cancelled", "skipped"], width: 100 },
   { name: "health", kind: "choice", label: "Health", options: ["failing", "late", "blocked", "ok", "unknown"], width: 96 },
   { name: "task", kind: "text", label: "Task", placeholder: "Task or a.*", width: 110 },
   { name: "queue", kind: "text", label: "Queue", width: 90 },

@@ -60,6 +60,7 @@ export const JOB_LOOKS = {
   completed: look("Completed", "check", "solid", "completed"),
   failed: look("Failed", "cross", "notched", "failed"),
   cancelled: look("Cancelled", "minus", "hatched", "neutral"),
+  skipped: look("Skipped", "forward", "hatched", "neutral"),
 } satisfies Record<string, StateLook>;
 
 export type JobStatus = keyof typeof JOB_LOOKS;

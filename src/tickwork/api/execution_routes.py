@@ -37,6 +37,9 @@ class HistoryQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=T
         Annotated[Literal["true"], Meta(description="waits for an execution that failed or was cancelled")]
         | None
     ) = None
+    not_taken: (
+        Annotated[Literal["true"], Meta(description="skipped: its branch of the graph was not taken")] | None
+    ) = None
     task: Text | None = None
     queue: QueueName | None = None
     worker: WorkerId | None = None
@@ -61,6 +64,7 @@ class HistoryQuery(PageQuery, frozen=True, kw_only=True, forbid_unknown_fields=T
             timed_out=self.timed_out is not None,
             retrying=self.retrying is not None,
             blocked=self.blocked is not None,
+            not_taken=self.not_taken is not None,
             tag=self.tag,
             longer_than=parsed_duration("longer_than", self.longer_than),
             later_than=parsed_duration("later_than", self.later_than),

@@ -120,6 +120,7 @@ def command() -> None:
 @click.option(
     "--blocked", is_flag=True, help="Only those that wait for an execution that failed or was cancelled."
 )
+@click.option("--not-taken", is_flag=True, help="Only those on a branch of a graph that was not taken.")
 @click.option("--task")
 @click.option("--queue")
 @click.option("--worker", metavar="ID")

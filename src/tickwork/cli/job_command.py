@@ -64,7 +64,7 @@ def _deadline_text(job: JobView) -> str | None:
 def _dependency_text(entry: str | Dependency) -> str:
     if isinstance(entry, str):
         return entry
-    return f"{entry.job} ({entry.on})"
+    return f"{entry.job} ({entry.on}{', if its result is as required' if entry.when else ''})"
 
 
 def _notify_text(entry: NotifyEntry) -> str:

@@ -11,7 +11,7 @@ from tickwork.cli.output import brief, coloured, output_option, print_json, say
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.execution import WaitingFor
-from tickwork.model.job import GraphJob, JobGraph
+from tickwork.model.job import GraphJob, GraphParent, JobGraph
 from tickwork.model.quantities import format_duration
 
 _MOST_SIBLINGS = 20  # drawn one by one
@@ -101,14 +101,24 @@ def _line(job: GraphJob) -> str:
 
 
 def _parents_text(job: GraphJob) -> str:
-    """Names the parents if there are several, because a job is drawn below only one of them."""
-    match len(job.depends_on):
-        case 0 | 1:
+    """Names the parents if there are several, because a job is drawn below only one of them, and what it needs of
+    them if that is not their success."""
+    match job.parents:
+        case []:
             return ""
-        case few if few <= _MOST_SIBLINGS:
-            return f"  after {', '.join(job.depends_on)}"
+        case [parent]:
+            needs = _needs_text(parent)
+            return f"  {needs}" if needs else ""
+        case few if len(few) <= _MOST_SIBLINGS:
+            return f"  after {', '.join(f'{each.job_id} {_needs_text(each)}'.rstrip() for each in few)}"
         case many:
-            return f"  after {many:,} jobs"
+            return f"  after {len(many):,} jobs"
+
+
+def _needs_text(parent: GraphParent) -> str:
+    if parent.when:
+        return "if its condition is true"
+    return "" if parent.on == "success" else f"on {parent.on}"
 
 
 def _state_text(job: GraphJob) -> str:
@@ -117,6 +127,8 @@ def _state_text(job: GraphJob) -> str:
     state = coloured(job.status)
     if job.waiting_for:
         return f"{state}, waits for {job.waiting_for}"
+    if job.reason:
+        return f"{state}, {job.reason}"
     if job.started_at:
         took = (job.finished_at or datetime.now(UTC)) - job.started_at
         return f"{state}, {format_duration(max(took, _SHORTEST_SHOWN))}"

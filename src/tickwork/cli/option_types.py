@@ -13,7 +13,7 @@ from tickwork.model.public_ids import KEY_PREFIX
 from tickwork.model.quantities import parse_duration
 from tickwork.model.rest_worker import LEAST_WEIGHT, MOST_WEIGHT, resource_amounts
 
-_ANY = ":any"
+_OUTCOMES = {":any": "any outcome", ":failure": "failure"}
 _MAX_PORT = 65_535
 
 
@@ -63,11 +63,16 @@ def header(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def dependency(text: str) -> str | dict[str, str]:
-    if text.endswith(_ANY):
-        return {"job": text.removesuffix(_ANY), "on": "any outcome"}
+def dependency(text: str) -> Any:
+    if text.startswith("{"):
+        return json_value(text)
+    for suffix, outcome in _OUTCOMES.items():
+        if text.endswith(suffix):
+            return {"job": text.removesuffix(suffix), "on": outcome}
     if ":" in text and not text.startswith(KEY_PREFIX):
-        raise click.BadParameter(f"{text!r} is not a dependency; write JOB, or JOB:any for any outcome")
+        raise click.BadParameter(
+            f"{text!r} is not a dependency; write JOB, JOB:failure, JOB:any for any outcome, or JSON with a condition"
+        )
     return text
 
 

@@ -220,6 +220,7 @@ def list_executions(
     timed_out: bool = False,
     retrying: bool = False,
     blocked: bool = False,
+    not_taken: bool = False,
     job: str | None = None,
     task: str | None = None,
     queue: str | None = None,
@@ -236,7 +237,9 @@ def list_executions(
     """The executions that match all filters, newest first. A page that is neither full nor the last one says in
     `searched_until` how far it has looked."""
     given = locals()
-    flags = {name: "true" if given[name] else None for name in ("timed_out", "retrying", "blocked")}
+    flags = {
+        name: "true" if given[name] else None for name in ("timed_out", "retrying", "blocked", "not_taken")
+    }
     return get("executions", answer=ExecutionPage, query={**given, **flags})
 
 

@@ -6,9 +6,11 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
+from tickwork.model.condition import condition_as_json_path
 from tickwork.model.errors import BadId, FieldError, Invalid
-from tickwork.model.job import CatchUp, Dependency, JobRequest, JobSpec, JobStatus, Parent
+from tickwork.model.job import CatchUp, Dependency, JobRequest, JobSpec, JobStatus, NeededOutcome, Parent
 from tickwork.model.notification_rule import asks_for_workflow_end
 from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.model.public_ids import is_job_key, job_id, job_key, parse_job_id
@@ -86,17 +88,24 @@ class Dependencies:
             try:
                 parent = self._parent(place, path, entry)
             except Invalid as invalid:
-                self.faults.extend(Fault(place, error) for error in invalid.errors)
+                self._refuse_all(place, invalid)
+                parent = None
+            try:
+                needs, condition = _needs(entry, f"depends_on[{number}]")
+            except Invalid as invalid:
+                self._refuse_all(place, invalid)
+                continue
+            if parent is None:
                 continue
             if parent[:2] in seen:
                 self._refuse(place, path, f"{_name(entry)!r} appears twice")
             seen.add(parent[:2])
-            yield parent
+            yield parent._replace(needs=needs, condition=condition)
 
     def _parent(self, place: int, path: str, entry: str | Dependency) -> Parent:
-        name, on_any = _name(entry), isinstance(entry, Dependency) and entry.on == "any outcome"
+        name = _name(entry)
         other = self._place_in_request(path, name)
-        parent = Parent(self._job(path, name) if other is None else None, other, on_any)
+        parent = Parent(self._job(path, name) if other is None else None, other)
         is_itself = parent.job == self._itself if other is None else other == place
         if is_itself:
             raise Invalid.field(path, "a job cannot depend on itself")
@@ -180,6 +189,9 @@ class Dependencies:
         schedule = Recurring(known.timing, timing_from_text(known.timing))
         return ParentSchedule(schedule, catch_up, f"job {job_id(known.id)}")
 
+    def _refuse_all(self, place: int, invalid: Invalid) -> None:
+        self.faults.extend(Fault(place, error) for error in invalid.errors)
+
     def _refuse(self, place: int, path: str, message: str, hint: str | None = None) -> None:
         self.faults.append(Fault(place, FieldError(path, message, hint)))
 
@@ -193,6 +205,18 @@ def _telling_completion(spec: JobSpec) -> JobSpec:
 def _different_schedules(one: ParentSchedule, other: ParentSchedule) -> str:
     words = [f"{each.parent} {each.schedule.timing.words}" for each in (one, other)]
     return f"these do not run at the same times, so their rounds cannot be paired: {words[0]}, {words[1]}"
+
+
+def _needs(entry: str | Dependency, path: str) -> tuple[NeededOutcome, str | None]:
+    """How the parent must end, and what must be true of its result, as a JSON path."""
+    if isinstance(entry, str):
+        return "success", None
+    if entry.when is UNSET:
+        return entry.on, None
+    if entry.on != "success":
+        hint = 'leave out "on": what did not complete has no result'
+        raise Invalid.field(f"{path}.when", f'has no meaning with "on": "{entry.on}"', hint)
+    return entry.on, condition_as_json_path(entry.when, f"{path}.when")
 
 
 def _name(entry: str | Dependency) -> str:

@@ -139,6 +139,9 @@ class MissedView(msgspec.Struct, frozen=True, kw_only=True, rename={"begin": "fr
 CountKind = Literal["exact", "estimate"]
 
 
+NOT_TAKEN = "not taken"  # so begins the reason of an execution whose branch of a graph was not taken
+
+
 class ExecutionFilter(NamedTuple):
     """What the executions of a list have in common."""
 
@@ -154,6 +157,7 @@ class ExecutionFilter(NamedTuple):
     timed_out: bool = False  # one of its attempts did
     retrying: bool = False  # an attempt failed or was lost, and it has not ended
     blocked: bool = False  # it waits for an execution that failed or was cancelled
+    not_taken: bool = False  # it was skipped because its branch was not taken
     tag: str | None = None  # of its job
     longer_than: timedelta | None = None  # it ran, or has been running, for longer
     later_than: timedelta | None = (

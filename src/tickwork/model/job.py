@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tickwork.model.condition import Condition
 from tickwork.model.errors import FieldError
 from tickwork.model.execution import ExecutionStatus, ExecutionView, WaitingFor
 from tickwork.model.field_types import Duration, Instant, Name, QueueName
@@ -34,7 +35,8 @@ Priority = Literal["critical", "high", "normal", "low"]
 PRIORITIES: tuple[Priority, ...] = ("critical", "high", "normal", "low")  # stored as the position in here
 IfExists = Literal["error", "keep", "replace"]
 OnWorkerLost = Literal["retry", "fail"]
-JobStatusName = Literal["active", "paused", "completed", "failed", "cancelled"]
+JobStatusName = Literal["active", "paused", "completed", "failed", "cancelled", "skipped"]
+NeededOutcome = Literal["success", "failure", "any outcome"]
 
 
 class JobStatus(StrEnum):
@@ -45,6 +47,7 @@ class JobStatus(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    SKIPPED = "skipped"  # due one time, on a branch that was not taken
 
 
 def _default(value: Any) -> Meta:
@@ -112,7 +115,10 @@ class Dependency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A job that another one runs after."""
 
     job: str
-    on: Literal["success", "any outcome"] = "success"
+    on: NeededOutcome = "success"
+    when: Annotated[Condition, Meta(description="must be true for the result of that job")] | UnsetType = (
+        UNSET
+    )
 
 
 DependsOn = Annotated[list[str | Dependency], Meta(max_length=10_000)]
@@ -209,7 +215,9 @@ def deadline_view(deadline: Duration | None) -> str | float | None:
 def with_resolved_dependencies(request: JobRequest, parents: Sequence[int]) -> JobRequest:
     """The request as it is stored: with parents by id, and without `ref`, which has a meaning only in its batch."""
     entries = [
-        Dependency(job_id(parent), entry.on) if isinstance(entry, Dependency) else job_id(parent)
+        msgspec.structs.replace(entry, job=job_id(parent))
+        if isinstance(entry, Dependency)
+        else job_id(parent)
         for entry, parent in zip(request.depends_on, parents, strict=True)
     ]
     return msgspec.structs.replace(request, depends_on=entries, ref=None)
@@ -231,7 +239,8 @@ class Parent(NamedTuple):
 
     job: int | None  # None: a job of the same request
     place: int | None  # its index in the request
-    on_any: bool
+    needs: NeededOutcome = "success"
+    condition: str | None = None  # on its result, as a JSON path
 
 
 class JobSpec(msgspec.Struct, frozen=True):
@@ -366,6 +375,14 @@ class CreatedJob(msgspec.Struct, frozen=True):
     execution_id: str | None = None  # of a one-time job
 
 
+class GraphParent(msgspec.Struct, frozen=True):
+    """A parent of a job, and when the job runs after it."""
+
+    job_id: str
+    on: NeededOutcome
+    when: bool  # only if a condition on its result is true
+
+
 class GraphJob(msgspec.Struct, frozen=True, kw_only=True):
     """A job in a graph of dependencies, with its execution in the latest round."""
 
@@ -374,10 +391,12 @@ class GraphJob(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     task: str
     depends_on: list[str]
+    parents: list[GraphParent]  # the same jobs in the same order
     execution_id: str | None  # None: it had none in that round
     scheduled_for: Instant | None
     status: ExecutionStatus | None
     waiting_for: WaitingFor | None
+    reason: str | None  # why it was skipped or cancelled
     started_at: Instant | None
     finished_at: Instant | None
 

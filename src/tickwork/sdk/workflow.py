@@ -7,22 +7,35 @@ extracted.submit()
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
+from tickwork.model.condition import Condition
 from tickwork.model.errors import Invalid
-from tickwork.model.job import CreatedJob, Dependency, JobRequest
+from tickwork.model.job import CreatedJob, Dependency, JobRequest, NeededOutcome
 from tickwork.sdk.lazy_client import LazyClients
 from tickwork.sdk.submitted_job_handle import Handle
 
 Result = TypeVar("Result")
 Next = TypeVar("Next", bound="Step[Any] | Steps[Any]")
-On = Literal["success", "any outcome"]
 
 _MOST_STEPS = 10_000  # one request creates them, so that all are created or none
 _MOST_SHOWN = 5
 _numbers = count()
+
+
+class Edge(NamedTuple):
+    """When a step runs after another one."""
+
+    on: NeededOutcome
+    when: Condition | None
+
+    def to(self, job: str) -> str | Dependency:
+        if self == ("success", None):
+            return job
+        return Dependency(job, self.on, self.when or UNSET)
 
 
 class Step(Generic[Result]):
@@ -32,7 +45,7 @@ class Step(Generic[Result]):
         self.request = request
         self.name = request.name or request.task or ""
         self.number = next(_numbers)
-        self.parents: dict[Step[Any], On] = {}
+        self.parents: dict[Step[Any], Edge] = {}
         self.children: list[Step[Any]] = []
         self.job: Handle[Result] | None = None
         self._result_type = result_type
@@ -41,9 +54,10 @@ class Step(Generic[Result]):
     def __repr__(self) -> str:
         return f"<Step {self.name}{f' as job {self.job.id}' if self.job else ''}>"
 
-    def then(self, following: Next, *, on: On = "success") -> Next:
-        """Run `following` after this step. Returns `following`, to chain further calls."""
-        return Steps([self]).then(following, on=on)
+    def then(self, following: Next, *, on: NeededOutcome = "success", when: Condition | None = None) -> Next:
+        """Run `following` after this step, with `when` only if that is true for its result. Returns `following`, to
+        chain further calls."""
+        return Steps([self]).then(following, on=on, when=when)
 
     def submit(self) -> Handle[Result]:
         """Submit the whole workflow of this step: all its jobs are created, or none."""
@@ -60,13 +74,13 @@ class Step(Generic[Result]):
             raise Invalid.field(self.name, "has not been submitted", "submit any step of its workflow first")
         return self.job
 
-    def follow(self, parent: "Step[Any]", on: On) -> None:
+    def follow(self, parent: "Step[Any]", edge: Edge) -> None:
         """Run this step after the parent. `then` calls it for each pair of steps."""
         if parent in _reachable([self], lambda step: step.children):
             raise Invalid.field(
                 self.name, f"{parent.name} runs after it, so it cannot run after {parent.name}"
             )
-        self.parents[parent] = on
+        self.parents[parent] = edge
         parent.children.append(self)
 
     def become(self, job_id: str, execution_id: str | None = None) -> None:
@@ -86,11 +100,11 @@ class Steps(Generic[Result]):
     def __iter__(self) -> Iterator[Step[Result]]:
         return iter(self.steps)
 
-    def then(self, following: Next, *, on: On = "success") -> Next:
+    def then(self, following: Next, *, on: NeededOutcome = "success", when: Condition | None = None) -> Next:
         """Run `following` after all of these. Returns `following`, to chain further calls."""
         for step in gather(following):
             for parent in self.steps:
-                step.follow(parent, on)
+                step.follow(parent, Edge(on, when))
         return following
 
     def _others(self) -> str:
@@ -153,11 +167,7 @@ def _requests(steps: Sequence[Step[Any]]) -> list[JobRequest]:
         msgspec.structs.replace(
             step.request,
             ref=refs[step],
-            depends_on=[_dependency(f"@{refs[parent]}", on) for parent, on in step.parents.items()],
+            depends_on=[edge.to(f"@{refs[parent]}") for parent, edge in step.parents.items()],
         )
         for step in steps
     ]
-
-
-def _dependency(job: str, on: On) -> str | Dependency:
-    return job if on == "success" else Dependency(job, on)

@@ -29,7 +29,7 @@ from tickwork.store.lock_rules_while_jobs_join_or_leave import (
 )
 from tickwork.store.pool import Connection
 from tickwork.store.query_files import queries
-from tickwork.store.write_dependencies import JobDependencies
+from tickwork.store.write_dependencies import JobDependencies, skip_decided
 
 
 async def note_change(
@@ -98,6 +98,8 @@ class JobUpdate:
         elif old_rule:
             await self._add_if_passed_over(unstarted, row, old_rule, lane.id, spec)
         await self._update_dependencies(row, spec, timing, ids)
+        if moved and spec.parents:
+            await skip_decided(self._connection, [job])
 
     async def _update(
         self, row: asyncpg.Record, spec: JobSpec, timing: JobTiming, lane: JobLane, moved: bool
@@ -293,6 +295,8 @@ class JobStatusChange:
         if row["deferred"] and row["scheduled_for"] <= now:
             await self._connection.execute(self._sql["make_due"], self._tenant_id, row["id"], now)
             await self._unstarted.add(row["lane_id"], row["priority"], now, Trigger.SCHEDULE)
+            if row["depends"]:
+                await skip_decided(self._connection, [row["id"]])
 
     async def _check_not_ended(self) -> None:
         job = self._row["id"]

@@ -223,8 +223,8 @@ def _candidates(wanted: ExecutionFilter) -> _Candidates | None:
     """Where the executions are that can match. None: anywhere."""
     if wanted.error is not None or wanted.timed_out:
         return _Candidates(error=TIMEOUT if wanted.error is None else wanted.error)
-    if wanted.blocked:
-        return _Candidates((EventKind.EXECUTION_BLOCKED,))
+    if wanted.blocked or wanted.not_taken:
+        return _Candidates((EventKind.EXECUTION_BLOCKED if wanted.blocked else EventKind.EXECUTION_SKIPPED,))
     if wanted.retrying:
         return _Candidates((EventKind.EXECUTION_RETRYING, EventKind.EXECUTION_LOST))
     if wanted.status in _ENDED_BADLY:
@@ -276,6 +276,7 @@ def _conditions(wanted: ExecutionFilter) -> tuple[object, ...]:
         None if wanted.worker is None else min(wanted.worker, _LARGEST_WORKER),
         wanted.retrying, wanted.longer_than, wanted.later_than, wanted.tag,
         errors + [TIMEOUT] * wanted.timed_out, wanted.blocked, wanted.waiting_for,
+        wanted.not_taken,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from tickwork.model.execution import (
 )  # fmt: skip
 from tickwork.model.job import (
     GraphJob,
+    GraphParent,
     JobRequest,
     JobStatus,
     JobView,
@@ -84,10 +85,15 @@ def graph_job_of(row: asyncpg.Record) -> GraphJob:
         key=row["key"],
         task=row["task"],
         depends_on=[job_id(parent) for parent in row["parents"]],
+        parents=[
+            GraphParent(job_id(parent), on, when)
+            for parent, on, when in zip(row["parents"], row["needs"], row["conditional"], strict=True)
+        ],
         execution_id=execution_id(row["id"], at) if at else None,
         scheduled_for=at,
         status=ExecutionStatus(row["status"]) if at else None,
         waiting_for=WaitingFor(row["waiting_for"]) if row["waiting_for"] else None,
+        reason=row["reason"],
         started_at=row["started_at"],
         finished_at=row["finished_at"],
     )

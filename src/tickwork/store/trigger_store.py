@@ -29,6 +29,7 @@ from tickwork.store.port.trigger import (
 )
 from tickwork.store.query_files import queries, rows_written
 from tickwork.store.statistics_store import count_fired_later
+from tickwork.store.write_dependencies import skip_decided
 
 _JOBS_NAMED = 100  # jobs of a rule that get an event of their own when due times are missed
 _PICKED = 12  # columns of a picked job
@@ -99,6 +100,8 @@ class PostgresTriggerStore:
         async with self._database.transaction() as connection:
             await make_days_for(row["scheduled_for"] for row in rows)
             await connection.execute(self._sql["promote_deferred_jobs"], [row["id"] for row in rows])
+            if children := [row["id"] for row in rows if row["depends"]]:
+                await skip_decided(connection, children)
 
     async def _fail_deferred(self, row: asyncpg.Record, _: Exception) -> None:
         async with self._database.transaction() as connection:

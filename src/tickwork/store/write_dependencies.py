@@ -108,7 +108,7 @@ class JobDependencies:
 
     async def _insert_parents(self, children: Mapping[int, JobSpec], ids: Sequence[int]) -> None:
         edges = [
-            (child, parent, edge.on_any)
+            (child, parent, edge.needs, edge.condition)
             for child, spec in children.items()
             for parent, edge in zip(parents_of(spec, ids), spec.parents, strict=True)
         ]
@@ -121,6 +121,7 @@ class JobDependencies:
         if once:
             await self._connection.execute(self._sql["await_parents"], once)
             await self._connection.execute(self._sql["wait_for_parents"], once)
+            await self._connection.execute(self._sql["count_ended"])
             rows = await self._connection.fetch(self._sql["due_times_of_one_time_jobs"], once)
             await self._release([row["id"] for row in rows], [row["scheduled_for"] for row in rows])
 
@@ -130,6 +131,11 @@ class JobDependencies:
     async def _has_started(self, job: int) -> bool:
         started: bool = await self._connection.fetchval(self._sql["has_begun"], self._tenant_id, job)
         return started
+
+
+async def skip_decided(connection: Connection, children: Sequence[int]) -> None:
+    """Skip the new executions of deferred jobs whose branch was not taken."""
+    await connection.execute(queries("write_dependencies")["skip_decided"], children)
 
 
 def existing_parents(children: Mapping[int, JobSpec], ids: Sequence[int], new: Collection[int]) -> list[int]:

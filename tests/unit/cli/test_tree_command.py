@@ -8,7 +8,7 @@ import pytest
 
 from support.sample_answers import JOB, NOON
 from tickwork.model.execution import ExecutionStatus, WaitingFor
-from tickwork.model.job import GraphJob, JobGraph
+from tickwork.model.job import GraphJob, GraphParent, JobGraph, NeededOutcome
 
 DONE = ExecutionStatus.COMPLETED
 
@@ -19,6 +19,9 @@ def job(
     *parents: int,
     status: ExecutionStatus = DONE,
     waiting_for: WaitingFor | None = None,
+    reason: str | None = None,
+    on: NeededOutcome = "success",
+    when: bool = False,
 ) -> GraphJob:
     began = status in (DONE, ExecutionStatus.FAILED)
     return GraphJob(
@@ -27,10 +30,12 @@ def job(
         key=None,
         task="work",
         depends_on=[f"j{parent}" for parent in parents],
+        parents=[GraphParent(f"j{parent}", on, when) for parent in parents],
         execution_id=f"e{number}-1",
         scheduled_for=NOON,
         status=status,
         waiting_for=waiting_for,
+        reason=reason,
         started_at=NOON if began else None,
         finished_at=NOON + timedelta(seconds=2) if began else None,
     )
@@ -85,6 +90,26 @@ def test_follows_it_until_only_blocked_jobs_are_left(ask, server, monkeypatch):
     assert len(server.asked) == 2
 
 
+def test_tells_branches_that_were_not_taken_from_those_that_wait(ask, server):
+    skipped: dict[str, Any] = {
+        "status": ExecutionStatus.SKIPPED,
+        "reason": "not taken: parent j1 did not fail",
+    }
+    items = [
+        job(1, "pay"),
+        job(2, "refund", 1, on="failure", **skipped),
+        job(3, "audit", 1, when=True),
+        job(4, "tidy", 2, 3, on="any outcome", **PENDING),
+    ]
+    server.will_answer(JobGraph(items, truncated=False))
+    assert ask("job", "tree", "j1").stdout.splitlines() == [
+        "pay  j1  completed, 2s",
+        "├─ refund  j2  skipped, not taken: parent j1 did not fail  on failure",
+        "└─ audit  j3  completed, 2s  if its condition is true",
+        "   └─ tidy  j4  pending, waits for dependency  after j2 on any outcome, j3 on any outcome",
+    ]
+
+
 def test_gives_the_graph_as_data(ask, server):
     server.will_answer(DIAMOND)
     done = ask("job", "tree", "j4", "-o", "json")
@@ -96,6 +121,8 @@ def test_gives_the_graph_as_data(ask, server):
     [
         (["j1", "j2"], ["j1", "j2"]),
         (["j1:any"], [{"job": "j1", "on": "any outcome"}]),
+        (["j1:failure"], [{"job": "j1", "on": "failure"}]),
+        (['{"job": "j1", "when": {"exists": true}}'], [{"job": "j1", "when": {"exists": True}}]),
         (["key:a:b", "key:c:any"], ["key:a:b", {"job": "key:c", "on": "any outcome"}]),
     ],
 )
@@ -108,6 +135,6 @@ def test_creates_a_job_that_depends_on_others(ask, server, given, sent):
 
 
 def test_an_outcome_that_is_none_is_refused(ask):
-    done = ask("job", "create", "--task", "report", "--depends-on", "j1:failure")
+    done = ask("job", "create", "--task", "report", "--depends-on", "j1:never")
     assert done.exit_code == 2
-    assert "write JOB, or JOB:any" in done.stderr
+    assert "write JOB, JOB:failure, JOB:any" in done.stderr

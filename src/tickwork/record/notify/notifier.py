@@ -16,6 +16,7 @@ from prometheus_client import Counter
 from tickwork.model.bad_row_isolation import BadRowIsolation, error_text
 from tickwork.model.channel_times import is_quiet
 from tickwork.model.event_after_commit import Publish, WorkArrived
+from tickwork.model.execution import NOT_TAKEN
 from tickwork.model.notification import Severity
 from tickwork.model.notification_delivery_job import SYSTEM_TENANT
 from tickwork.model.notification_rule import NEWS
@@ -106,7 +107,7 @@ class Notifier:
         await gathering.write_workflow_ends(
             _workflow_ends(facts, {rule.tenant_id for rule in rules if "workflow_done" in rule.kinds})
         )
-        facts = await _with_own_entries(gathering, facts)
+        facts = await _with_own_entries(gathering, [fact for fact in facts if not _is_branch_not_taken(fact)])
         flaps = Flaps(await gathering.flaps({*jobs_that_may_flap(facts)}))
         gathered = FactGathering(Recipients.of(gathering.installation, channels, rules), flaps, gathering.now)
         await self._isolation.run_each(facts, partial(_take, gathered), _pass_over)
@@ -150,6 +151,11 @@ def _least_severity(channel: ToldChannel, now: datetime) -> Severity | None:
     if channel.quiet and is_quiet(channel.quiet, now):
         return channel.quiet.except_
     return Severity.INFO
+
+
+def _is_branch_not_taken(fact: Fact) -> bool:
+    """Whether an execution was skipped because its branch of a graph was not taken: nothing that anybody is told of."""
+    return fact.kind == EventKind.EXECUTION_SKIPPED and str(fact.detail.get("reason")).startswith(NOT_TAKEN)
 
 
 async def _take(gathered: FactGathering, fact: Fact) -> None:

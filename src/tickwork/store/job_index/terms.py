@@ -16,7 +16,7 @@ from tickwork.model.search_words import SHORTEST_BEGINNING, is_beginning, words_
 ALL = "all"
 RECURRING, ONCE = "recurring", "once"
 _LONGEST_BEGINNING = 8  # letters that there are terms for
-STATUSES = ("paused", "cancelled", "completed", "failed")  # that have terms; the others are active
+STATUSES = ("paused", "cancelled", "completed", "failed", "skipped")  # that have terms; the others are active
 
 
 class JobText(NamedTuple):

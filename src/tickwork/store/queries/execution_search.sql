@@ -8,7 +8,8 @@
 ), looked_at AS (
     -- What the filter needs to know of them.
     SELECT e.* FROM seen CROSS JOIN LATERAL (
-        SELECT scheduled_for, job_id, status, started_at, finished_at, lane_id, worker_id, failures, losses, trigger
+        SELECT scheduled_for, job_id, status, started_at, finished_at, lane_id, worker_id, failures, losses, trigger,
+            reason
         FROM tickwork.execution
         WHERE tenant_id = $1 AND scheduled_for = seen.scheduled_for AND job_id = seen.job_id
         OFFSET 0
@@ -44,6 +45,7 @@
                         = wanted.error_type
                 OFFSET 0))
         AND (NOT $17::boolean OR e.status = 'pending' AND tickwork.awaits_failed(e.job_id, e.scheduled_for))
+        AND (NOT $19::boolean OR tickwork.was_not_taken(e.status, e.reason))
         AND ($18::text IS NULL OR EXISTS (
             SELECT FROM tickwork.execution_view v
             WHERE v.tenant_id = $1 AND v.scheduled_for = e.scheduled_for AND v.job_id = e.job_id
@@ -77,7 +79,8 @@ ORDER BY page.scheduled_for DESC, page.job_id DESC
 -- Searches all executions of a tenant. What has begun was due by now, or nearly: a worker may get it a little earlier.
 WITH seen AS (
     -- The next ones by their key.
-    SELECT scheduled_for, job_id, status, started_at, finished_at, lane_id, worker_id, failures, losses, trigger
+    SELECT scheduled_for, job_id, status, started_at, finished_at, lane_id, worker_id, failures, losses, trigger,
+        reason
     FROM tickwork.execution
     WHERE tenant_id = $1 AND (scheduled_for, job_id) < ($2, $3) AND scheduled_for >= $4
         AND scheduled_for <= CASE WHEN $8::text = 'completed' OR $11::int IS NOT NULL
@@ -92,7 +95,7 @@ WITH seen AS (
 ;
 
 -- name: search_history_of_job
--- Searches the executions of the job $19, found by the rounds of its rules and its off-schedule executions.
+-- Searches the executions of the job $20, found by the rounds of its rules and its off-schedule executions.
 WITH seen AS (
     -- The next due times: of the rounds of its rules, present and past; of the round that is being fired; of its
     -- off-schedule executions; and of a one-time job.
@@ -108,24 +111,24 @@ WITH seen AS (
                  AND scheduled_for < $2 AND scheduled_for >= $4 AND scheduled_for <= $5
              ORDER BY scheduled_for DESC LIMIT $6
          ) r
-         WHERE j.tenant_id = $1 AND j.id = $19)
+         WHERE j.tenant_id = $1 AND j.id = $20)
         UNION ALL
         (SELECT u.next_at, j.id
          FROM tickwork.job j
          CROSS JOIN LATERAL (
              SELECT next_at FROM tickwork.rule WHERE id = j.rule_id AND cursor_job IS NOT NULL OFFSET 0
          ) u
-         WHERE j.tenant_id = $1 AND j.id = $19
+         WHERE j.tenant_id = $1 AND j.id = $20
              AND u.next_at < $2 AND u.next_at >= $4 AND u.next_at <= $5)
         UNION ALL
         (SELECT x.scheduled_for, x.job_id
          FROM tickwork.off_schedule_execution x
-         WHERE x.job_id = $19 AND x.scheduled_for < $2 AND x.scheduled_for >= $4 AND x.scheduled_for <= $5
+         WHERE x.job_id = $20 AND x.scheduled_for < $2 AND x.scheduled_for >= $4 AND x.scheduled_for <= $5
          ORDER BY x.scheduled_for DESC LIMIT $6)
         UNION ALL
         (SELECT j.scheduled_for, j.id
          FROM tickwork.job j
-         WHERE j.tenant_id = $1 AND j.id = $19
+         WHERE j.tenant_id = $1 AND j.id = $20
              AND j.scheduled_for < $2 AND j.scheduled_for >= $4 AND j.scheduled_for <= $5)
     ) times
     WHERE (scheduled_for, job_id) < ($2, $3)
@@ -136,11 +139,11 @@ WITH seen AS (
 ;
 
 -- name: search_candidates
--- Searches the executions that have events of the kinds $19 or with errors of the type $22, and those with the keys
--- ($20, $21). Events of other lanes are passed over: their executions are seen, but not looked at.
+-- Searches the executions that have events of the kinds $20 or with errors of the type $23, and those with the keys
+-- ($21, $22). Events of other lanes are passed over: their executions are seen, but not looked at.
 WITH candidates AS (
     -- The next ones of each kind; of the type of error; what happened just now and has no number yet; the given ones.
-    SELECT e.scheduled_for, e.job_id, e.is_likely FROM unnest($19::text[]) AS wanted (kind) CROSS JOIN LATERAL (
+    SELECT e.scheduled_for, e.job_id, e.is_likely FROM unnest($20::text[]) AS wanted (kind) CROSS JOIN LATERAL (
         SELECT scheduled_for, job_id,
         -- include: is_likely
         FROM tickwork.event
@@ -154,7 +157,7 @@ WITH candidates AS (
     (SELECT scheduled_for, job_id,
      -- include: is_likely
      FROM tickwork.event
-     WHERE tenant_id = $1 AND error_type = $22::text AND (scheduled_for, job_id) < ($2, $3)
+     WHERE tenant_id = $1 AND error_type = $23::text AND (scheduled_for, job_id) < ($2, $3)
          AND scheduled_for >= $4 AND scheduled_for <= $5
      GROUP BY scheduled_for, job_id
      ORDER BY scheduled_for DESC, job_id DESC
@@ -164,11 +167,11 @@ WITH candidates AS (
     FROM (
         SELECT tenant_id, kind, error_type, scheduled_for, job_id FROM tickwork.new_event ORDER BY id DESC LIMIT 10000
     ) fresh
-    WHERE tenant_id = $1 AND (kind = ANY($19) OR error_type = $22) AND (scheduled_for, job_id) < ($2, $3)
+    WHERE tenant_id = $1 AND (kind = ANY($20) OR error_type = $23) AND (scheduled_for, job_id) < ($2, $3)
         AND scheduled_for >= $4 AND scheduled_for <= $5
     UNION ALL
     SELECT scheduled_for, job_id, true
-    FROM unnest($20::timestamptz[], $21::bigint[]) AS given (scheduled_for, job_id)
+    FROM unnest($21::timestamptz[], $22::bigint[]) AS given (scheduled_for, job_id)
     WHERE (scheduled_for, job_id) < ($2, $3) AND scheduled_for >= $4 AND scheduled_for <= $5
 ), seen AS (
     -- The next of them all.

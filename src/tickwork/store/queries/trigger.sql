@@ -214,7 +214,7 @@ ON CONFLICT DO NOTHING;
 
 -- name: lock_deferred_jobs
 -- Locks one-time jobs that have no execution yet and are due soon or were due. Paused ones wait for their resumption.
-SELECT id, scheduled_for FROM tickwork.job
+SELECT id, scheduled_for, depends FROM tickwork.job
 WHERE deferred AND scheduled_for < $1 AND status <> 'paused'
 ORDER BY scheduled_for LIMIT $2
 FOR UPDATE SKIP LOCKED;

@@ -40,9 +40,11 @@ DELETE FROM tickwork.awaited WHERE child_id = $1 AND NOT parent_id = ANY($2::big
 
 -- name: insert_parents
 -- Records the parents of jobs, one row each.
-INSERT INTO tickwork.dependency (tenant_id, child_id, parent_id, on_any)
-SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::boolean[])
-ON CONFLICT (child_id, parent_id) DO UPDATE SET on_any = excluded.on_any;
+INSERT INTO tickwork.dependency (tenant_id, child_id, parent_id, needs, condition)
+SELECT $1, child_id, parent_id, needs, condition::jsonpath
+FROM unnest($2::bigint[], $3::bigint[], $4::text[]::tickwork.needed_outcome[], $5::text[])
+    AS d (child_id, parent_id, needs, condition)
+ON CONFLICT (child_id, parent_id) DO UPDATE SET needs = excluded.needs, condition = excluded.condition;
 
 -- name: begin_with_next_round
 -- Lets jobs with recurring parents begin with the first round of which nothing was fired yet.
@@ -58,7 +60,7 @@ FROM (
 WHERE c.id = begun.child_id AND c.rule_id IS NOT NULL AND begun.at >= c.active_from;
 
 -- name: await_parents
--- Makes one-time jobs wait for their parents.
+-- Makes one-time jobs wait for their parents. What that finds to have ended is to be counted.
 SELECT tickwork.await_parents(ARRAY(
     SELECT id FROM tickwork.job WHERE id = ANY($1::bigint[]) AND rule_id IS NULL), NULL, false);
 
@@ -94,8 +96,8 @@ SELECT id, scheduled_for FROM tickwork.job WHERE id = ANY($1::bigint[]) AND sche
 SELECT DISTINCT child_at FROM tickwork.awaited WHERE child_id = $1;
 
 -- name: set_depends
--- Sets whether a job has parents.
-UPDATE tickwork.job SET depends = $2 WHERE id = $1;
+-- Sets whether a job has parents, now that they are others.
+UPDATE tickwork.job SET depends = $2, reason_to_skip = NULL WHERE id = $1;
 
 -- name: has_begun
 -- Whether the execution of a one-time job is no longer pending.
@@ -141,16 +143,28 @@ WITH passed AS (
 )
 UPDATE tickwork.awaited a
 SET unsure = false,
-    ended = CASE WHEN NOT EXISTS (
+    verdict = CASE WHEN NOT EXISTS (
         SELECT FROM tickwork.execution e
         WHERE e.tenant_id = k.tenant_id AND e.scheduled_for = k.parent_at AND e.job_id = k.parent_id
-        OFFSET 0) THEN 'skipped'::tickwork.execution_status END
+        OFFSET 0) THEN tickwork.judge(a.needs, a.condition, 'skipped', NULL, NULL) END
 FROM passed k
 WHERE a.child_id = k.child_id AND a.child_at = k.child_at AND a.parent_id = k.parent_id;
 
 -- name: count_ended
 -- Lets executions go on, or skips them, whose parents were found to have ended.
 SELECT tickwork.count_ended();
+
+-- name: skip_decided
+-- Skips the executions of jobs whose parents decided, before these existed, that they do not run.
+UPDATE tickwork.execution e
+SET status = 'skipped', ready_at = NULL, finished_at = tickwork.clock(), reason = j.reason_to_skip
+FROM (
+    SELECT tenant_id, scheduled_for, id, reason_to_skip FROM tickwork.job
+    WHERE id = ANY($1::bigint[]) AND reason_to_skip IS NOT NULL
+    OFFSET 0
+) j
+WHERE e.tenant_id = ANY(ARRAY[j.tenant_id]) AND e.scheduled_for = j.scheduled_for AND e.job_id = j.id
+    AND e.status = 'pending';
 
 -- name: root_of_wait
 -- Of all that an execution waits for, directly or through others, one that ended otherwise than required. The nearest
@@ -178,13 +192,18 @@ WITH RECURSIVE kin AS (
         SELECT parent_id FROM tickwork.dependency WHERE child_id = k.id
     ) near
 )
-SELECT j.id, j.name, j.key, j.task, v.scheduled_for, v.status, v.waiting_for, v.started_at, v.finished_at,
-    ARRAY(SELECT d.parent_id FROM tickwork.dependency d WHERE d.child_id = j.id ORDER BY 1) AS parents
+SELECT j.id, j.name, j.key, j.task, v.scheduled_for, v.status, v.waiting_for, v.reason, v.started_at,
+    v.finished_at,
+    ARRAY(SELECT d.parent_id FROM tickwork.dependency d WHERE d.child_id = j.id ORDER BY d.parent_id) AS parents,
+    ARRAY(SELECT d.needs::text FROM tickwork.dependency d WHERE d.child_id = j.id ORDER BY d.parent_id) AS needs,
+    ARRAY(SELECT d.condition IS NOT NULL FROM tickwork.dependency d WHERE d.child_id = j.id ORDER BY d.parent_id)
+        AS conditional
 FROM (SELECT id, row_number() OVER () AS place FROM kin LIMIT $3) k
 CROSS JOIN LATERAL (SELECT * FROM tickwork.job WHERE tenant_id = $1 AND id = k.id OFFSET 0) j
 LEFT JOIN tickwork.rule r ON r.id = j.rule_id
 LEFT JOIN LATERAL (
-    SELECT v.scheduled_for, v.status, v.waiting_for, v.started_at, v.finished_at FROM tickwork.execution_view v
+    SELECT v.scheduled_for, v.status, v.waiting_for, v.reason, v.started_at, v.finished_at
+    FROM tickwork.execution_view v
     WHERE v.tenant_id = j.tenant_id AND v.scheduled_for = coalesce(j.scheduled_for, r.last_at) AND v.job_id = j.id
     OFFSET 0
 ) v ON true
