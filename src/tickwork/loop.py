@@ -47,6 +47,7 @@ LoopName: TypeAlias = Literal[
     "index jobs",
     "settle one-time jobs",
     "clean job index",
+    "fan out",
     # trigger
     "fire",
     "fire in parallel",

@@ -22,6 +22,7 @@ from tickwork.access.trusted_proxies import TrustedProxies
 from tickwork.builtin_worker import BuiltInWorker
 from tickwork.config import Settings
 from tickwork.define.bulk_job_actions import BulkJobs
+from tickwork.define.fan_out import FanOut
 from tickwork.define.job_health import JobHealth
 from tickwork.define.jobs import Jobs
 from tickwork.define.preview_schedule import Previews
@@ -65,6 +66,7 @@ from tickwork.store.create_and_change_job import PostgresJobStore
 from tickwork.store.dead_letter_store import PostgresDeadLetterStore
 from tickwork.store.dispatch_store import PostgresDispatchStore
 from tickwork.store.execution_search import PostgresExecutionSearch
+from tickwork.store.fan_out_store import PostgresFanOutStore
 from tickwork.store.idempotency_store import PostgresIdempotencyStore
 from tickwork.store.job_health_store import PostgresJobHealthStore
 from tickwork.store.job_index.write_index import PostgresJobIndex
@@ -236,6 +238,7 @@ class Node:
             self._wait_until_stopped,
         )
         JobIndexing(PostgresJobIndex(self._database)).add_loops(self._loops)
+        FanOut(PostgresFanOutStore(self._database), self.jobs).add_loops(self._loops)
         self.runs = Runs(PostgresRunNowStore(self._database), self._read, self._events.publish, self._wake)
         self.bulk_jobs = BulkJobs(self.jobs, self.runs, self.idempotency)
         self.backfills = Backfills(self._backfills, self._read, self._wake)

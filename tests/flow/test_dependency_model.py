@@ -1,4 +1,4 @@
-"""Graphs by chance, with failures, branches and retries, against a small model: the same outcome for every node."""
+"""Graphs by chance with failures, branches, fan-out and retries, against a model: the same outcome for every node."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -12,6 +12,7 @@ from support.graph_model import graph_by_chance, outcomes, request_of
 from support.node_steps import later, run_due
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome
+from tickwork.model.job import JobGraph
 from tickwork.model.public_ids import job_id, parse_job_id
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node
@@ -60,6 +61,8 @@ class Cluster:
         running: list[Run] = []
         idle = 0
         while idle < 3:
+            for node in self._nodes:
+                await node.step("fan out")
             await run_due(self._nodes[0])
             running += await self._worker.runs()
             idle = 0 if running else idle + 1
@@ -67,8 +70,18 @@ class Cluster:
             for _ in range(min(len(running), self.chance.randint(1, 6))):
                 run = running.pop()
                 for _ in range(self.chance.choice((1, 1, 2))):
-                    await end(self._worker, run, self._scripts[run.job])
+                    await end(self._worker, run, await self._script_of(run.job))
             await later(self._clock, self._worker, timedelta(seconds=2))
+
+    async def _script_of(self, job: int) -> GraphNode:
+        """An element does what its job says."""
+        if job not in self._scripts:
+            (element,) = [each for each in (await self._graph(job)).items if each.job_id == job_id(job)]
+            self._scripts[job] = self._scripts[parse_job_id(element.element_of or "")]
+        return self._scripts[job]
+
+    async def _graph(self, job: int) -> JobGraph:
+        return await self._nodes[0].jobs.graph(TENANT, job, 1)
 
 
 async def end(worker: ScriptedWorker, run: Run, node: GraphNode) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from tickwork.model.condition import Condition
+from tickwork.model.for_each import ForEach
 from tickwork.model.job import Dependency, JobRequest, NeededOutcome
 
 Script = Literal["completes", "fails", "is cancelled"]
@@ -25,11 +26,15 @@ class Edge:
     parent: int
     on: NeededOutcome = "success"
     condition: int | None = None  # one of the conditions above
+    for_each: bool = False  # of the list in the parent's result
 
-    def holds(self, n: int) -> bool:
+    def holds(self, parent: "Node") -> bool:
+        n = -1 if parent.fans_out else parent.n  # the result of what fans out is a list, without n
         return self.condition is None or (n == 1, n > 0, n not in (0, 2))[self.condition]
 
     def needs(self, parent: str) -> str | Dependency:
+        if self.for_each:
+            return Dependency(parent, for_each=ForEach("list", "element"))
         if self.condition is not None:
             return Dependency(parent, when=msgspec.convert(_CONDITIONS[self.condition], Condition))
         return parent if self.on == "success" else Dependency(parent, self.on)
@@ -40,11 +45,15 @@ class Node:
     script: Script
     retries: int  # how often it fails before that
     n: int  # in its result
-    edges: Sequence[Edge] = field(default=())
+    edges: Sequence[Edge] = field(default=())  # the script of a node that fans out is that of its elements
 
     @property
     def result(self) -> bytes:
-        return b'{"n": %d}' % self.n
+        return b'{"n": %d, "list": %s}' % (self.n, msgspec.json.encode([*range(self.n)]))
+
+    @property
+    def fans_out(self) -> bool:
+        return any(edge.for_each for edge in self.edges)
 
 
 def graph_by_chance(chance: Random, most: int) -> list[Node]:
@@ -54,11 +63,14 @@ def graph_by_chance(chance: Random, most: int) -> list[Node]:
 
 def _node(chance: Random, place: int) -> Node:
     parents = chance.sample(range(place), k=min(place, chance.choice((0, 1, 1, 1, 2, 2, 3))))
+    edges = [_edge(chance, parent) for parent in parents]
+    if edges and edges[0] == Edge(parents[0]) and chance.random() < 0.3:
+        edges[0] = Edge(parents[0], for_each=True)
     return Node(
         script=chance.choices(("completes", "fails", "is cancelled"), (6, 3, 1))[0],
         retries=chance.choice((0, 0, 0, 1)),
         n=chance.randrange(3),
-        edges=[_edge(chance, parent) for parent in parents],
+        edges=edges,
     )
 
 
@@ -78,8 +90,20 @@ def outcomes(graph: Sequence[Node]) -> list[State]:
     """What must become of each node, whatever the order in which things happen."""
     states: list[State] = []
     for node in graph:
-        states.append(_outcome(node, [_verdict(edge, graph, states) for edge in node.edges]))
+        outcome = _outcome(node, [_verdict(edge, graph, states) for edge in node.edges])
+        ran = outcome in _ENDS.values()
+        states.append(_after_elements(node, graph, states) if ran and node.fans_out else outcome)
     return states
+
+
+def _after_elements(node: Node, graph: Sequence[Node], states: Sequence[State]) -> State:
+    """What becomes of a node that fans out, as its elements end."""
+    parent = next(edge.parent for edge in node.edges if edge.for_each)
+    if states[parent] == "not taken":
+        return "not taken"
+    if graph[parent].fans_out:
+        return "failed"  # its result is a list itself: there is none at the path
+    return "completed" if node.script == "completes" or graph[parent].n == 0 else "blocked"
 
 
 def _outcome(node: Node, verdicts: Sequence[str]) -> State:
@@ -97,7 +121,7 @@ def _verdict(edge: Edge, graph: Sequence[Node], states: Sequence[State]) -> str:
         return "met"
     match states[edge.parent]:
         case "completed":
-            return "met" if edge.on == "success" and edge.holds(graph[edge.parent].n) else "not taken"
+            return "met" if edge.on == "success" and edge.holds(graph[edge.parent]) else "not taken"
         case "not taken":
             return "left out" if edge.on == "success" and edge.condition is None else "not taken"
         case "failed" if edge.on == "failure":

@@ -2427,6 +2427,8 @@ export interface components {
          * @description A job that another one runs after.
          */
         Dependency: {
+            /** @description run once for each element of a list in the result of that job */
+            for_each?: components["schemas"]["ForEach"];
             job: string;
             /**
              * @default success
@@ -2721,11 +2723,22 @@ export interface components {
             old: unknown;
         };
         /**
+         * ForEach
+         * @description Where the list is in the result of the parent, and the field of the payload that holds an element of it.
+         */
+        ForEach: {
+            /** @default item */
+            as: string;
+            /** @description where the list is; left out: the result itself */
+            path?: string | (string | number)[];
+        };
+        /**
          * GraphJob
          * @description A job in a graph of dependencies, with its execution in the latest round.
          */
         GraphJob: {
             depends_on: string[];
+            element_of: string | null;
             execution_id: string | null;
             finished_at: string | null;
             job_id: string;

@@ -10,6 +10,7 @@ const job = (id: string, parents: string[], status: string | null = "completed",
     task,
     waiting_for: null,
     reason: null,
+    element_of: null,
     name: id,
     key: null,
   }) as unknown as GraphJob;
@@ -78,6 +79,14 @@ describe("branches", () => {
       ["d", false, true, null],
     ]);
     expect([...behindFailures(jobs)]).toEqual(["d"]);
+  });
+
+  it("draw the elements of a list after the job that runs for each of them, and fold them", () => {
+    const elements = Array.from({ length: 50 }, (_, place) => ({ ...job(`x${place}`, []), element_of: "b" }) as GraphJob);
+    const jobs = [job("a", []), job("b", ["a"]), job("c", ["b"], "pending"), ...elements];
+    const { nodes, edges } = drawnGraph(jobs, true, new Set());
+    expect(nodes).toHaveLength(4);
+    expect(edges.find(({ to }) => to === "group-x0")).toMatchObject({ from: "b", words: "element" });
   });
 
   it("that were not taken are no failure", () => {

@@ -38,7 +38,7 @@ export function groupsOf(jobs: readonly GraphJob[]): Map<string, GraphJob[]> {
   const children = childrenOf(jobs);
   const groups = new Map<string, GraphJob[]>();
   for (const job of jobs) {
-    const key = [job.task, job.depends_on.toSorted().join(","), (children.get(job.job_id) ?? []).toSorted().join(",")].join("|");
+    const key = [job.task, job.element_of ?? "", job.depends_on.toSorted().join(","), (children.get(job.job_id) ?? []).toSorted().join(",")].join("|");
     const group = groups.get(key);
     if (group) group.push(job);
     else groups.set(key, [job]);
@@ -49,8 +49,8 @@ export function groupsOf(jobs: readonly GraphJob[]): Map<string, GraphJob[]> {
 
 export function childrenOf(jobs: readonly GraphJob[]): Map<string, string[]> {
   const children = new Map<string, string[]>();
-  for (const { job_id, depends_on } of jobs) {
-    for (const parent of depends_on) {
+  for (const { job_id, depends_on, element_of } of jobs) {
+    for (const parent of element_of ? [element_of] : depends_on) {
       const known = children.get(parent);
       if (known) known.push(job_id);
       else children.set(parent, [job_id]);
@@ -84,7 +84,7 @@ function drawnEdges(jobs: readonly GraphJob[], nodeOf: ReadonlyMap<string, strin
   const byId = new Map(jobs.map((job) => [job.job_id, job]));
   const edges = new Map<string, DrawnEdge>();
   for (const job of jobs) {
-    for (const edge of job.parents) {
+    for (const edge of job.element_of ? [elementEdge(job.element_of)] : job.parents) {
       const parent = byId.get(edge.job_id);
       const from = nodeOf.get(edge.job_id);
       const to = nodeOf.get(job.job_id);
@@ -99,11 +99,16 @@ function drawnEdges(jobs: readonly GraphJob[], nodeOf: ReadonlyMap<string, strin
         to,
         satisfied: satisfied && (known?.satisfied ?? true),
         failed: failed || (known?.failed ?? false),
-        words: edgeWords(edge),
+        words: job.element_of ? "element" : edgeWords(edge),
       });
     }
   }
   return [...edges.values()];
+}
+
+/** The elements of a list are drawn after the job that runs for each of them. */
+function elementEdge(job_id: string): GraphParent {
+  return { job_id, on: "any outcome", when: false };
 }
 
 const ENDED = new Set(["completed", "failed", "cancelled", "skipped"]);
@@ -161,7 +166,7 @@ export function behindFailures(jobs: readonly GraphJob[]): Set<string> {
 
 /** The jobs that a failure of each job holds up. */
 function waitingChildren(jobs: readonly GraphJob[]): Map<string, string[]> {
-  const needing = jobs.map((job) => ({ ...job, depends_on: job.parents.filter(({ on }) => on === "success").map(({ job_id }) => job_id) }));
+  const needing = jobs.map((job) => ({ ...job, element_of: null, depends_on: job.parents.filter(({ on }) => on === "success").map(({ job_id }) => job_id) }));
   return childrenOf(needing.filter((job) => !isNotTaken(job)));
 }
 

@@ -67,7 +67,8 @@ def tree_lines(graph: JobGraph) -> Iterator[str]:
     children: Children = {}
     known = {job.job_id for job in graph.items}
     for job in sorted(graph.items, key=lambda job: (len(job.job_id), job.job_id)):
-        parents = [parent for parent in job.depends_on if parent in known]
+        above = [job.element_of] if job.element_of else job.depends_on
+        parents = [parent for parent in above if parent in known]
         children.setdefault(parents[-1] if parents else "", []).append(job)
     roots, rest = _drawn_and_counted(children, "")
     for job in roots:

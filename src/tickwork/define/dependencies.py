@@ -10,7 +10,16 @@ from msgspec import UNSET
 
 from tickwork.model.condition import condition_as_json_path
 from tickwork.model.errors import BadId, FieldError, Invalid
-from tickwork.model.job import CatchUp, Dependency, JobRequest, JobSpec, JobStatus, NeededOutcome, Parent
+from tickwork.model.job import (
+    CatchUp,
+    Dependency,
+    JobRequest,
+    JobSpec,
+    JobStatus,
+    NeededOutcome,
+    Parent,
+    for_each_of,
+)
 from tickwork.model.notification_rule import asks_for_workflow_end
 from tickwork.model.parsed_schedule_and_preview import Recurring
 from tickwork.model.public_ids import is_job_key, job_id, job_key, parse_job_id
@@ -100,7 +109,27 @@ class Dependencies:
             if parent[:2] in seen:
                 self._refuse(place, path, f"{_name(entry)!r} appears twice")
             seen.add(parent[:2])
+            if isinstance(entry, Dependency) and entry.for_each is not UNSET:
+                self._check_for_each(place, request, f"depends_on[{number}].for_each", entry)
             yield parent._replace(needs=needs, condition=condition)
+
+    def _check_for_each(self, place: int, request: JobRequest, path: str, entry: Dependency) -> None:
+        lists = [
+            each for each in request.depends_on if isinstance(each, Dependency) and each.for_each is not UNSET
+        ]
+        payload = {} if request.payload in (UNSET, None) else request.payload
+        if entry is not lists[0]:
+            self._refuse(place, path, "a job runs for each element of one list only")
+        if entry.on != "success":
+            hint = 'leave out "on": what did not complete has no result'
+            self._refuse(place, path, f'has no meaning with "on": "{entry.on}"', hint)
+        if not isinstance(payload, dict):
+            self._refuse(place, "payload", "is not an object, so that it cannot hold an element of the list")
+        elif entry.for_each is not UNSET and entry.for_each.into in payload:
+            hint = f'leave {entry.for_each.into!r} out of the payload, or give "as" another name'
+            self._refuse(
+                place, f"{path}.as", f"the payload has a field {entry.for_each.into!r} already", hint
+            )
 
     def _parent(self, place: int, path: str, entry: str | Dependency) -> Parent:
         name = _name(entry)
@@ -161,6 +190,8 @@ class Dependencies:
 
     def _linked(self, place: int, specs: Sequence[JobSpec]) -> JobSpec:
         spec = msgspec.structs.replace(specs[place], parents=self.parents[place])
+        if for_each_of(spec.request):
+            spec = _fanning_out(spec)
         schedules = [found for parent in spec.parents if (found := self._schedule_of(parent, specs))]
         if not schedules:
             if isinstance(spec.schedule, Recurring):
@@ -194,6 +225,11 @@ class Dependencies:
 
     def _refuse(self, place: int, path: str, message: str, hint: str | None = None) -> None:
         self.faults.append(Fault(place, FieldError(path, message, hint)))
+
+
+def _fanning_out(spec: JobSpec) -> JobSpec:
+    placement = msgspec.structs.replace(placement_from_text(spec.placement), fans_out=True)
+    return msgspec.structs.replace(spec, placement=placement.text())
 
 
 def _telling_completion(spec: JobSpec) -> JobSpec:

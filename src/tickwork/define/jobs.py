@@ -29,6 +29,7 @@ from tickwork.model.job import (
     JobSpec,
     JobStatus,
     JobView,
+    for_each_of,
     job_view,
 )
 from tickwork.model.job_change_record import JobChange
@@ -338,6 +339,8 @@ def _task_errors(request: JobRequest, tasks: _KnownTasks) -> list[FieldError]:
     known = tasks.by_name.get(request.task or "")
     if known is None:
         return [unknown_task(request.task or "", tasks.names)]
+    if for_each_of(request):
+        return []  # the payload lacks the element: that of each element is checked when the list is known
     return payload_errors({} if request.payload is msgspec.UNSET else request.payload, known.schema)
 
 

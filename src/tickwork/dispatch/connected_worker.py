@@ -103,6 +103,7 @@ class ConnectedWorker:
         return (
             self.tenant_id in (None, lane.tenant_id)
             and lane.task in self._tasks
+            and not lane.placement.fans_out
             and (not self._queues or lane.queue in self._queues)
             and labels_match(lane.placement.labels, self._labels)
             and all(self._resources.get(name, 0.0) >= need for name, need in lane.placement.resources.items())

@@ -116,7 +116,7 @@ def _predicate(condition: Condition) -> str:
 
 
 def _comparison(condition: Condition) -> str:
-    place = "$" + "".join(map(_accessor, _steps(condition.path)))
+    place = "$" + "".join(map(_accessor, path_steps(condition.path)))
     if condition.is_in is not UNSET:
         return " || ".join(f"{place} == {json.dumps(value)}" for value in condition.is_in)
     if condition.less is not UNSET:
@@ -128,7 +128,8 @@ def _comparison(condition: Condition) -> str:
     return f"{place} == {json.dumps(condition.equals)}"
 
 
-def _steps(path: str | list[str | int] | UnsetType) -> list[str | int]:
+def path_steps(path: str | list[str | int] | UnsetType) -> list[str | int]:
+    """The keys and positions that a path leads by."""
     if isinstance(path, list):
         return path
     if path is UNSET or not path:

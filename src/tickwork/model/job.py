@@ -12,6 +12,7 @@ from tickwork.model.condition import Condition
 from tickwork.model.errors import FieldError
 from tickwork.model.execution import ExecutionStatus, ExecutionView, WaitingFor
 from tickwork.model.field_types import Duration, Instant, Name, QueueName
+from tickwork.model.for_each import ForEach
 from tickwork.model.http_secrets import redacted
 from tickwork.model.http_target import HttpTarget
 from tickwork.model.job_health import UNKNOWN_STATE, Health, JobState, LastRun, RunSummary
@@ -119,6 +120,10 @@ class Dependency(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     when: Annotated[Condition, Meta(description="must be true for the result of that job")] | UnsetType = (
         UNSET
     )
+    for_each: (
+        Annotated[ForEach, Meta(description="run once for each element of a list in the result of that job")]
+        | UnsetType
+    ) = UNSET
 
 
 DependsOn = Annotated[list[str | Dependency], Meta(max_length=10_000)]
@@ -221,6 +226,14 @@ def with_resolved_dependencies(request: JobRequest, parents: Sequence[int]) -> J
         for entry, parent in zip(request.depends_on, parents, strict=True)
     ]
     return msgspec.structs.replace(request, depends_on=entries, ref=None)
+
+
+def for_each_of(request: JobRequest) -> tuple[str, ForEach] | None:
+    """The parent that returns a list for whose elements the job runs, and where the list is."""
+    for entry in request.depends_on:
+        if isinstance(entry, Dependency) and entry.for_each is not UNSET:
+            return entry.job, entry.for_each
+    return None
 
 
 def may_keep_stored_secrets(request: JobRequest) -> bool:
@@ -392,6 +405,7 @@ class GraphJob(msgspec.Struct, frozen=True, kw_only=True):
     task: str
     depends_on: list[str]
     parents: list[GraphParent]  # the same jobs in the same order
+    element_of: str | None  # the job that runs for each element of a list, of which this is one
     execution_id: str | None  # None: it had none in that round
     scheduled_for: Instant | None
     status: ExecutionStatus | None

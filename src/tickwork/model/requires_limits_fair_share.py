@@ -69,6 +69,7 @@ class Placement(msgspec.Struct, frozen=True, omit_defaults=True):
     tells_completion: bool = False  # that an execution completes is an event, because somebody is told of it
     start_within: float | None = None  # seconds after its due time; then an execution is no longer of use
     deadline: str | None = None  # the text of a Deadline
+    fans_out: bool = False  # no worker runs it: it becomes a job for each element of a list
 
     def text(self) -> str:
         return "" if self == NO_PLACEMENT else msgspec.json.encode(self, order="deterministic").decode()

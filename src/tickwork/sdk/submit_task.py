@@ -10,8 +10,10 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 import msgspec
 
 from tickwork.model import payload_codec as codec
+from tickwork.model.condition import Path
 from tickwork.model.errors import Invalid
 from tickwork.model.explain_type_errors import error_with_path
+from tickwork.model.for_each import ForEach
 from tickwork.model.job import IfExists, JobRequest, JobView
 from tickwork.model.task import Runner, TaskDefinition, defaults_of
 from tickwork.model.task_context import Context
@@ -138,6 +140,20 @@ class Task(Generic[P, R_co]):
         """One step per item. The item is the step's only argument."""
         step: Callable[..., Step[Any]] = self.step
         return Steps(step(item) for item in items)
+
+    @overload
+    def for_each(
+        self: "Task[P, Coroutine[Any, Any, Awaited]]", parameter: str, path: Path = "", /, **others: Any
+    ) -> Step[list[Awaited]]: ...
+    @overload
+    def for_each(self, parameter: str, path: Path = "", /, **others: Any) -> Step[list[R_co]]: ...
+    def for_each(self, parameter: str, path: Path = "", /, **others: Any) -> Step[Any]:
+        """A step that runs for each element of a list that the step before it returns, or that is at `path` in what it
+        returns. The element is the argument for `parameter`. Its result is the list of their results."""
+        self._signature.arguments.bind(**others, **{parameter: None})
+        payload = {name: _as_json(name, value) for name, value in others.items()}
+        request = msgspec.structs.replace(self.request, payload=payload)
+        return Step(request, list[self._signature.result], self._clients, ForEach(path, parameter))  # type: ignore[name-defined]
 
     def submit_in(self, connection: Any, /, *args: P.args, **kwargs: P.kwargs) -> str:
         """Submit it in the open transaction of this connection to your own PostgreSQL: the job is created if and only

@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from tickwork.model.condition import Condition
 from tickwork.model.errors import Invalid
+from tickwork.model.for_each import ForEach
 from tickwork.model.job import CreatedJob, Dependency, JobRequest, NeededOutcome
 from tickwork.sdk.lazy_client import LazyClients
 from tickwork.sdk.submitted_job_handle import Handle
@@ -32,17 +33,20 @@ class Edge(NamedTuple):
     on: NeededOutcome
     when: Condition | None
 
-    def to(self, job: str) -> str | Dependency:
-        if self == ("success", None):
+    def to(self, job: str, for_each: ForEach | None) -> str | Dependency:
+        if self == ("success", None) and for_each is None:
             return job
-        return Dependency(job, self.on, self.when or UNSET)
+        return Dependency(job, self.on, self.when or UNSET, for_each or UNSET)
 
 
 class Step(Generic[Result]):
     """A step of a workflow. It becomes a job when the workflow is submitted."""
 
-    def __init__(self, request: JobRequest, result_type: Any, clients: LazyClients) -> None:
+    def __init__(
+        self, request: JobRequest, result_type: Any, clients: LazyClients, for_each: ForEach | None = None
+    ) -> None:
         self.request = request
+        self.for_each = for_each
         self.name = request.name or request.task or ""
         self.number = next(_numbers)
         self.parents: dict[Step[Any], Edge] = {}
@@ -140,6 +144,11 @@ def _whole_workflow(starts: Iterable[Step[Any]]) -> list[Step[Any]]:
     for step in steps:
         if step.job:
             raise Invalid.field(step.name, f"has been submitted already, as job {step.job.id}")
+        if step.for_each and len(step.parents) != 1:
+            hint = "let it run after the step that returns the list, and after no other"
+            raise Invalid.field(
+                step.name, f"runs for each element of a list, after {len(step.parents)} steps", hint
+            )
     return steps
 
 
@@ -167,7 +176,7 @@ def _requests(steps: Sequence[Step[Any]]) -> list[JobRequest]:
         msgspec.structs.replace(
             step.request,
             ref=refs[step],
-            depends_on=[edge.to(f"@{refs[parent]}") for parent, edge in step.parents.items()],
+            depends_on=[edge.to(f"@{refs[parent]}", step.for_each) for parent, edge in step.parents.items()],
         )
         for step in steps
     ]

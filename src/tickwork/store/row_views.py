@@ -89,6 +89,7 @@ def graph_job_of(row: asyncpg.Record) -> GraphJob:
             GraphParent(job_id(parent), on, when)
             for parent, on, when in zip(row["parents"], row["needs"], row["conditional"], strict=True)
         ],
+        element_of=job_id(row["element_of"]) if row["element_of"] else None,
         execution_id=execution_id(row["id"], at) if at else None,
         scheduled_for=at,
         status=ExecutionStatus(row["status"]) if at else None,

@@ -36,6 +36,12 @@ CREATE TYPE tickwork.job_status AS ENUM (
     'cancelled'
 );
 
+CREATE TYPE tickwork.needed_outcome AS ENUM (
+    'success',
+    'failure',
+    'any outcome'
+);
+
 CREATE TYPE tickwork.overlap AS ENUM (
     'skip',
     'queue',
@@ -54,6 +60,14 @@ CREATE TYPE tickwork.statistic_span AS ENUM (
     'minute',
     'hour',
     'day'
+);
+
+CREATE TYPE tickwork.verdict AS ENUM (
+    'met',
+    'left out',
+    'not taken',
+    'skipped',
+    'blocked'
 );
 
 CREATE FUNCTION tickwork.await_parents(children bigint[], round_at timestamp with time zone, can_miss boolean) RETURNS void
@@ -79,12 +93,16 @@ BEGIN
     ) parent
     WHERE e.tenant_id = ANY(ARRAY[parent.tenant_id]) AND e.scheduled_for = parent.scheduled_for AND e.job_id = parent.id
         AND NOT e.followed AND e.status <> 'completed';
-    INSERT INTO tickwork.awaited (child_id, child_at, parent_id, parent_at, tenant_id, on_any, unsure, ended)
-    SELECT edge.child_id, edge.child_at, edge.parent_id, edge.parent_at, edge.tenant_id, edge.on_any,
-        can_miss AND edge.repeats AND e.status IS NULL, CASE WHEN e.status = 'skipped' THEN e.status END
+    INSERT INTO tickwork.awaited
+        (child_id, child_at, parent_id, parent_at, tenant_id, needs, condition, unsure, verdict)
+    SELECT edge.child_id, edge.child_at, edge.parent_id, edge.parent_at, edge.tenant_id, edge.needs, edge.condition,
+        can_miss AND edge.repeats AND e.status IS NULL, e.verdict
     FROM (
         SELECT d.tenant_id, d.child_id, coalesce(c.scheduled_for, round_at) AS child_at, d.parent_id,
-            coalesce(p.scheduled_for, round_at) AS parent_at, d.on_any, p.scheduled_for IS NULL AS repeats
+            coalesce(p.scheduled_for, round_at) AS parent_at, d.needs, d.condition, p.scheduled_for IS NULL AS repeats,
+            p.reason_to_skip, CASE WHEN p.deferred AND p.status = 'cancelled' THEN 'cancelled'
+                                   WHEN p.reason_to_skip IS NOT NULL THEN 'skipped' END::tickwork.execution_status
+                AS ended_early
         FROM tickwork.dependency d
         JOIN tickwork.job c ON c.id = d.child_id
         JOIN tickwork.job p ON p.id = d.parent_id
@@ -92,12 +110,23 @@ BEGIN
         OFFSET 0
     ) edge
     LEFT JOIN LATERAL (
-        SELECT e.status, e.finished_at FROM tickwork.execution e
+        SELECT e.status, CASE WHEN e.finished_at IS NOT NULL THEN tickwork.judge(
+            edge.needs, edge.condition, e.status, e.reason,
+            CASE WHEN edge.condition IS NOT NULL THEN tickwork.readable_result(e.result) END) END AS verdict
+        FROM tickwork.execution e
         WHERE e.tenant_id = edge.tenant_id AND e.scheduled_for = edge.parent_at AND e.job_id = edge.parent_id
-        OFFSET 0
+        UNION ALL
+        SELECT NULL, tickwork.judge(edge.needs, edge.condition, edge.ended_early, edge.reason_to_skip, NULL)
+        WHERE edge.ended_early IS NOT NULL
+        LIMIT 1
     ) e ON true
-    WHERE e.status IS DISTINCT FROM 'completed' AND (e.finished_at IS NULL OR NOT edge.on_any)
+    WHERE e.verdict IS DISTINCT FROM 'met'
     ON CONFLICT DO NOTHING;
+    UPDATE tickwork.awaited a SET verdict = 'met'
+    FROM tickwork.job p
+    WHERE a.child_id = ANY(children) AND a.child_at = coalesce(round_at, a.child_at) AND a.needs = 'any outcome'
+        AND p.id = a.parent_id AND p.depends AND NOT p.id = ANY(children)
+        AND tickwork.is_blocked(a.parent_id, a.parent_at);
     PERFORM tickwork.write_blocked(parent.id, parent.scheduled_for, parent.status, children)
     FROM (
         SELECT DISTINCT p.id, p.scheduled_for,
@@ -139,7 +168,7 @@ BEGIN
             WHERE tenant_id = a.tenant_id AND scheduled_for = a.parent_at AND job_id = a.parent_id
             OFFSET 0
         ) e ON true
-        WHERE a.child_id = child AND a.child_at = at AND NOT a.on_any
+        WHERE a.child_id = child AND a.child_at = at AND a.needs <> 'any outcome'
             AND (e.status IN ('failed', 'cancelled')
                  OR e.status IS NULL AND p.status = 'cancelled' AND p.scheduled_for = a.parent_at));
 END $$;
@@ -163,47 +192,92 @@ CREATE FUNCTION tickwork.clock() RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     AS $$SELECT statement_timestamp()$$;
 
+CREATE FUNCTION tickwork.count_blocked() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE firsts bigint[]; first_times timestamptz[]; jobs bigint[]; times timestamptz[]; locked bigint[] := '{}';
+BEGIN
+    WITH waiting AS (
+        -- What waits for a parent that has failed or was cancelled.
+        UPDATE tickwork.awaited SET verdict = NULL WHERE verdict = 'blocked' RETURNING child_id, child_at
+    )
+    SELECT array_agg(child_id), array_agg(child_at) INTO firsts, first_times FROM waiting;
+    IF firsts IS NULL THEN
+        RETURN;
+    END IF;
+    LOOP
+        WITH RECURSIVE way AS (
+            -- What waits in vain, then what waits for that.
+            SELECT * FROM unnest(firsts, first_times) AS first (id, at)
+            UNION
+            SELECT a.child_id, a.child_at
+            FROM way JOIN tickwork.awaited a ON a.parent_id = way.id AND a.parent_at = way.at
+            WHERE a.needs <> 'any outcome'
+        )
+        SELECT array_agg(id), array_agg(at) INTO jobs, times FROM way;
+        EXIT WHEN NOT EXISTS (SELECT unnest(jobs) EXCEPT SELECT unnest(locked));
+        PERFORM FROM tickwork.job WHERE id = ANY(jobs) ORDER BY id FOR NO KEY UPDATE;
+        locked := jobs;
+    END LOOP;
+    UPDATE tickwork.awaited a SET verdict = 'met'
+    FROM unnest(jobs, times) AS blocked (id, at)
+    WHERE a.parent_id = blocked.id AND a.parent_at = blocked.at AND a.needs = 'any outcome';
+END $$;
+
 CREATE FUNCTION tickwork.count_ended() RETURNS void
     LANGUAGE plpgsql
     AS $$
-DECLARE tenants integer[]; children bigint[]; times timestamptz[]; skipped_fors bigint[];
+DECLARE tenants integer[]; children bigint[]; times timestamptz[]; not_taken_fors bigint[]; skipped_fors bigint[];
+    left_outs bigint[]; reasons text[];
 BEGIN
-    WHILE EXISTS (SELECT FROM tickwork.awaited WHERE ended IS NOT NULL) LOOP
+    WHILE EXISTS (SELECT FROM tickwork.awaited WHERE verdict IS NOT NULL) LOOP
+        PERFORM tickwork.count_blocked();
         PERFORM FROM tickwork.job
-        WHERE id = ANY(ARRAY(SELECT DISTINCT child_id FROM tickwork.awaited WHERE ended IS NOT NULL))
+        WHERE id = ANY(ARRAY(SELECT DISTINCT child_id FROM tickwork.awaited WHERE verdict IS NOT NULL))
         ORDER BY id FOR NO KEY UPDATE;
         WITH counted AS (
             -- What parents that have ended were waited for by, deleted.
-            DELETE FROM tickwork.awaited WHERE ended IS NOT NULL RETURNING *
+            DELETE FROM tickwork.awaited WHERE verdict IS NOT NULL RETURNING *
         ), child AS (
-            -- The executions that waited for them, each with a skipped parent that makes it be skipped, too.
+            -- The executions that waited for them, each with a parent that decides what becomes of it.
             SELECT tenant_id, child_id, child_at,
-                min(parent_id) FILTER (WHERE ended = 'skipped' AND NOT on_any) AS skipped_for
+                min(parent_id) FILTER (WHERE verdict = 'not taken') AS not_taken_for,
+                min(parent_id) FILTER (WHERE verdict = 'skipped') AS skipped_for,
+                min(parent_id) FILTER (WHERE verdict = 'left out') AS left_out
             FROM counted GROUP BY 1, 2, 3 ORDER BY 1, 3, 2
         )
-        SELECT array_agg(tenant_id), array_agg(child_id), array_agg(child_at), array_agg(skipped_for)
-        INTO tenants, children, times, skipped_fors FROM child;
-        FOR n IN 1 .. cardinality(children) LOOP
-            IF skipped_fors[n] IS NOT NULL THEN
-                DELETE FROM tickwork.awaited WHERE child_id = children[n] AND child_at = times[n];
-            END IF;
-        END LOOP;
+        SELECT array_agg(tenant_id), array_agg(child_id), array_agg(child_at), array_agg(not_taken_for),
+            array_agg(skipped_for), array_agg(left_out)
+        INTO tenants, children, times, not_taken_fors, skipped_fors, left_outs FROM child;
+        DELETE FROM tickwork.awaited a
+        USING unnest(children, times, not_taken_fors, skipped_fors) AS c (id, at, not_taken_for, skipped_for)
+        WHERE coalesce(c.not_taken_for, c.skipped_for) IS NOT NULL AND a.child_id = c.id AND a.child_at = c.at;
+        SELECT array_agg(c.tenant_id), array_agg(c.id), array_agg(c.at), array_agg(CASE
+            WHEN c.not_taken_for IS NOT NULL THEN tickwork.not_taken_reason(c.tenant_id, c.id, c.not_taken_for, c.at)
+            WHEN c.skipped_for IS NOT NULL THEN tickwork.skip_reason(c.tenant_id, c.skipped_for, c.at)
+            WHEN c.left_out IS NOT NULL AND tickwork.is_off_all_branches(c.tenant_id, c.id, c.at)
+                THEN tickwork.not_taken_reason(c.tenant_id, c.id, c.left_out, c.at) END)
+        INTO tenants, children, times, reasons
+        FROM unnest(tenants, children, times, not_taken_fors, skipped_fors, left_outs)
+            AS c (tenant_id, id, at, not_taken_for, skipped_for, left_out)
+        WHERE NOT tickwork.awaits_parents(c.id, c.at);
         UPDATE tickwork.execution e
-        SET status = CASE WHEN c.skipped_for IS NULL THEN e.status ELSE 'skipped' END,
-            ready_at = CASE WHEN c.skipped_for IS NOT NULL THEN NULL
+        SET status = CASE WHEN c.reason IS NULL THEN e.status ELSE 'skipped' END,
+            ready_at = CASE WHEN c.reason IS NOT NULL THEN NULL
                             WHEN c.paused OR e.blocked_by IS NOT NULL THEN 'infinity'
                             ELSE greatest(e.scheduled_for, tickwork.clock()) END,
-            finished_at = CASE WHEN c.skipped_for IS NOT NULL THEN tickwork.clock() END,
-            reason = CASE WHEN c.skipped_for IS NOT NULL
-                          THEN tickwork.skip_reason(c.tenant_id, c.skipped_for, c.at) END
+            finished_at = CASE WHEN c.reason IS NOT NULL THEN tickwork.clock() END,
+            reason = c.reason
         FROM (
             SELECT c.*, (SELECT j.status = 'paused' FROM tickwork.job j WHERE j.id = c.id) AS paused
-            FROM unnest(tenants, children, times, skipped_fors) AS c (tenant_id, id, at, skipped_for)
-            WHERE NOT tickwork.awaits_parents(c.id, c.at)
+            FROM unnest(tenants, children, times, reasons) AS c (tenant_id, id, at, reason)
             OFFSET 0
         ) c
         WHERE e.tenant_id = ANY(ARRAY[c.tenant_id]) AND e.scheduled_for = c.at AND e.job_id = c.id
             AND e.ready_at IS NOT DISTINCT FROM 'infinity';  -- not =, which the index of what waits could answer
+        IF array_remove(reasons, NULL) <> '{}' THEN
+            PERFORM tickwork.skip_deferred(children, reasons);
+        END IF;
     END LOOP;
 END $$;
 
@@ -275,6 +349,28 @@ CREATE FUNCTION tickwork.histogram_bucket(took interval) RETURNS smallint
     SELECT tickwork.bucket_of_units((date_part('epoch', took) * 1e6::float8)::bigint >> 7)
 $$;
 
+CREATE FUNCTION tickwork.is_blocked(job bigint, at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        WITH RECURSIVE way AS (
+            -- What it waits for, then what each of these waits for.
+            SELECT a.tenant_id, a.parent_id, a.parent_at FROM tickwork.awaited a
+            WHERE a.child_id = job AND a.child_at = at AND a.needs <> 'any outcome'
+            UNION
+            SELECT a.tenant_id, a.parent_id, a.parent_at
+            FROM way JOIN tickwork.awaited a ON a.child_id = way.parent_id AND a.child_at = way.parent_at
+            WHERE a.needs <> 'any outcome'
+        )
+        SELECT FROM way JOIN tickwork.job p ON p.id = way.parent_id LEFT JOIN LATERAL (
+            SELECT e.status FROM tickwork.execution e
+            WHERE e.tenant_id = way.tenant_id AND e.scheduled_for = way.parent_at AND e.job_id = way.parent_id
+            OFFSET 0
+        ) e ON true
+        WHERE e.status IN ('failed', 'cancelled') OR e.status IS NULL AND p.deferred AND p.status = 'cancelled');
+END $$;
+
 CREATE FUNCTION tickwork.is_json(result bytea) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE
     AS $$
@@ -285,6 +381,22 @@ EXCEPTION WHEN data_exception OR program_limit_exceeded THEN
     RETURN false;
 END $$;
 
+CREATE FUNCTION tickwork.is_off_all_branches(tenant integer, child bigint, at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN NOT EXISTS (
+        SELECT FROM tickwork.dependency d JOIN tickwork.job p ON p.id = d.parent_id
+        LEFT JOIN LATERAL (
+            SELECT e.status, e.reason FROM tickwork.execution e
+            WHERE e.tenant_id = tenant AND e.scheduled_for = coalesce(p.scheduled_for, at) AND e.job_id = p.id
+            OFFSET 0
+        ) e ON true
+        WHERE d.child_id = child
+            AND (d.needs = 'any outcome'
+                 OR NOT tickwork.was_not_taken(e.status, e.reason) AND p.reason_to_skip IS NULL));
+END $$;
+
 CREATE FUNCTION tickwork.job_name(id bigint) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -292,6 +404,63 @@ CREATE FUNCTION tickwork.job_name(id bigint) RETURNS text
         substr('0123456789abcdefghjkmnpqrstvwxyz', (id >> 5 * n & 31)::int + 1, 1), '' ORDER BY n DESC)
     FROM generate_series(0, 12) AS n WHERE id >> 5 * n > 0
 $$;
+
+CREATE FUNCTION tickwork.judge(needs tickwork.needed_outcome, condition jsonpath, status tickwork.execution_status, reason text, result jsonb) RETURNS tickwork.verdict
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE
+        WHEN needs = 'any outcome' THEN 'met'
+        WHEN status = 'failed' AND needs = 'failure' THEN 'met'
+        WHEN status IN ('failed', 'cancelled') THEN 'blocked'
+        WHEN status = 'skipped' AND NOT tickwork.was_not_taken(status, reason) THEN 'skipped'
+        WHEN needs = 'failure' THEN 'not taken'
+        WHEN condition IS NOT NULL AND status = 'completed' AND jsonb_path_match(result, condition, '{}', true)
+            THEN 'met'
+        WHEN condition IS NOT NULL THEN 'not taken'
+        WHEN status = 'completed' THEN 'met'
+        ELSE 'left out' END::tickwork.verdict
+$$;
+
+CREATE TABLE tickwork.execution (
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    ready_at timestamp with time zone,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    tenant_id integer NOT NULL,
+    lane_id integer NOT NULL,
+    worker_id integer,
+    status tickwork.execution_status NOT NULL,
+    trigger tickwork.execution_trigger NOT NULL,
+    priority smallint NOT NULL,
+    attempt integer DEFAULT 1 NOT NULL,
+    failures smallint DEFAULT 0 NOT NULL,
+    losses smallint DEFAULT 0 NOT NULL,
+    blocked_by timestamp with time zone,
+    result bytea,
+    reason text,
+    progress bytea,
+    followed boolean DEFAULT false NOT NULL,
+    CONSTRAINT ended_is_dated CHECK (((status = ANY (ARRAY['pending'::tickwork.execution_status, 'running'::tickwork.execution_status])) = (finished_at IS NULL))),
+    CONSTRAINT running_has_worker CHECK (((status <> 'running'::tickwork.execution_status) OR (worker_id IS NOT NULL))),
+    CONSTRAINT waiting_is_pending CHECK (((status = 'pending'::tickwork.execution_status) = (ready_at IS NOT NULL)))
+)
+PARTITION BY RANGE (scheduled_for);
+
+CREATE FUNCTION tickwork.judge_ended(ended tickwork.execution) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE result jsonb;
+BEGIN
+    IF ended.status = 'completed' AND EXISTS (
+        SELECT FROM tickwork.awaited
+        WHERE parent_id = ended.job_id AND parent_at = ended.scheduled_for AND condition IS NOT NULL)
+    THEN
+        result := tickwork.readable_result(ended.result);
+    END IF;
+    UPDATE tickwork.awaited SET verdict = tickwork.judge(needs, condition, ended.status, ended.reason, result)
+    WHERE parent_id = ended.job_id AND parent_at = ended.scheduled_for;
+END $$;
 
 CREATE FUNCTION tickwork.make_round() RETURNS trigger
     LANGUAGE plpgsql
@@ -337,7 +506,7 @@ BEGIN
         PERFORM tickwork.await_parents(made, NEW.scheduled_for, NOT backfilled);
     END IF;
     IF NEW.finished_at IS NOT NULL THEN
-        UPDATE tickwork.awaited SET ended = NEW.status WHERE parent_id = NEW.job_id AND parent_at = NEW.scheduled_for;
+        PERFORM tickwork.judge_ended(NEW);
     END IF;
     RETURN NULL;
 END $$;
@@ -357,17 +526,35 @@ BEGIN
     RETURN NULL;
 END $$;
 
+CREATE FUNCTION tickwork.not_taken_reason(tenant integer, child bigint, parent bigint, at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT 'not taken: ' || format(CASE
+        WHEN e.status = 'skipped' OR p.reason_to_skip IS NOT NULL THEN 'parent %s was not taken'
+        WHEN d.needs = 'failure' THEN 'parent %s did not fail'
+        WHEN NOT tickwork.is_json(e.result) THEN 'the result of parent %s is not valid JSON'
+        ELSE 'the condition on the result of parent %s is not true' END, tickwork.job_name(parent))
+    FROM tickwork.job p
+    LEFT JOIN tickwork.dependency d ON d.child_id = child AND d.parent_id = parent
+    LEFT JOIN LATERAL (
+        SELECT e.status, e.result FROM tickwork.execution e
+        WHERE e.tenant_id = tenant AND e.scheduled_for = coalesce(p.scheduled_for, at) AND e.job_id = parent
+        OFFSET 0
+    ) e ON true
+    WHERE p.id = parent
+$$;
+
 CREATE FUNCTION tickwork.note_end() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    UPDATE tickwork.awaited SET ended = NEW.status
-    WHERE parent_id = NEW.job_id AND parent_at = NEW.scheduled_for
-        AND (on_any OR NEW.status IN ('completed', 'skipped'));
+    PERFORM tickwork.judge_ended(NEW);
     UPDATE tickwork.dependency d SET met = true
     FROM tickwork.job p, tickwork.job c
-    WHERE d.parent_id = NEW.job_id AND NOT d.met AND (d.on_any OR NEW.status = 'completed')
-        AND p.id = d.parent_id AND p.scheduled_for = NEW.scheduled_for AND c.id = d.child_id AND c.rule_id IS NOT NULL;
+    WHERE d.parent_id = NEW.job_id AND NOT d.met
+        AND p.id = d.parent_id AND p.scheduled_for = NEW.scheduled_for AND c.id = d.child_id AND c.rule_id IS NOT NULL
+        AND tickwork.judge(d.needs, d.condition, NEW.status, NEW.reason,
+                           CASE WHEN d.condition IS NOT NULL THEN tickwork.readable_result(NEW.result) END) = 'met';
     RETURN NULL;
 END $$;
 
@@ -449,6 +636,15 @@ CREATE FUNCTION tickwork.partitions_with_waiting(begun_by timestamp with time zo
     WHERE p.begins AT TIME ZONE 'UTC' <= begun_by
 $_$;
 
+CREATE FUNCTION tickwork.readable_result(result bytea) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    RETURN coalesce(convert_from(result, 'UTF8')::jsonb, 'null');
+EXCEPTION WHEN data_exception OR program_limit_exceeded OR untranslatable_character THEN
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION tickwork.request_recount() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -513,6 +709,20 @@ CREATE FUNCTION tickwork.running_of_lease(lease tickwork.lease, first integer DE
     WHERE e.worker_id = lease.worker_id AND e.status = 'running'
 $$;
 
+CREATE FUNCTION tickwork.skip_deferred(jobs bigint[], reasons text[]) RETURNS void
+    LANGUAGE sql
+    AS $$
+    WITH skipped AS (
+        -- The jobs, with their reasons.
+        UPDATE tickwork.job j SET reason_to_skip = s.reason
+        FROM unnest(jobs, reasons) AS s (id, reason)
+        WHERE s.reason IS NOT NULL AND j.id = s.id AND j.deferred
+        RETURNING j.id, j.scheduled_for, j.reason_to_skip
+    )
+    UPDATE tickwork.awaited a SET verdict = tickwork.judge(needs, condition, 'skipped', s.reason_to_skip, NULL)
+    FROM skipped s WHERE a.parent_id = s.id AND a.parent_at = s.scheduled_for
+$$;
+
 CREATE FUNCTION tickwork.skip_reason(tenant integer, parent bigint, at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE
     AS $$
@@ -531,32 +741,6 @@ CREATE FUNCTION tickwork.skip_reason(tenant integer, parent bigint, at timestamp
     ) missed ON true
     WHERE p.id = parent
 $$;
-
-CREATE TABLE tickwork.execution (
-    scheduled_for timestamp with time zone NOT NULL,
-    job_id bigint NOT NULL,
-    ready_at timestamp with time zone,
-    started_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    tenant_id integer NOT NULL,
-    lane_id integer NOT NULL,
-    worker_id integer,
-    status tickwork.execution_status NOT NULL,
-    trigger tickwork.execution_trigger NOT NULL,
-    priority smallint NOT NULL,
-    attempt integer DEFAULT 1 NOT NULL,
-    failures smallint DEFAULT 0 NOT NULL,
-    losses smallint DEFAULT 0 NOT NULL,
-    blocked_by timestamp with time zone,
-    result bytea,
-    reason text,
-    progress bytea,
-    followed boolean DEFAULT false NOT NULL,
-    CONSTRAINT ended_is_dated CHECK (((status = ANY (ARRAY['pending'::tickwork.execution_status, 'running'::tickwork.execution_status])) = (finished_at IS NULL))),
-    CONSTRAINT running_has_worker CHECK (((status <> 'running'::tickwork.execution_status) OR (worker_id IS NOT NULL))),
-    CONSTRAINT waiting_is_pending CHECK (((status = 'pending'::tickwork.execution_status) = (ready_at IS NOT NULL)))
-)
-PARTITION BY RANGE (scheduled_for);
 
 CREATE FUNCTION tickwork.unended_execution(tenant integer, job bigint, at timestamp with time zone) RETURNS SETOF tickwork.execution
     LANGUAGE plpgsql STABLE ROWS 1
@@ -597,6 +781,10 @@ CREATE FUNCTION tickwork.waiting_times(tenant integer, job bigint, lane integer)
     WHERE e.ready_at IS NOT NULL
 $$;
 
+CREATE FUNCTION tickwork.was_not_taken(status tickwork.execution_status, reason text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$ SELECT coalesce(status = 'skipped' AND reason LIKE 'not taken%', false) $$;
+
 CREATE FUNCTION tickwork.was_tried(tenant integer, at timestamp with time zone, job bigint, attempts integer) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
@@ -613,7 +801,8 @@ CREATE FUNCTION tickwork.write_blocked(parent bigint, at timestamp with time zon
         json_build_object('reason', format('parent %s %s', tickwork.job_name(parent),
                                            CASE outcome WHEN 'failed' THEN 'failed' ELSE 'was cancelled' END))::text
     FROM tickwork.awaited a JOIN tickwork.job c ON c.id = a.child_id
-    WHERE a.parent_id = parent AND a.parent_at = at AND NOT a.on_any
+    WHERE a.parent_id = parent AND a.parent_at = at
+        AND (a.needs = 'success' OR a.needs = 'failure' AND outcome <> 'failed')
         AND (children IS NULL OR a.child_id = ANY(children))
 $$;
 
@@ -630,6 +819,9 @@ CREATE FUNCTION tickwork.write_blocked_events_of_job() RETURNS trigger
     AS $$
 BEGIN
     PERFORM tickwork.write_blocked(NEW.id, NEW.scheduled_for, 'cancelled');
+    UPDATE tickwork.awaited SET verdict = tickwork.judge(needs, condition, 'cancelled', NULL, NULL)
+    WHERE parent_id = NEW.id AND parent_at = NEW.scheduled_for;
+    PERFORM tickwork.count_ended();
     RETURN NULL;
 END $$;
 
@@ -754,9 +946,10 @@ CREATE TABLE tickwork.awaited (
     parent_id bigint NOT NULL,
     parent_at timestamp with time zone NOT NULL,
     tenant_id integer NOT NULL,
-    on_any boolean NOT NULL,
     unsure boolean NOT NULL,
-    ended tickwork.execution_status
+    needs tickwork.needed_outcome DEFAULT 'success'::tickwork.needed_outcome NOT NULL,
+    condition jsonpath,
+    verdict tickwork.verdict
 );
 
 CREATE TABLE tickwork.backfill (
@@ -863,8 +1056,9 @@ CREATE TABLE tickwork.dependency (
     tenant_id integer NOT NULL,
     child_id bigint NOT NULL,
     parent_id bigint NOT NULL,
-    on_any boolean NOT NULL,
     met boolean DEFAULT false NOT NULL,
+    needs tickwork.needed_outcome DEFAULT 'success'::tickwork.needed_outcome NOT NULL,
+    condition jsonpath,
     CONSTRAINT depends_on_others CHECK ((child_id <> parent_id))
 );
 
@@ -941,6 +1135,10 @@ CREATE TABLE tickwork.job (
     owner text,
     created_by integer,
     warn_after real,
+    reason_to_skip text,
+    element_of bigint,
+    element_at timestamp with time zone,
+    element_number integer,
     CONSTRAINT deferred_is_one_time CHECK (((NOT deferred) OR (scheduled_for IS NOT NULL))),
     CONSTRAINT job_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
     CONSTRAINT recurring_or_one_time CHECK (((rule_id IS NULL) <> (scheduled_for IS NULL)))
@@ -1157,13 +1355,18 @@ CREATE VIEW tickwork.job_view AS
     l.queue,
         CASE
             WHEN ((j.status = 'active'::tickwork.job_status) AND (e.status = ANY (ARRAY['completed'::tickwork.execution_status, 'failed'::tickwork.execution_status, 'cancelled'::tickwork.execution_status]))) THEN (e.status)::text
-            WHEN ((j.status = 'active'::tickwork.job_status) AND (e.status = 'skipped'::tickwork.execution_status)) THEN 'cancelled'::text
+            WHEN ((j.status = 'active'::tickwork.job_status) AND (e.status = 'skipped'::tickwork.execution_status)) THEN
+            CASE
+                WHEN tickwork.was_not_taken(e.status, e.reason) THEN 'skipped'::text
+                ELSE 'cancelled'::text
+            END
+            WHEN ((j.status = 'active'::tickwork.job_status) AND (j.reason_to_skip IS NOT NULL)) THEN 'skipped'::text
             WHEN ((j.status = 'active'::tickwork.job_status) AND (j.rule_id IS NOT NULL) AND ((r.next_at IS NULL) OR (j.active_until < r.next_at))) THEN 'completed'::text
             WHEN ((j.status = 'active'::tickwork.job_status) AND history.is_gone) THEN 'completed'::text
             ELSE (j.status)::text
         END AS status,
         CASE
-            WHEN ((j.status <> 'active'::tickwork.job_status) OR history.is_gone) THEN NULL::timestamp with time zone
+            WHEN ((j.status <> 'active'::tickwork.job_status) OR (j.reason_to_skip IS NOT NULL) OR history.is_gone) THEN NULL::timestamp with time zone
             WHEN (j.rule_id IS NOT NULL) THEN
             CASE
                 WHEN (j.active_until < r.next_at) THEN NULL::timestamp with time zone
@@ -1179,6 +1382,7 @@ CREATE VIEW tickwork.job_view AS
      JOIN tickwork.lane l ON ((l.id = j.lane_id)))
      LEFT JOIN tickwork.rule r ON ((r.id = j.rule_id)))
      LEFT JOIN LATERAL ( SELECT execution.status,
+            execution.reason,
             execution.ready_at,
             execution.started_at,
             execution.finished_at
@@ -1920,7 +2124,7 @@ ALTER TABLE ONLY tickwork.worker
 ALTER TABLE ONLY tickwork.zone_data
     ADD CONSTRAINT zone_data_pkey PRIMARY KEY (one);
 
-CREATE INDEX awaited_ended ON tickwork.awaited USING btree (child_id) WHERE (ended IS NOT NULL);
+CREATE INDEX awaited_judged ON tickwork.awaited USING btree (child_id) WHERE (verdict IS NOT NULL);
 
 CREATE INDEX awaited_of_parent ON tickwork.awaited USING btree (parent_id, parent_at);
 
@@ -1974,6 +2178,8 @@ CREATE INDEX job_change_of_tenant ON tickwork.job_change USING btree (tenant_id,
 
 CREATE INDEX job_deferred ON tickwork.job USING btree (scheduled_for) WHERE deferred;
 
+CREATE UNIQUE INDEX job_element ON tickwork.job USING btree (element_of, element_at, element_number) WHERE (element_of IS NOT NULL);
+
 CREATE UNIQUE INDEX job_key ON tickwork.job USING btree (tenant_id, key) WHERE ((key IS NOT NULL) AND (status <> 'cancelled'::tickwork.job_status));
 
 CREATE INDEX job_of_rule ON tickwork.job USING btree (rule_id, priority, id) WHERE (rule_id IS NOT NULL);
@@ -1983,6 +2189,8 @@ CREATE INDEX job_of_tenant ON tickwork.job USING btree (tenant_id, id);
 CREATE INDEX job_once ON tickwork.job USING btree (scheduled_for, id) WHERE (rule_id IS NULL);
 
 CREATE INDEX job_with_last_run ON tickwork.job USING btree (tenant_id, active_until) WHERE (active_until IS NOT NULL);
+
+CREATE INDEX lane_fanning_out ON tickwork.lane USING btree (id) WHERE (placement ~~ '%"fans_out":true%'::text);
 
 CREATE INDEX lease_of_worker ON tickwork.lease USING btree (worker_id);
 

@@ -30,6 +30,7 @@ def job(
         key=None,
         task="work",
         depends_on=[f"j{parent}" for parent in parents],
+        element_of=None,
         parents=[GraphParent(f"j{parent}", on, when) for parent in parents],
         execution_id=f"e{number}-1",
         scheduled_for=NOON,

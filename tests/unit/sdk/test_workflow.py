@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from tickwork import App, gather
+from tickwork import App, Condition, gather
 from tickwork.model.errors import Invalid
+from tickwork.model.for_each import ForEach
 from tickwork.model.job import CreatedJob, Dependency, JobRequest
 
 
@@ -59,6 +60,38 @@ def test_a_diamond_is_created_by_one_request():
         ("load", ["@step1", "@step2"]),
     ]
     assert (top.handle.id, handle.id) == ("j1", "j4")
+
+
+def test_branches_say_what_they_need():
+    top = extract.step("monday")
+    many = Condition(path="rows", greater=3)
+    top.then(load.step(), when=many)
+    top.then(load.step(), on="failure")
+    top.then(load.step(), on="any outcome").submit()
+    (batch,) = client.batches
+    assert [request.depends_on for request in batch[1:]] == [
+        [Dependency("@step0", when=many)],
+        [Dependency("@step0", "failure")],
+        [Dependency("@step0", "any outcome")],
+    ]
+
+
+def test_a_step_for_each_element_of_what_another_one_returns():
+    load.step().then(extract.for_each("day", "days")).then(load.step()).submit()
+    (batch,) = client.batches
+    assert links(batch) == [
+        ("load", []),
+        ("extract", [Dependency("@step0", for_each=ForEach("days", "day"))]),
+        ("load", ["@step1"]),
+    ]
+    assert batch[1].payload == {}
+
+
+def test_a_step_for_each_element_is_checked_before_it_is_submitted():
+    with pytest.raises(TypeError, match="missing a required argument: 'day'"):
+        extract.for_each("dya")
+    with pytest.raises(Invalid, match="after 0 steps"):
+        extract.for_each("day").submit()
 
 
 def test_a_step_for_each_item_and_one_after_all_of_them():

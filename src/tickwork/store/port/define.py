@@ -1,12 +1,14 @@
 """What the define stage asks of the store: jobs, manual runs, backfills, channels."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol
 
 from tickwork.model.access import Author
 from tickwork.model.backfill import BackfillRequest, BackfillView, Policy
 from tickwork.model.channel import Channel, ChannelDeliveries, StoredChannel
+from tickwork.model.execution import ExecutionKey
 from tickwork.model.field_types import Page
 from tickwork.model.job import JobSpec, JobStatus
 from tickwork.model.overlap import Overlap
@@ -84,6 +86,47 @@ class JobStore(Protocol):
         author: Author | None = None,
     ) -> None:
         """Stale when a version is given and the job has another one."""
+
+
+class ReadyFanOut(NamedTuple):
+    """An execution that runs for each element of a list, and has nothing to wait for."""
+
+    key: ExecutionKey
+    attempt: int
+    definition: bytes
+    payload: bytes
+    is_expanded: bool  # its elements were created, and have completed
+
+
+class ListOutcome(NamedTuple):
+    """How a parent ended that returns a list."""
+
+    result: bytes | None
+    not_taken: bool
+
+
+class FanOutStore(Protocol):
+    async def ready(self, limit: int) -> list[ReadyFanOut]:
+        """Those that have waited longest."""
+
+    async def outcome_of(self, fan_out: ReadyFanOut, parent: int) -> ListOutcome:
+        """What the parent returned in the same round."""
+
+    def expanding(self, fan_out: ReadyFanOut) -> AbstractAsyncContextManager[bool]:
+        """A transaction in which its elements are created. False: somebody else has done so, or it has ended."""
+
+    async def link(self, fan_out: ReadyFanOut, elements: Sequence[int]) -> None:
+        """Make it wait for the jobs of its elements, in the same transaction."""
+
+    async def complete(self, fan_out: ReadyFanOut) -> None:
+        """With the results of its elements, in their order."""
+
+    async def fail(self, fan_out: ReadyFanOut, reason: str) -> None: ...
+
+    async def skip(self, fan_out: ReadyFanOut, reason: str) -> None: ...
+
+    async def put_off(self, fan_out: ReadyFanOut, by: timedelta) -> None:
+        """Let others come first for a while."""
 
 
 class RunNowStore(Protocol):

@@ -180,8 +180,8 @@ CROSS JOIN LATERAL (
 LIMIT 1;
 
 -- name: dependency_graph
--- A job with all jobs that it is connected to by dependencies, the nearest first, up to a limit, and the latest
--- execution of each.
+-- A job with all jobs that it is connected to by dependencies, or as an element of a list, the nearest first, up to a
+-- limit, and the latest execution of each.
 WITH RECURSIVE kin AS (
     -- The job and all that it is connected to, found step by step.
     SELECT $2::bigint AS id
@@ -190,9 +190,15 @@ WITH RECURSIVE kin AS (
         SELECT child_id AS id FROM tickwork.dependency WHERE parent_id = k.id
         UNION ALL
         SELECT parent_id FROM tickwork.dependency WHERE child_id = k.id
+        UNION ALL
+        SELECT element_of FROM tickwork.job WHERE id = k.id AND element_of IS NOT NULL
+        UNION ALL
+        SELECT x.id FROM tickwork.job c LEFT JOIN tickwork.rule r ON r.id = c.rule_id
+        JOIN tickwork.job x ON x.element_of = c.id AND x.element_at = coalesce(c.scheduled_for, r.last_at)
+        WHERE c.id = k.id
     ) near
 )
-SELECT j.id, j.name, j.key, j.task, v.scheduled_for, v.status, v.waiting_for, v.reason, v.started_at,
+SELECT j.id, j.element_of, j.name, j.key, j.task, v.scheduled_for, v.status, v.waiting_for, v.reason, v.started_at,
     v.finished_at,
     ARRAY(SELECT d.parent_id FROM tickwork.dependency d WHERE d.child_id = j.id ORDER BY d.parent_id) AS parents,
     ARRAY(SELECT d.needs::text FROM tickwork.dependency d WHERE d.child_id = j.id ORDER BY d.parent_id) AS needs,
