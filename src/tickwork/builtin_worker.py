@@ -4,6 +4,7 @@ Each has slots of its own, so that a flood of jobs does not delay the notificati
 """
 
 import asyncio
+import platform
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from time import monotonic
@@ -14,6 +15,7 @@ from opentelemetry.trace import Tracer
 from tickwork.config import Settings
 from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.worker_gateway import WorkerGateway
+from tickwork.execute.runners.http.build_request import Callback
 from tickwork.execute.runners.http.circuit_breaker_runner import CircuitBreakerRunner
 from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
@@ -27,12 +29,21 @@ from tickwork.model.worker_protocol import Run
 
 _HTTP_SLOTS = 1000  # as many as the runner has connections: enough for ten hanging destinations
 _NOTIFY_SLOTS = 50
+_ANY_ADDRESS = ("0.0.0.0", "::", "")  # noqa: S104 (to recognise them)
 _SECRET_LIFETIME = 60.0
 _DRAIN_TIMEOUT = 10.0
 
 
 class SecretStore(Protocol):
     async def signing_secret(self, tenant_id: int) -> str: ...
+
+
+def callback_address(settings: Settings) -> str:
+    """Where the targets of HTTP jobs reach the cluster. Without `public_url`, that is this node."""
+    if settings.public_url:
+        return settings.public_url.rstrip("/")
+    host = platform.node() if settings.host in _ANY_ADDRESS else settings.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
 
 
 class BuiltInWorker:
@@ -44,10 +55,18 @@ class BuiltInWorker:
         breakers: Breakers,
         deliver: Callable[[Run], Awaitable[bytes]],
         tracer: Tracer | None,
+        callback_token: Callable[[str, int], str],
     ) -> None:
         policy = AddressPolicy.of(settings.http_allow, loopback=settings.http_allow_loopback)
         self._gateway = gateway
-        self._runner = HttpRunner(policy, SecretCache(secrets).of, tracing=tracer is not None)
+        address = callback_address(settings)
+
+        def callback_of(execution: str, attempt: int) -> Callback:
+            return Callback(f"{address}/v1/callbacks/{execution}", callback_token(execution, attempt))
+
+        self._runner = HttpRunner(
+            policy, SecretCache(secrets).of, callback_of=callback_of, tracing=tracer is not None
+        )
         calls = CircuitBreakerRunner(self._runner, breakers.admit, breakers.report_call)
         self._workers = [
             Worker(

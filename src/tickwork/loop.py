@@ -68,6 +68,7 @@ LoopName: TypeAlias = Literal[
     # record
     "record",
     "write logs",
+    "end callbacks",
     "wake waiting callers",
     "write statistics",
     "keep up statistics",

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from standardwebhooks import Webhook
 
+from support.callback_address import callback_of
 from support.loopback_target import endless, hang, reset, respond, target
 from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.runners.http.guarded_session import HttpLimits
@@ -41,7 +42,7 @@ async def make_runner():
         async def secrets_of(tenant):
             return secrets
 
-        made.append(HttpRunner(policy, secrets_of, limits or HttpLimits(), now))
+        made.append(HttpRunner(policy, secrets_of, limits or HttpLimits(), now, callback_of=callback_of))
         return made[-1]
 
     yield make

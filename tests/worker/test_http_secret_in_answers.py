@@ -8,6 +8,7 @@ import msgspec
 import pytest
 import structlog
 
+from support.callback_address import callback_of
 from support.loopback_target import respond, target
 from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.runners.http.http_runner import HttpRunner
@@ -26,7 +27,7 @@ async def make_runner():
         return []
 
     def make(policy=LOOPBACK):
-        made.append(HttpRunner(policy, unsigned))
+        made.append(HttpRunner(policy, unsigned, callback_of=callback_of))
         return made[-1]
 
     yield make

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from tickwork.cli.option_types import dependency, header, json_value, label, notify_entry, resource
-from tickwork.model.http_target import HttpTarget
+from tickwork.model.http_target import Completion, HttpTarget
 from tickwork.model.job import PRIORITIES, OnWorkerLost
 from tickwork.model.overlap import Overlap
 
@@ -99,6 +99,16 @@ _OPTIONS = (
         help="A header of the HTTP call.",
     ),
     click.option(
+        "--completion",
+        type=click.Choice(get_args(Completion)),
+        help="callback: after its answer 202, the HTTP target reports how the execution ends.",
+    ),
+    click.option(
+        "--target-heartbeat",
+        metavar="DURATION",
+        help="How often an HTTP target that reports later must report at least, such as 5m.",
+    ),
+    click.option(
         "--payload",
         type=json_value,
         metavar="JSON|@FILE|-",
@@ -174,6 +184,8 @@ def definition_fields(options: Mapping[str, Any]) -> dict[str, Any]:
         "url": given.pop("http_url", None),
         "method": given.pop("method", None),
         "headers": dict(given.pop("headers", ())),
+        "completion": given.pop("completion", None),
+        "heartbeat": given.pop("target_heartbeat", None),
     }
     if any(target.values()):
         given["http"] = {name: value for name, value in target.items() if value}

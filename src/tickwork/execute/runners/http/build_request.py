@@ -13,6 +13,7 @@ from tickwork.model.current_span_and_job_origin import current_traceparent
 from tickwork.model.http_secrets import secret_texts
 from tickwork.model.http_target import HttpTarget, destination_of, target_errors
 from tickwork.model.public_ids import execution_id, from_micros, job_id
+from tickwork.model.quantities import parse_duration
 from tickwork.model.webhook_signature import sign
 from tickwork.model.worker_protocol import Failure, Run
 
@@ -30,6 +31,18 @@ class Call(NamedTuple):
     headers: Mapping[str, str]
     has_content: bool
     hidden: tuple[str, ...]  # secrets to remove from responses and errors
+    calls_back: bool  # an answer 202 means that the target reports later how the attempt ends
+    heartbeat: float | None  # seconds: the target must report at least this often then
+
+
+class Callback(NamedTuple):
+    """Where the target of one attempt reports, if it finishes later."""
+
+    url: str
+    token: str
+
+    def headers(self) -> dict[str, str]:
+        return {"tickwork-callback-url": self.url, "tickwork-callback-token": self.token}
 
 
 @lru_cache(maxsize=1024)
@@ -44,7 +57,15 @@ def read_call(target: bytes) -> Call:
     host = url.raw_host or ""
     has_content = read.method not in _WITHOUT_CONTENT
     return Call(
-        read.method, url, host, destination_of(read.url), read.headers, has_content, secret_texts(read)
+        read.method,
+        url,
+        host,
+        destination_of(read.url),
+        read.headers,
+        has_content,
+        secret_texts(read),
+        read.completion == "callback",
+        None if read.heartbeat is None else parse_duration(read.heartbeat).total_seconds(),
     )
 
 

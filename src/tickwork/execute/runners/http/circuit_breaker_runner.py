@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from time import monotonic
 
-from tickwork.execute.attempt_ending import AttemptFailed, AttemptHeld
+from tickwork.execute.attempt_ending import AttemptAccepted, AttemptFailed, AttemptHeld
 from tickwork.execute.runners.http.build_request import read_call
 from tickwork.model.circuit_breaker import UNKNOWN, WORKS, CallResult, CallVerdict, call_result_from
 from tickwork.model.http_target import destination_of
@@ -40,6 +40,9 @@ async def reported_call(
     try:
         answer = await call(run)
         result = WORKS
+    except AttemptAccepted:
+        result = WORKS
+        raise
     except AttemptFailed as error:
         result = call_result_from(error.failure)
         raise

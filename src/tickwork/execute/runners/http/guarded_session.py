@@ -56,6 +56,11 @@ class HttpLimits(NamedTuple):
 LIMITS_DEFAULT = HttpLimits()
 
 
+class Answer(NamedTuple):
+    status: int
+    result: bytes  # JSON: the status and the body
+
+
 class GuardedSession:
     """Create it inside the running event loop."""
 
@@ -69,9 +74,9 @@ class GuardedSession:
 
     async def request(
         self, method: str, url: URL, headers: Mapping[str, str], content: bytes | None, hidden: Sequence[str]
-    ) -> bytes:
-        """The status and the body of a successful response, as JSON. Raises AttemptFailed or AddressDenied. `hidden`:
-        secrets to mask in what the target says."""
+    ) -> Answer:
+        """What the target answers, if that is a success. Raises AttemptFailed or AddressDenied. `hidden`: secrets to
+        mask in what the target says."""
         host = url.raw_host or ""
         describe_in_span({"http.request.method": method, "server.address": host})
         try:
@@ -79,7 +84,7 @@ class GuardedSession:
                 method, url, data=content, headers=headers, allow_redirects=False
             ) as response:
                 describe_in_span({"http.response.status_code": response.status})
-                return await self._read_response(response, hidden)
+                return Answer(response.status, await self._read_response(response, hidden))
         except ClientError as error:
             raise AttemptFailed(_connection_failure(error, host, hidden)) from error
 

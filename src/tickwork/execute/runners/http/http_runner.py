@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from http import HTTPStatus
 from random import uniform
 
 import structlog
 
-from tickwork.execute.attempt_ending import AttemptFailed, AttemptPostponed
-from tickwork.execute.runners.http.build_request import Call, content_of, headers_of, read_call
+from tickwork.execute.attempt_ending import AttemptAccepted, AttemptFailed, AttemptPostponed
+from tickwork.execute.runners.http.build_request import Call, Callback, content_of, headers_of, read_call
 from tickwork.execute.runners.http.call_metrics import measured_call
 from tickwork.execute.runners.http.destination_limit import DestinationFull, DestinationLimits
 from tickwork.execute.runners.http.guarded_session import (
@@ -20,11 +21,14 @@ from tickwork.execute.runners.http.guarded_session import (
 from tickwork.execute.runners.http.ssrf_guard import AddressDenied, AddressPolicy
 from tickwork.model.errors import TIMEOUT
 from tickwork.model.public_ids import job_id
-from tickwork.model.worker_protocol import Failure, Run
+from tickwork.model.worker_protocol import Accepted, Failure, Run
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork")
 
 SecretsOf = Callable[[int], Awaitable[Sequence[str]]]
+CallbackOf = Callable[[str, int], Callback]  # of an execution and an attempt
+
+_MAX_ANSWER_SECONDS = 300.0  # for a target that may answer 202: its timeout is for what comes after
 
 _MAX_POSTPONE_POWER = (
     6  # 2 to this power is the longest delay in seconds before a full destination is tried again
@@ -33,7 +37,8 @@ _MAX_POSTPONE_POWER = (
 
 class HttpRunner:
     """Create it inside the running event loop. `secrets_of` returns a tenant's signing secrets: none, one, or the old
-    and the new one during a change. It is awaited for every attempt, so it should cache them."""
+    and the new one during a change. It is awaited for every attempt, so it should cache them. `callback_of` returns
+    where the target of an attempt reports if it finishes later."""
 
     def __init__(
         self,
@@ -42,10 +47,12 @@ class HttpRunner:
         limits: HttpLimits = LIMITS_DEFAULT,
         now: Callable[[], float] = time.time,
         *,
+        callback_of: CallbackOf,
         tracing: bool = False,
     ) -> None:
         self._tracing = tracing
         self._secrets_of = secrets_of
+        self._callback_of = callback_of
         self._limits = limits
         self._now = now
         self._session = GuardedSession(policy, limits, now)
@@ -57,8 +64,9 @@ class HttpRunner:
 
     async def _call(self, run: Run) -> bytes:
         call = read_call(run.target or b"")
+        timeout = min(run.timeout, _MAX_ANSWER_SECONDS) if call.calls_back else run.timeout
         try:
-            async with asyncio.timeout(run.timeout), self._destination_limits.slot(call.destination):
+            async with asyncio.timeout(timeout), self._destination_limits.slot(call.destination):
                 return await self._request(call, run)
         except DestinationFull as full:
             raise self._postpone(call, run) from full
@@ -66,7 +74,7 @@ class HttpRunner:
             _log.warning("an HTTP job was denied an address", job=job_id(run.job), denied=str(denied))
             raise AttemptFailed(address_denied(call.host)) from denied
         except TimeoutError as error:
-            message = f"{call.host} did not answer completely within {run.timeout:g} s"
+            message = f"{call.host} did not answer completely within {timeout:g} s"
             raise AttemptFailed(Failure(TIMEOUT, message)) from error
 
     def _postpone(self, call: Call, run: Run) -> AttemptPostponed:
@@ -84,4 +92,12 @@ class HttpRunner:
         secrets = await self._secrets_of(run.tenant)
         headers = headers_of(call, run, secrets, int(self._now()), tracing=self._tracing)
         content = content_of(call, run) or None
-        return await self._session.request(call.method, call.url, headers, content, call.hidden)
+        if not call.calls_back:
+            return (await self._session.request(call.method, call.url, headers, content, call.hidden)).result
+        callback = self._callback_of(headers["webhook-id"], run.attempt)
+        answer = await self._session.request(
+            call.method, call.url, headers | callback.headers(), content, (callback.token, *call.hidden)
+        )
+        if answer.status == HTTPStatus.ACCEPTED:
+            raise AttemptAccepted(Accepted(run.timeout, call.heartbeat))
+        return answer.result
