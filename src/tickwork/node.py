@@ -50,8 +50,8 @@ from tickwork.node_pings_heartbeat_urls_and_liveness import Watches
 from tickwork.overview import Overview
 from tickwork.record.attempt_reports import AttemptReports
 from tickwork.record.bulk_execution_actions import BulkExecutions
-from tickwork.record.callbacks import CallbackDeadlines, Callbacks, CallbackTokens
 from tickwork.record.dead_letters import DeadLetters
+from tickwork.record.http_target_callbacks import CallbackDeadlines, Callbacks, CallbackTokens
 from tickwork.record.list_and_redrive_error_groups import ErrorGroups
 from tickwork.record.list_cancel_and_await_executions import ExecutionHistory, ExecutionWaits
 from tickwork.record.log_reader import LogFeeds, LogReader

@@ -19,6 +19,8 @@ SHOWN = {
     "url": "https://a.example/hook?token=***&page=2",
     "method": "POST",
     "headers": {"Authorization": "***", "X-Page": "1"},
+    "completion": "answer",
+    "heartbeat": None,
 }
 JOB = {"http": HTTP, "schedule": "every 1h", "key": "hook"}
 

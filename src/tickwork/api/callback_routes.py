@@ -11,14 +11,14 @@ from tickwork.api.auth import bearer
 from tickwork.api.problem import INVALID_CALLBACK_TOKEN, NOT_FOUND, STALE_ATTEMPT, UNAVAILABLE, Refusal
 from tickwork.api.reply import Reply, json_reply
 from tickwork.api.route import Call, Content, Handler, NoQuery, Route, json_content
-from tickwork.model.callback import (
+from tickwork.model.errors import BadId
+from tickwork.model.http_target_callback import (
     CallbackComplete,
     CallbackFail,
     CallbackHeartbeat,
     CallbackProgress,
     KeptAttempt,
 )
-from tickwork.model.errors import BadId
 from tickwork.model.public_ids import execution_id, parse_execution_id
 from tickwork.model.rest_worker import ReportedAttempt
 

@@ -78,7 +78,7 @@ SELECT deadline, deadline <= tickwork.clock() AS is_over FROM tickwork.callback_
 WHERE tenant_id = $1 AND scheduled_for = $2 AND job_id = $3 AND attempt = $4;
 
 -- name: overdue_waits
--- Attempts whose targets had no more time, the longest overdue first; $1 at most. `is_current`: the target still has it.
+-- Attempts whose targets had no more time, the longest overdue first, $1 at most. `is_current`: it still has it.
 SELECT w.tenant_id, w.scheduled_for, w.job_id, w.attempt, w.lease_id, w.heartbeat,
     w.deadline >= w.timeout_at AS timed_out, e.started_at, e.lane_id,
     coalesce(e.status = 'running' AND e.worker_id = 0 AND e.attempt = w.attempt, false) AS is_current

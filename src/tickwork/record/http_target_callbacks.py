@@ -8,16 +8,16 @@ repeated report gets the same answer as the first one. A report on an attempt th
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from tickwork.model.callback import (
+from tickwork.model.callback_token import LONGEST_TOKEN, attempt_of_token, callback_token
+from tickwork.model.errors import TIMEOUT, Invalid, StaleAttempt
+from tickwork.model.execution import AttemptOutcome, ExecutionKey
+from tickwork.model.http_target_callback import (
     CallbackComplete,
     CallbackFail,
     CallbackHeartbeat,
     CallbackProgress,
     KeptAttempt,
 )
-from tickwork.model.callback_token import LONGEST_TOKEN, attempt_of_token, callback_token
-from tickwork.model.errors import TIMEOUT, Invalid, StaleAttempt
-from tickwork.model.execution import AttemptOutcome, ExecutionKey
 from tickwork.model.public_ids import execution_id, to_micros
 from tickwork.model.quantities import format_duration
 from tickwork.model.rest_worker import ReportedAttempt
