@@ -18,6 +18,7 @@ from tickwork.dispatch.worker_gateway import WorkerGateway
 from tickwork.execute.runners.http.build_request import Callback
 from tickwork.execute.runners.http.circuit_breaker_runner import CircuitBreakerRunner
 from tickwork.execute.runners.http.http_runner import HttpRunner
+from tickwork.execute.runners.http.poll_status_url import StatusPoller
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.execute.worker import Worker
 from tickwork.inprocess_connection import InProcessConnection
@@ -68,6 +69,7 @@ class BuiltInWorker:
             policy, SecretCache(secrets).of, callback_of=callback_of, tracing=tracer is not None
         )
         calls = CircuitBreakerRunner(self._runner, breakers.admit, breakers.report_call)
+        self.poll = StatusPoller(self._runner.poll, breakers.admit, breakers.report_call)
         self._workers = [
             Worker(
                 self,

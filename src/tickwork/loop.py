@@ -69,6 +69,7 @@ LoopName: TypeAlias = Literal[
     "record",
     "write logs",
     "end callbacks",
+    "poll targets",
     "wake waiting callers",
     "write statistics",
     "keep up statistics",

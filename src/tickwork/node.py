@@ -57,6 +57,7 @@ from tickwork.record.list_cancel_and_await_executions import ExecutionHistory, E
 from tickwork.record.log_reader import LogFeeds, LogReader
 from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder
+from tickwork.record.poll_http_targets import StatusPolls
 from tickwork.record.publish_after_commit import EventPublisher
 from tickwork.record.rest_worker_reports import RestWorkerReports
 from tickwork.record.time_limits import TimeLimits
@@ -149,11 +150,13 @@ class Node:
                 self.callbacks.tokens.token,
             )
             self._built_in.start()
+            self.status_polls.ask_by(self._built_in.poll)
 
     async def stop(self) -> None:
         """Workers connect to other nodes; the outcomes that they reported before are still recorded."""
         if self._running:
             _log.info("server stopping")
+        await self.status_polls.close()
         if self._built_in:
             await self._built_in.stop()
         await self._channels.close()
@@ -321,6 +324,8 @@ class Node:
         self.callbacks = Callbacks(waits, reports, tokens)
         deadlines = CallbackDeadlines(waits, self._recorder, self._clock.micros)
         self._loops.add("end callbacks", deadlines.enforce, every=1)
+        self.status_polls = StatusPolls(waits, self._recorder, self._clock.micros)
+        self._loops.add("poll targets", self.status_polls.start_due, every=1)
         self.history = ExecutionHistory(
             records, self._read, PostgresExecutionSearch(self._database), self._wake
         )

@@ -21,6 +21,7 @@ SHOWN = {
     "headers": {"Authorization": "***", "X-Page": "1"},
     "completion": "answer",
     "heartbeat": None,
+    "poll": None,
 }
 JOB = {"http": HTTP, "schedule": "every 1h", "key": "hook"}
 

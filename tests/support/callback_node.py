@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 from support.node_steps import run_due
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome, AttemptView, ExecutionView
@@ -56,6 +58,11 @@ class CallbackNode:
         accepted = Accepted(within, heartbeat)
         await self.worker.report(run, AttemptOutcome.ACCEPTED, accepted=accepted)
 
+    async def accept_with_status(self, run: Run, target: HttpTarget, url: str) -> None:
+        """The target answers 202 and says where its status is."""
+        accepted = Accepted(HOUR, status_url=url, target=msgspec.json.encode(target), first_poll=30.0)
+        await self.worker.report(run, AttemptOutcome.ACCEPTED, accepted=accepted)
+
     async def accepted(self, *, within: float = HOUR, heartbeat: float | None = None, **fields: Any) -> Run:
         """A new job whose target has accepted it."""
         await self.create(**fields)
@@ -81,6 +88,13 @@ class CallbackNode:
         """Deadlines are looked at, and what follows is recorded."""
         await self.node.step("end callbacks")
         await self.node.step("record")
+
+    async def settle_polls(self) -> None:
+        """What was asked is answered and recorded."""
+        await self._recorded(self.node.status_polls.settle())
+
+    async def cancel(self, run: Run) -> None:
+        await self.node.history.cancel(TENANT, *parse_execution_id(name_of(run)))
 
     async def execution(self, run: Run) -> ExecutionView:
         return await self.node.history.get(TENANT, *parse_execution_id(name_of(run)))

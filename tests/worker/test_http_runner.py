@@ -16,6 +16,7 @@ from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.runners.http.guarded_session import HttpLimits
 from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
+from tickwork.model.execution import RESULT_LIMIT
 from tickwork.model.public_ids import execution_id, from_micros, job_id
 from tickwork.model.worker_protocol import Failure, Run
 
@@ -122,9 +123,8 @@ async def test_sends_no_content_where_it_has_no_meaning(make_runner, method):
         (b'{"a": 1}', "application/problem+json; charset=utf-8", {"a": 1}),
         (b"{oops", "application/json", "{oops"),
         (b"[" * 2000 + b"]" * 2000, "application/json", "[" * 2000 + "]" * 2000),
-        (b'"' + b"a" * 5000 + b'"', "application/json", '"' + "a" * 4095 + "…"),
-        (b"a" * 4096, "text/plain", "a" * 4096),
-        (b"a" * 4097, "text/plain", "a" * 4096 + "…"),
+        (b'"' + b"a" * 200_000 + b'"', "application/json", "a" * 200_000),
+        (b"a" * 200_000, "text/plain", "a" * 200_000),
         (b"\xff\x00!", "text/plain", "\ufffd\ufffd!"),
     ],
 )
@@ -132,6 +132,16 @@ async def test_keeps_the_start_of_the_answer_as_the_result(runner, body, content
     async with target(respond("202 Accepted", body, content_type=content_type)) as served:
         result = await runner(run_of(served.url()))
     assert msgspec.json.decode(result) == {"status": 202, "body": shown}
+
+
+@pytest.mark.parametrize("letter", [b"a", b'"', b"\xff", b"\x01", "\U0001f600".encode()])
+@pytest.mark.parametrize("content_type", ["text/plain", "application/json"])
+async def test_what_is_kept_of_a_long_answer_fits_into_a_result(runner, letter, content_type):
+    body = letter * (600_000 // len(letter))
+    async with target(respond(body=body, content_type=content_type)) as served:
+        result = await runner(run_of(served.url()))
+    assert RESULT_LIMIT * 0.9 < len(result) <= RESULT_LIMIT
+    assert msgspec.json.decode(result)["body"].endswith("…")
 
 
 async def test_does_not_decompress_an_answer(runner):

@@ -2882,6 +2882,8 @@ export interface components {
              * @enum {unknown}
              */
             method: "DELETE" | "GET" | "HEAD" | "PATCH" | "POST" | "PUT";
+            /** @default null */
+            poll: components["schemas"]["StatusPoll"] | null;
             url: string;
         };
         /**
@@ -2906,6 +2908,8 @@ export interface components {
              * @enum {unknown}
              */
             method: "DELETE" | "GET" | "HEAD" | "PATCH" | "POST" | "PUT";
+            /** @default null */
+            poll: components["schemas"]["StatusPoll"] | null;
             url: string;
         };
         /**
@@ -3069,6 +3073,7 @@ export interface components {
             } | null;
             heartbeat?: (string | number) | null;
             method?: ("DELETE" | "GET" | "HEAD" | "PATCH" | "POST" | "PUT") | null;
+            poll?: components["schemas"]["StatusPoll"] | null;
             url?: string | null;
         };
         /** JobPatchRequires */
@@ -3977,6 +3982,16 @@ export interface components {
             updated_at: string;
             url: string | null;
         };
+        /**
+         * PollUntil
+         * @description Which part of the answer says that the target is done, and how.
+         */
+        PollUntil: {
+            done: (string | boolean | number | null)[];
+            /** @default [] */
+            failed: (string | boolean | number | null)[];
+            path: string;
+        };
         /** Preview */
         Preview: {
             canonical: Record<string, never>;
@@ -4436,6 +4451,18 @@ export interface components {
             /** @default null */
             complete_since: string | null;
             items: components["schemas"]["StatisticsPoint"][];
+        };
+        /**
+         * StatusPoll
+         * @description Where the target's status is, how often to ask, and what the answers mean.
+         */
+        StatusPoll: {
+            /** @default 30s */
+            every: components["schemas"]["Duration"];
+            /** @default null */
+            until: components["schemas"]["PollUntil"] | null;
+            /** @default location */
+            url_from: string;
         };
         /**
          * StopRequest

@@ -38,6 +38,10 @@ def fair_share(text: str) -> dict[str, Any]:
         ) from None
 
 
+def status_poll(text: str) -> Any:
+    return json_value(text) if text.startswith("{") else {"every": text}
+
+
 _PLACEMENT_OPTIONS = (
     click.option(
         "--require",
@@ -107,6 +111,12 @@ _OPTIONS = (
         "--target-heartbeat",
         metavar="DURATION",
         help="How often an HTTP target that reports later must report at least, such as 5m.",
+    ),
+    click.option(
+        "--poll",
+        type=status_poll,
+        metavar="DURATION|JSON",
+        help="After its answer 202, ask the HTTP target's status URL this often, such as 30s, or as JSON says.",
     ),
     click.option(
         "--payload",
@@ -186,6 +196,7 @@ def definition_fields(options: Mapping[str, Any]) -> dict[str, Any]:
         "headers": dict(given.pop("headers", ())),
         "completion": given.pop("completion", None),
         "heartbeat": given.pop("target_heartbeat", None),
+        "poll": given.pop("poll", None),
     }
     if any(target.values()):
         given["http"] = {name: value for name, value in target.items() if value}

@@ -17,6 +17,7 @@ from msgspec import Meta
 from tickwork.model.errors import FieldError
 from tickwork.model.field_types import Duration
 from tickwork.model.quantities import parse_duration
+from tickwork.model.status_poll import StatusPoll, poll_errors
 
 HEADERS_MAX_BYTES = 16 * 1024
 
@@ -54,6 +55,10 @@ class HttpTarget(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
     heartbeat: (
         Annotated[Duration, Meta(description="the target reports at least this often after its 202")] | None
     ) = None
+    poll: (
+        Annotated[StatusPoll, Meta(description="after the answer 202, the status URL is asked how it ends")]
+        | None
+    ) = None
 
 
 class HttpTargetView(HttpTarget, frozen=True, omit_defaults=False):
@@ -76,7 +81,12 @@ def destination_of(url: str) -> str:
 def target_errors(target: HttpTarget) -> list[FieldError]:
     """Everything that is wrong with an HTTP call before it is made."""
     error = url_error(target.url)
-    return [*([error] if error else []), *_header_errors(target.headers), *_heartbeat_errors(target)]
+    return [
+        *([error] if error else []),
+        *_header_errors(target.headers),
+        *_heartbeat_errors(target),
+        *_poll_errors(target),
+    ]
 
 
 def _heartbeat_errors(target: HttpTarget) -> Iterator[FieldError]:
@@ -95,6 +105,16 @@ def _heartbeat_errors(target: HttpTarget) -> Iterator[FieldError]:
             "is for a target that reports later",
             'set completion to "callback", or leave it out',
         )
+
+
+def _poll_errors(target: HttpTarget) -> Iterator[FieldError]:
+    if target.poll is None:
+        return
+    if target.completion == "callback":
+        yield FieldError(
+            "http.poll", "is for a target that does not call back", "leave out completion or poll"
+        )
+    yield from poll_errors(target.poll)
 
 
 def url_error(url: str) -> FieldError | None:

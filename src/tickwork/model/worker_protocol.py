@@ -86,6 +86,9 @@ class Accepted(msgspec.Struct, array_like=True, frozen=True):
 
     timeout: float  # seconds from the start of the attempt
     heartbeat: float | None = None  # seconds: the target must report at least this often
+    status_url: str | None = None  # to be asked how it ends
+    target: bytes = b""  # the HTTP call as JSON, as it was made; with a status URL
+    first_poll: float = 0.0  # seconds from now
 
 
 class Outcome(msgspec.Struct, array_like=True, frozen=True):

@@ -11,7 +11,7 @@ from tickwork.model.public_ids import execution_id, from_micros
 from tickwork.model.transition_after_attempt import LockedExecution
 from tickwork.model.worker_protocol import Accepted, Outcome
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.callback import CallbackState, OverdueWait
+from tickwork.store.port.callback import CallbackState, DuePoll, OverdueWait
 from tickwork.store.port.record import AttemptState
 from tickwork.store.query_files import queries
 
@@ -31,6 +31,9 @@ async def give_to_targets(
         [from_micros(outcome.started) for _, outcome, _ in pairs],
         [timedelta(seconds=accepted.timeout) for _, _, accepted in pairs],
         [_interval(accepted.heartbeat) for _, _, accepted in pairs],
+        [accepted.status_url for _, _, accepted in pairs],
+        [accepted.target if accepted.status_url else None for _, _, accepted in pairs],
+        [_interval(accepted.first_poll) if accepted.status_url else None for _, _, accepted in pairs],
     )
 
 
@@ -69,6 +72,15 @@ class PostgresCallbackWaitStore:
     async def end_revoked(self) -> None:
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["end_revoked_waits"])
+
+    async def take_due_polls(self, limit: int, within: timedelta) -> list[DuePoll]:
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(self._sql["take_due_polls"], limit, within)
+        return [DuePoll(ExecutionKey(*row[:3]), *row[3:]) for row in map(tuple, rows)]
+
+    async def set_next_poll(self, lease_id: int, after: timedelta) -> None:
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["set_next_poll"], lease_id, after)
 
     async def close(self, leases: Sequence[int]) -> None:
         async with self._database.transaction() as connection:

@@ -843,6 +843,10 @@ CREATE TABLE tickwork.callback_wait (
     timeout_at timestamp with time zone NOT NULL,
     heartbeat interval,
     deadline timestamp with time zone NOT NULL,
+    status_url text,
+    target bytea,
+    poll_at timestamp with time zone,
+    CONSTRAINT asked_or_not CHECK ((num_nulls(status_url, target, poll_at) = ANY (ARRAY[0, 3]))),
     CONSTRAINT ends_with_its_timeout CHECK ((deadline <= timeout_at))
 )
 WITH (fillfactor='70');
@@ -1970,6 +1974,8 @@ CREATE INDEX backfill_under_way ON tickwork.backfill USING btree (id) WHERE (end
 CREATE INDEX callback_wait_deadline ON tickwork.callback_wait USING btree (deadline);
 
 CREATE INDEX callback_wait_of_lease ON tickwork.callback_wait USING btree (lease_id);
+
+CREATE INDEX callback_wait_poll ON tickwork.callback_wait USING btree (poll_at) WHERE (poll_at IS NOT NULL);
 
 CREATE INDEX dead_letter_age ON tickwork.dead_letter USING btree (tenant_id, failed_at, scheduled_for, job_id);
 

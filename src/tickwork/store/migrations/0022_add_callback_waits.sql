@@ -19,10 +19,15 @@ CREATE TABLE tickwork.callback_wait (
     timeout_at timestamptz NOT NULL,
     heartbeat interval,             -- the target must report at least this often; null: it need not
     deadline timestamptz NOT NULL,  -- the attempt is taken away at this time: it timed out, or no heartbeat came
+    status_url text,                -- asked how the attempt ends, if the target does not report that itself
+    target bytea,                   -- JSON: the HTTP call as it was made, for the headers of that
+    poll_at timestamptz,            -- when to ask next
     PRIMARY KEY (tenant_id, scheduled_for, job_id),
-    CONSTRAINT ends_with_its_timeout CHECK (deadline <= timeout_at)
+    CONSTRAINT ends_with_its_timeout CHECK (deadline <= timeout_at),
+    CONSTRAINT asked_or_not CHECK (num_nulls(status_url, target, poll_at) IN (0, 3))
 ) WITH (fillfactor = 70);
 CREATE INDEX callback_wait_deadline ON tickwork.callback_wait (deadline);
+CREATE INDEX callback_wait_poll ON tickwork.callback_wait (poll_at) WHERE poll_at IS NOT NULL;
 CREATE INDEX callback_wait_of_lease ON tickwork.callback_wait (lease_id);
 
 -- Ends the wait together with its lease, whoever deletes that. Leases of workers do not get here.

@@ -28,6 +28,18 @@ class OverdueWait(NamedTuple):
     is_current: bool  # the target has the attempt still
 
 
+class DuePoll(NamedTuple):
+    """An attempt whose status URL is to be asked now."""
+
+    key: ExecutionKey
+    attempt: int
+    lease_id: int
+    status_url: str
+    target: bytes  # the HTTP call as JSON
+    started_at: datetime | None
+    lane_id: int
+
+
 class CallbackWaitStore(Protocol):
     async def secret(self) -> bytes:
         """What signs the tokens of callbacks: the same on every node."""
@@ -43,6 +55,12 @@ class CallbackWaitStore(Protocol):
         """Until when the target has time, and whether that is over; None if it has no such attempt."""
 
     async def overdue(self, limit: int) -> list[OverdueWait]: ...
+
+    async def take_due_polls(self, limit: int, within: timedelta) -> list[DuePoll]:
+        """Take attempts whose status URLs are to be asked now. They are due again after `within`, unless that is set
+        anew before."""
+
+    async def set_next_poll(self, lease_id: int, after: timedelta) -> None: ...
 
     async def end_revoked(self) -> None:
         """End the waits for executions that were cancelled or replaced."""

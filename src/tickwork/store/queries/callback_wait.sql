@@ -10,8 +10,9 @@ SELECT secret FROM tickwork.callback_secret;
 WITH accepted AS MATERIALIZED (
     -- The executions, with the worker that had each.
     SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::timestamptz[],
-                         $7::interval[], $8::interval[])
-        AS a (tenant_id, scheduled_for, job_id, worker_id, attempt, started_at, timeout, heartbeat)
+                         $7::interval[], $8::interval[], $9::text[], $10::bytea[], $11::interval[])
+        AS a (tenant_id, scheduled_for, job_id, worker_id, attempt, started_at, timeout, heartbeat, status_url, target,
+              first_poll)
 ), held AS (
     -- The limiters under which they have a slot.
     SELECT DISTINCT s.limiter_id, a.tenant_id, a.scheduled_for, a.job_id
@@ -43,13 +44,15 @@ WITH accepted AS MATERIALIZED (
     SELECT held.limiter_id, leased.id, 1, 1 FROM held JOIN leased USING (tenant_id, scheduled_for, job_id)
 )
 INSERT INTO tickwork.callback_wait
-    (tenant_id, scheduled_for, job_id, attempt, lease_id, timeout_at, heartbeat, deadline)
+    (tenant_id, scheduled_for, job_id, attempt, lease_id, timeout_at, heartbeat, deadline, status_url, target, poll_at)
 SELECT tenant_id, scheduled_for, job_id, given.attempt, leased.id, given.started_at + given.timeout, given.heartbeat,
-    least(given.started_at + given.timeout, tickwork.clock() + given.heartbeat)
+    least(given.started_at + given.timeout, tickwork.clock() + given.heartbeat), given.status_url, given.target,
+    tickwork.clock() + given.first_poll
 FROM given JOIN leased USING (tenant_id, scheduled_for, job_id)
 ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
 SET attempt = excluded.attempt, lease_id = excluded.lease_id, timeout_at = excluded.timeout_at,
-    heartbeat = excluded.heartbeat, deadline = excluded.deadline;
+    heartbeat = excluded.heartbeat, deadline = excluded.deadline, status_url = excluded.status_url,
+    target = excluded.target, poll_at = excluded.poll_at;
 
 -- name: state_of_called_back
 -- The state of an attempt that a target reports on. Its token says that the target was called for it.
@@ -101,6 +104,33 @@ DELETE FROM tickwork.lease WHERE id = ANY(ARRAY(
     SELECT w.lease_id FROM revoked r
     JOIN tickwork.callback_wait w ON w.tenant_id = r.tenant_id AND w.scheduled_for = r.scheduled_for
         AND w.job_id = r.job_id AND w.attempt = r.attempt));
+
+-- name: take_due_polls
+-- Takes attempts whose status URLs are to be asked now, $1 at most. If this node dies, another one asks after $2.
+WITH due AS (
+    -- Those that are due, longest first.
+    SELECT tenant_id, scheduled_for, job_id FROM tickwork.callback_wait
+    WHERE poll_at <= tickwork.clock() AND deadline > tickwork.clock()
+    ORDER BY poll_at LIMIT $1
+    FOR UPDATE SKIP LOCKED
+), taken AS (
+    -- The same, taken.
+    UPDATE tickwork.callback_wait w SET poll_at = tickwork.clock() + $2::interval
+    FROM due
+    WHERE w.tenant_id = due.tenant_id AND w.scheduled_for = due.scheduled_for AND w.job_id = due.job_id
+    RETURNING w.tenant_id, w.scheduled_for, w.job_id, w.attempt, w.lease_id, w.status_url, w.target
+)
+SELECT taken.*, e.started_at, e.lane_id FROM taken
+CROSS JOIN LATERAL (
+    SELECT started_at, lane_id FROM tickwork.execution
+    WHERE tenant_id = taken.tenant_id AND scheduled_for = taken.scheduled_for AND job_id = taken.job_id
+    OFFSET 0
+) e;
+
+-- name: set_next_poll
+-- When the status URL of an attempt is asked next.
+UPDATE tickwork.callback_wait SET poll_at = tickwork.clock() + $2::interval
+WHERE lease_id = $1 AND poll_at IS NOT NULL;
 
 -- name: find_wait
 -- Until when the target of an execution has time to report.

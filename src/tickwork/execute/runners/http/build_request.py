@@ -14,6 +14,7 @@ from tickwork.model.http_secrets import secret_texts
 from tickwork.model.http_target import HttpTarget, destination_of, target_errors
 from tickwork.model.public_ids import execution_id, from_micros, job_id
 from tickwork.model.quantities import parse_duration
+from tickwork.model.status_poll import StatusPoll
 from tickwork.model.webhook_signature import sign
 from tickwork.model.worker_protocol import Failure, Run
 
@@ -33,6 +34,7 @@ class Call(NamedTuple):
     hidden: tuple[str, ...]  # secrets to remove from responses and errors
     calls_back: bool  # an answer 202 means that the target reports later how the attempt ends
     heartbeat: float | None  # seconds: the target must report at least this often then
+    poll: StatusPoll | None  # an answer 202 means that its status URL is asked how the attempt ends
 
 
 class Callback(NamedTuple):
@@ -66,11 +68,26 @@ def read_call(target: bytes) -> Call:
         secret_texts(read),
         read.completion == "callback",
         None if read.heartbeat is None else parse_duration(read.heartbeat).total_seconds(),
+        read.poll,
     )
 
 
 def _bad_target(message: str) -> AttemptFailed:
     return AttemptFailed(Failure("BadTarget", message, retry=False))
+
+
+def status_call(call: Call, url: URL) -> Call:
+    """The call of a status URL. Headers of the job go only to the destination that they were given for."""
+    destination = destination_of(str(url))
+    headers = call.headers if destination == call.destination else {}
+    return call._replace(
+        method="GET",
+        url=url,
+        host=url.raw_host or "",
+        destination=destination,
+        headers=headers,
+        has_content=False,
+    )
 
 
 def content_of(call: Call, run: Run) -> bytes:

@@ -32,6 +32,7 @@ from tickwork.execute.runners.http.response import (
     failure_of,
     header_bytes,
     result_of,
+    retry_after,
     too_large,
 )
 from tickwork.execute.runners.http.ssrf_guard import AddressGuard, AddressPolicy
@@ -59,6 +60,8 @@ LIMITS_DEFAULT = HttpLimits()
 class Answer(NamedTuple):
     status: int
     result: bytes  # JSON: the status and the body
+    location: str | None
+    retry_after: float  # seconds that the target asks us to wait
 
 
 class GuardedSession:
@@ -84,7 +87,12 @@ class GuardedSession:
                 method, url, data=content, headers=headers, allow_redirects=False
             ) as response:
                 describe_in_span({"http.response.status_code": response.status})
-                return Answer(response.status, await self._read_response(response, hidden))
+                return Answer(
+                    response.status,
+                    await self._read_response(response, hidden),
+                    response.headers.get("Location"),
+                    retry_after(response, self._now()),
+                )
         except ClientError as error:
             raise AttemptFailed(_connection_failure(error, host, hidden)) from error
 
