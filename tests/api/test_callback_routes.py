@@ -236,6 +236,7 @@ async def test_the_token_is_stored_nowhere_and_shown_to_nobody(
     ("http", "path"),
     [
         ({"completion": "later"}, "http.completion"),
+        ({"method": "GET", "send_parents": True}, "http.send_parents"),
         ({"completion": "callback", "heartbeat": "1s"}, "http.heartbeat"),
         ({"completion": "callback", "heartbeat": "often"}, "http.heartbeat"),
         ({"heartbeat": "1m"}, "http.heartbeat"),

@@ -19,6 +19,7 @@ SHOWN = {
     "url": "https://a.example/hook?token=***&page=2",
     "method": "POST",
     "headers": {"Authorization": "***", "X-Page": "1"},
+    "send_parents": False,
     "completion": "answer",
     "heartbeat": None,
     "poll": None,

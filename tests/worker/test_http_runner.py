@@ -144,6 +144,38 @@ async def test_what_is_kept_of_a_long_answer_fits_into_a_result(runner, letter, 
     assert msgspec.json.decode(result)["body"].endswith("…")
 
 
+async def test_sends_the_results_of_parents_beside_the_payload_if_asked_to(make_runner):
+    parents = msgspec.json.encode([["j1", "export", None, "export", "completed", {"rows": 7}]])
+    async with target(respond()) as served:
+        call = msgspec.json.encode({"url": served.url(), "send_parents": True})
+        runner = make_runner(secrets=SECRETS)
+        await runner(msgspec.structs.replace(run_of(""), target=call, parents=parents))
+        await runner(msgspec.structs.replace(run_of(""), target=call))
+    first, second = served.requests
+    export = {
+        "job_id": "j1",
+        "name": "export",
+        "key": None,
+        "task": "export",
+        "status": "completed",
+        "result": {"rows": 7},
+    }
+    assert Webhook(SECRETS[0]).verify(first.body, first.headers) == {
+        "payload": {"to": "a@b.c"},
+        "parents": [export],
+    }
+    assert msgspec.json.decode(second.body) == {"payload": {"to": "a@b.c"}, "parents": []}
+
+
+@pytest.mark.parametrize(
+    "parents", [b"300000", b'"the result of j1, on which it depends, is not valid JSON"']
+)
+async def test_fails_if_the_results_of_parents_cannot_be_sent(runner, parents):
+    call = msgspec.json.encode({"url": "http://127.0.0.1:1/", "send_parents": True})
+    failed = await failure(runner, msgspec.structs.replace(run_of(""), target=call, parents=parents))
+    assert (failed.type, failed.retry) == ("NoParentResults", False)
+
+
 async def test_does_not_decompress_an_answer(runner):
     async with target(respond(body=b"\x1f\x8bbomb", content_encoding="gzip")) as served:
         result = await runner(run_of(served.url()))

@@ -2884,6 +2884,11 @@ export interface components {
             method: "DELETE" | "GET" | "HEAD" | "PATCH" | "POST" | "PUT";
             /** @default null */
             poll: components["schemas"]["StatusPoll"] | null;
+            /**
+             * @description the body is {"payload": …, "parents": […]}, with the results of the parents
+             * @default false
+             */
+            send_parents: boolean;
             url: string;
         };
         /**
@@ -2910,6 +2915,11 @@ export interface components {
             method: "DELETE" | "GET" | "HEAD" | "PATCH" | "POST" | "PUT";
             /** @default null */
             poll: components["schemas"]["StatusPoll"] | null;
+            /**
+             * @description the body is {"payload": …, "parents": […]}, with the results of the parents
+             * @default false
+             */
+            send_parents: boolean;
             url: string;
         };
         /**
@@ -3074,6 +3084,7 @@ export interface components {
             heartbeat?: (string | number) | null;
             method?: ("DELETE" | "GET" | "HEAD" | "PATCH" | "POST" | "PUT") | null;
             poll?: components["schemas"]["StatusPoll"] | null;
+            send_parents?: boolean | null;
             url?: string | null;
         };
         /** JobPatchRequires */

@@ -103,6 +103,12 @@ _OPTIONS = (
         help="A header of the HTTP call.",
     ),
     click.option(
+        "--send-parents",
+        is_flag=True,
+        default=None,
+        help="Send the results of the jobs it depends on in the body of the HTTP call, beside the payload.",
+    ),
+    click.option(
         "--completion",
         type=click.Choice(get_args(Completion)),
         help="callback: after its answer 202, the HTTP target reports how the execution ends.",
@@ -194,6 +200,7 @@ def definition_fields(options: Mapping[str, Any]) -> dict[str, Any]:
         "url": given.pop("http_url", None),
         "method": given.pop("method", None),
         "headers": dict(given.pop("headers", ())),
+        "send_parents": given.pop("send_parents", None),
         "completion": given.pop("completion", None),
         "heartbeat": given.pop("target_heartbeat", None),
         "poll": given.pop("poll", None),

@@ -48,6 +48,9 @@ class HttpTarget(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
     url: Annotated[str, Meta(max_length=2048)]
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
     headers: dict[str, str] = {}  # secret values are shown as ***
+    send_parents: Annotated[
+        bool, Meta(description='the body is {"payload": …, "parents": […]}, with the results of the parents')
+    ] = False
     completion: Annotated[
         Completion,
         Meta(description="callback: after the answer 202, the target reports how the execution ends"),

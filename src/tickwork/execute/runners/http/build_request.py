@@ -14,7 +14,9 @@ from tickwork.model.http_secrets import secret_texts
 from tickwork.model.http_target import HttpTarget, destination_of, target_errors
 from tickwork.model.public_ids import execution_id, from_micros, job_id
 from tickwork.model.quantities import parse_duration
+from tickwork.model.rest_worker import ParentResult
 from tickwork.model.status_poll import StatusPoll
+from tickwork.model.task_context import read_outcomes
 from tickwork.model.webhook_signature import sign
 from tickwork.model.worker_protocol import Failure, Run
 
@@ -31,6 +33,7 @@ class Call(NamedTuple):
     destination: str
     headers: Mapping[str, str]
     has_content: bool
+    sends_parents: bool  # beside the payload
     hidden: tuple[str, ...]  # secrets to remove from responses and errors
     calls_back: bool  # an answer 202 means that the target reports later how the attempt ends
     heartbeat: float | None  # seconds: the target must report at least this often then
@@ -65,6 +68,7 @@ def read_call(target: bytes) -> Call:
         destination_of(read.url),
         read.headers,
         has_content,
+        read.send_parents,
         secret_texts(read),
         read.completion == "callback",
         None if read.heartbeat is None else parse_duration(read.heartbeat).total_seconds(),
@@ -91,11 +95,20 @@ def status_call(call: Call, url: URL) -> Call:
 
 
 def content_of(call: Call, run: Run) -> bytes:
-    return run.payload if call.has_content else b""
+    if not call.has_content:
+        return b""
+    if not call.sends_parents:
+        return run.payload
+    try:
+        outcomes = read_outcomes(run.parents)
+    except ValueError as error:
+        raise AttemptFailed(Failure("NoParentResults", str(error), retry=False)) from None
+    parents = msgspec.json.encode([ParentResult(*msgspec.structs.astuple(outcome)) for outcome in outcomes])
+    return b'{"payload":%b,"parents":%b}' % (run.payload, parents)
 
 
 def headers_of(
-    call: Call, run: Run, secrets: Sequence[str], timestamp: int, *, tracing: bool = False
+    call: Call, run: Run, content: bytes, secrets: Sequence[str], timestamp: int, *, tracing: bool = False
 ) -> dict[str, str]:
     """`tracing`: the target continues a trace only if that is sampled here."""
     execution = execution_id(run.job, from_micros(run.at))
@@ -111,7 +124,7 @@ def headers_of(
     if call.has_content:
         headers["content-type"] = "application/json"
     if secrets:
-        headers["webhook-signature"] = sign(secrets, execution, timestamp, content_of(call, run))
+        headers["webhook-signature"] = sign(secrets, execution, timestamp, content)
     return headers
 
 

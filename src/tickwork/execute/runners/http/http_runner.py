@@ -118,24 +118,24 @@ class HttpRunner:
         await self._session.close()
 
     async def _ask(self, call: Call, run: Run) -> Answer:
-        headers = await self._headers(call, run)
+        headers = await self._headers(call, run, b"")
         return await self._session.request(call.method, call.url, headers, None, call.hidden)
 
     async def _request(self, call: Call, run: Run) -> bytes:
-        headers = await self._headers(call, run)
+        content = content_of(call, run)
+        headers = await self._headers(call, run, content)
         hidden = call.hidden
         if call.calls_back:
             callback = self._callback_of(headers["webhook-id"], run.attempt)
             headers |= callback.headers()
             hidden = (callback.token, *hidden)
-        content = content_of(call, run) or None
-        answer = await self._session.request(call.method, call.url, headers, content, hidden)
+        answer = await self._session.request(call.method, call.url, headers, content or None, hidden)
         if answer.status == HTTPStatus.ACCEPTED and call.calls_back:
             raise AttemptAccepted(Accepted(run.timeout, call.heartbeat))
         if answer.status == HTTPStatus.ACCEPTED and call.poll:
             raise AttemptAccepted(accepted_with_status_url(call, call.poll, run, answer))
         return answer.result
 
-    async def _headers(self, call: Call, run: Run) -> dict[str, str]:
+    async def _headers(self, call: Call, run: Run, content: bytes) -> dict[str, str]:
         secrets = await self._secrets_of(run.tenant)
-        return headers_of(call, run, secrets, int(self._now()), tracing=self._tracing)
+        return headers_of(call, run, content, secrets, int(self._now()), tracing=self._tracing)
