@@ -32,7 +32,8 @@ _HTTP_SLOTS = 1000  # as many as the runner has connections: enough for ten hang
 _NOTIFY_SLOTS = 50
 _ANY_ADDRESS = ("0.0.0.0", "::", "")  # noqa: S104 (to recognise them)
 _SECRET_LIFETIME = 60.0
-_DRAIN_TIMEOUT = 10.0
+_DRAIN_TIMEOUT = 10.0  # seconds for calls in progress to end
+_REPORT_TIMEOUT = 5.0  # seconds for those that were handed on to be recorded
 
 
 class SecretStore(Protocol):
@@ -98,11 +99,15 @@ class BuiltInWorker:
         ]
 
     async def stop(self) -> None:
-        """Wait briefly for the running attempts. Another node retries the rest."""
+        """Wait briefly for the running attempts. Hand on the rest: another node calls again, with the same webhook-id,
+        as soon as that is recorded."""
         for worker in self._workers:
             worker.drain()
         if self._running:
             await asyncio.wait(self._running, timeout=_DRAIN_TIMEOUT)
+            for worker in self._workers:
+                worker.abort_running("its server was stopped")
+            await asyncio.wait(self._running, timeout=_REPORT_TIMEOUT)
             for worker in self._workers:
                 worker.stop_now()
             await asyncio.gather(*self._running)

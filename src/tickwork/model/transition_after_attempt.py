@@ -113,10 +113,10 @@ def after_cancel(locked: LockedExecution, started: datetime | None, reason: str)
     return _end(locked, ExecutionStatus.CANCELLED, started, reason)
 
 
-def after_loss(locked: LockedExecution, *, may_retry: bool) -> Transition:
+def after_loss(locked: LockedExecution, *, may_retry: bool, counts: bool = True) -> Transition:
     """Its worker died, or its HTTP target sent no heartbeat. That does not count as a failure, but an execution that is
-    lost again and again is quarantined."""
-    losses = locked.losses + 1
+    lost again and again is quarantined. `counts`: False if its worker was stopped on purpose."""
+    losses = locked.losses + counts
     if may_retry and losses < MAX_LOSSES:
         return _pending_again(locked, max(locked.now, locked.key.scheduled_for), losses=losses)
     holder = "target" if locked.worker_id == WITH_TARGET else "worker"

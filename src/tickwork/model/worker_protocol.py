@@ -104,7 +104,9 @@ class Outcome(msgspec.Struct, array_like=True, frozen=True):
     result: bytes | None = None  # JSON
     failure: Failure | None = None
     snooze: float = 0.0  # seconds, for a snoozed one
-    reason: str | None = None  # for a cancelled or a held one
+    reason: str | None = (
+        None  # for a cancelled or a held one, or one that is lost because its worker was stopped
+    )
     accepted: Accepted | None = None  # for an accepted one
 
 

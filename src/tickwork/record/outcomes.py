@@ -335,7 +335,9 @@ def decide(execution: LockedExecution, outcome: Outcome) -> Transition:
     job = msgspec.json.decode(execution.definition, type=JobRequest)
     if outcome.kind == AttemptOutcome.LOST:  # abandoned by a worker that could not renew its lease
         return lifecycle.after_loss(
-            execution._replace(started_at=started), may_retry=job.on_worker_lost == "retry"
+            execution._replace(started_at=started),
+            may_retry=job.on_worker_lost == "retry",
+            counts=outcome.reason is None,
         )
     failure = outcome.failure or _NO_REASON
     policy = job.retry.policy()
