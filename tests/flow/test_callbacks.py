@@ -19,7 +19,7 @@ from tickwork.model.public_ids import parse_execution_id, parse_job_id
 from tickwork.model.queue import QueueSettings
 from tickwork.model.requires_limits_fair_share import Limit
 from tickwork.model.worker import LEASE
-from tickwork.model.worker_protocol import Accepted, Failure
+from tickwork.model.worker_protocol import Accepted, Failure, Outcome
 from tickwork.node import Node
 from tickwork.testing.clock import SettableClock
 from tickwork.testing.scripted_worker import ScriptedWorker
@@ -277,6 +277,65 @@ async def test_a_target_completes_what_the_dead_node_could_not_record(
         assert await other.take() == []
     finally:
         await other.node.stop()
+
+
+async def test_a_long_wait_outlives_restarts_of_every_node(
+    clock: SettableClock, settings: Settings, connection: asyncpg.Connection
+) -> None:
+    """Two days, a heartbeat every four hours, and never the same node twice."""
+    target = await CallbackNode.open(settings)
+    run = await target.accepted(within=7 * 86_400, heartbeat=5 * 3600)
+    await target.node.stop()
+    for part in range(12):
+        await clock.advance(4 * HOUR)
+        target = await CallbackNode.open(settings)
+        await target.enforce()
+        while await target.node.step("rescue"):
+            pass
+        await target.heartbeat(run)
+        await target.progress(run, fraction=part / 12)
+        assert await target.take() == []
+        await target.node.stop()
+    target = await CallbackNode.open(settings)
+    try:
+        await target.complete(run, "done")
+        execution = await target.execution(run)
+        assert (execution.status, execution.attempt) == (ExecutionStatus.COMPLETED, 1)
+        assert (await waits(connection), await leases(connection)) == (0, 0)
+    finally:
+        await target.node.stop()
+
+
+async def test_a_report_whose_answer_was_lost_is_repeated_at_another_node(
+    target: CallbackNode, settings: Settings
+) -> None:
+    other = await CallbackNode.open(settings)
+    try:
+        done = await target.accepted()
+        assert await target.complete(done, 1) == await other.complete(done, 1)
+        failed = await target.accepted(retry=AGAIN)
+        assert await target.fail(failed) == await other.fail(failed)
+        assert (await other.execution(failed)).attempt == 2
+    finally:
+        await other.node.stop()
+
+
+async def test_an_acceptance_that_is_recorded_twice_counts_once(
+    target: CallbackNode, connection: asyncpg.Connection
+) -> None:
+    """The answer to the commit was lost, and the node writes the batch again."""
+    await target.create()
+    (run,) = await target.take()
+    outcome = Outcome(
+        run.tenant, run.at, run.job, 1, AttemptOutcome.ACCEPTED, run.at, run.at, accepted=Accepted(3600)
+    )
+    worker = target.worker.welcome.worker
+    for _ in range(2):
+        target.node._recorder.submit(worker, [outcome], [1], [], lambda: None)
+        await target.node.step("record")
+    assert await waits(connection) == 1
+    assert await connection.fetchval("SELECT count(*) FROM tickwork.lease WHERE worker_id = 0") == 1
+    assert (await target.execution(run)).waiting_for is WaitingFor.CALLBACK
 
 
 async def test_cancelling_ends_the_wait_and_tells_the_target(

@@ -35,14 +35,10 @@ class CallbackNode:
         self.worker = worker
 
     @classmethod
-    async def open(cls, settings: Settings) -> "CallbackNode":
+    async def open(cls, settings: Settings, *, credit: int = 1000) -> "CallbackNode":
         node = Node(settings)
         await node.open()
-        return await cls.with_worker(node)
-
-    @classmethod
-    async def with_worker(cls, node: Node) -> "CallbackNode":
-        return cls(node, await ScriptedWorker.connect(node, [HTTP_TASK], tenant_id=None))
+        return cls(node, await ScriptedWorker.connect(node, [HTTP_TASK], tenant_id=None, credit=credit))
 
     async def create(self, **fields: Any) -> str:
         target = HttpTarget(url=URL, completion="callback")
@@ -57,6 +53,11 @@ class CallbackNode:
         """The target answers 202."""
         accepted = Accepted(within, heartbeat)
         await self.worker.report(run, AttemptOutcome.ACCEPTED, accepted=accepted)
+
+    async def accept_all(self, runs: Sequence[Run], *, heartbeat: float | None = None) -> None:
+        """All targets answer 202 at once."""
+        accepted = Accepted(HOUR, heartbeat)
+        await self.worker.report_together(runs, AttemptOutcome.ACCEPTED, accepted=accepted)
 
     async def accept_with_status(self, run: Run, target: HttpTarget, url: str) -> None:
         """The target answers 202 and says where its status is."""

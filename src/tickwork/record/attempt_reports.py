@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from tickwork.model.validate_worker_reports import result_error, truncate_failure
 from tickwork.model.errors import Invalid, Unavailable
 from tickwork.model.execution import AttemptOutcome, ExecutionKey
 from tickwork.model.public_ids import execution_id, to_micros
 from tickwork.model.quantities import parse_duration
 from tickwork.model.rest_worker import CompleteReport, FailReport, LogText, ProgressReport, ReportedAttempt
+from tickwork.model.validate_worker_reports import result_error, truncate_failure
 from tickwork.model.worker_protocol import Failure, LogLine, Micros, Note, Outcome
 from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder

@@ -15,11 +15,20 @@ from tickwork.store.port.callback import CallbackState, DuePoll, OverdueWait
 from tickwork.store.port.record import AttemptState
 from tickwork.store.query_files import queries
 
+_MOST_TOGETHER = 500  # each is looked for among the slots of the workers
+
 
 async def give_to_targets(
     connection: Connection, pairs: Sequence[tuple[LockedExecution, Outcome, Accepted]]
 ) -> None:
     """Take these executions, which are locked, away from the workers that called their targets."""
+    for begin in range(0, len(pairs), _MOST_TOGETHER):
+        await _give_some(connection, pairs[begin : begin + _MOST_TOGETHER])
+
+
+async def _give_some(
+    connection: Connection, pairs: Sequence[tuple[LockedExecution, Outcome, Accepted]]
+) -> None:
     executions = [execution for execution, _, _ in pairs]
     await connection.execute(
         queries("callback_wait")["give_to_targets"],

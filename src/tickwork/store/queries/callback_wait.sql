@@ -6,26 +6,34 @@ SELECT secret FROM tickwork.callback_secret;
 
 -- name: give_to_targets
 -- Takes executions away from the workers that called their targets: from now on the targets have them, each under a
--- lease of its own, with the slots that it had. The executions are locked.
+-- lease of its own, with the slots that it had. The executions are locked. The number of each lease is taken first, so
+-- that nothing has to be joined with the new leases.
 WITH accepted AS MATERIALIZED (
-    -- The executions, with the worker that had each.
-    SELECT * FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::timestamptz[],
-                         $7::interval[], $8::interval[], $9::text[], $10::bytea[], $11::interval[])
+    -- The executions, with the worker that had each and the number of its new lease.
+    SELECT *, nextval('tickwork.lease_id_seq') AS lease_id
+    FROM unnest($1::int[], $2::timestamptz[], $3::bigint[], $4::int[], $5::int[], $6::timestamptz[], $7::interval[],
+                $8::interval[], $9::text[], $10::bytea[], $11::interval[])
         AS a (tenant_id, scheduled_for, job_id, worker_id, attempt, started_at, timeout, heartbeat, status_url, target,
               first_poll)
 ), held AS (
-    -- The limiters under which they have a slot.
-    SELECT DISTINCT s.limiter_id, a.tenant_id, a.scheduled_for, a.job_id
-    FROM tickwork.lease l
-    JOIN tickwork.slot s ON s.lease_id = l.id
-    CROSS JOIN LATERAL tickwork.running_of_lease(l, s.first, s.last) AS e
-    JOIN accepted a ON a.tenant_id = e.tenant_id AND a.scheduled_for = e.scheduled_for AND a.job_id = e.job_id
-    WHERE l.worker_id = ANY(ARRAY(SELECT DISTINCT worker_id FROM accepted))
+    -- The limiters under which they have a slot, by the arrays of the leases that they were in.
+    SELECT DISTINCT part.limiter_id, a.lease_id
+    FROM (
+        SELECT s.limiter_id, each.job_id,
+            coalesce(CASE cardinality(l.scheduled_fors) WHEN 1 THEN l.scheduled_fors[1] END, each.at) AS scheduled_for
+        FROM tickwork.slot s
+        JOIN tickwork.lease l ON l.id = s.lease_id
+        CROSS JOIN LATERAL unnest(l.job_ids[s.first:s.last], l.scheduled_fors[s.first:s.last]) AS each (job_id, at)
+        WHERE l.worker_id = ANY(ARRAY(SELECT DISTINCT worker_id FROM accepted))
+        OFFSET 0
+    ) part
+    JOIN accepted a ON a.scheduled_for = part.scheduled_for AND a.job_id = part.job_id
 ), past AS (
-    -- Leases of earlier attempts at the same executions that were cancelled a moment ago, deleted.
+    -- Leases of earlier attempts at the same executions that were taken away a moment ago, deleted.
     DELETE FROM tickwork.lease WHERE id = ANY(ARRAY(
         SELECT w.lease_id FROM accepted a
-        JOIN tickwork.callback_wait w USING (tenant_id, scheduled_for, job_id)))
+        JOIN tickwork.callback_wait w
+            ON w.tenant_id = a.tenant_id AND w.scheduled_for = a.scheduled_for AND w.job_id = a.job_id))
 ), given AS (
     -- The same executions, with their targets.
     UPDATE tickwork.execution e SET worker_id = 0, started_at = a.started_at
@@ -35,20 +43,17 @@ WITH accepted AS MATERIALIZED (
     RETURNING a.*
 ), leased AS (
     -- A lease for each.
-    INSERT INTO tickwork.lease (worker_id, tenant_ids, scheduled_fors, job_ids)
-    SELECT 0, ARRAY[tenant_id], ARRAY[scheduled_for], ARRAY[job_id] FROM given
-    RETURNING id, tenant_ids[1] AS tenant_id, scheduled_fors[1] AS scheduled_for, job_ids[1] AS job_id
+    INSERT INTO tickwork.lease (id, worker_id, tenant_ids, scheduled_fors, job_ids) OVERRIDING SYSTEM VALUE
+    SELECT lease_id, 0, ARRAY[tenant_id], ARRAY[scheduled_for], ARRAY[job_id] FROM given
 ), counted AS (
     -- Their slots under the new leases.
-    INSERT INTO tickwork.slot (limiter_id, lease_id, first, last)
-    SELECT held.limiter_id, leased.id, 1, 1 FROM held JOIN leased USING (tenant_id, scheduled_for, job_id)
+    INSERT INTO tickwork.slot (limiter_id, lease_id, first, last) SELECT limiter_id, lease_id, 1, 1 FROM held
 )
 INSERT INTO tickwork.callback_wait
     (tenant_id, scheduled_for, job_id, attempt, lease_id, timeout_at, heartbeat, deadline, status_url, target, poll_at)
-SELECT tenant_id, scheduled_for, job_id, given.attempt, leased.id, given.started_at + given.timeout, given.heartbeat,
-    least(given.started_at + given.timeout, tickwork.clock() + given.heartbeat), given.status_url, given.target,
-    tickwork.clock() + given.first_poll
-FROM given JOIN leased USING (tenant_id, scheduled_for, job_id)
+SELECT tenant_id, scheduled_for, job_id, attempt, lease_id, started_at + timeout, heartbeat,
+    least(started_at + timeout, tickwork.clock() + heartbeat), status_url, target, tickwork.clock() + first_poll
+FROM given
 ON CONFLICT (tenant_id, scheduled_for, job_id) DO UPDATE
 SET attempt = excluded.attempt, lease_id = excluded.lease_id, timeout_at = excluded.timeout_at,
     heartbeat = excluded.heartbeat, deadline = excluded.deadline, status_url = excluded.status_url,
@@ -130,7 +135,7 @@ CROSS JOIN LATERAL (
 -- name: set_next_poll
 -- When the status URL of an attempt is asked next.
 UPDATE tickwork.callback_wait SET poll_at = tickwork.clock() + $2::interval
-WHERE lease_id = $1 AND poll_at IS NOT NULL;
+WHERE lease_id = $1 AND status_url IS NOT NULL;
 
 -- name: find_wait
 -- Until when the target of an execution has time to report.
