@@ -33,7 +33,7 @@ IDLE: tuple[LoopName, ...] = (
     "end callbacks",
     "poll targets",
     "release queued",
-    "tell late and slow",
+    "tell late",
 )
 
 
