@@ -338,6 +338,21 @@ async def test_an_acceptance_that_is_recorded_twice_counts_once(
     assert (await target.execution(run)).waiting_for is WaitingFor.CALLBACK
 
 
+async def test_the_time_limit_of_workers_is_not_that_of_targets(
+    target: CallbackNode, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The timeout of the job was shortened since: what its target accepted keeps the time that it was given."""
+    monkeypatch.setattr("tickwork.record.time_limits._GRACE", 0)
+    run = await target.accepted(within=7 * 86_400, timeout="5m")
+    for _ in range(3):
+        await later(clock, target.worker, HOUR)
+        while await target.node.step("enforce time limits"):
+            pass
+        await target.enforce()
+    assert (await target.execution(run)).status is ExecutionStatus.RUNNING
+    await target.complete(run)
+
+
 async def test_cancelling_ends_the_wait_and_tells_the_target(
     target: CallbackNode, connection: asyncpg.Connection
 ) -> None:
