@@ -69,8 +69,11 @@ FROM tickwork.job j
 CROSS JOIN LATERAL (
     SELECT * FROM tickwork.execution WHERE tenant_id = j.tenant_id AND scheduled_for = $2 AND job_id = $1 OFFSET 0
 ) e
-LEFT JOIN tickwork.attempt a
-    ON a.tenant_id = j.tenant_id AND a.scheduled_for = $2 AND a.job_id = $1 AND a.attempt = $3
+LEFT JOIN LATERAL (
+    SELECT outcome FROM tickwork.attempt
+    WHERE tenant_id = j.tenant_id AND scheduled_for = $2 AND job_id = $1 AND attempt = $3
+    OFFSET 0
+) a ON true
 WHERE j.id = $1;
 
 -- name: extend_wait
