@@ -4,6 +4,7 @@ Each has slots of its own, so that a flood of jobs does not delay the notificati
 """
 
 import asyncio
+import platform
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from time import monotonic
@@ -14,8 +15,10 @@ from opentelemetry.trace import Tracer
 from tickwork.config import Settings
 from tickwork.dispatch.circuit_breakers import Breakers
 from tickwork.dispatch.worker_gateway import WorkerGateway
+from tickwork.execute.runners.http.build_request import Callback
 from tickwork.execute.runners.http.circuit_breaker_runner import CircuitBreakerRunner
 from tickwork.execute.runners.http.http_runner import HttpRunner
+from tickwork.execute.runners.http.poll_status_url import StatusPoller
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
 from tickwork.execute.worker import Worker
 from tickwork.inprocess_connection import InProcessConnection
@@ -27,12 +30,22 @@ from tickwork.model.worker_protocol import Run
 
 _HTTP_SLOTS = 1000  # as many as the runner has connections: enough for ten hanging destinations
 _NOTIFY_SLOTS = 50
+_ANY_ADDRESS = ("0.0.0.0", "::", "")  # noqa: S104 (to recognise them)
 _SECRET_LIFETIME = 60.0
-_DRAIN_TIMEOUT = 10.0
+_DRAIN_TIMEOUT = 10.0  # seconds for calls in progress to end
+_REPORT_TIMEOUT = 5.0  # seconds for those that were handed on to be recorded
 
 
 class SecretStore(Protocol):
     async def signing_secret(self, tenant_id: int) -> str: ...
+
+
+def callback_address(settings: Settings) -> str:
+    """Where the targets of HTTP jobs reach the cluster. Without `public_url`, that is this node."""
+    if settings.public_url:
+        return settings.public_url.rstrip("/")
+    host = platform.node() if settings.host in _ANY_ADDRESS else settings.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}"
 
 
 class BuiltInWorker:
@@ -44,11 +57,20 @@ class BuiltInWorker:
         breakers: Breakers,
         deliver: Callable[[Run], Awaitable[bytes]],
         tracer: Tracer | None,
+        callback_token: Callable[[str, int], str],
     ) -> None:
         policy = AddressPolicy.of(settings.http_allow, loopback=settings.http_allow_loopback)
         self._gateway = gateway
-        self._runner = HttpRunner(policy, SecretCache(secrets).of, tracing=tracer is not None)
+        address = callback_address(settings)
+
+        def callback_of(execution: str, attempt: int) -> Callback:
+            return Callback(f"{address}/v1/callbacks/{execution}", callback_token(execution, attempt))
+
+        self._runner = HttpRunner(
+            policy, SecretCache(secrets).of, callback_of=callback_of, tracing=tracer is not None
+        )
         calls = CircuitBreakerRunner(self._runner, breakers.admit, breakers.report_call)
+        self.poll = StatusPoller(self._runner.poll, breakers.admit, breakers.report_call)
         self._workers = [
             Worker(
                 self,
@@ -77,11 +99,15 @@ class BuiltInWorker:
         ]
 
     async def stop(self) -> None:
-        """Wait briefly for the running attempts. Another node retries the rest."""
+        """Wait briefly for the running attempts. Hand on the rest: another node calls again, with the same webhook-id,
+        as soon as that is recorded."""
         for worker in self._workers:
             worker.drain()
         if self._running:
             await asyncio.wait(self._running, timeout=_DRAIN_TIMEOUT)
+            for worker in self._workers:
+                worker.abort_running("its server was stopped")
+            await asyncio.wait(self._running, timeout=_REPORT_TIMEOUT)
             for worker in self._workers:
                 worker.stop_now()
             await asyncio.gather(*self._running)

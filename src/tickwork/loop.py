@@ -69,6 +69,8 @@ LoopName: TypeAlias = Literal[
     # record
     "record",
     "write logs",
+    "end callbacks",
+    "poll targets",
     "wake waiting callers",
     "write statistics",
     "keep up statistics",

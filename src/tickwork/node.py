@@ -49,18 +49,22 @@ from tickwork.node_metrics import SystemMetrics, show_database, show_disk, show_
 from tickwork.node_notifications import Notifications
 from tickwork.node_pings_heartbeat_urls_and_liveness import Watches
 from tickwork.overview import Overview
+from tickwork.record.attempt_reports import AttemptReports
 from tickwork.record.bulk_execution_actions import BulkExecutions
 from tickwork.record.dead_letters import DeadLetters
+from tickwork.record.http_target_callbacks import CallbackDeadlines, Callbacks, CallbackTokens
 from tickwork.record.list_and_redrive_error_groups import ErrorGroups
 from tickwork.record.list_cancel_and_await_executions import ExecutionHistory, ExecutionWaits
 from tickwork.record.log_reader import LogFeeds, LogReader
 from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder
+from tickwork.record.poll_http_targets import StatusPolls
 from tickwork.record.publish_after_commit import EventPublisher
 from tickwork.record.rest_worker_reports import RestWorkerReports
 from tickwork.record.time_limits import TimeLimits
 from tickwork.schedule.excluded_days import load_calendars
 from tickwork.store.backfill_store import PostgresBackfillStore
+from tickwork.store.callback_wait_store import PostgresCallbackWaitStore
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
 from tickwork.store.create_and_change_job import PostgresJobStore
 from tickwork.store.dead_letter_store import PostgresDeadLetterStore
@@ -139,14 +143,22 @@ class Node:
         if self._settings.http:
             deliver = self._channels.runner(self.breakers)
             self._built_in = BuiltInWorker(
-                self._settings, self.gateway, self._access, self.breakers, deliver, self.tracer
+                self._settings,
+                self.gateway,
+                self._access,
+                self.breakers,
+                deliver,
+                self.tracer,
+                self.callbacks.tokens.token,
             )
             self._built_in.start()
+            self.status_polls.ask_by(self._built_in.poll)
 
     async def stop(self) -> None:
         """Workers connect to other nodes; the outcomes that they reported before are still recorded."""
         if self._running:
             _log.info("server stopping")
+        await self.status_polls.close()
         if self._built_in:
             await self._built_in.stop()
         await self._channels.close()
@@ -180,7 +192,8 @@ class Node:
             if pipeline:
                 self.tracer = pipeline.tracer
                 self._spans = await make_server_spans(pipeline, self._database)
-            self._compose()
+            tokens = CallbackTokens(await PostgresCallbackWaitStore(self._database).secret())
+            self._compose(tokens)
             self.first_key = await self.keys.first(self._settings.admin_key)
             self._opened = opening.pop_all()
 
@@ -195,7 +208,7 @@ class Node:
         self._clock, self._partitions = opened.clock, opened.partitions
         opened.add_loops(self._loops)
 
-    def _compose(self) -> None:
+    def _compose(self, tokens: CallbackTokens) -> None:
         """By stage, in the order in which a job goes through them."""
         self._read = PostgresReadStore(self._database)
         self.workflows = PostgresWorkflowStore(self._database)
@@ -215,7 +228,7 @@ class Node:
         self._compose_define()
         self._compose_trigger()
         self._compose_dispatch()
-        self._compose_record()
+        self._compose_record(tokens)
         self._compose_gateway()
         self._compose_upkeep()
         self._compose_metrics()
@@ -294,7 +307,7 @@ class Node:
         self._loops.add("clean up slots", partial(clean_up_slots, self._dispatch), every=1)
         self._loops.add("update breakers", self.breakers.update, every=1)
 
-    def _compose_record(self) -> None:
+    def _compose_record(self, tokens: CallbackTokens) -> None:
         records, logs = PostgresOutcomeStore(self._database), PostgresLogStore(self._database)
         self._feeds = LogFeeds(logs)
         monitoring = self._monitoring
@@ -308,12 +321,14 @@ class Node:
         self.waiting = ExecutionWaits(self._read)
         self._log_writer = LogWriter(logs, self._wake, self._events.publish)
         self.logs = LogReader(logs, self._read, self._feeds)
-        self.reports = RestWorkerReports(
-            PostgresRestWorkerReportStore(self._database),
-            self._recorder,
-            self._log_writer,
-            self._clock.micros,
-        )
+        reports = AttemptReports(self._recorder, self._log_writer, self._clock.micros)
+        self.reports = RestWorkerReports(PostgresRestWorkerReportStore(self._database), reports)
+        waits = PostgresCallbackWaitStore(self._database)
+        self.callbacks = Callbacks(waits, reports, tokens)
+        deadlines = CallbackDeadlines(waits, self._recorder, self._clock.micros)
+        self._loops.add("end callbacks", deadlines.enforce, every=1)
+        self.status_polls = StatusPolls(waits, self._recorder, self._clock.micros)
+        self._loops.add("poll targets", self.status_polls.start_due, every=1)
         self.history = ExecutionHistory(
             records, self._read, PostgresExecutionSearch(self._database), self._wake
         )

@@ -98,7 +98,7 @@ async def test_answers_403_to_a_key_of_another_scope_and_names_the_one_needed(
         assert f"scope {route.scope}" in answer.json()["detail"]
 
 
-def test_only_health_the_docs_signing_in_and_urls_of_pings_are_open():
+def test_only_health_the_docs_signing_in_pings_and_callbacks_are_open():
     open_paths = {route.path for route in (*ROUTES, *PAGES) if route.scope is None}
     assert open_paths == {
         "/livez",
@@ -111,6 +111,10 @@ def test_only_health_the_docs_signing_in_and_urls_of_pings_are_open():
         "/v1/session",  # to sign in
         "/ping/{token}",  # the token is a secret
         "/ping/{token}/{signal}",
+        "/v1/callbacks/{id}/heartbeat",  # with the token of an attempt
+        "/v1/callbacks/{id}/progress",
+        "/v1/callbacks/{id}/complete",
+        "/v1/callbacks/{id}/fail",
     }
 
 

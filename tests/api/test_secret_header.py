@@ -19,6 +19,10 @@ SHOWN = {
     "url": "https://a.example/hook?token=***&page=2",
     "method": "POST",
     "headers": {"Authorization": "***", "X-Page": "1"},
+    "send_parents": False,
+    "completion": "answer",
+    "heartbeat": None,
+    "poll": None,
 }
 JOB = {"http": HTTP, "schedule": "every 1h", "key": "hook"}
 
@@ -34,7 +38,7 @@ async def stored(connection: asyncpg.Connection) -> dict[str, Any]:
     row = await connection.fetchrow("SELECT target, definition FROM tickwork.job ORDER BY id DESC LIMIT 1")
     target = msgspec.json.decode(row["target"])
     definition = msgspec.json.decode(row["definition"])["http"]
-    assert {**definition, "method": target["method"]} == target
+    assert definition == target
     return target
 
 

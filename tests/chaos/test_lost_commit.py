@@ -284,7 +284,7 @@ async def _rest_worker(node: Node) -> int:
 
 
 async def _until_submitted(node: Node) -> None:
-    while not node.reports._recorder._waiting:  # noqa: ASYNC110 (nothing tells of it)
+    while not node._recorder._waiting:  # noqa: ASYNC110 (nothing tells of it)
         await asyncio.sleep(0)
 
 

@@ -13,6 +13,7 @@ import msgspec
 import psutil
 import pytest
 
+from support.callback_address import callback_of
 from support.worker_server import Conversation, claim_of, run_of, working
 from tickwork.execute.runners.http.guarded_session import HttpLimits
 from tickwork.execute.runners.http.http_runner import HttpRunner
@@ -69,7 +70,9 @@ async def http_worker(limits: HttpLimits, slots: int) -> AsyncIterator[Conversat
     async def no_secrets(tenant: int) -> list[str]:
         return []
 
-    runner = HttpRunner(AddressPolicy.of([], loopback=True), no_secrets, limits, now=lambda: NOW)
+    runner = HttpRunner(
+        AddressPolicy.of([], loopback=True), no_secrets, limits, now=lambda: NOW, callback_of=callback_of
+    )
     async with working([direct_task(HTTP_TASK, runner)], slots=slots) as bench:
         yield await bench.connected()
     await runner.close()

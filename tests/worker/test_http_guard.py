@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from support.callback_address import callback_of
 from support.loopback_target import canary, respond, target
 from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.runners.http.guarded_session import HttpLimits
@@ -65,7 +66,7 @@ async def make_runner():
     made = []
 
     def make(policy, limits=None):
-        made.append(HttpRunner(policy, unsigned, limits or HttpLimits()))
+        made.append(HttpRunner(policy, unsigned, limits or HttpLimits(), callback_of=callback_of))
         return made[-1]
 
     yield make

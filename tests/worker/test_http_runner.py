@@ -10,11 +10,13 @@ import msgspec
 import pytest
 from standardwebhooks import Webhook
 
+from support.callback_address import callback_of
 from support.loopback_target import endless, hang, reset, respond, target
 from tickwork.execute.attempt_ending import AttemptFailed
 from tickwork.execute.runners.http.guarded_session import HttpLimits
 from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
+from tickwork.model.execution import RESULT_LIMIT
 from tickwork.model.public_ids import execution_id, from_micros, job_id
 from tickwork.model.worker_protocol import Failure, Run
 
@@ -41,7 +43,7 @@ async def make_runner():
         async def secrets_of(tenant):
             return secrets
 
-        made.append(HttpRunner(policy, secrets_of, limits or HttpLimits(), now))
+        made.append(HttpRunner(policy, secrets_of, limits or HttpLimits(), now, callback_of=callback_of))
         return made[-1]
 
     yield make
@@ -121,9 +123,8 @@ async def test_sends_no_content_where_it_has_no_meaning(make_runner, method):
         (b'{"a": 1}', "application/problem+json; charset=utf-8", {"a": 1}),
         (b"{oops", "application/json", "{oops"),
         (b"[" * 2000 + b"]" * 2000, "application/json", "[" * 2000 + "]" * 2000),
-        (b'"' + b"a" * 5000 + b'"', "application/json", '"' + "a" * 4095 + "…"),
-        (b"a" * 4096, "text/plain", "a" * 4096),
-        (b"a" * 4097, "text/plain", "a" * 4096 + "…"),
+        (b'"' + b"a" * 200_000 + b'"', "application/json", "a" * 200_000),
+        (b"a" * 200_000, "text/plain", "a" * 200_000),
         (b"\xff\x00!", "text/plain", "\ufffd\ufffd!"),
     ],
 )
@@ -131,6 +132,48 @@ async def test_keeps_the_start_of_the_answer_as_the_result(runner, body, content
     async with target(respond("202 Accepted", body, content_type=content_type)) as served:
         result = await runner(run_of(served.url()))
     assert msgspec.json.decode(result) == {"status": 202, "body": shown}
+
+
+@pytest.mark.parametrize("letter", [b"a", b'"', b"\xff", b"\x01", "\U0001f600".encode()])
+@pytest.mark.parametrize("content_type", ["text/plain", "application/json"])
+async def test_what_is_kept_of_a_long_answer_fits_into_a_result(runner, letter, content_type):
+    body = letter * (600_000 // len(letter))
+    async with target(respond(body=body, content_type=content_type)) as served:
+        result = await runner(run_of(served.url()))
+    assert RESULT_LIMIT * 0.9 < len(result) <= RESULT_LIMIT
+    assert msgspec.json.decode(result)["body"].endswith("…")
+
+
+async def test_sends_the_results_of_parents_beside_the_payload_if_asked_to(make_runner):
+    parents = msgspec.json.encode([["j1", "export", None, "export", "completed", {"rows": 7}]])
+    async with target(respond()) as served:
+        call = msgspec.json.encode({"url": served.url(), "send_parents": True})
+        runner = make_runner(secrets=SECRETS)
+        await runner(msgspec.structs.replace(run_of(""), target=call, parents=parents))
+        await runner(msgspec.structs.replace(run_of(""), target=call))
+    first, second = served.requests
+    export = {
+        "job_id": "j1",
+        "name": "export",
+        "key": None,
+        "task": "export",
+        "status": "completed",
+        "result": {"rows": 7},
+    }
+    assert Webhook(SECRETS[0]).verify(first.body, first.headers) == {
+        "payload": {"to": "a@b.c"},
+        "parents": [export],
+    }
+    assert msgspec.json.decode(second.body) == {"payload": {"to": "a@b.c"}, "parents": []}
+
+
+@pytest.mark.parametrize(
+    "parents", [b"300000", b'"the result of j1, on which it depends, is not valid JSON"']
+)
+async def test_fails_if_the_results_of_parents_cannot_be_sent(runner, parents):
+    call = msgspec.json.encode({"url": "http://127.0.0.1:1/", "send_parents": True})
+    failed = await failure(runner, msgspec.structs.replace(run_of(""), target=call, parents=parents))
+    assert (failed.type, failed.retry) == ("NoParentResults", False)
 
 
 async def test_does_not_decompress_an_answer(runner):

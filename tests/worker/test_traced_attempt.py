@@ -10,6 +10,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode, Tracer
 
+from support.callback_address import callback_of
 from support.loopback_target import respond, target
 from support.worker_server import run_of, working
 from tickwork import App, Context, Snooze
@@ -165,7 +166,9 @@ async def no_secrets(_: int) -> list[str]:
 async def test_an_http_target_gets_the_span_of_the_attempt_or_one_that_tells_whether_to_record(
     recorded: Recorded, tracing: bool
 ) -> None:
-    runner = HttpRunner(AddressPolicy.of([], loopback=True), no_secrets, tracing=tracing)
+    runner = HttpRunner(
+        AddressPolicy.of([], loopback=True), no_secrets, callback_of=callback_of, tracing=tracing
+    )
     async with target(respond()) as served:
         call = msgspec.json.encode(HttpTarget(served.url()))
         runs = [

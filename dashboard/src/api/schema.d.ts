@@ -192,6 +192,87 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/callbacks/{id}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report that an HTTP job that finishes later has completed, with its result
+         * @description Answers without a key.
+         */
+        post: operations["complete_by_target"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/callbacks/{id}/fail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report that an HTTP job that finishes later has failed. It is retried by its retry policy, unless `retry` is
+         *     false
+         * @description Answers without a key.
+         */
+        post: operations["fail_by_target"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/callbacks/{id}/heartbeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Keep an attempt of an HTTP job that finishes later: the target still works on it
+         * @description The answer says when the attempt is taken away unless another report comes. Answers without a key.
+         */
+        post: operations["heartbeat_of_target"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/callbacks/{id}/progress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report the progress of an HTTP job that finishes later, and what its target logged. Counts as a heartbeat
+         * @description Lines are numbered within their attempt, beginning with `first_line`, so that repeated lines are stored once. Answers without a key.
+         */
+        post: operations["progress_of_target"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/channels": {
         parameters: {
             query?: never;
@@ -1891,7 +1972,7 @@ export interface components {
          * AttemptOutcome
          * @enum {unknown}
          */
-        AttemptOutcome: "cancelled" | "completed" | "failed" | "held" | "lost" | "returned" | "snoozed";
+        AttemptOutcome: "accepted" | "cancelled" | "completed" | "failed" | "held" | "lost" | "returned" | "snoozed";
         /**
          * AttemptView
          * @description An attempt as shown to users.
@@ -2092,6 +2173,53 @@ export interface components {
             failed: components["schemas"]["JobFailure"][];
             /** @default null */
             next_cursor: string | null;
+        };
+        /**
+         * CallbackComplete
+         * @description The target has done what the attempt asked for.
+         */
+        CallbackComplete: {
+            /** @default null */
+            attempt: number | null;
+            /** @default null */
+            result: unknown;
+        };
+        /**
+         * CallbackFail
+         * @description The target could not do what the attempt asked for.
+         */
+        CallbackFail: {
+            /** @default null */
+            attempt: number | null;
+            error: components["schemas"]["ErrorReport"];
+            /** @default true */
+            retry: boolean;
+            /** @default 0 */
+            retry_after: components["schemas"]["Duration"];
+        };
+        /**
+         * CallbackHeartbeat
+         * @description The target is still working on the attempt.
+         */
+        CallbackHeartbeat: {
+            /** @default null */
+            attempt: number | null;
+        };
+        /**
+         * CallbackProgress
+         * @description How far the target has come, what it logged since, or both. It counts as a heartbeat.
+         */
+        CallbackProgress: {
+            /** @default null */
+            attempt: number | null;
+            /** @default 0 */
+            first_line: number;
+            /** @default null */
+            fraction: number | null;
+            /** @default [] */
+            log: components["schemas"]["LogLine"][];
+            /** @default null */
+            message: string | null;
         };
         /**
          * Capacity
@@ -2783,15 +2911,61 @@ export interface components {
         };
         /** HttpTarget */
         HttpTarget: {
+            /**
+             * @description callback: after the answer 202, the target reports how the execution ends
+             * @default answer
+             * @enum {unknown}
+             */
+            completion: "answer" | "callback";
             /** @default {} */
             headers: {
                 [key: string]: string;
             };
+            /** @default null */
+            heartbeat: (string | number) | null;
             /**
              * @default POST
              * @enum {unknown}
              */
             method: "DELETE" | "GET" | "HEAD" | "PATCH" | "POST" | "PUT";
+            /** @default null */
+            poll: components["schemas"]["StatusPoll"] | null;
+            /**
+             * @description the body is {"payload": …, "parents": […]}, with the results of the parents
+             * @default false
+             */
+            send_parents: boolean;
+            url: string;
+        };
+        /**
+         * HttpTargetView
+         * @description What an HTTP job calls, as shown to users: with what it leaves out.
+         */
+        HttpTargetView: {
+            /**
+             * @description callback: after the answer 202, the target reports how the execution ends
+             * @default answer
+             * @enum {unknown}
+             */
+            completion: "answer" | "callback";
+            /** @default {} */
+            headers: {
+                [key: string]: string;
+            };
+            /** @default null */
+            heartbeat: (string | number) | null;
+            /**
+             * @default POST
+             * @enum {unknown}
+             */
+            method: "DELETE" | "GET" | "HEAD" | "PATCH" | "POST" | "PUT";
+            /** @default null */
+            poll: components["schemas"]["StatusPoll"] | null;
+            /**
+             * @description the body is {"payload": …, "parents": […]}, with the results of the parents
+             * @default false
+             */
+            send_parents: boolean;
             url: string;
         };
         /**
@@ -2949,10 +3123,14 @@ export interface components {
         };
         /** JobPatchHttpTarget */
         JobPatchHttpTarget: {
+            completion?: ("answer" | "callback") | null;
             headers?: {
                 [key: string]: string | null;
             } | null;
+            heartbeat?: (string | number) | null;
             method?: ("DELETE" | "GET" | "HEAD" | "PATCH" | "POST" | "PUT") | null;
+            poll?: components["schemas"]["StatusPoll"] | null;
+            send_parents?: boolean | null;
             url?: string | null;
         };
         /** JobPatchRequires */
@@ -3095,7 +3273,7 @@ export interface components {
             health: "blocked" | "failing" | "late" | "ok" | "unknown";
             /** @default null */
             heartbeat_url: string | null;
-            http: components["schemas"]["HttpTarget"] | null;
+            http: components["schemas"]["HttpTargetView"] | null;
             id: string;
             key: string | null;
             /** @default null */
@@ -3136,6 +3314,15 @@ export interface components {
             version: number;
             /** @default null */
             warn_after: number | null;
+        };
+        /**
+         * KeptAttempt
+         * @description An attempt that its target keeps: the answer to a heartbeat.
+         */
+        KeptAttempt: {
+            attempt: number;
+            deadline: string | null;
+            id: string;
         };
         /** KeyRequest */
         KeyRequest: {
@@ -3852,6 +4039,16 @@ export interface components {
             updated_at: string;
             url: string | null;
         };
+        /**
+         * PollUntil
+         * @description Which part of the answer says that the target is done, and how.
+         */
+        PollUntil: {
+            done: (string | boolean | number | null)[];
+            /** @default [] */
+            failed: (string | boolean | number | null)[];
+            path: string;
+        };
         /** Preview */
         Preview: {
             canonical: Record<string, never>;
@@ -4313,6 +4510,18 @@ export interface components {
             items: components["schemas"]["StatisticsPoint"][];
         };
         /**
+         * StatusPoll
+         * @description Where the target's status is, how often to ask, and what the answers mean.
+         */
+        StatusPoll: {
+            /** @default 30s */
+            every: components["schemas"]["Duration"];
+            /** @default null */
+            until: components["schemas"]["PollUntil"] | null;
+            /** @default location */
+            url_from: string;
+        };
+        /**
          * StopRequest
          * @description An attempt that the worker must stop. It is repeated until the worker has reported how the attempt ended.
          */
@@ -4477,7 +4686,7 @@ export interface components {
          * WaitingFor
          * @enum {unknown}
          */
-        WaitingFor: "dependency" | "due" | "limit" | "paused" | "retry" | "worker";
+        WaitingFor: "callback" | "dependency" | "due" | "limit" | "paused" | "retry" | "worker";
         /**
          * WebhookChannel
          * @description A signed POST to a URL of yours, in the format of Standard Webhooks.
@@ -5792,6 +6001,573 @@ export interface operations {
                 };
             };
             /** @description [The current state does not allow this](/docs/problems/conflict) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    complete_by_target: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "result": {
+                 *         "pages": 12
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CallbackComplete"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportedAttempt"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The token is not that of this callback](/docs/problems/invalid-callback-token) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) or [The attempt is not yours](/docs/problems/stale-attempt) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    fail_by_target: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "OutOfPaper",
+                 *         "message": "the tray is empty"
+                 *       },
+                 *       "retry_after": "10m"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CallbackFail"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportedAttempt"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The token is not that of this callback](/docs/problems/invalid-callback-token) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) or [The attempt is not yours](/docs/problems/stale-attempt) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    heartbeat_of_target: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "attempt": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["CallbackHeartbeat"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeptAttempt"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The token is not that of this callback](/docs/problems/invalid-callback-token) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) or [The attempt is not yours](/docs/problems/stale-attempt) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The body is too large](/docs/problems/body-too-large) */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The media type of the body is not supported](/docs/problems/unsupported-media-type) */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The idempotency key belongs to another request](/docs/problems/idempotency-key-reused) or [The request is not valid](/docs/problems/invalid-request) */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The head of the request is too large](/docs/problems/head-too-large) */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Something went wrong on the server](/docs/problems/internal-error) */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The server has no connection to spare](/docs/problems/too-many-connections) or [The server cannot answer just now](/docs/problems/unavailable) */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    progress_of_target: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "fraction": 0.4,
+                 *       "message": "4 of 10",
+                 *       "log": [
+                 *         "sent 4"
+                 *       ],
+                 *       "first_line": 0
+                 *     }
+                 */
+                "application/json": components["schemas"]["CallbackProgress"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportedAttempt"];
+                };
+            };
+            /** @description [The body cannot be read](/docs/problems/broken-body) or [The head of the request cannot be read](/docs/problems/broken-head) */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The token is not that of this callback](/docs/problems/invalid-callback-token) */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [Not found](/docs/problems/not-found) */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [This path does not take that method](/docs/problems/wrong-method) */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The request did not arrive in time](/docs/problems/request-timeout) */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description [The current state does not allow this](/docs/problems/conflict) or [The attempt is not yours](/docs/problems/stale-attempt) */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -93,6 +93,10 @@ function Offered({ task, name, known }: { task: Schemas["TaskView"] | undefined;
   );
 }
 
+const COMPLETIONS = [
+  { value: "answer", label: "with the answer" },
+  { value: "callback", label: "when the target reports it, if the answer is 202" },
+];
 const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE", "HEAD"];
 
 function HttpFields({ draft, onChange, errors }: WhatFieldsProps) {
@@ -112,6 +116,14 @@ function HttpFields({ draft, onChange, errors }: WhatFieldsProps) {
           spellCheck={false}
         />
       </Group>
+      <Select
+        label="Completes"
+        data={COMPLETIONS}
+        value={draft.completion}
+        onChange={(completion) => onChange({ completion: completion ?? "answer" })}
+        allowDeselect={false}
+        error={errorAt(errors, "http.completion")}
+      />
       <Textarea
         label="Headers"
         description="One a line, as Name: value. Values of secret headers are shown as ***."

@@ -38,6 +38,13 @@ describe("requestOf", () => {
     expect(requestOf(http)["http"]).toEqual({ url: "http://127.0.0.1/x", headers: { "X-A": "1", "X-B": "a:b" } });
     expect(() => headersOf("no colon")).toThrow("colon");
   });
+
+  it("says that a target reports later, and keeps it in a copy", () => {
+    const http = { url: "http://127.0.0.1/x", method: "POST", headers: {}, completion: "callback" };
+    const copied = draftOf({ ...stored, task: null, http } as unknown as Schemas["JobView"]);
+    expect(requestOf(copied)["http"]).toEqual({ url: "http://127.0.0.1/x", completion: "callback" });
+    expect(patchOf(copied, { ...copied, completion: "answer" })).toEqual({ http: { url: "http://127.0.0.1/x", completion: null } });
+  });
 });
 
 describe("patchOf", () => {

@@ -12,6 +12,8 @@ export interface JobDraft {
   task: string;
   url: string;
   method: string;
+  /** `callback`: after the answer 202, the target reports how the execution ends. */
+  completion: string;
   /** One `Name: value` per line. */
   headers: string;
   /** JSON; empty means none. */
@@ -46,7 +48,7 @@ export interface JobDraft {
 
 export const NEW_DRAFT: JobDraft = {
   name: "", key: "", description: "", owner: "", tags: [],
-  kind: "task", task: "", url: "", method: "POST", headers: "", payload: "",
+  kind: "task", task: "", url: "", method: "POST", completion: "answer", headers: "", payload: "",
   schedule: "every day at 09:00", timezone: "UTC", weekendsOff: false, holidays: [], jitter: "", scheduleJson: "",
   queue: "", priority: "", timeout: "", warnAfter: "", startWithin: "", deadline: "", maxAttempts: "", backoff: "exponential", initial: "1s", maxDelay: "1h",
   overlap: "skip", catchUp: "latest", catchUpWithin: "1h", catchUpMax: "100", onWorkerLost: "retry", dependsOn: [], heartbeatUrl: "",
@@ -123,11 +125,12 @@ export function dependencyText(dependency: unknown): string {
   return found ? `${job}${found[0]}` : job;
 }
 
-function httpOf({ url, method, headers }: JobDraft): JobFields {
+function httpOf({ url, method, completion, headers }: JobDraft): JobFields {
   const given = headersOf(headers);
   return {
     url: url.trim(),
     ...(method === NEW_DRAFT.method ? {} : { method }),
+    ...(completion === NEW_DRAFT.completion ? {} : { completion }),
     ...(Object.keys(given).length > 0 ? { headers: given } : {}),
   };
 }
@@ -199,6 +202,7 @@ export function draftOf(job: Schemas["JobView"]): JobDraft {
     task: job.task ?? "",
     url: job.http?.url ?? "",
     method: job.http?.method ?? "POST",
+    completion: job.http?.completion ?? "answer",
     headers: Object.entries(job.http?.headers ?? {}).map(([name, value]) => `${name}: ${value}`).join("\n"),
     payload: job.payload === null || job.payload === undefined ? "" : JSON.stringify(job.payload, null, 2),
     ...scheduleDraft(job.schedule as Record<string, unknown>),

@@ -44,9 +44,9 @@ const LONG_FLAGS: Record<string, (value: unknown, unsaid: string[]) => string[]>
   tags: (value) => (value as string[]).map((tag) => `--tag ${quoted(tag)}`),
   depends_on: (value) => (value as unknown[]).map((parent) => `--depends-on ${quoted(dependencyText(parent))}`),
   http: (value) => {
-    const { url, method, headers = {} } = value as { url: string; method?: string; headers?: Record<string, string> };
+    const { url, method, completion, headers = {} } = value as { url: string; method?: string; completion?: string; headers?: Record<string, string> };
     const lines = Object.entries(headers).map(([name, text]) => `--header ${quoted(`${name}: ${text}`)}`);
-    return [`--http ${quoted(url)}`, ...(method ? [`--method ${method}`] : []), ...lines];
+    return [`--http ${quoted(url)}`, ...(method ? [`--method ${method}`] : []), ...(completion ? [`--completion ${completion}`] : []), ...lines];
   },
   notify: (value) => (value as { on: string[]; to: string[] }[]).map(({ on, to }) => `--notify ${quoted(`${on.join(",")}=${to.join(",")}`)}`),
   retry: (value, unsaid) => {

@@ -24,7 +24,7 @@ _SUFFICIENT_SCOPES = {
 
 async def authenticate(node: Node, headers: RawHeaders, *, in_outage: bool = False) -> Caller:
     """By API key."""
-    secret = _bearer(headers.get(b"authorization", b""))
+    secret = bearer(headers.get(b"authorization", b""))
     if not secret:
         raise unauthenticated("send your API key as `Authorization: Bearer KEY`", 'Bearer realm="tickwork"')
     look_up = node.keys.authenticate_in_outage if in_outage else node.keys.authenticate
@@ -86,7 +86,8 @@ def unauthenticated(detail: str, challenge: str = 'Bearer realm="tickwork"') -> 
     return Refusal(UNAUTHENTICATED, detail, headers={"www-authenticate": challenge})
 
 
-def _bearer(header: bytes) -> str:
+def bearer(header: bytes) -> str:
+    """The secret in an Authorization header; empty if there is none."""
     scheme, _, secret = header.decode("latin-1").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else ""
 

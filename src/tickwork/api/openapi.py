@@ -51,6 +51,7 @@ _TAGS = {
     "notifications": "What channels are told, and what became of it.",
     "notification-rules": "Who is told of what, besides what jobs say themselves.",
     "workers": "The processes that run attempts.",
+    "callbacks": "Reports of the targets of HTTP jobs that finish later.",
     "tasks": "The code that can be run.",
     "keys": "API keys: who may call, and with which scopes.",
     "session": "Signing in with a browser, and who you are.",

@@ -60,6 +60,13 @@ UNAUTHENTICATED = ProblemType(
     "Send `Authorization: Bearer KEY`. The key may be missing, mistyped, expired or revoked. A browser may have to "
     "sign in again.",
 )
+INVALID_CALLBACK_TOKEN = ProblemType(
+    "invalid-callback-token",
+    401,
+    "The token is not that of this callback",
+    "Send the value of the header `tickwork-callback-token` that came with the request of this attempt, as "
+    "`Authorization: Bearer TOKEN`. Every attempt has its own.",
+)
 NOT_ALLOWED = ProblemType(
     "not-allowed",
     403,
@@ -196,6 +203,7 @@ PROBLEM_TYPES = (
     BROKEN_BODY,
     BROKEN_HEAD,
     UNAUTHENTICATED,
+    INVALID_CALLBACK_TOKEN,
     NOT_ALLOWED,
     CROSS_SITE,
     NOT_FOUND,

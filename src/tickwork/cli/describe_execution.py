@@ -29,6 +29,7 @@ _WAITING_TEXTS = {
     WaitingFor.DEPENDENCY: "waits for its dependencies",
     WaitingFor.RETRY: "waits for its next attempt",
     WaitingFor.PAUSED: "waits because its job is paused",
+    WaitingFor.CALLBACK: "runs at its HTTP target, which reports later",
 }
 
 
@@ -55,6 +56,8 @@ def summary_line(execution: ExecutionView) -> str:
             state = "completed"
         case ExecutionStatus.COMPLETED:
             state = f"completed at its {ordinal(execution.attempt)} attempt"
+        case ExecutionStatus.RUNNING if execution.waiting_for == WaitingFor.CALLBACK:
+            state = _WAITING_TEXTS[WaitingFor.CALLBACK] + _with_reason(_progress_text(execution))
         case ExecutionStatus.RUNNING:
             state = "is running" + _with_reason(_progress_text(execution))
         case ExecutionStatus.PENDING:
@@ -125,7 +128,7 @@ def _outcome_text(attempt: AttemptView, now: datetime) -> str:
         None: _still_running_text(attempt, now),
         AttemptOutcome.COMPLETED: f" and completed{took}.",
         AttemptOutcome.FAILED: f" and failed{took}:\n{_error(attempt)}",
-        AttemptOutcome.LOST: f". Its worker stopped answering{_detection_text(attempt)}.{_last_log_line(attempt)}",
+        AttemptOutcome.LOST: f". {_loss_text(attempt)}.{_last_log_line(attempt)}",
         AttemptOutcome.SNOOZED: f" and asked{took} to run again later. That uses no attempt.",
         AttemptOutcome.CANCELLED: f" and was cancelled{took}.",
     }
@@ -140,8 +143,11 @@ def _still_running_text(attempt: AttemptView, now: datetime) -> str:
     return f" and has been running for {format_elapsed(now - attempt.started_at)}."
 
 
-def _detection_text(attempt: AttemptView) -> str:
-    return "" if attempt.silent_for is None else f"; found after {_format_seconds(attempt.silent_for)}"
+def _loss_text(attempt: AttemptView) -> str:
+    if attempt.error:
+        return full(f"It was lost: {attempt.error.message}")
+    found = "" if attempt.silent_for is None else f"; found after {_format_seconds(attempt.silent_for)}"
+    return f"Its worker stopped answering{found}"
 
 
 def _last_log_line(attempt: AttemptView) -> str:
@@ -248,7 +254,7 @@ def _start_time(at: datetime, day: object) -> str:
 
 def _worker_text(attempt: AttemptView) -> str:
     if attempt.worker is None:
-        return "a worker"
+        return "its HTTP target" if attempt.started_at else "a worker"
     return full(f"worker {attempt.worker}" + (f" ({attempt.worker_name})" if attempt.worker_name else ""))
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from tickwork.cli.option_types import dependency, header, json_value, label, notify_entry, resource
-from tickwork.model.http_target import HttpTarget
+from tickwork.model.http_target import Completion, HttpTarget
 from tickwork.model.job import PRIORITIES, OnWorkerLost
 from tickwork.model.overlap import Overlap
 
@@ -36,6 +36,10 @@ def fair_share(text: str) -> dict[str, Any]:
         raise click.BadParameter(
             f"{text!r} is not a fair share; write KEY or KEY=WEIGHT, such as acme=2"
         ) from None
+
+
+def status_poll(text: str) -> Any:
+    return json_value(text) if text.startswith("{") else {"every": text}
 
 
 _PLACEMENT_OPTIONS = (
@@ -97,6 +101,28 @@ _OPTIONS = (
         multiple=True,
         metavar="'NAME: VALUE'",
         help="A header of the HTTP call.",
+    ),
+    click.option(
+        "--send-parents",
+        is_flag=True,
+        default=None,
+        help="Send the results of the jobs it depends on in the body of the HTTP call, beside the payload.",
+    ),
+    click.option(
+        "--completion",
+        type=click.Choice(get_args(Completion)),
+        help="callback: after its answer 202, the HTTP target reports how the execution ends.",
+    ),
+    click.option(
+        "--target-heartbeat",
+        metavar="DURATION",
+        help="How often an HTTP target that reports later must report at least, such as 5m.",
+    ),
+    click.option(
+        "--poll",
+        type=status_poll,
+        metavar="DURATION|JSON",
+        help="After its answer 202, ask the HTTP target's status URL this often, such as 30s, or as JSON says.",
     ),
     click.option(
         "--payload",
@@ -174,6 +200,10 @@ def definition_fields(options: Mapping[str, Any]) -> dict[str, Any]:
         "url": given.pop("http_url", None),
         "method": given.pop("method", None),
         "headers": dict(given.pop("headers", ())),
+        "send_parents": given.pop("send_parents", None),
+        "completion": given.pop("completion", None),
+        "heartbeat": given.pop("target_heartbeat", None),
+        "poll": given.pop("poll", None),
     }
     if any(target.values()):
         given["http"] = {name: value for name, value in target.items() if value}

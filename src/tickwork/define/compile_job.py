@@ -135,6 +135,8 @@ def _target_errors(request: JobRequest) -> Iterator[FieldError]:
         yield from target_errors(request.http)
         if not may_keep_stored_secrets(request):
             yield from mark_errors(request.http)
+        if request.http.method in _WITHOUT_BODY and request.http.send_parents:
+            yield FieldError("http.send_parents", f"a {request.http.method} request has no body", "use POST")
         if request.http.method in _WITHOUT_BODY and request.payload not in (UNSET, None):
             yield FieldError(
                 "payload", f"a {request.http.method} request has none", "use POST, or put it into the URL"

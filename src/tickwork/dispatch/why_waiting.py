@@ -14,6 +14,7 @@ from tickwork.model.why_waiting import (
     FailingDestination,
     LimitInForce,
     OtherExecution,
+    TargetWait,
     WaitingFacts,
     Why,
 )
@@ -124,8 +125,19 @@ def _ended(facts: WaitingFacts) -> Cause:
 
 
 def _running(facts: WaitingFacts) -> Cause:
+    if facts.target:
+        return _with_target(facts.target, facts.now)
     started = f"started it at {_clock(facts.started_at)}" if facts.started_at else "has it"
     return Cause(kind="running", message=f"worker {facts.worker} {started}")
+
+
+def _with_target(wait: TargetWait, now: datetime) -> Cause:
+    often = f", and reports at least every {format_duration(wait.heartbeat)}" if wait.heartbeat else ""
+    message = (
+        f"its HTTP target accepted it and reports later how it ends{often}; "
+        f"it is taken from the target {_when(wait.deadline, now)} if no report comes"
+    )
+    return Cause(kind="running", message=message, at=wait.deadline)
 
 
 def _handed_ahead(facts: WaitingFacts) -> Cause:

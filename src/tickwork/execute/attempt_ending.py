@@ -12,7 +12,7 @@ from tickwork.model.execution import RESULT_LIMIT, AttemptOutcome
 from tickwork.model.payload_codec import encode
 from tickwork.model.retry_policy import error_name
 from tickwork.model.task_exceptions import Cancel, NoRetry, Snooze
-from tickwork.model.worker_protocol import Failure
+from tickwork.model.worker_protocol import Accepted, Failure
 
 
 class AttemptFailed(Exception):
@@ -38,6 +38,14 @@ class AttemptPostponed(Exception):
         self.reason = reason
 
 
+class AttemptAccepted(Exception):
+    """The HTTP target has the attempt now, and reports later how it ends."""
+
+    def __init__(self, accepted: Accepted) -> None:
+        super().__init__("the target reports later")
+        self.accepted = accepted
+
+
 _MESSAGE_LIMIT = 4_000
 _TRACEBACK_LIMIT = 16_000
 _MAX_KINDS = 10
@@ -49,6 +57,7 @@ class Ending(msgspec.Struct, array_like=True, frozen=True):
     failure: Failure | None = None
     snooze: float = 0.0
     reason: str | None = None
+    accepted: Accepted | None = None
 
 
 _STILL_RUNS = "its code was told to stop but still runs in the worker"
@@ -75,18 +84,15 @@ def ending_of_json(result: bytes | None) -> Ending:
 
 
 def ending_of_error(error: BaseException) -> Ending:
+    if ending := _ending_of_http_call(error):
+        return ending
     match error:
         case Snooze():
             return Ending(AttemptOutcome.SNOOZED, snooze=error.seconds)
         case Cancel():
             return cancelled(_message(error) or "the task cancelled itself")
-        case AttemptPostponed():
-            return Ending(AttemptOutcome.SNOOZED, snooze=error.seconds, failure=error.reason)
         case AttemptFailed():
             return Ending(AttemptOutcome.FAILED, failure=error.failure)
-        case AttemptHeld():
-            failure = Failure("CircuitOpen", error.reason)
-            return Ending(AttemptOutcome.HELD, failure=failure, reason=error.reason)
     failure = Failure(
         error_name(type(error)),
         _message(error),
@@ -95,6 +101,19 @@ def ending_of_error(error: BaseException) -> Ending:
         kinds=_kinds(error),
     )
     return Ending(AttemptOutcome.FAILED, failure=failure)
+
+
+def _ending_of_http_call(error: BaseException) -> Ending | None:
+    """For what only an HTTP call can end with."""
+    match error:
+        case AttemptPostponed():
+            return Ending(AttemptOutcome.SNOOZED, snooze=error.seconds, failure=error.reason)
+        case AttemptAccepted():
+            return Ending(AttemptOutcome.ACCEPTED, accepted=error.accepted)
+        case AttemptHeld():
+            failure = Failure("CircuitOpen", error.reason)
+            return Ending(AttemptOutcome.HELD, failure=failure, reason=error.reason)
+    return None
 
 
 def ending_of_call(call: Callable[[], Any]) -> Ending:

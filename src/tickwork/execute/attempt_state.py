@@ -83,6 +83,7 @@ class Attempt:
             ending.failure,
             ending.snooze,
             ending.reason,
+            ending.accepted,
         )
 
     def claim(self) -> Claim:

@@ -141,9 +141,10 @@ class Worker:
         self._report_due.set()
         self._check_now.set()
 
-    def abort_running(self) -> None:
-        """Stop the running attempts and report them as lost, so that other workers can retry them at once."""
-        self._attempts.stop_running()
+    def abort_running(self, reason: str | None = None) -> None:
+        """Stop the running attempts and report them as lost, so that other workers can retry them at once. With a
+        reason, that is nobody's fault and does not count."""
+        self._attempts.stop_running(reason)
 
     def stop_now(self) -> None:
         """Stop everything without a report. The server notices when the lease expires."""

@@ -22,7 +22,6 @@ from tickwork.tracing.opentelemetry_setup import SCOPE
 _LONG_RUNNING = 1_000_000  # microseconds: attempts that run for longer are reported to the server
 
 _RETURNED = Ending(AttemptOutcome.RETURNED)
-_LOST = Ending(AttemptOutcome.LOST)
 _UNWANTED = cancelled("no longer this worker's")
 
 
@@ -124,11 +123,11 @@ class WorkerAttempts:
         if forgotten:
             self._logs.forget(forgotten)
 
-    def stop_running(self) -> int:
+    def stop_running(self, reason: str | None = None) -> int:
         """Stop the running attempts, because other workers may start them soon. Returns how many."""
         running = [attempt for attempt in self._slots.running if not attempt.stopped_as]
         for attempt in running:
-            self._slots.stop(attempt, _LOST)
+            self._slots.stop(attempt, Ending(AttemptOutcome.LOST, reason=reason))
         return len(running)
 
     def forget_all(self) -> None:

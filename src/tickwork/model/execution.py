@@ -45,6 +45,9 @@ class AttemptOutcome(StrEnum):
     RETURNED = "returned"  # the worker gave it back before it started; uses no attempt
     CANCELLED = "cancelled"
     HELD = "held"  # the circuit breaker of its destination is open; uses no attempt
+    ACCEPTED = (
+        "accepted"  # only between worker and server: its HTTP target has it now, and reports how it ends
+    )
 
 
 class ExecutionKey(NamedTuple):
@@ -56,7 +59,7 @@ class ExecutionKey(NamedTuple):
     job_id: int
 
 
-WaitingForName = Literal["due", "worker", "limit", "dependency", "retry", "paused"]
+WaitingForName = Literal["due", "worker", "limit", "dependency", "retry", "paused", "callback"]
 
 
 class WaitingFor(StrEnum):
@@ -66,6 +69,7 @@ class WaitingFor(StrEnum):
     DEPENDENCY = "dependency"
     RETRY = "retry"
     PAUSED = "paused"
+    CALLBACK = "callback"  # it runs, and its HTTP target reports later how it ends
 
 
 class AttemptError(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ the time of the call.
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -14,8 +15,13 @@ import msgspec
 from msgspec import Meta
 
 from tickwork.model.errors import FieldError
+from tickwork.model.field_types import Duration
+from tickwork.model.quantities import parse_duration
+from tickwork.model.status_poll import StatusPoll, poll_errors
 
 HEADERS_MAX_BYTES = 16 * 1024
+
+SHORTEST_HEARTBEAT = timedelta(seconds=5)
 
 _URL = re.compile(r"https?://(?P<authority>[^/?#]*)(?P<rest>.*)", re.IGNORECASE)
 _UNFIT_FOR_URL = re.compile(r"[^\x21-\x7e]|\\")
@@ -34,13 +40,36 @@ _RESERVED_HEADERS = frozenset(
     | {"transfer-encoding", "upgrade"}
 )
 _RESERVED_PREFIXES = ("proxy-", "tickwork-", "webhook-")
+Completion = Literal["answer", "callback"]
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class HttpTarget(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     url: Annotated[str, Meta(max_length=2048)]
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
     headers: dict[str, str] = {}  # secret values are shown as ***
+    send_parents: Annotated[
+        bool, Meta(description='the body is {"payload": …, "parents": […]}, with the results of the parents')
+    ] = False
+    completion: Annotated[
+        Completion,
+        Meta(description="callback: after the answer 202, the target reports how the execution ends"),
+    ] = "answer"
+    heartbeat: (
+        Annotated[Duration, Meta(description="the target reports at least this often after its 202")] | None
+    ) = None
+    poll: (
+        Annotated[StatusPoll, Meta(description="after the answer 202, the status URL is asked how it ends")]
+        | None
+    ) = None
+
+
+class HttpTargetView(HttpTarget, frozen=True, omit_defaults=False):
+    """What an HTTP job calls, as shown to users: with what it leaves out."""
+
+
+def target_view(target: HttpTarget) -> HttpTargetView:
+    return HttpTargetView(**msgspec.structs.asdict(target))
 
 
 def destination_of(url: str) -> str:
@@ -55,7 +84,40 @@ def destination_of(url: str) -> str:
 def target_errors(target: HttpTarget) -> list[FieldError]:
     """Everything that is wrong with an HTTP call before it is made."""
     error = url_error(target.url)
-    return [*([error] if error else []), *_header_errors(target.headers)]
+    return [
+        *([error] if error else []),
+        *_header_errors(target.headers),
+        *_heartbeat_errors(target),
+        *_poll_errors(target),
+    ]
+
+
+def _heartbeat_errors(target: HttpTarget) -> Iterator[FieldError]:
+    if target.heartbeat is None:
+        return
+    try:
+        is_long_enough = parse_duration(target.heartbeat) >= SHORTEST_HEARTBEAT
+    except ValueError as error:
+        yield FieldError("http.heartbeat", str(error))
+        return
+    if not is_long_enough:
+        yield FieldError("http.heartbeat", f"is at least {SHORTEST_HEARTBEAT.seconds} s")
+    if target.completion != "callback":
+        yield FieldError(
+            "http.heartbeat",
+            "is for a target that reports later",
+            'set completion to "callback", or leave it out',
+        )
+
+
+def _poll_errors(target: HttpTarget) -> Iterator[FieldError]:
+    if target.poll is None:
+        return
+    if target.completion == "callback":
+        yield FieldError(
+            "http.poll", "is for a target that does not call back", "leave out completion or poll"
+        )
+    yield from poll_errors(target.poll)
 
 
 def url_error(url: str) -> FieldError | None:

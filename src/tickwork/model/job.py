@@ -14,7 +14,7 @@ from tickwork.model.execution import ExecutionStatus, ExecutionView, WaitingFor
 from tickwork.model.field_types import Duration, Instant, Name, QueueName
 from tickwork.model.for_each import ForEach
 from tickwork.model.http_secrets import redacted
-from tickwork.model.http_target import HttpTarget
+from tickwork.model.http_target import HttpTarget, HttpTargetView, target_view
 from tickwork.model.job_health import UNKNOWN_STATE, Health, JobState, LastRun, RunSummary
 from tickwork.model.json_limits import raw_json
 from tickwork.model.notification_rule import Notify
@@ -283,7 +283,7 @@ class JobView(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None
     status: JobStatus
     task: str | None
-    http: HttpTarget | None
+    http: HttpTargetView | None
     payload: Any  # JSON; a server writes it as msgspec.Raw, unread
     schedule: dict[str, Any]  # the canonical form; as `schedule` of a request it means the same times
     schedule_words: str
@@ -343,7 +343,7 @@ def job_view(
         key=request.key,
         status=status,
         task=request.task,
-        http=redacted(request.http) if request.http else None,
+        http=target_view(redacted(request.http)) if request.http else None,
         payload=raw_json(payload),
         schedule=schedule,
         schedule_words=words,

@@ -12,6 +12,7 @@ import msgspec
 from tickwork.model.access import Author
 from tickwork.model.field_types import Instant
 from tickwork.model.http_secrets import redacted
+from tickwork.model.http_target import target_view
 from tickwork.model.job import JobRequest, deadline_view, run_settings, seconds_of
 from tickwork.model.public_ids import key_id
 from tickwork.model.quantities import parse_duration
@@ -86,7 +87,7 @@ def _effective(request: JobRequest, *, show_secrets: bool) -> dict[str, Any]:
         "name": request.name,
         "key": request.key,
         "task": request.task,
-        "http": http,
+        "http": target_view(http) if http else None,
         "payload": None if request.payload is msgspec.UNSET else request.payload,
         "schedule": request.schedule,
         "timezone": request.timezone,

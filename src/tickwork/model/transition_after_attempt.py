@@ -50,7 +50,7 @@ from typing import NamedTuple
 
 from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.retry_policy import RetryPolicy
-from tickwork.model.worker import MAX_LOSSES
+from tickwork.model.worker import MAX_LOSSES, WITH_TARGET
 
 FOREVER = datetime.max  # noqa: DTZ901 (without a zone it is what asyncpg takes for infinity)
 
@@ -113,12 +113,14 @@ def after_cancel(locked: LockedExecution, started: datetime | None, reason: str)
     return _end(locked, ExecutionStatus.CANCELLED, started, reason)
 
 
-def after_loss(locked: LockedExecution, *, may_retry: bool) -> Transition:
-    """Its worker died. That does not count as a failure, but an execution that keeps losing workers is quarantined."""
-    losses = locked.losses + 1
+def after_loss(locked: LockedExecution, *, may_retry: bool, counts: bool = True) -> Transition:
+    """Its worker died, or its HTTP target sent no heartbeat. That does not count as a failure, but an execution that is
+    lost again and again is quarantined. `counts`: False if its worker was stopped on purpose."""
+    losses = locked.losses + counts
     if may_retry and losses < MAX_LOSSES:
         return _pending_again(locked, max(locked.now, locked.key.scheduled_for), losses=losses)
-    reason = f"quarantined: it lost {losses} workers" if may_retry else "worker lost"
+    holder = "target" if locked.worker_id == WITH_TARGET else "worker"
+    reason = f"quarantined: it lost {losses} {holder}s" if may_retry else f"{holder} lost"
     return _end(locked, ExecutionStatus.FAILED, locked.started_at, reason, losses=losses)
 
 

@@ -1,7 +1,7 @@
 """Why an execution does not run, and what has to be known to say so."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -98,6 +98,14 @@ class LiveWorker(NamedTuple):
     draining: bool
 
 
+class TargetWait(NamedTuple):
+    """How long the HTTP target that has accepted an execution may take to report."""
+
+    timeout_at: datetime
+    heartbeat: timedelta | None  # it must report at least this often
+    deadline: datetime  # for its next report
+
+
 class WaitingFacts(NamedTuple):
     """An execution, and everything that can keep it from starting, at one moment."""
 
@@ -125,6 +133,7 @@ class WaitingFacts(NamedTuple):
     ahead: int = 0  # executions before it in the backlog
     give_up_at: datetime | None = None  # it is skipped if it has not started by then
     deadline: datetime | None = None
+    target: TargetWait | None = None  # the HTTP target that has it
 
     @property
     def ahead_in_words(self) -> str:

@@ -10,6 +10,7 @@ from tickwork.model.field_types import Instant
 LEASE = timedelta(seconds=15)  # a worker that sends no heartbeat for this long loses its executions
 BEAT = timedelta(seconds=3)  # between two heartbeats
 MARGIN = timedelta(seconds=3)  # a worker stops its attempts this long before its lease can expire
+WITH_TARGET = 0  # stands for a worker where an HTTP target has the execution and reports by callback
 MAX_LOSSES = 3  # an execution that lost this many workers is quarantined
 
 WorkerStatus = Literal["online", "draining", "offline"]

@@ -81,6 +81,16 @@ class Failure(msgspec.Struct, array_like=True, frozen=True):
     kinds: list[str] = []  # names of the error's class and of its base classes, for only_on and never_on
 
 
+class Accepted(msgspec.Struct, array_like=True, frozen=True):
+    """An HTTP target has accepted the attempt (202) and reports later how it ends."""
+
+    timeout: float  # seconds from the start of the attempt
+    heartbeat: float | None = None  # seconds: the target must report at least this often
+    status_url: str | None = None  # to be asked how it ends
+    target: bytes = b""  # the HTTP call as JSON, as it was made; with a status URL
+    first_poll: float = 0.0  # seconds from now
+
+
 class Outcome(msgspec.Struct, array_like=True, frozen=True):
     """How one attempt ended."""
 
@@ -94,7 +104,10 @@ class Outcome(msgspec.Struct, array_like=True, frozen=True):
     result: bytes | None = None  # JSON
     failure: Failure | None = None
     snooze: float = 0.0  # seconds, for a snoozed one
-    reason: str | None = None  # for a cancelled or a held one
+    reason: str | None = (
+        None  # for a cancelled or a held one, or one that is lost because its worker was stopped
+    )
+    accepted: Accepted | None = None  # for an accepted one
 
 
 class LogLine(msgspec.Struct, array_like=True, frozen=True):

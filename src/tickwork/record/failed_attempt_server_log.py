@@ -11,6 +11,7 @@ from tickwork.model.execution import AttemptOutcome, ExecutionStatus
 from tickwork.model.job import HTTP_TASK, JobRequest
 from tickwork.model.public_ids import execution_id, job_id, worker_id
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
+from tickwork.model.worker import WITH_TARGET
 from tickwork.model.worker_protocol import Outcome
 
 _log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger("tickwork.record")
@@ -40,20 +41,25 @@ def _event(outcome: Outcome, transition: Transition) -> str:
 
 def _happened(outcome: Outcome) -> str:
     if outcome.kind == AttemptOutcome.LOST:
-        return "attempt abandoned by its worker"
+        return (
+            "attempt abandoned by its worker"
+            if outcome.failure is None
+            else "attempt lost by its HTTP target"
+        )
     return "attempt timed out" if outcome.failure and outcome.failure.type == TIMEOUT else "attempt failed"
 
 
 def _details(execution: LockedExecution, outcome: Outcome) -> dict[str, Any]:
     failure = outcome.failure
     job = msgspec.json.decode(execution.definition, type=JobRequest)
-    details = {
+    details: dict[str, Any] = {
         "execution": execution_id(execution.key.job_id, execution.key.scheduled_for),
         "job": job_id(execution.key.job_id),
         "task": job.task or HTTP_TASK,
         "attempt": execution.attempt,
-        "worker": worker_id(execution.worker_id),
     }
+    if execution.worker_id != WITH_TARGET:
+        details["worker"] = worker_id(execution.worker_id)
     return {**details, "error": one_line(failure.type, failure.message)} if failure else details
 
 

@@ -20,7 +20,7 @@ from tickwork.model.error_group import error_fingerprint
 from tickwork.model.event_after_commit import AttemptsEnded, Publish
 from tickwork.model.execution import AttemptError, AttemptOutcome
 from tickwork.model.http_target import destination_of
-from tickwork.model.job import JobRequest
+from tickwork.model.job import HTTP_TASK, JobRequest
 from tickwork.model.public_ids import from_micros
 from tickwork.model.retry_policy import RetryPolicy
 from tickwork.model.time_limit import OverdueAttempt
@@ -74,7 +74,8 @@ class FailingJobs:
 
 
 for _outcome in AttemptOutcome:
-    _ATTEMPTS.labels(_outcome)  # from 0 on, or Prometheus would not see the first failure as growth
+    if _outcome is not AttemptOutcome.ACCEPTED:  # which is no end
+        _ATTEMPTS.labels(_outcome)  # from 0 on, or Prometheus would not see the first failure as growth
 
 
 class _Submission:
@@ -220,7 +221,12 @@ class OutcomeRecorder:
                 Claimed(execution_key(outcome), worker_id, outcome.attempt) for worker_id, outcome in outcomes
             )
             executions = await settling.lock(list(dict.fromkeys(claimed)))
-            pairs = [(each, by_attempt[each.key, each.attempt]) for each in executions]
+            found = [(each, _checked(each, by_attempt[each.key, each.attempt])) for each in executions]
+            pairs = [pair for pair in found if pair[1].kind is not AttemptOutcome.ACCEPTED]
+            if len(pairs) < len(found):
+                await settling.give_to_targets(
+                    [(*pair, taken) for pair in found if (taken := pair[1].accepted)]
+                )
             transitions = await _settle(settling, pairs)
             await settling.note_cancelled(_started_and_cancelled(outcomes))
             await settling.close_leases(leases)
@@ -276,6 +282,14 @@ def _timed_out(overdue: OverdueAttempt, definition: bytes) -> Outcome:
     return overdue.outcome(may_retry=may_retry)
 
 
+def _checked(execution: LockedExecution, outcome: Outcome) -> Outcome:
+    """Only built-in workers have executions of HTTP jobs: any other cannot say that a target has accepted one."""
+    if outcome.kind is not AttemptOutcome.ACCEPTED or (outcome.accepted and execution.task == HTTP_TASK):
+        return outcome
+    failure = Failure("BadOutcome", "only the target of an HTTP job can accept an attempt", retry=False)
+    return as_failed_outcome(outcome, failure, outcome.at)
+
+
 def _reported(batch: Sequence[_Submission]) -> list[Reported]:
     return [
         (each.worker_id, outcome, lane)
@@ -321,7 +335,9 @@ def decide(execution: LockedExecution, outcome: Outcome) -> Transition:
     job = msgspec.json.decode(execution.definition, type=JobRequest)
     if outcome.kind == AttemptOutcome.LOST:  # abandoned by a worker that could not renew its lease
         return lifecycle.after_loss(
-            execution._replace(started_at=started), may_retry=job.on_worker_lost == "retry"
+            execution._replace(started_at=started),
+            may_retry=job.on_worker_lost == "retry",
+            counts=outcome.reason is None,
         )
     failure = outcome.failure or _NO_REASON
     policy = job.retry.policy()

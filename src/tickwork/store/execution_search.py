@@ -242,6 +242,8 @@ def _waiting_candidates(wanted: ExecutionFilter) -> _Candidates | None:
             return _Candidates(waiting=(_READY,))
         case WaitingFor.LIMIT | WaitingFor.DEPENDENCY | WaitingFor.PAUSED:
             return _Candidates(waiting=(_SUSPENDED,))
+        case WaitingFor.CALLBACK:
+            return _Candidates(running=True)
         case WaitingFor.DUE:
             return None  # in the order of time, they come first
     # A worker has those, too, that it was given ahead of their due time.

@@ -15,7 +15,9 @@ from tickwork.model.execution import ExecutionKey, ExecutionStatus
 from tickwork.model.public_ids import execution_id
 from tickwork.model.time_limit import REVOKED
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
+from tickwork.model.worker_protocol import Accepted, Outcome
 from tickwork.store.batch_columns import literal, shortened
+from tickwork.store.callback_wait_store import give_to_targets
 from tickwork.store.heartbeat_url_store import mark_heartbeats
 from tickwork.store.pool import Connection, Database
 from tickwork.store.port.notify import ToldCompletion
@@ -100,6 +102,9 @@ class PostgresAttemptEnding:
             [transition.key.scheduled_for for transition in transitions],
             [transition.key.job_id for transition in transitions],
         )
+
+    async def give_to_targets(self, accepted: Sequence[tuple[LockedExecution, Outcome, Accepted]]) -> None:
+        await give_to_targets(self._connection, accepted)
 
     async def note_cancelled(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
         if started:

@@ -32,7 +32,7 @@ from tickwork.model.json_limits import raw_json
 from tickwork.model.parsed_schedule_and_preview import describe_once
 from tickwork.model.public_ids import execution_id, job_id, key_id, worker_id
 from tickwork.model.task import TaskView
-from tickwork.model.worker import LEASE, WorkerView
+from tickwork.model.worker import LEASE, WITH_TARGET, WorkerView
 from tickwork.schedule.compile_timing import timing_from_text
 from tickwork.store.batch_columns import stored
 from tickwork.store.log_store import progress_of
@@ -145,12 +145,18 @@ def execution_of(row: asyncpg.Record) -> ExecutionView:
         finished_at=row["finished_at"],
         attempt=row["attempt"],
         max_attempts=_last_attempt(row, request.retry.policy().max_attempts),
-        worker=worker_id(row["worker_id"]) if row["worker_id"] is not None else None,
+        worker=_worker_name(row),
         progress=progress_of(row["progress"]),
         result=result,
         error=stored(row["error"], AttemptError),
         reason=_BROKEN_RESULT if is_broken else row["reason"],
     )
+
+
+def _worker_name(row: asyncpg.Record) -> str | None:
+    """The worker that has or had the attempt; None where an HTTP target has it."""
+    number = row["worker_id"]
+    return None if number is None or number == WITH_TARGET else worker_id(number)
 
 
 def _last_attempt(row: asyncpg.Record, max_attempts: int) -> int:
@@ -166,7 +172,7 @@ def attempt_of(row: asyncpg.Record) -> AttemptView:
     return AttemptView(
         attempt=row["attempt"],
         outcome=AttemptOutcome(row["outcome"]),
-        worker=worker_id(row["worker_id"]) if row["worker_id"] is not None else None,
+        worker=_worker_name(row),
         started_at=row["started_at"],
         finished_at=row["finished_at"],
         error=stored(row["error"], AttemptError),
@@ -189,8 +195,9 @@ def with_worker_and_log(
 
 
 def current_attempt(execution: ExecutionView) -> AttemptView | None:
-    """The attempt that is stored in the execution's row: the one that completed, or the one that a worker has."""
-    if execution.worker is None:
+    """The attempt that is stored in the execution's row: the one that completed, or the one that a worker or an HTTP
+    target has."""
+    if execution.worker is None and execution.started_at is None:
         return None
     completed = execution.status == ExecutionStatus.COMPLETED
     cancelled = execution.status == ExecutionStatus.CANCELLED

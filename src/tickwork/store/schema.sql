@@ -322,6 +322,14 @@ CREATE FUNCTION tickwork.each(sent anyarray, element anyelement) RETURNS anyelem
     LANGUAGE sql IMMUTABLE
     AS $$SELECT CASE cardinality(sent) WHEN 1 THEN sent[1] ELSE element END$$;
 
+CREATE FUNCTION tickwork.end_callback_wait() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM tickwork.callback_wait WHERE lease_id = OLD.id;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION tickwork.find_unended(tenant integer, job bigint, at timestamp with time zone) RETURNS SETOF timestamp with time zone
     LANGUAGE sql STABLE ROWS 1
     AS $$
@@ -1012,6 +1020,30 @@ CREATE TABLE tickwork.breaker (
     CONSTRAINT closed_needs_no_probe CHECK (((state = 'closed'::text) = (probe_at IS NULL)))
 );
 
+CREATE TABLE tickwork.callback_secret (
+    secret bytea NOT NULL,
+    one boolean DEFAULT true NOT NULL,
+    CONSTRAINT callback_secret_one_check CHECK (one),
+    CONSTRAINT callback_secret_secret_check CHECK ((length(secret) = 32))
+);
+
+CREATE TABLE tickwork.callback_wait (
+    tenant_id integer NOT NULL,
+    scheduled_for timestamp with time zone NOT NULL,
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    lease_id bigint NOT NULL,
+    timeout_at timestamp with time zone NOT NULL,
+    heartbeat interval,
+    deadline timestamp with time zone NOT NULL,
+    status_url text,
+    target bytea,
+    poll_at timestamp with time zone,
+    CONSTRAINT asked_or_not CHECK ((num_nulls(status_url, target, poll_at) = ANY (ARRAY[0, 3]))),
+    CONSTRAINT ends_with_its_timeout CHECK ((deadline <= timeout_at))
+)
+WITH (fillfactor='70');
+
 CREATE TABLE tickwork.channel (
     id integer NOT NULL,
     tenant_id integer NOT NULL,
@@ -1187,6 +1219,7 @@ CREATE VIEW tickwork.execution_view AS
             WHEN ((e.ready_at > tickwork.clock()) AND (e.attempt > 1)) THEN 'retry'::text
             WHEN ((e.ready_at > tickwork.clock()) OR (e.scheduled_for > tickwork.clock())) THEN 'due'::text
             WHEN (e.ready_at IS NOT NULL) THEN 'worker'::text
+            WHEN (e.worker_id = 0) THEN 'callback'::text
             ELSE NULL::text
         END AS waiting_for,
         CASE
@@ -1932,6 +1965,12 @@ ALTER TABLE ONLY tickwork.backfill
 ALTER TABLE ONLY tickwork.breaker
     ADD CONSTRAINT breaker_pkey PRIMARY KEY (tenant_id, destination);
 
+ALTER TABLE ONLY tickwork.callback_secret
+    ADD CONSTRAINT callback_secret_pkey PRIMARY KEY (one);
+
+ALTER TABLE ONLY tickwork.callback_wait
+    ADD CONSTRAINT callback_wait_pkey PRIMARY KEY (tenant_id, scheduled_for, job_id);
+
 ALTER TABLE ONLY tickwork.channel
     ADD CONSTRAINT channel_pkey PRIMARY KEY (id);
 
@@ -2136,6 +2175,12 @@ CREATE INDEX backfill_of_job ON tickwork.backfill USING btree (tenant_id, job_id
 
 CREATE INDEX backfill_under_way ON tickwork.backfill USING btree (id) WHERE (ended_at IS NULL);
 
+CREATE INDEX callback_wait_deadline ON tickwork.callback_wait USING btree (deadline);
+
+CREATE INDEX callback_wait_of_lease ON tickwork.callback_wait USING btree (lease_id);
+
+CREATE INDEX callback_wait_poll ON tickwork.callback_wait USING btree (poll_at) WHERE (poll_at IS NOT NULL);
+
 CREATE INDEX dead_letter_age ON tickwork.dead_letter USING btree (tenant_id, failed_at, scheduled_for, job_id);
 
 CREATE INDEX dead_letter_of_cause ON tickwork.dead_letter USING btree (tenant_id, fingerprint, failed_at, scheduled_for, job_id) WHERE (fingerprint IS NOT NULL);
@@ -2237,6 +2282,8 @@ CREATE INDEX worker_alive ON tickwork.worker USING btree (id) WHERE (ended_at IS
 CREATE INDEX worker_of_tenant ON tickwork.worker USING btree (tenant_id, id);
 
 CREATE TRIGGER count_what_ended AFTER INSERT OR UPDATE OF finished_at ON tickwork.execution FOR EACH STATEMENT WHEN ((pg_trigger_depth() = 0)) EXECUTE FUNCTION tickwork.count_what_ended();
+
+CREATE TRIGGER end_callback_wait AFTER DELETE ON tickwork.lease FOR EACH ROW WHEN ((old.worker_id = 0)) EXECUTE FUNCTION tickwork.end_callback_wait();
 
 CREATE TRIGGER make_round AFTER INSERT ON tickwork.execution FOR EACH ROW WHEN ((new.followed AND (new.trigger <> 'manual'::tickwork.execution_trigger) AND (pg_trigger_depth() = 0))) EXECUTE FUNCTION tickwork.make_round();
 

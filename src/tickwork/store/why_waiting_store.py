@@ -21,8 +21,10 @@ from tickwork.model.why_waiting import (
     LimitInForce,
     LiveWorker,
     OtherExecution,
+    TargetWait,
     WaitingFacts,
 )
+from tickwork.model.worker import WITH_TARGET
 from tickwork.store.pool import Database
 from tickwork.store.query_files import queries
 
@@ -41,6 +43,11 @@ class PostgresWhyWaitingStore:
         if row is None:
             raise NotFound("execution", execution_id(job, scheduled_for))
         facts = _facts(row, job)
+        if row["worker_id"] == WITH_TARGET:
+            wait = await self._database.fetchrow(
+                queries("callback_wait")["find_wait"], tenant_id, scheduled_for, job
+            )
+            return facts._replace(target=TargetWait(*wait) if wait else None)
         if facts.status is not ExecutionStatus.PENDING or facts.worker:
             return facts
         return await self._with_causes(facts, row, ExecutionKey(tenant_id, scheduled_for, job))

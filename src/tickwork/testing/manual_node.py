@@ -33,13 +33,14 @@ _UPKEEP: tuple[LoopName, ...] = (
     "update breakers",
     "reconcile",
     "rescue",
+    "end callbacks",
 )
 _WHILE_BUSY: tuple[LoopName, ...] = ("revoke", "record", "write logs")
 _POLL_INTERVAL = 0.001  # seconds
 _PARTITIONS_AFTER = timedelta(hours=6)
 
-# The next instant at which something becomes due: a schedule, a retry or snooze, an execution handed out early, or a
-# job so far ahead that it has no execution yet.
+# The next instant at which something becomes due: a schedule, a retry or snooze, an execution handed out early, the
+# end of the time in which an HTTP target must report, or a job so far ahead that it has no execution yet.
 _NEXT = """
 SELECT min(at) FROM (
     SELECT min(next_at) AS at FROM tickwork.rule WHERE next_at > $1 AND next_at < 'infinity'
@@ -47,6 +48,8 @@ SELECT min(at) FROM (
     SELECT min(ready_at) FROM tickwork.execution WHERE ready_at > $1 AND ready_at < 'infinity'
     UNION ALL
     SELECT min(scheduled_for) FROM tickwork.execution WHERE finished_at IS NULL AND scheduled_for > $1
+    UNION ALL
+    SELECT min(deadline) FROM tickwork.callback_wait WHERE deadline > $1
     UNION ALL
     SELECT min(scheduled_for) FROM tickwork.job WHERE deferred AND status = 'active' AND scheduled_for > $1
 ) AS due

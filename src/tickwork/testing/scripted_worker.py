@@ -150,7 +150,11 @@ class ScriptedWorker:
 
     async def report_all(self, runs: Sequence[Run], result: bytes | None = None) -> None:
         """Report that all of these completed, in one message."""
-        await self._report([_outcome(run, AttemptOutcome.COMPLETED, result=result) for run in runs])
+        await self.report_together(runs, AttemptOutcome.COMPLETED, result=result)
+
+    async def report_together(self, runs: Sequence[Run], kind: AttemptOutcome, **details: Any) -> None:
+        """Report the same outcome of all of these, in one message."""
+        await self._report([_outcome(run, kind, **details) for run in runs])
 
     async def _report(self, outcomes: list[Outcome]) -> None:
         self._sent += 1

@@ -64,6 +64,23 @@ def test_creates_an_http_job_from_options(ask, server):
     }
 
 
+@pytest.mark.parametrize(
+    ("options", "http"),
+    [
+        (
+            ["--completion", "callback", "--target-heartbeat", "5m"],
+            {"completion": "callback", "heartbeat": "5m"},
+        ),
+        (["--poll", "10s"], {"poll": {"every": "10s"}}),
+        (["--poll", '{"url_from": "body.status"}'], {"poll": {"url_from": "body.status"}}),
+    ],
+)
+def test_creates_an_http_job_that_finishes_later(ask, server, options, http):
+    server.will_answer(changed(JOB, next_run_at=None), 201)
+    ask("job", "create", "--http", "https://x.y", *options)
+    assert server.asked[0].json == {"http": {"url": "https://x.y", **http}}
+
+
 def test_reads_a_payload_from_a_file_or_from_stdin(ask, server, tmp_path):
     server.will_answer(changed(JOB, next_run_at=None), 201)
     (tmp_path / "p.json").write_text("[1]")

@@ -16,7 +16,7 @@ from tickwork.model.statistics import ORDINARY_MICROS, Counted, Histogram, Serie
 from tickwork.model.stream_event import EventKind, NumberedEvent
 from tickwork.model.time_limit import OverdueAttempt
 from tickwork.model.transition_after_attempt import LockedExecution, Transition
-from tickwork.model.worker_protocol import LogLine, Micros, Outcome
+from tickwork.model.worker_protocol import Accepted, LogLine, Micros, Outcome
 from tickwork.store.port.notify import ToldCompletion
 
 
@@ -48,6 +48,9 @@ class AttemptEnding(Protocol):
         """Those of the executions that their workers still have."""
 
     async def settle(self, transitions: Sequence[Transition], notes: Sequence[AttemptNote]) -> None: ...
+
+    async def give_to_targets(self, accepted: Sequence[tuple[LockedExecution, Outcome, Accepted]]) -> None:
+        """Their HTTP targets have these from now on."""
 
     async def note_cancelled(self, started: Sequence[tuple[Claimed, datetime]]) -> None:
         """Record when attempts started that were cancelled before their start was known."""

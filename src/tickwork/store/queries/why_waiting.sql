@@ -5,7 +5,7 @@
 SELECT e.status::text AS status, e.scheduled_for, CASE WHEN isfinite(e.ready_at) THEN e.ready_at END AS ready_at,
     coalesce(e.ready_at = 'infinity', false) AS is_suspended, e.attempt, e.started_at, e.finished_at, e.reason,
     e.priority, e.lane_id, l.queue, l.task, l.placement, j.status = 'paused' AS job_paused, j.target, w.name AS worker,
-    e.blocked_by, blocker.status AS blocker_status, tickwork.clock() AS now,
+    e.worker_id, e.blocked_by, blocker.status AS blocker_status, tickwork.clock() AS now,
     e.trigger IN ('schedule', 'manual')
         AND NOT tickwork.was_tried(e.tenant_id, e.scheduled_for, e.job_id, e.attempt) AS is_untried
 FROM tickwork.execution e

@@ -6,7 +6,7 @@ from time import perf_counter
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from tickwork.execute.attempt_ending import AttemptFailed, AttemptPostponed
+from tickwork.execute.attempt_ending import AttemptAccepted, AttemptFailed, AttemptPostponed
 from tickwork.model.errors import TIMEOUT
 from tickwork.model.worker_protocol import Failure
 
@@ -41,6 +41,8 @@ def measured_call() -> Iterator[None]:
     try:
         with _IN_PROGRESS.track_inprogress():
             yield
+    except AttemptAccepted:
+        raise
     except AttemptFailed as error:
         result = _result_of(error.failure)
         raise

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from time import monotonic
+from typing import TypeVar
 
-from tickwork.execute.attempt_ending import AttemptFailed, AttemptHeld
+from tickwork.execute.attempt_ending import AttemptAccepted, AttemptFailed, AttemptHeld
 from tickwork.execute.runners.http.build_request import read_call
 from tickwork.model.circuit_breaker import UNKNOWN, WORKS, CallResult, CallVerdict, call_result_from
 from tickwork.model.http_target import destination_of
@@ -14,6 +15,7 @@ from tickwork.model.worker_protocol import Run
 Admit = Callable[[Run, str], Awaitable[str | None]]  # the reason to hold the attempt, or None
 Report = Callable[[Run, str, CallResult], None]
 
+Answer = TypeVar("Answer")
 _TIMEOUT_SHARE = 0.9  # a call that is cancelled after this share of its timeout counts as timed out
 
 
@@ -32,14 +34,17 @@ class CircuitBreakerRunner:
 
 
 async def reported_call(
-    call: Callable[[Run], Awaitable[bytes]], run: Run, destination: str, report: Report
-) -> bytes:
+    call: Callable[[Run], Awaitable[Answer]], run: Run, destination: str, report: Report
+) -> Answer:
     """Call, and report the result to the breaker that admitted the call."""
     started = monotonic()
     result = UNKNOWN
     try:
         answer = await call(run)
         result = WORKS
+    except AttemptAccepted:
+        result = WORKS
+        raise
     except AttemptFailed as error:
         result = call_result_from(error.failure)
         raise

@@ -32,6 +32,7 @@ from tickwork.execute.runners.http.response import (
     failure_of,
     header_bytes,
     result_of,
+    retry_after,
     too_large,
 )
 from tickwork.execute.runners.http.ssrf_guard import AddressGuard, AddressPolicy
@@ -56,6 +57,13 @@ class HttpLimits(NamedTuple):
 LIMITS_DEFAULT = HttpLimits()
 
 
+class Answer(NamedTuple):
+    status: int
+    result: bytes  # JSON: the status and the body
+    location: str | None
+    retry_after: float  # seconds that the target asks us to wait
+
+
 class GuardedSession:
     """Create it inside the running event loop."""
 
@@ -69,9 +77,9 @@ class GuardedSession:
 
     async def request(
         self, method: str, url: URL, headers: Mapping[str, str], content: bytes | None, hidden: Sequence[str]
-    ) -> bytes:
-        """The status and the body of a successful response, as JSON. Raises AttemptFailed or AddressDenied. `hidden`:
-        secrets to mask in what the target says."""
+    ) -> Answer:
+        """What the target answers, if that is a success. Raises AttemptFailed or AddressDenied. `hidden`: secrets to
+        mask in what the target says."""
         host = url.raw_host or ""
         describe_in_span({"http.request.method": method, "server.address": host})
         try:
@@ -79,7 +87,12 @@ class GuardedSession:
                 method, url, data=content, headers=headers, allow_redirects=False
             ) as response:
                 describe_in_span({"http.response.status_code": response.status})
-                return await self._read_response(response, hidden)
+                return Answer(
+                    response.status,
+                    await self._read_response(response, hidden),
+                    response.headers.get("Location"),
+                    retry_after(response, self._now()),
+                )
         except ClientError as error:
             raise AttemptFailed(_connection_failure(error, host, hidden)) from error
 

@@ -168,7 +168,8 @@ class ChannelSender:
         url = URL(
             request.url, encoded=True
         )  # as the user wrote it: quoting it again would break a signed query
-        return await self._session.request("POST", url, request.headers, request.body, hidden)
+        answer = await self._session.request("POST", url, request.headers, request.body, hidden)
+        return answer.result
 
 
 def service_request(
