@@ -45,6 +45,7 @@ from tickwork.model.event_after_commit import AttemptsEnded, JobChanged, LogWrit
 from tickwork.node_channels import NodeChannels
 from tickwork.node_database import open_database
 from tickwork.node_events_and_statistics import Monitoring
+from tickwork.node_http_targets import HttpTargets, read_callback_tokens
 from tickwork.node_metrics import SystemMetrics, show_database, show_disk, show_workers
 from tickwork.node_notifications import Notifications
 from tickwork.node_pings_heartbeat_urls_and_liveness import Watches
@@ -52,19 +53,17 @@ from tickwork.overview import Overview
 from tickwork.record.attempt_reports import AttemptReports
 from tickwork.record.bulk_execution_actions import BulkExecutions
 from tickwork.record.dead_letters import DeadLetters
-from tickwork.record.http_target_callbacks import CallbackDeadlines, Callbacks, CallbackTokens
+from tickwork.record.http_target_callbacks import CallbackTokens
 from tickwork.record.list_and_redrive_error_groups import ErrorGroups
 from tickwork.record.list_cancel_and_await_executions import ExecutionHistory, ExecutionWaits
 from tickwork.record.log_reader import LogFeeds, LogReader
 from tickwork.record.log_writer import LogWriter
 from tickwork.record.outcomes import OutcomeRecorder
-from tickwork.record.poll_http_targets import StatusPolls
 from tickwork.record.publish_after_commit import EventPublisher
 from tickwork.record.rest_worker_reports import RestWorkerReports
 from tickwork.record.time_limits import TimeLimits
 from tickwork.schedule.excluded_days import load_calendars
 from tickwork.store.backfill_store import PostgresBackfillStore
-from tickwork.store.callback_wait_store import PostgresCallbackWaitStore
 from tickwork.store.circuit_breaker_store import PostgresCircuitBreakerStore
 from tickwork.store.create_and_change_job import PostgresJobStore
 from tickwork.store.dead_letter_store import PostgresDeadLetterStore
@@ -141,15 +140,9 @@ class Node:
             loops=len(self._loops.names()),
         )
         if self._settings.http:
-            deliver = self._channels.runner(self.breakers)
+            deliver, token = self._channels.runner(self.breakers), self.callbacks.tokens.token
             self._built_in = BuiltInWorker(
-                self._settings,
-                self.gateway,
-                self._access,
-                self.breakers,
-                deliver,
-                self.tracer,
-                self.callbacks.tokens.token,
+                self._settings, self.gateway, self._access, self.breakers, deliver, self.tracer, token
             )
             self._built_in.start()
             self.status_polls.ask_by(self._built_in.poll)
@@ -192,8 +185,7 @@ class Node:
             if pipeline:
                 self.tracer = pipeline.tracer
                 self._spans = await make_server_spans(pipeline, self._database)
-            tokens = CallbackTokens(await PostgresCallbackWaitStore(self._database).secret())
-            self._compose(tokens)
+            self._compose(await read_callback_tokens(self._database))
             self.first_key = await self.keys.first(self._settings.admin_key)
             self._opened = opening.pop_all()
 
@@ -323,12 +315,9 @@ class Node:
         self.logs = LogReader(logs, self._read, self._feeds)
         reports = AttemptReports(self._recorder, self._log_writer, self._clock.micros)
         self.reports = RestWorkerReports(PostgresRestWorkerReportStore(self._database), reports)
-        waits = PostgresCallbackWaitStore(self._database)
-        self.callbacks = Callbacks(waits, reports, tokens)
-        deadlines = CallbackDeadlines(waits, self._recorder, self._clock.micros)
-        self._loops.add("end callbacks", deadlines.enforce, every=1)
-        self.status_polls = StatusPolls(waits, self._recorder, self._clock.micros)
-        self._loops.add("poll targets", self.status_polls.start_due, every=1)
+        targets = HttpTargets(self._database, tokens, reports, self._recorder, self._clock.micros)
+        self.callbacks, self.status_polls = targets.callbacks, targets.status_polls
+        targets.add_loops(self._loops)
         self.history = ExecutionHistory(
             records, self._read, PostgresExecutionSearch(self._database), self._wake
         )

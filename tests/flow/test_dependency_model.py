@@ -12,7 +12,7 @@ from support.graph_model import graph_by_chance, outcomes, request_of
 from support.node_steps import later, run_due
 from tickwork.config import Settings
 from tickwork.model.execution import AttemptOutcome
-from tickwork.model.job import JobGraph
+from tickwork.model.job_graph import JobGraph
 from tickwork.model.public_ids import job_id, parse_job_id
 from tickwork.model.worker_protocol import Failure, Run
 from tickwork.node import Node

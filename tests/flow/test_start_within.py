@@ -57,7 +57,7 @@ async def test_what_waits_too_long_for_a_worker_is_skipped(still_node: Node, clo
     await give_up(still_node)
     ended = await only_execution(still_node, job)
     assert (ended.status, ended.reason, ended.started_at) == (*SKIPPED, None)
-    assert (await still_node.jobs.get(TENANT, parse_job_id(job))).status == "cancelled"
+    assert (await still_node.jobs.get(TENANT, parse_job_id(job))).status == "skipped"
     worker = await ScriptedWorker.connect(still_node, ["work"])
     await run_due(still_node)
     assert await worker.runs() == []

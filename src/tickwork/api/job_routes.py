@@ -16,17 +16,10 @@ from tickwork.model.access import Scope
 from tickwork.model.errors import Invalid
 from tickwork.model.execution import ExecutionView
 from tickwork.model.field_types import Instant, Page, QueueName
-from tickwork.model.job import (
-    HTTP_TASK,
-    JobGraph,
-    JobRequest,
-    JobStatus,
-    JobView,
-    Priority,
-    RunRequest,
-)
+from tickwork.model.job import HTTP_TASK, JobRequest, JobStatus, JobView, Priority, RunRequest
 from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage, Sort, filter_errors
+from tickwork.model.job_graph import JobGraph
 from tickwork.model.job_health import Health, JobHealthView
 from tickwork.model.public_ids import job_id
 

@@ -11,7 +11,7 @@ from tickwork.cli.output import brief, coloured, output_option, print_json, say
 from tickwork.cli.settings_and_client import with_client
 from tickwork.client.sync_client import Client
 from tickwork.model.execution import WaitingFor
-from tickwork.model.job import GraphJob, GraphParent, JobGraph
+from tickwork.model.job_graph import GraphJob, GraphParent, JobGraph
 from tickwork.model.quantities import format_duration
 
 _MOST_SIBLINGS = 20  # drawn one by one

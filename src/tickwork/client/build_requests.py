@@ -21,17 +21,10 @@ from tickwork.model.execution import (
     WaitingForName,
 )
 from tickwork.model.field_types import Page
-from tickwork.model.job import (
-    CreatedJob,
-    JobGraph,
-    JobRequest,
-    JobStatus,
-    JobStatusName,
-    JobView,
-    Priority,
-)
+from tickwork.model.job import CreatedJob, JobRequest, JobStatus, JobStatusName, JobView, Priority
 from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCountKind, JobPage, Sort
+from tickwork.model.job_graph import JobGraph
 from tickwork.model.job_health import Health
 from tickwork.model.overlap import Overlap
 from tickwork.model.parsed_schedule_and_preview import Preview

@@ -24,7 +24,6 @@ from tickwork.model.http_target import HttpTarget
 from tickwork.model.job import (
     BUILT_IN,
     CreatedJob,
-    JobGraph,
     JobRequest,
     JobSpec,
     JobStatus,
@@ -34,6 +33,7 @@ from tickwork.model.job import (
 )
 from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCountKind, JobFilter, JobPage
+from tickwork.model.job_graph import JobGraph
 from tickwork.model.notification_rule import unknown_channels
 from tickwork.model.parsed_schedule_and_preview import KINDS, Once, Recurring, describe_once
 from tickwork.model.public_ids import KEY_PREFIX, execution_id, is_job_key, job_id

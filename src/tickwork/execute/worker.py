@@ -37,8 +37,7 @@ _BEAT = BEAT.total_seconds()
 _SILENCE_LIMIT = 2 * _BEAT + 1  # seconds without a message after which the connection counts as lost
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between attempts to connect
 _REPORT_INTERVAL = 0.002  # seconds: outcomes that end in this time share a message
-_LONG_RUNNING_INTERVAL = 1.0  # seconds
-_LATE_BEAT = 1.0  # seconds
+_LONG_RUNNING_INTERVAL = _LATE_BEAT = 1.0  # seconds
 _NO_CONNECTION = "no connection to a server; trying again"
 _CONNECTION_LOG_PERIOD = 60.0  # seconds: log the same connection error once in this time
 

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tickwork.model.condition import Condition
 from tickwork.model.errors import FieldError
-from tickwork.model.execution import ExecutionStatus, ExecutionView, WaitingFor
+from tickwork.model.execution import ExecutionView
 from tickwork.model.field_types import Duration, Instant, Name, QueueName
 from tickwork.model.for_each import ForEach
 from tickwork.model.http_secrets import redacted
@@ -48,7 +48,7 @@ class JobStatus(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
-    SKIPPED = "skipped"  # due one time, on a branch that was not taken
+    SKIPPED = "skipped"  # due one time, and did not run
 
 
 def _default(value: Any) -> Meta:
@@ -386,35 +386,3 @@ class CreatedJob(msgspec.Struct, frozen=True):
     key: str | None
     next_run_at: Instant | None
     execution_id: str | None = None  # of a one-time job
-
-
-class GraphParent(msgspec.Struct, frozen=True):
-    """A parent of a job, and when the job runs after it."""
-
-    job_id: str
-    on: NeededOutcome
-    when: bool  # only if a condition on its result is true
-
-
-class GraphJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A job in a graph of dependencies, with its execution in the latest round."""
-
-    job_id: str
-    name: str | None
-    key: str | None
-    task: str
-    depends_on: list[str]
-    parents: list[GraphParent]  # the same jobs in the same order
-    element_of: str | None  # the job that runs for each element of a list, of which this is one
-    execution_id: str | None  # None: it had none in that round
-    scheduled_for: Instant | None
-    status: ExecutionStatus | None
-    waiting_for: WaitingFor | None
-    reason: str | None  # why it was skipped or cancelled
-    started_at: Instant | None
-    finished_at: Instant | None
-
-
-class JobGraph(msgspec.Struct, frozen=True):
-    items: list[GraphJob]  # those nearest to the requested job first
-    truncated: bool  # there are more

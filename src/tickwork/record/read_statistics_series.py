@@ -24,7 +24,7 @@ from tickwork.model.statistics import (
     sum_of,
 )
 from tickwork.store.port.read_jobs_executions_workers import JobSearch
-from tickwork.store.port.record import StatisticsStore
+from tickwork.store.port.statistics import StatisticsStore
 
 _DEFAULT_RANGE = timedelta(hours=1)
 _MIDNIGHT = datetime(2000, 1, 1, tzinfo=UTC)  # from which steps are counted

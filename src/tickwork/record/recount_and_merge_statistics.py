@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from time import monotonic
 
-from tickwork.store.port.record import CountedSlice, MinuteCounts, MinuteToCount, Place, StatisticsStore
+from tickwork.store.port.statistics import CountedSlice, MinuteCounts, MinuteToCount, Place, StatisticsStore
 
 _SLICE = 20_000  # executions that are read by one statement
 _LONGEST_REST = 5.0  # seconds

@@ -12,10 +12,9 @@ from operator import rshift
 from tickwork.model.public_ids import from_micros
 from tickwork.model.statistics import MINUTE, ORDINARY_MICROS, UNIT_BITS, in_buckets
 from tickwork.model.worker_protocol import Micros
-from tickwork.store.port.record import (
-    CompletedColumns,
+from tickwork.store.port.record import CompletedColumns, Reported
+from tickwork.store.port.statistics import (
     MinuteCounts,
-    Reported,
     StatisticsStore,
     StatisticsWrite,
     UnknownWriter,

@@ -17,11 +17,9 @@ from tickwork.model.execution import (
     WaitingFor,
 )  # fmt: skip
 from tickwork.model.field_types import Page
-from tickwork.model.job import (
-    JobGraph,
-    JobView,
-)
+from tickwork.model.job import JobView
 from tickwork.model.job_change_record import JobChange
+from tickwork.model.job_graph import JobGraph
 from tickwork.model.public_ids import execution_id, job_id, parse_worker_id, worker_id
 from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView

@@ -18,15 +18,9 @@ from tickwork.model.execution import (
     Trigger,
     WaitingFor,
 )  # fmt: skip
-from tickwork.model.job import (
-    GraphJob,
-    GraphParent,
-    JobRequest,
-    JobStatus,
-    JobView,
-    job_view,
-)
+from tickwork.model.job import JobRequest, JobStatus, JobView, job_view
 from tickwork.model.job_change_record import ChangeAuthor, ChangeNote, JobChange
+from tickwork.model.job_graph import GraphJob, GraphParent
 from tickwork.model.job_health import UNKNOWN_STATE, JobState
 from tickwork.model.json_limits import raw_json
 from tickwork.model.parsed_schedule_and_preview import describe_once

@@ -1387,12 +1387,7 @@ CREATE VIEW tickwork.job_view AS
     r.timing,
     l.queue,
         CASE
-            WHEN ((j.status = 'active'::tickwork.job_status) AND (e.status = ANY (ARRAY['completed'::tickwork.execution_status, 'failed'::tickwork.execution_status, 'cancelled'::tickwork.execution_status]))) THEN (e.status)::text
-            WHEN ((j.status = 'active'::tickwork.job_status) AND (e.status = 'skipped'::tickwork.execution_status)) THEN
-            CASE
-                WHEN tickwork.was_not_taken(e.status, e.reason) THEN 'skipped'::text
-                ELSE 'cancelled'::text
-            END
+            WHEN ((j.status = 'active'::tickwork.job_status) AND (e.finished_at IS NOT NULL)) THEN (e.status)::text
             WHEN ((j.status = 'active'::tickwork.job_status) AND (j.reason_to_skip IS NOT NULL)) THEN 'skipped'::text
             WHEN ((j.status = 'active'::tickwork.job_status) AND (j.rule_id IS NOT NULL) AND ((r.next_at IS NULL) OR (j.active_until < r.next_at))) THEN 'completed'::text
             WHEN ((j.status = 'active'::tickwork.job_status) AND history.is_gone) THEN 'completed'::text
@@ -1415,7 +1410,6 @@ CREATE VIEW tickwork.job_view AS
      JOIN tickwork.lane l ON ((l.id = j.lane_id)))
      LEFT JOIN tickwork.rule r ON ((r.id = j.rule_id)))
      LEFT JOIN LATERAL ( SELECT execution.status,
-            execution.reason,
             execution.ready_at,
             execution.started_at,
             execution.finished_at

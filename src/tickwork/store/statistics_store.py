@@ -24,8 +24,8 @@ from tickwork.model.statistics import (
 from tickwork.model.stream_event import EventKind
 from tickwork.store.batch_columns import literal
 from tickwork.store.pool import Connection, Database
-from tickwork.store.port.record import (
-    CompletedColumns,
+from tickwork.store.port.record import CompletedColumns
+from tickwork.store.port.statistics import (
     CountedExecutions,
     CountedSlice,
     MinuteCounts,

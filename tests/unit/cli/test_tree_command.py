@@ -8,7 +8,8 @@ import pytest
 
 from support.sample_answers import JOB, NOON
 from tickwork.model.execution import ExecutionStatus, WaitingFor
-from tickwork.model.job import GraphJob, GraphParent, JobGraph, NeededOutcome
+from tickwork.model.job import NeededOutcome
+from tickwork.model.job_graph import GraphJob, GraphParent, JobGraph
 
 DONE = ExecutionStatus.COMPLETED
 

@@ -9,12 +9,11 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
         WHERE a.tenant_id = tenant AND a.scheduled_for = at AND a.job_id = job AND a.outcome IN ('returned', 'held'))
 $$;
 
--- A one-time job whose execution was skipped is over: cancelled, because it did not run.
+-- A one-time job whose execution was skipped is over, too.
 CREATE OR REPLACE VIEW tickwork.job_view AS
 SELECT j.id, j.tenant_id, j.rule_id, j.name, j.key, j.task, j.priority, j.tags, j.payload, j.definition, j.version,
     j.created_at, j.updated_at, j.scheduled_for, r.timing, l.queue,
-    CASE WHEN j.status = 'active' AND e.status IN ('completed', 'failed', 'cancelled') THEN e.status::text
-         WHEN j.status = 'active' AND e.status = 'skipped' THEN 'cancelled'
+    CASE WHEN j.status = 'active' AND e.finished_at IS NOT NULL THEN e.status::text
          WHEN j.status = 'active' AND j.rule_id IS NOT NULL
              AND (r.next_at IS NULL OR j.active_until < r.next_at) THEN 'completed'
          WHEN j.status = 'active' AND history.is_gone THEN 'completed'

@@ -406,13 +406,11 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- As before, and a one-time job whose branch was not taken is skipped.
+-- As before, and a deferred job whose branch was not taken is skipped before it has an execution.
 CREATE OR REPLACE VIEW tickwork.job_view AS
 SELECT j.id, j.tenant_id, j.rule_id, j.name, j.key, j.task, j.priority, j.tags, j.payload, j.definition, j.version,
     j.created_at, j.updated_at, j.scheduled_for, r.timing, l.queue,
-    CASE WHEN j.status = 'active' AND e.status IN ('completed', 'failed', 'cancelled') THEN e.status::text
-         WHEN j.status = 'active' AND e.status = 'skipped'
-             THEN CASE WHEN tickwork.was_not_taken(e.status, e.reason) THEN 'skipped' ELSE 'cancelled' END
+    CASE WHEN j.status = 'active' AND e.finished_at IS NOT NULL THEN e.status::text
          WHEN j.status = 'active' AND j.reason_to_skip IS NOT NULL THEN 'skipped'
          WHEN j.status = 'active' AND j.rule_id IS NOT NULL
              AND (r.next_at IS NULL OR j.active_until < r.next_at) THEN 'completed'
@@ -427,7 +425,7 @@ FROM tickwork.job j
 JOIN tickwork.lane l ON l.id = j.lane_id
 LEFT JOIN tickwork.rule r ON r.id = j.rule_id
 LEFT JOIN LATERAL (
-    SELECT status, reason, ready_at, started_at, finished_at FROM tickwork.execution
+    SELECT status, ready_at, started_at, finished_at FROM tickwork.execution
     WHERE j.rule_id IS NULL AND tenant_id = j.tenant_id AND scheduled_for = j.scheduled_for AND job_id = j.id
     OFFSET 0
 ) e ON true

@@ -16,9 +16,10 @@ from tickwork.model.execution import (
     MissedView,
 )
 from tickwork.model.field_types import Page
-from tickwork.model.job import JobGraph, JobView
+from tickwork.model.job import JobView
 from tickwork.model.job_change_record import JobChange
 from tickwork.model.job_filter import JobCount, JobCountKind, JobFilter, JobPage
+from tickwork.model.job_graph import JobGraph
 from tickwork.model.job_health import HeartbeatView, RunSummary
 from tickwork.model.task import TaskView
 from tickwork.model.worker import WorkerView

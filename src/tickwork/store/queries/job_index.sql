@@ -151,10 +151,9 @@ WITH seen AS (
     -- How each ended. One without an execution ended so long ago that its history is gone.
     SELECT s.tenant_id, s.scheduled_for, s.id,
         CASE WHEN e.status IS NULL AND NOT s.deferred THEN 'completed'
-             WHEN e.status = 'skipped' AND NOT tickwork.was_not_taken(e.status, e.reason) THEN 'cancelled'
              WHEN e.finished_at IS NOT NULL THEN e.status::text END AS status
     FROM seen s LEFT JOIN LATERAL (
-        SELECT status, reason, finished_at FROM tickwork.execution
+        SELECT status, finished_at FROM tickwork.execution
         WHERE tenant_id = s.tenant_id AND scheduled_for = s.scheduled_for AND job_id = s.id
         OFFSET 0
     ) e ON true
@@ -184,7 +183,6 @@ WITH seen AS (
     -- How each ended. A job that is gone, or due at another time, is looked at no more.
     SELECT s.*, CASE WHEN j.id IS NULL THEN 'gone'
                      WHEN e.status IS NULL AND NOT j.deferred THEN 'completed'
-                     WHEN e.status = 'skipped' AND NOT tickwork.was_not_taken(e.status, e.reason) THEN 'cancelled'
                      WHEN e.finished_at IS NOT NULL THEN e.status::text END AS status
     FROM seen s
     LEFT JOIN LATERAL (
@@ -193,7 +191,7 @@ WITH seen AS (
         OFFSET 0
     ) j ON true
     LEFT JOIN LATERAL (
-        SELECT status, reason, finished_at FROM tickwork.execution
+        SELECT status, finished_at FROM tickwork.execution
         WHERE tenant_id = s.tenant_id AND scheduled_for = s.scheduled_for AND job_id = s.job_id
         OFFSET 0
     ) e ON true
