@@ -17,15 +17,8 @@ CAPTIONS = {
     "bench": "measurements",
     "api": "HTTP, one resource per file",
     "node": "composition root: builds one server",
+    "node_*": "database, channels, events, pings, metrics",
     "builtin_worker": "HTTP jobs, deliveries",
-    "node_channels": "channels",
-    "node_http_targets": "callbacks and polls",
-    "node_database": "pools, clock, partitions",
-    "node_metrics": "of a node and the system",
-    "node_events_and_statistics": "events, errors, statistics",
-    "node_pings_heartbeat_urls_and_liveness": "what is watched",
-    "node_notifications": "who is told of what",
-    "node_liveness_reports": "nodes and database",
     "overview": "how things stand",
     "timeline": "past and future",
     "sdk": "user's app",
@@ -53,13 +46,15 @@ CAPTIONS = {
 STAGES = {"define", "trigger", "dispatch", "execute", "record"}
 
 WIDTH, ROW, GAP = 1040, 58, 8
-_LONG = 22  # characters of a file name
+_LONG, _LONGEST = 22, 30  # characters of a file name
+_LETTER = 9  # the width of a letter of a name
 _STYLE = """
   <style>
     text { font-family: system-ui, sans-serif; fill: #1c2733; }
     .name { font-size: 14px; font-weight: 600; }
     .file { font-size: 12px; font-weight: 600; }
     .long { font-size: 10.5px; font-weight: 600; }
+    .longest { font-size: 9px; font-weight: 600; }
     .small { font-size: 11px; fill: #51606f; }
     .box { fill: #f4f6f8; stroke: #a9b6c2; }
     .stage { fill: #dcebfa; stroke: #4f8fc9; }
@@ -71,7 +66,12 @@ def layers() -> list[list[str]]:
     """The rows of packages, from the surface down to the words."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     rows = project["tool"]["importlinter"]["contracts"][0]["layers"]
-    return [re.findall(r"tickwork\.(\w+)", row) for row in rows]
+    return [_with_node_as_one(re.findall(r"tickwork\.(\w+)", row)) for row in rows]
+
+
+def _with_node_as_one(names: list[str]) -> list[str]:
+    """The files that a node is composed of have one box."""
+    return list(dict.fromkeys("node_*" if name.startswith("node_") else name for name in names))
 
 
 def way() -> Iterator[tuple[str, list[tuple[str, str]]]]:
@@ -96,7 +96,7 @@ def _row(number: int, names: list[str]) -> Iterator[str]:
         x, y = GAP + place * width, GAP + number * (ROW + GAP)
         yield _box(x, y, width - GAP, ROW, "stage" if name in STAGES else "box")
         middle = x + (width - GAP) / 2
-        yield _text(middle, y + 26, name, "name")
+        yield _text(middle, y + 26, name, "name" if len(name) * _LETTER < width else "long")
         yield _text(middle, y + 44, CAPTIONS.get(name, ""), "small")
 
 
@@ -120,7 +120,8 @@ def _column(x: float, width: float, stage: str, steps: list[tuple[str, str]]) ->
         folder, _, name = file.rpartition("/")
         yield _box(x, y, width - GAP - 8, ROW - 10, "box")
         yield _text(middle - 4, y + 15, f"{folder}/" if folder else "", "small")
-        yield _text(middle - 4, y + 29, name, "long" if len(name) > _LONG else "file")
+        size = "longest" if len(name) > _LONGEST else "long" if len(name) > _LONG else "file"
+        yield _text(middle - 4, y + 29, name, size)
         yield _text(middle - 4, y + 43, function, "small")
 
 
