@@ -228,7 +228,15 @@ async def test_an_http_job_shows_its_whole_call(noon: datetime, client: httpx2.A
     job = (await client.post("/v1/jobs", json={"http": {"url": "https://example.com/hook"}})).json()
     assert job["task"] is None
     assert job["payload"] is None
-    assert job["http"] == {"url": "https://example.com/hook", "method": "POST", "headers": {}}
+    assert job["http"] == {
+        "url": "https://example.com/hook",
+        "method": "POST",
+        "headers": {},
+        "completion": "answer",
+        "heartbeat": None,
+        "poll": None,
+        "send_parents": False,
+    }
 
 
 @pytest.mark.parametrize(

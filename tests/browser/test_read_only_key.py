@@ -7,6 +7,7 @@ from playwright.sync_api import Page
 
 from browser.conftest import SignedIn
 from browser.every_page import LISTS, open_page
+from support.waiting import eventually_without_loop
 from tickwork import Client
 
 EFFECTS = re.compile(
@@ -32,9 +33,9 @@ def test_a_reader_is_offered_no_effect_on_any_page(reader: Page, client: Client,
     client.set_channel("seen-by-readers", kind="webhook", url="http://127.0.0.1:9/hook")
     client.set_notification_rule("seen-by-readers", on=["failed"], to=["seen-by-readers"])
     client.create_job(name="told to readers", task="fail", wait=60)
-    open_page(reader, "/notifications")
-    reader.get_by_role("link", name="told to readers").first.wait_for()
-    notification = client.list_notifications(channel="seen-by-readers").items[0].id
+    (notification, *_) = eventually_without_loop(
+        lambda: client.list_notifications(channel="seen-by-readers").items
+    )
     details = (
         f"/jobs/{failed}",
         f"/jobs/{failed}?tab=edit",
@@ -46,7 +47,7 @@ def test_a_reader_is_offered_no_effect_on_any_page(reader: Page, client: Client,
         "/channels/seen-by-readers?tab=edit",
         "/channels/seen-by-readers?tab=template",
         "/notification-rules/seen-by-readers",
-        f"/notifications/{notification}",
+        f"/notifications/{notification.id}",
     )
     for path in (*(path for path in LISTS if not path.endswith("/new")), *details):
         open_page(reader, path)

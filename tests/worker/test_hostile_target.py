@@ -18,6 +18,7 @@ from support.worker_server import Conversation, claim_of, run_of, working
 from tickwork.execute.runners.http.guarded_session import HttpLimits
 from tickwork.execute.runners.http.http_runner import HttpRunner
 from tickwork.execute.runners.http.ssrf_guard import AddressPolicy
+from tickwork.model.execution import RESULT_LIMIT
 from tickwork.model.job import HTTP_TASK
 from tickwork.model.task import direct_task
 from tickwork.model.worker_protocol import Outcome, Revoke, Run
@@ -139,7 +140,7 @@ async def test_a_compressed_answer_is_not_decompressed(target):
             await server.run(target.run("bomb", timeout=60.0))
             outcome = await server.outcome()
     assert outcome.kind == "completed"
-    assert len(outcome.result) < 20_000
+    assert len(outcome.result) <= RESULT_LIMIT
 
 
 async def test_a_target_without_tls_is_a_tls_error(target):

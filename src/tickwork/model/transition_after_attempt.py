@@ -7,7 +7,8 @@
                   ▼   │ redriven, backfilled, resumed                         │
          failed, cancelled, skipped ◀─────────────────────────────────────────┘
 
-A new execution may also be running at once, when it is fired straight to a worker, or skipped.
+A new execution may also be running at once, when it is fired straight to a worker, or skipped. One that runs a job for
+each element of a list has no attempt of its own, and ends from pending.
 
 Only the functions of this module decide what follows an attempt that did not complete: `outcome.settle` writes
 their decisions about executions that `outcome.lock_running` found running and locked. Every other transition is
@@ -28,6 +29,10 @@ a statement of its own, which changes only executions in the status that it expe
     pending → pending, skipped               count_ended()
     pending → skipped                        partitions_and_retention.give_up_rounds
     pending → skipped                        trigger.give_up_unstarted
+    pending → skipped                        write_dependencies.skip_decided
+    pending → skipped                        fan_out.skip_fan_out
+    pending → failed                         fan_out.fail_fan_out
+    pending → completed                      fan_out.complete_fan_out
     pending → cancelled                      add_move_and_stop_unstarted_executions.cancel_waiting
     pending → cancelled                      backfill.cancel_backfilled
     pending, running → failed                dispatch.fail_execution

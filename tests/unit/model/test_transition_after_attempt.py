@@ -16,7 +16,7 @@ from tickwork.store.query_files import queries
 NEW = "(new)"
 LEGAL = {
     NEW: {"pending", "running", "skipped"},
-    "pending": {"pending", "running", "failed", "cancelled", "skipped"},
+    "pending": {"pending", "running", "completed", "failed", "cancelled", "skipped"},
     "running": {"pending", "completed", "failed", "cancelled", "skipped"},
     "completed": set(),
     "failed": {"pending"},
@@ -77,9 +77,14 @@ STATEMENTS = {
     "backfill.cancel_backfilled": [Writes("pending", "cancelled", "e.status = 'pending'")],
     "partitions_and_retention.give_up_rounds": [Writes("pending", "skipped", "e.status = 'pending'")],
     "trigger.give_up_unstarted": [Writes("pending", "skipped", "e.status = 'pending'")],
+    "write_dependencies.skip_decided": [Writes("pending", "skipped", "e.status = 'pending'")],
     "count_ended()": [
         Writes("pending", "pending skipped", "e.ready_at IS NOT DISTINCT FROM 'infinity'"),
     ],
+    # A job that runs for each element of a list, which has no attempt of its own.
+    "fan_out.complete_fan_out": [Writes("pending", "completed", "status = 'pending'")],
+    "fan_out.fail_fan_out": [Writes("pending", "failed", "status = 'pending'")],
+    "fan_out.skip_fan_out": [Writes("pending", "skipped", "status = 'pending'")],
     # Made to wait again.
     "add_move_and_stop_unstarted_executions.take_back": [
         Writes("running", "pending", "FROM on_its_way WHERE status = 'running'")
