@@ -13,13 +13,9 @@ from tickwork.store.query_files import queries, rows_written
 _NOWHERE = OutsidePingView(url=None, called_at=None, answered_at=None, error=None)
 
 
-async def set_heartbeats(connection: Connection, tenant_id: int, urls: Mapping[int, str | None]) -> None:
-    """The URL of each job that has one."""
-    given = {job: url for job, url in urls.items() if url}
-    if given:
-        await connection.execute(
-            queries("heartbeat_url")["set_heartbeats"], tenant_id, [*given], [*given.values()]
-        )
+async def set_heartbeats(connection: Connection, tenant_id: int, urls: Mapping[int, str]) -> None:
+    """The URL of each of these jobs."""
+    await connection.execute(queries("heartbeat_url")["set_heartbeats"], tenant_id, [*urls], [*urls.values()])
 
 
 async def change_heartbeat(connection: Connection, tenant_id: int, job: int, url: str | None) -> None:

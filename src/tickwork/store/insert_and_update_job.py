@@ -1,6 +1,6 @@
 """The columns of a job, each listed once. The statements that write jobs are built from the list."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -35,6 +35,8 @@ class JobRow(NamedTuple):
     @property
     def tags(self) -> str:
         """An array as PostgreSQL writes it: jobs have different numbers of tags, so they do not fit into one array."""
+        if not self.spec.request.tags:
+            return "{}"
         escaped = (tag.replace("\\", "\\\\").replace('"', '\\"') for tag in self.spec.request.tags)
         return "{" + ",".join(f'"{tag}"' for tag in escaped) + "}"
 
@@ -117,17 +119,7 @@ def _update() -> str:
 
 INSERT_JOBS = _insert()
 CHANGE_JOB = _update()
-_values_of_new = attrgetter("id", *(column.value for column in _OF_NEW))
-_values_of_defined = attrgetter(*(column.value for column in _DEFINED))
-
-
-def values_of_new(job: JobRow) -> Sequence[Any]:
-    """The parameters of INSERT_JOBS from $3 on."""
-    values: Sequence[Any] = _values_of_new(job)
-    return values
-
-
-def values_of_changed(job: JobRow) -> Sequence[Any]:
-    """The parameters of CHANGE_JOB from $7 on."""
-    values: Sequence[Any] = _values_of_defined(job)
-    return values
+_ValuesOf = Callable[[JobRow], Sequence[Any]]
+# The parameters of INSERT_JOBS from $3 on, and of CHANGE_JOB from $7 on.
+values_of_new: _ValuesOf = attrgetter("id", *(column.value for column in _OF_NEW))
+values_of_changed: _ValuesOf = attrgetter(*(column.value for column in _DEFINED))

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from operator import attrgetter
 
 from tickwork.model.access import Author
 from tickwork.model.job import JobSpec
@@ -17,6 +17,7 @@ from tickwork.store.query_files import queries
 from tickwork.store.queue_store import refuse_if_full
 
 LaneName = tuple[str, str, str]  # queue, task, placement
+_VALUES_OF_EXECUTION = attrgetter("timing.due", "id", "lane.id", "spec.priority", "depends", "followed")
 
 
 def lane_name(spec: JobSpec) -> LaneName:
@@ -69,14 +70,14 @@ async def insert_jobs(
     if bounded := _bounded_lanes(new, now):
         await refuse_if_full(connection, bounded)
     await connection.execute(INSERT_JOBS, tenant_id, now, *columns(map(values_of_new, new)))
-    await set_heartbeats(
-        connection, tenant_id, {job: spec.request.heartbeat_url for job, spec in specs.items()}
-    )
+    urls = {job: url for job, spec in specs.items() if (url := spec.request.heartbeat_url)}
+    if urls:
+        await set_heartbeats(connection, tenant_id, urls)
     if due := [job for job in new if job.timing.due]:
         await connection.execute(
             queries("create_and_change_job")["insert_first_executions"],
             tenant_id,
-            *columns(map(_execution_row, due)),
+            *columns(map(_VALUES_OF_EXECUTION, due)),
         )
     return [_made(job, now) for job in new]
 
@@ -88,10 +89,6 @@ def _bounded_lanes(new: Sequence[JobRow], now: datetime) -> list[int]:
         for job in new
         if job.lane.is_bounded and job.timing.scheduled_for == now and not job.spec.parents
     ]
-
-
-def _execution_row(job: JobRow) -> tuple[Any, ...]:
-    return job.timing.due, job.id, job.lane.id, job.spec.priority, job.depends, job.followed
 
 
 def _made(job: JobRow, now: datetime) -> Made:
