@@ -5,7 +5,7 @@ import type { Column } from "../list/columns";
 import { NotificationBadge } from "../parts/StatusBadge";
 import { useNow } from "../time/now";
 import { TimeText } from "../time/TimeText";
-import { HELD, isHeld } from "./held";
+import { WHY_IT_WAITS, waitsAlthoughDue } from "./waitsAlthoughDue";
 
 export type Notification = Schemas["NotificationView"];
 
@@ -44,8 +44,8 @@ export const NOTIFICATION_COLUMNS: Column<Notification>[] = [
 /** On the page of one channel. */
 export const DELIVERY_COLUMNS: Column<Notification>[] = [WHAT, STATUS, COUNT, CREATED, ENDED, { ...KIND, extra: true }];
 
-/** When it is to be told. What is overdue is held. */
+/** When it is to be told. What is due may have to wait. */
 function Due({ at }: { at: string }) {
   const now = useNow(() => 10_000);
-  return isHeld(at, now) ? <span data-tip={HELD}>held</span> : <TimeText at={at} />;
+  return waitsAlthoughDue(at, now) ? <span data-tip={WHY_IT_WAITS}>waits</span> : <TimeText at={at} />;
 }

@@ -7,7 +7,7 @@ import { MessagePreview } from "../channels/MessagePreview";
 import classes from "../job/Job.module.css";
 import { every } from "../live/useLive";
 import { FactExamples } from "../notifications/FactExample";
-import { isHeld } from "../notifications/held";
+import { waitsAlthoughDue } from "../notifications/waitsAlthoughDue";
 import { MessageDelivery } from "../notifications/MessageDelivery";
 import type { Notification } from "../notifications/notificationColumns";
 import ownClasses from "../notifications/Notifications.module.css";
@@ -91,7 +91,7 @@ function Sentence({ notification: { status, channel, count, due_at, ended_at, er
     case "waiting":
       return (
         <>
-          {facts}, to be told to {to} {isHeld(due_at, now) ? "once it can be: the message before it is on its way, it is quiet hours, or the channel is paused" : <TimeText at={due_at} />}. What
+          {facts}, to be told to {to} {waitsAlthoughDue(due_at, now) ? "once it can be: the message before it is on its way, it is quiet hours, or the channel is paused" : <TimeText at={due_at} />}. What
           follows of the same cause is counted with it.
         </>
       );
