@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -211,3 +212,32 @@ async def test_variables_for_another_postgresql_do_not_keep_it_from_starting(
         await connection.close()
     finally:
         await asyncio.to_thread(postgres.stop)
+
+
+_ASK_FOR_USER = """
+import sys
+from tickwork.store.embedded import run_postgres_programs as programs
+
+programs._SYSTEM_USER = sys.argv[1]
+print(programs.server_uid())
+"""
+
+
+@as_root
+def test_processes_that_start_at_once_on_a_new_machine_create_one_system_user() -> None:
+    name = f"tickwork-test-{os.getpid()}"
+    asking = [
+        subprocess.Popen(
+            [sys.executable, "-c", _ASK_FOR_USER, name],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(6)
+    ]
+    try:
+        answers = [each.communicate(timeout=60) for each in asking]
+    finally:
+        subprocess.run(["userdel", name], check=False, capture_output=True)
+    assert [error for _, error in answers if error] == []
+    assert {uid for uid, _ in answers} == {answers[0][0]}

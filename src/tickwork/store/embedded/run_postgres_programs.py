@@ -89,16 +89,49 @@ def open_the_way(folder: Path) -> None:
 
 
 def _system_user() -> int:
-    import pwd  # noqa: PLC0415 (not on Windows)
+    """Its id; it is created the first time."""
+    if (uid := _uid_of_system_user()) is not None:
+        return uid
+    with _lock_on_users():
+        if _uid_of_system_user() is None:
+            _create_system_user()
+    uid = _uid_of_system_user()
+    assert uid is not None  # noqa: S101 (useradd says that it is there)
+    return uid
+
+
+def _uid_of_system_user() -> int | None:
+    """Once its group is there, too."""
+    import grp  # noqa: PLC0415 (not on Windows)
+    import pwd  # noqa: PLC0415
 
     try:
+        grp.getgrnam(_SYSTEM_USER)
         return pwd.getpwnam(_SYSTEM_USER).pw_uid
     except KeyError:
-        subprocess.run(  # noqa: S603 (fixed arguments)
-            ["useradd", "--system", "--no-create-home", _SYSTEM_USER],  # noqa: S607 (wherever the system has it)
-            check=True, capture_output=True,
-        )  # fmt: skip
-        return pwd.getpwnam(_SYSTEM_USER).pw_uid
+        return None
+
+
+@contextmanager
+def _lock_on_users() -> Iterator[None]:
+    """One process of this machine at a time: useradd creates a user twice if it is called twice at once."""
+    import fcntl  # noqa: PLC0415 (not on Windows)
+
+    folder = os.open("/etc", os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _create_system_user() -> None:
+    done = subprocess.run(  # noqa: S603 (fixed arguments)
+        ["useradd", "--system", "--no-create-home", _SYSTEM_USER],  # noqa: S607 (wherever the system has it)
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        raise TickworkError(f"the system user {_SYSTEM_USER} could not be created: {done.stderr.strip()}")
 
 
 @contextmanager
